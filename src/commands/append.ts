@@ -1,0 +1,13 @@
+import type { Event } from '../events/events.ts'
+import type { Command, NewMessage } from './command.ts'
+
+/** One event a message, in order. Nothing is judged: what happened is recorded, and render makes a request of it. */
+export const append = ({ messages }: Command<'append'>): readonly Event[] =>
+  messages.map((message) => ({ type: 'MessageAppended', data: dataOf(message) }))
+
+const dataOf = ({ role, content, messageId, origin }: NewMessage): Event<'MessageAppended'>['data'] => ({
+  ...(messageId !== undefined && { messageId }),
+  role,
+  content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+  ...(origin && { origin }),
+})

@@ -1,0 +1,113 @@
+import { z } from 'zod'
+import { blockSchema } from '../events/blocks.ts'
+import {
+  type DeepReadonly,
+  coversSchema,
+  messageSchema,
+  originSchema,
+  START,
+  dataSchemas,
+} from '../events/events.ts'
+import { conversationIdSchema } from '../events/ids.ts'
+
+// What one may ask of a conversation. Schemas of plain objects, so that a mistake in JavaScript or JSON is named as well.
+
+const position = z.int().min(0)
+const positionOrStart = z.int().min(START)
+const content = z.union([z.string(), z.array(blockSchema)])
+
+const newMessage = z.object({
+  role: messageSchema.shape.role,
+  /** A string stands for one text block. */
+  content,
+  messageId: z.string().min(1).optional(),
+  origin: originSchema.optional(),
+})
+
+/** Which slice of the effective history to hide. */
+const selection = {
+  /** The share of the items behind the kept first ones, rounded down; 0 < fraction ≤ 1. */
+  fraction: z.number().gt(0).max(1).optional(),
+  /** How many messages at the beginning stay. Default 1: the task. A beginning that is hidden already holds none. */
+  keepFirst: z.int().min(0).optional(),
+  /** How many messages at the end stay. Default 3; with `fraction` or `keepTokens` 1. */
+  keepLast: z.int().min(0).optional(),
+  /** The newest items stay that are about this many tokens together. */
+  keepTokens: z.int().min(0).optional(),
+  /** Exactly this slice, by the positions of two shown items, both included; taken as it is or refused. */
+  covers: coversSchema.optional(),
+}
+
+const fence = {
+  /** Refuse (`StaleContext`) unless the conversation's last event is still the one at this position. */
+  after: positionOrStart.optional(),
+  /** `markers`: with `after`, markers and restores that came since are no reason to refuse. */
+  tolerate: z.literal('markers').optional(),
+}
+
+const summary = z.union([
+  z.string().regex(/\S/, { error: 'a summary needs text' }),
+  z.array(messageSchema).min(1),
+  z.array(blockSchema).min(1),
+])
+
+export const commandSchemas = {
+  append: z.object({ ...fence, messages: z.array(newMessage).min(1) }),
+  /** What is left out stays as it is; null takes it away. */
+  configure: z.object({
+    ...fence,
+    system: dataSchemas.Configured.shape.system.nullable(),
+    tools: dataSchemas.Configured.shape.tools.nullable(),
+    model: dataSchemas.Configured.shape.model.nullable(),
+    parameters: dataSchemas.Configured.shape.parameters.nullable(),
+  }),
+  condense: z.object({
+    ...fence,
+    ...selection,
+    /** Text or blocks (of one user message), or whole messages. */
+    summary,
+    /** Who wrote the summary. Default `manual`. */
+    method: dataSchemas.Condensed.shape.method.optional(),
+    origin: originSchema.optional(),
+  }),
+  truncate: z.object({ ...fence, ...selection, reason: z.string().optional() }),
+  restore: z.object({ ...fence, marker: position }),
+  /** Exactly one of the three. */
+  rewind: z
+    .object({
+      ...fence,
+      /** To right after this position, on whatever branch; `START` (-1) empties the conversation. */
+      to: positionOrStart.optional(),
+      /** To right before this message. */
+      before: position.optional(),
+      /** To right before the n-th last turn of the user: a user message that is more than tool results. */
+      turns: z.int().min(1).optional(),
+      reason: z.string().optional(),
+    })
+    .refine(
+      ({ to, before, turns }) => [to, before, turns].filter((given) => given !== undefined).length === 1,
+      {
+        error: 'say where to rewind: exactly one of to, before, turns',
+      },
+    ),
+  undo: z.object({ ...fence, reason: z.string().optional() }),
+  fork: z.object({
+    /** The id of the conversation to create. */
+    id: conversationIdSchema,
+    /** The position whose history the fork begins with; the last one by default. */
+    at: position.optional(),
+  }),
+}
+
+export type CommandType = keyof typeof commandSchemas
+type Inputs = { readonly [T in CommandType]: DeepReadonly<z.infer<(typeof commandSchemas)[T]>> }
+/** What a command of a type asks for. */
+export type CommandInput<T extends CommandType> = Inputs[T]
+/** A command whose input was checked, tagged on `type`. */
+export type Command<T extends CommandType = CommandType> = {
+  readonly [K in T]: { readonly type: K } & Inputs[K]
+}[T]
+export type NewMessage = DeepReadonly<z.infer<typeof newMessage>>
+/** The options of condense and truncate that say what to hide. */
+export type Selection = Pick<Inputs['truncate'], keyof typeof selection>
+export type Summary = Inputs['condense']['summary']

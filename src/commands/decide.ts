@@ -1,0 +1,58 @@
+import { pipe } from 'fp-ts/lib/function.js'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Event, EventType } from '../events/events.ts'
+import { append } from './append.ts'
+import type { Command, CommandType } from './command.ts'
+import { configure } from './configure.ts'
+import { condense, truncate } from './hide.ts'
+import { conversationNotFound, type Rejection, staleContext } from './rejections.ts'
+import { restore } from './restore.ts'
+import { rewind, undo } from './rewind.ts'
+import type { State, Tail } from './state.ts'
+
+/** A command on one conversation; a fork concerns two and has a decider of its own. */
+export type ConversationCommand = Command<Exclude<CommandType, 'fork'>>
+
+/** What happens when a command meets a conversation: the events to append, none if nothing has to be, or why it is refused. */
+export const decide = (command: ConversationCommand, state: State): E.Either<Rejection, readonly Event[]> => {
+  if (command.type === 'append') return decideAppend(command, state)
+  return pipe(
+    fenced(command, state),
+    E.flatMap((): E.Either<Rejection, readonly Event[]> => {
+      // A configuration may come before the first message; nothing else can be done to what is not there.
+      if (command.type === 'configure') return E.right(configure(command, state))
+      if (state.last < 0) return E.left(conversationNotFound(state.conversation))
+      switch (command.type) {
+        case 'condense':
+          return condense(command, state)
+        case 'truncate':
+          return truncate(command, state)
+        case 'restore':
+          return restore(command, state)
+        case 'rewind':
+          return rewind(command, state)
+        case 'undo':
+          return undo(command, state)
+      }
+    }),
+  )
+}
+
+/** As `decide`, of an append, which needs to know no more than where the conversation ends. */
+export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<Rejection, readonly Event[]> =>
+  pipe(
+    fenced(command, tail),
+    E.map(() => append(command)),
+  )
+
+const isMarkerOrRestore = (type: EventType): boolean =>
+  type === 'Condensed' || type === 'Truncated' || type === 'Restored'
+
+const fenced = (
+  { after, tolerate }: ConversationCommand,
+  { conversation, last, since }: Tail,
+): E.Either<Rejection, void> => {
+  if (after === undefined || after === last) return E.right(undefined)
+  const isTolerable = tolerate === 'markers' && after < last && since.every(isMarkerOrRestore)
+  return isTolerable ? E.right(undefined) : E.left(staleContext(conversation, after, last))
+}

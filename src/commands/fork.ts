@@ -1,0 +1,27 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Event } from '../events/events.ts'
+import type { Command } from './command.ts'
+import { conversationExists, conversationNotFound, outOfRange, type Rejection } from './rejections.ts'
+
+/** What a fork is decided on. */
+export interface ForkState {
+  /** The parent, and its last position. */
+  readonly conversation: string
+  readonly last: number
+  /** Hash of the parent's event at the position of the fork. */
+  readonly hash: string | undefined
+  /** Whether the conversation to be created is there already. */
+  readonly exists: boolean
+}
+
+/** The first event of a conversation whose history begins as the parent's was. Nothing is copied. */
+export const fork = (
+  { id, at }: Command<'fork'>,
+  { conversation, last, hash, exists }: ForkState,
+): E.Either<Rejection, readonly Event[]> => {
+  const position = at ?? last
+  if (last < 0) return E.left(conversationNotFound(conversation))
+  if (exists) return E.left(conversationExists(id))
+  if (position > last || hash === undefined) return E.left(outOfRange(conversation, position, last))
+  return E.right([{ type: 'Forked', data: { from: { conversation, position, hash } } }])
+}

@@ -1,0 +1,72 @@
+import { pipe } from 'fp-ts/lib/function.js'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Block } from '../events/blocks.ts'
+import type { Event, EventData, Message } from '../events/events.ts'
+import type { Item } from '../projections/effective.ts'
+import { draftOf, evolve, needsView, type Slot, viewOf } from '../projections/outline.ts'
+import { estimateTokens } from '../projections/tokens.ts'
+import type { Command, Summary } from './command.ts'
+import type { Rejection } from './rejections.ts'
+import { chooseItems, tokensOf } from './slice.ts'
+import type { State } from './state.ts'
+
+/** Shows a slice of the effective history as a summary from now on. */
+export const condense = (
+  command: Command<'condense'>,
+  state: State,
+): E.Either<Rejection, readonly Event[]> => {
+  const { method = 'manual', origin } = command
+  const summary = summaryOf(command.summary)
+  return pipe(
+    chooseItems(state, command, summary),
+    E.map((hidden) => {
+      const data = { ...factsOf(hidden, summary), summary, method, ...(origin && { origin }) }
+      return [withView({ type: 'Condensed', data }, state)]
+    }),
+  )
+}
+
+/** Shows a slice of the effective history no longer. */
+export const truncate = (command: Command<'truncate'>, state: State): E.Either<Rejection, readonly Event[]> =>
+  pipe(
+    chooseItems(state, command, []),
+    E.map((hidden) => {
+      const { reason } = command
+      const data = { ...factsOf(hidden, []), ...(reason !== undefined && { reason }) }
+      return [withView({ type: 'Truncated', data }, state)]
+    }),
+  )
+
+/** Text or blocks are one user message; messages are themselves. */
+const summaryOf = (summary: Summary): readonly Message[] => {
+  if (typeof summary === 'string') return [{ role: 'user', content: [{ type: 'text', text: summary }] }]
+  const messages = summary.flatMap((part) => (isMessage(part) ? [part] : []))
+  if (messages.length === summary.length) return messages
+  return [{ role: 'user', content: summary.flatMap((part) => (isMessage(part) ? [] : [part])) }]
+}
+
+const isMessage = (part: Message | Block): part is Message => 'role' in part
+
+type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens'>
+
+const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts => ({
+  covers: { first: hidden[0]?.position ?? 0, last: hidden.at(-1)?.position ?? 0 },
+  messagesHidden: hidden.reduce((sum, item) => sum + (item.kind === 'message' ? 1 : item.messagesHidden), 0),
+  tokens: {
+    before: hidden.reduce((sum, item) => sum + tokensOf(item), 0),
+    after: estimateTokens(summary.flatMap(({ content }) => content)),
+  },
+})
+
+/** The event with its view, where it must have one. */
+export const withView = <E extends Event<'Condensed' | 'Truncated' | 'Restored'>>(
+  event: E,
+  { last, effective, sinceView, named }: State,
+): E => {
+  const draft = draftOf(effective.outline)
+  evolve(draft, { ...event, position: last + 1 }, (): readonly Slot[] | undefined => named.replaced)
+  const view = viewOf(draft)
+  return event.type === 'Restored' || needsView(view, sinceView)
+    ? { ...event, data: { ...event.data, view } }
+    : event
+}

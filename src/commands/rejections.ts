@@ -1,0 +1,156 @@
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+import type { Covers } from '../events/events.ts'
+
+/** Why a command was refused. Nothing was written. */
+export type Rejection =
+  | InvalidInput
+  | EventTooLarge
+  | StaleContext
+  | OutOfRange
+  | NotShown
+  | UnsafeCut
+  | NothingToHide
+  | NothingToUndo
+  | NothingToRewind
+  | ConversationNotFound
+  | ConversationExists
+
+/** Something happened after the position that the command was computed from. Read again, then decide again. */
+export interface StaleContext {
+  readonly _tag: 'StaleContext'
+  readonly message: string
+  readonly conversation: string
+  readonly after: number
+  readonly last: number
+}
+/** The conversation has no such position. */
+export interface OutOfRange {
+  readonly _tag: 'OutOfRange'
+  readonly message: string
+  readonly conversation: string
+  readonly position: number
+  readonly last: number
+}
+/** The position is no item of the effective history (or not of the kind that the command needs). */
+export interface NotShown {
+  readonly _tag: 'NotShown'
+  readonly message: string
+  readonly conversation: string
+  readonly position: number
+  readonly shown: readonly number[]
+}
+/** The slice given parts a tool call from its result, or touches a tool round that is still open. */
+export interface UnsafeCut {
+  readonly _tag: 'UnsafeCut'
+  readonly message: string
+  readonly conversation: string
+  readonly covers: Covers
+  /** Ids of the calls that the slice would part from their results. */
+  readonly calls: readonly string[]
+}
+/** Nothing is left to hide once what is kept is kept. */
+export interface NothingToHide {
+  readonly _tag: 'NothingToHide'
+  readonly message: string
+  readonly conversation: string
+}
+/** The conversation stands at a message: there is no rewind, marker or restore to undo. */
+export interface NothingToUndo {
+  readonly _tag: 'NothingToUndo'
+  readonly message: string
+  readonly conversation: string
+}
+/** The conversation already stands there, or has fewer turns. */
+export interface NothingToRewind {
+  readonly _tag: 'NothingToRewind'
+  readonly message: string
+  readonly conversation: string
+}
+/** No such conversation in this store. */
+export interface ConversationNotFound {
+  readonly _tag: 'ConversationNotFound'
+  readonly message: string
+  readonly conversation: string
+}
+/** The conversation that a fork should create is there already. */
+export interface ConversationExists {
+  readonly _tag: 'ConversationExists'
+  readonly message: string
+  readonly conversation: string
+}
+
+export const staleContext = (conversation: string, after: number, last: number): StaleContext => ({
+  _tag: 'StaleContext',
+  message:
+    after > last
+      ? `conversation ${conversation} ends at position ${last}; nothing can be computed from position ${after}`
+      : `conversation ${conversation} has gone on to position ${last} since position ${after}: read it again and decide again`,
+  conversation,
+  after,
+  last,
+})
+
+export const outOfRange = (conversation: string, position: number, last: number): OutOfRange => ({
+  _tag: 'OutOfRange',
+  message: `conversation ${conversation} has no position ${position}; it has 0 to ${last}`,
+  conversation,
+  position,
+  last,
+})
+
+export const notShown = (
+  conversation: string,
+  position: number,
+  what: string,
+  shown: readonly number[],
+): NotShown => ({
+  _tag: 'NotShown',
+  message: `position ${position} is no ${what} that conversation ${conversation} shows now; it shows ${listed(shown)}`,
+  conversation,
+  position,
+  shown,
+})
+
+const listed = (positions: readonly number[]): string => {
+  if (positions.length === 0) return 'none'
+  if (positions.length <= 20) return positions.join(' ')
+  return `${positions.slice(0, 10).join(' ')} … ${positions.slice(-10).join(' ')}`
+}
+
+export const unsafeCut = (conversation: string, covers: Covers, calls: readonly string[]): UnsafeCut => ({
+  _tag: 'UnsafeCut',
+  message: `hiding ${covers.first} to ${covers.last} would part tool calls from their results (${calls.join(', ')}): choose a slice with both or neither`,
+  conversation,
+  covers,
+  calls,
+})
+
+export const nothingToHide = (conversation: string): NothingToHide => ({
+  _tag: 'NothingToHide',
+  message: `nothing in conversation ${conversation} is left to hide: keep fewer messages, or name a slice with covers`,
+  conversation,
+})
+
+export const nothingToUndo = (conversation: string): NothingToUndo => ({
+  _tag: 'NothingToUndo',
+  message: `conversation ${conversation} does not stand at a rewind, condense, truncate or restore: to take back messages, rewind`,
+  conversation,
+})
+
+export const nothingToRewind = (conversation: string, why: string): NothingToRewind => ({
+  _tag: 'NothingToRewind',
+  message: `conversation ${conversation} ${why}`,
+  conversation,
+})
+
+export const conversationNotFound = (conversation: string): ConversationNotFound => ({
+  _tag: 'ConversationNotFound',
+  message: `there is no conversation ${conversation} in this store`,
+  conversation,
+})
+
+export const conversationExists = (conversation: string): ConversationExists => ({
+  _tag: 'ConversationExists',
+  message: `there is a conversation ${conversation} already: fork under another id`,
+  conversation,
+})

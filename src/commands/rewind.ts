@@ -1,0 +1,48 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { invalidInput } from '../events/errors.ts'
+import type { Event } from '../events/events.ts'
+import type { Command } from './command.ts'
+import { nothingToRewind, nothingToUndo, outOfRange, type Rejection } from './rejections.ts'
+import type { State } from './state.ts'
+
+/** Makes the conversation what it was at an earlier moment; any moment, those on abandoned branches included. */
+export const rewind = (command: Command<'rewind'>, state: State): E.Either<Rejection, readonly Event[]> => {
+  const { conversation, last, named, effective } = state
+  const { to, before, turns, reason } = command
+  const position = to ?? before
+  if (position !== undefined && position > last) return E.left(outOfRange(conversation, position, last))
+  if (turns !== undefined && !named.event)
+    return E.left(nothingToRewind(conversation, `has fewer than ${turns} turns of the user`))
+  if (before !== undefined && named.event?.type !== 'MessageAppended')
+    return E.left(
+      invalidInput('before', `position ${before} holds a ${named.event?.type}, not a message: use to`),
+    )
+  const { head } = named
+  return head === undefined || head === effective.head
+    ? E.left(nothingToRewind(conversation, `stands at position ${effective.head} already`))
+    : E.right([rewound(head, reason)])
+}
+
+/** Takes back the last event, if it is a rewind, a marker or a restore. An undo is a rewind: undone, it is a redo. */
+export const undo = ({ reason }: Command<'undo'>, state: State): E.Either<Rejection, readonly Event[]> => {
+  const { conversation, lastEvent, named } = state
+  switch (lastEvent?.type) {
+    case 'Rewound':
+    case 'Condensed':
+    case 'Truncated':
+    case 'Restored':
+      return named.head === undefined
+        ? E.left(nothingToUndo(conversation))
+        : E.right([rewound(named.head, reason)])
+    case 'MessageAppended':
+    case 'Configured':
+    case 'Forked':
+    case undefined:
+      return E.left(nothingToUndo(conversation))
+  }
+}
+
+const rewound = (to: number, reason: string | undefined): Event => ({
+  type: 'Rewound',
+  data: { to, ...(reason !== undefined && { reason }) },
+})

@@ -1,0 +1,110 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { isBlock } from '../events/blocks.ts'
+import { invalidInput } from '../events/errors.ts'
+import type { Covers, Message } from '../events/events.ts'
+import { type Item, messagesOf } from '../projections/effective.ts'
+import { estimateTokens } from '../projections/tokens.ts'
+import type { Selection } from './command.ts'
+import { callsOf, partedBy } from './cuts.ts'
+import { nothingToHide, notShown, type Rejection, unsafeCut } from './rejections.ts'
+import type { State } from './state.ts'
+
+/** Items from index `from` up to, not including, index `to`. */
+interface Slice {
+  readonly from: number
+  readonly to: number
+}
+
+/** The items to hide. An explicit slice is taken as it is or refused; every other selection settles on a safe one. */
+export const chooseItems = (
+  { conversation, effective: { items } }: State,
+  selection: Selection,
+  summary: readonly Message[],
+): E.Either<Rejection, readonly Item[]> => {
+  const { covers } = selection
+  const slice = covers
+    ? explicitSlice(conversation, items, covers, summary)
+    : E.right(settle(items, selection))
+  return E.flatMap(({ from, to }: Slice): E.Either<Rejection, readonly Item[]> => {
+    const hidden = items.slice(from, to)
+    const isNew =
+      hidden.some(({ kind }) => kind !== 'truncation') || (summary.length > 0 && hidden.length > 0)
+    return isNew ? E.right(hidden) : E.left(nothingToHide(conversation))
+  })(slice)
+}
+
+const explicitSlice = (
+  conversation: string,
+  items: readonly Item[],
+  covers: Covers,
+  summary: readonly Message[],
+): E.Either<Rejection, Slice> => {
+  const positions = items.map(({ position }) => position)
+  const [from, to] = [positions.indexOf(covers.first), positions.indexOf(covers.last) + 1]
+  if (from < 0) return E.left(notShown(conversation, covers.first, 'item', positions))
+  if (to === 0) return E.left(notShown(conversation, covers.last, 'item', positions))
+  if (to <= from) return E.left(invalidInput('covers', 'first stands behind last'))
+  const calls = callsOf(items)
+  const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to)])]
+  const only = items[from]
+  // An edit in place that makes the same calls and gives the same results parts nothing.
+  const isEdit = only && to === from + 1 && callIds(messagesOf(only)) === callIds(summary)
+  return parted.length > 0 && !isEdit
+    ? E.left(unsafeCut(conversation, covers, parted))
+    : E.right({ from, to })
+}
+
+const callIds = (messages: readonly Message[]): string =>
+  JSON.stringify(
+    messages
+      .flatMap(({ content }) =>
+        content.flatMap((block) =>
+          isBlock(block, 'tool_use')
+            ? [['use', block.id]]
+            : isBlock(block, 'tool_result')
+              ? [['result', block.tool_use_id]]
+              : [],
+        ),
+      )
+      .sort(),
+  )
+
+/** The slice that a selection asks for, moved to safe cuts: a little more is hidden rather than less, where that can be. */
+const settle = (items: readonly Item[], selection: Selection): Slice => {
+  const calls = callsOf(items)
+  const isSafe = (index: number): boolean => partedBy(calls, index).length === 0
+  const wished = wishedSlice(items, selection)
+  const { keepLast = 1 } = selection
+  let { from, to } = wished
+  while (from < wished.to && !isSafe(from)) from++
+  // The last item stays, unless the caller keeps none.
+  const end = keepLast > 0 ? items.length - 1 : items.length
+  while (to <= end && !isSafe(to)) to++
+  if (to > end) for (to = wished.to; to > from && !isSafe(to);) to--
+  return { from, to: Math.max(from, to) }
+}
+
+const wishedSlice = (items: readonly Item[], selection: Selection): Slice => {
+  const { fraction, keepFirst = 1, keepTokens } = selection
+  const { keepLast = fraction === undefined && keepTokens === undefined ? 3 : 1 } = selection
+  const marker = items.findIndex(({ kind }) => kind !== 'message')
+  const from = Math.min(keepFirst, marker < 0 ? items.length : marker)
+  const share = fraction === undefined ? items.length : from + Math.floor(fraction * (items.length - from))
+  return { from, to: Math.min(share, beforeLast(items, keepLast), beforeTokens(items, keepTokens ?? 0)) }
+}
+
+/** The index of the n-th last message; the items' end for none. */
+const beforeLast = (items: readonly Item[], n: number): number => {
+  const messages = items.flatMap(({ kind }, index) => (kind === 'message' ? [index] : []))
+  return n === 0 ? items.length : (messages.at(-n) ?? 0)
+}
+
+/** The index from which on the items are `limit` tokens or fewer. */
+const beforeTokens = (items: readonly Item[], limit: number): number => {
+  let tokens = 0
+  return items.findLastIndex((item) => (tokens += tokensOf(item)) > limit) + 1
+}
+
+/** Estimated tokens of what an item shows. */
+export const tokensOf = (item: Item): number =>
+  estimateTokens(messagesOf(item).flatMap(({ content }) => content))

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+
+// The content blocks of the Anthropic Messages API. A schema here only checks: what is stored is the value that was given,
+// so unknown fields and unknown block types survive verbatim (signatures and future block types depend on it).
+
+const present = z.unknown().refine((value) => value !== undefined, { error: 'is required' })
+const typed = z.object({ type: z.string().min(1) })
+
+const shapes = {
+  text: z.object({ text: z.string() }),
+  image: z.object({ source: typed }),
+  document: z.object({ source: typed }),
+  // A thinking block is valid by its signature, but recorders of other models' sessions have none to store.
+  thinking: z.object({ thinking: z.string(), signature: z.string().optional() }),
+  redacted_thinking: z.object({ data: z.string() }),
+  // `input` should be an object; a model's broken call is stored as it was, and render wraps it.
+  tool_use: z.object({ id: z.string().min(1), name: z.string().min(1), input: present }),
+  tool_result: z.object({
+    tool_use_id: z.string().min(1),
+    content: z.union([z.string(), z.array(typed)]).optional(),
+    is_error: z.boolean().optional(),
+  }),
+  compaction: z.object({ content: present }),
+}
+
+/** A content block as it was given: one of the API's, or one that this version does not know. */
+export interface Block {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+/** The block types whose fields are checked. */
+export type KnownBlockType = keyof typeof shapes
+/** A block of a known type, with its fields. */
+export type KnownBlock<T extends KnownBlockType> = Block & { readonly type: T } & Readonly<
+    z.infer<(typeof shapes)[T]>
+  >
+
+/** Whether a block is of this known type; its required fields were checked when it was stored. */
+export const isBlock = <T extends KnownBlockType>(block: Block, type: T): block is KnownBlock<T> =>
+  block.type === type
+
+const shapeOf = new Map<string, z.ZodType>(Object.entries(shapes))
+
+/** A block: a type, and the required fields of the known types. */
+export const blockSchema: z.ZodType<Block> = typed.loose().superRefine((block, context) => {
+  const issues = shapeOf.get(block.type)?.safeParse(block).error?.issues ?? []
+  for (const { path, message } of issues) context.addIssue({ code: 'custom', path, message })
+})

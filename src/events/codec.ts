@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { check } from './check.ts'
+import type { DecodeFailed, EventTooLarge } from './errors.ts'
+import { type ConversationEvent, dataSchemas, type Event, type Metadata, metadataSchema } from './events.ts'
+import { currentSchema, upcast } from './upcast.ts'
+
+/** An event as a store holds it: the JSON texts are what was written, to the byte. */
+export interface StoredEvent {
+  readonly id: string
+  readonly type: string
+  readonly data: string
+  readonly metadata: string
+}
+
+/** The largest event: 16 MiB of JSON, data and metadata together. */
+export const maxEventBytes = 16 * 1024 * 1024
+
+/**
+ * The hash that chains events: SHA-256 (hex) of id, type, data and metadata as stored, a newline between each two.
+ * None of the four can hold a raw newline, so two different events never have the same text.
+ */
+export const hashOf = ({ id, type, data, metadata }: StoredEvent): string =>
+  hash('sha256', `${id}\n${type}\n${data}\n${metadata}`)
+
+/** The stored form of an event. Errors: `EventTooLarge`. */
+export const encode = (
+  event: Event,
+  id: string,
+  metadata: Omit<Metadata, 'schema'>,
+): E.Either<EventTooLarge, StoredEvent> => {
+  const stored = {
+    id,
+    type: event.type,
+    data: JSON.stringify(event.data),
+    metadata: JSON.stringify({ schema: currentSchema, ...metadata }),
+  }
+  // A string's UTF-8 is at most three times its length: most events need no second look.
+  if ((stored.data.length + stored.metadata.length) * 3 <= maxEventBytes) return E.right(stored)
+  const bytes = Buffer.byteLength(stored.data) + Buffer.byteLength(stored.metadata)
+  return bytes <= maxEventBytes ? E.right(stored) : E.left(tooLarge(bytes))
+}
+
+const tooLarge = (bytes: number): EventTooLarge => ({
+  _tag: 'EventTooLarge',
+  message: `the event is ${(bytes / 1024 / 1024).toFixed(1)} MiB of JSON; at most 16 MiB fit. Split the message, or store the large part elsewhere and refer to it`,
+  bytes,
+  limit: maxEventBytes,
+})
+
+const isEventType = (type: string): type is keyof typeof dataSchemas => Object.hasOwn(dataSchemas, type)
+
+/** Where a stored event stands. */
+export interface Place {
+  readonly stream: string
+  readonly revision: number
+  readonly position: number
+}
+
+/**
+ * Reads a stored event: parses, upcasts, checks. Nothing is guessed: a text that is not JSON, an unknown event type, a
+ * newer schema or wrong data is `DecodeFailed`.
+ */
+export const decode = (
+  stored: StoredEvent,
+  { stream, revision, position }: Place,
+): E.Either<DecodeFailed, ConversationEvent> => {
+  const failed = (problem: string): E.Either<DecodeFailed, never> =>
+    E.left({
+      _tag: 'DecodeFailed',
+      message: `event ${revision} of stream ${stream} (${stored.type}) cannot be read: ${problem}`,
+      stream,
+      revision,
+    })
+  const metadata = parse(stored.metadata)
+  const data = parse(stored.data)
+  if (metadata === undefined || data === undefined) return failed('its text is not JSON')
+  const checked = check(metadataSchema, metadata)
+  if (E.isLeft(checked)) return failed(`metadata: ${checked.left.message}`)
+  if (checked.right.schema > currentSchema)
+    return failed(
+      `its schema version is ${checked.right.schema}, this palimpsest knows ${currentSchema}: upgrade palimpsest`,
+    )
+  const newest = upcast(stored.type, data, checked.right.schema)
+  if (!isEventType(newest.type))
+    return failed('this palimpsest does not know the event type: upgrade palimpsest')
+  const valid = check(dataSchemas[newest.type], newest.data)
+  if (E.isLeft(valid)) return failed(`data: ${valid.left.message}`)
+  return E.right({
+    position,
+    id: stored.id,
+    type: newest.type,
+    data: valid.right,
+    metadata: checked.right,
+  } as ConversationEvent)
+}
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,162 @@
+import { z } from 'zod'
+import { type Block, blockSchema } from './blocks.ts'
+import { conversationIdSchema } from './ids.ts'
+
+// Every event of the model. The schemas only check: what is stored is the value that was given, unknown fields included.
+
+/** The position before a conversation's first event. */
+export const START = -1
+
+/** Read-only all the way down; blocks and unknown values are so as they are. */
+export type DeepReadonly<T> = unknown extends T
+  ? T
+  : T extends Block | string | number | boolean | null | undefined
+    ? T
+    : { readonly [K in keyof T]: DeepReadonly<T[K]> }
+
+const position = z.int().min(0)
+const count = z.int().min(0)
+// Erasure will seal an event's content and keep its envelope; the key is spoken for from the first release on.
+const sealed = z.never({ error: 'the key "sealed" is reserved' }).optional()
+
+export const messageSchema = z.object({
+  role: z.enum(['user', 'assistant', 'system']),
+  /** Verbatim, in order; may be empty. */
+  content: z.array(blockSchema),
+})
+
+/** Where a message came from: the model's own account of the call. */
+export const originSchema = z.object({
+  model: z.string().optional(),
+  stopReason: z.string().nullable().optional(),
+  usage: z.record(z.string(), z.unknown()).optional(),
+  requestId: z.string().optional(),
+})
+
+export const coversSchema = z.object({ first: position, last: position })
+
+const viewSchema = z.object({
+  items: z.array(z.union([coversSchema, z.object({ marker: position })])),
+  /** Position of the `Configured` event in force. */
+  configured: position.optional(),
+  /** Position of the first `Configured` since which system, tools and model are the same. */
+  promptSince: position.optional(),
+  /** Spans in which every message was said while something was hidden that is shown again. */
+  restored: z.array(z.object({ after: position, before: position })).optional(),
+})
+
+const markerShape = {
+  covers: coversSchema,
+  /** How many messages the marker hides, those under the markers that it covers included. */
+  messagesHidden: count,
+  /** Estimated tokens of the covered slice, and of what stands in its place. */
+  tokens: z.object({ before: count, after: count }),
+  view: viewSchema.optional(),
+}
+
+/** The schema of every event type's data. */
+export const dataSchemas = {
+  /** A message was said. Without a `messageId`, the event's id is the message's. */
+  MessageAppended: messageSchema.extend({
+    messageId: z.string().min(1).optional(),
+    origin: originSchema.optional(),
+    sealed,
+  }),
+  /** A slice of the effective history is now shown as this summary. */
+  Condensed: z.object({
+    ...markerShape,
+    summary: z.array(messageSchema).min(1),
+    method: z.enum(['model', 'provider', 'client', 'manual']),
+    origin: originSchema.optional(),
+    sealed,
+  }),
+  /** A slice of the effective history is no longer shown. */
+  Truncated: z.object({ ...markerShape, reason: z.string().optional() }),
+  /** What the visible marker at that position hid is shown again in its place; later messages stay. */
+  Restored: z.object({ marker: position, view: viewSchema.optional() }),
+  /** The conversation is again what it was right after position `to` (`START`: empty). */
+  Rewound: z.object({ to: z.int().min(START), reason: z.string().optional() }),
+  /** What a request holds besides messages, from here on. Whole: a field left out is not set. */
+  Configured: z.object({
+    system: z.union([z.string(), z.array(blockSchema)]).optional(),
+    tools: z.array(z.record(z.string(), z.unknown())).optional(),
+    model: z.string().min(1).optional(),
+    parameters: z.record(z.string(), z.unknown()).optional(),
+    sealed,
+  }),
+  /** First event of a fork: history begins as that conversation was right after that position. */
+  Forked: z.object({
+    from: z.object({ conversation: conversationIdSchema, position, hash: z.string().min(1) }),
+  }),
+}
+
+/** The metadata of every event. */
+export const metadataSchema = z.object({
+  /** Schema version that the data was written in; readers see the newest, through the upcasters. */
+  schema: z.int().min(1),
+  /** ISO 8601, UTC, milliseconds. */
+  time: z.iso.datetime(),
+  /** Who did it: a kind of the caller's own (`user`, `agent`, `import`), and which one. */
+  actor: z.object({ kind: z.string().min(1), id: z.string().optional() }),
+  commandId: z.string().min(1),
+  $correlationId: z.string().optional(),
+  $causationId: z.string().optional(),
+  /** SHA-256 (hex) of the event before it in the stream; in a `Forked`, of the parent's event; null in a first event. */
+  prev: z.string().nullable(),
+  sealed,
+})
+
+export type Message = DeepReadonly<z.infer<typeof messageSchema>>
+export type Role = Message['role']
+export type Origin = DeepReadonly<z.infer<typeof originSchema>>
+/** A slice of the effective history, by the positions of its first and last item, both included. */
+export type Covers = DeepReadonly<z.infer<typeof coversSchema>>
+/**
+ * The effective history right after a marker event, as a table of contents. `{first, last}` stands for the messages that
+ * the path has from one position through the other, `{marker}` for a summary or truncation.
+ */
+export type View = DeepReadonly<z.infer<typeof viewSchema>>
+export type Segment = View['items'][number]
+/** The positions between two others, both excluded. */
+export type Span = NonNullable<View['restored']>[number]
+export type EventData = { readonly [T in EventType]: DeepReadonly<z.infer<(typeof dataSchemas)[T]>> }
+export type EventType = keyof typeof dataSchemas
+export type Configuration = EventData['Configured']
+export type Metadata = DeepReadonly<z.infer<typeof metadataSchema>>
+export type Actor = Metadata['actor']
+
+/** What happened, tagged on `type`; without when, by whom and where. */
+export type Event<T extends EventType = EventType> = {
+  readonly [K in T]: { readonly type: K; readonly data: EventData[K] }
+}[T]
+
+/** An event of a conversation, as readers get it. */
+export type ConversationEvent<T extends EventType = EventType> = Event<T> & {
+  /** 0-based index in the conversation's lineage. */
+  readonly position: number
+  readonly id: string
+  readonly metadata: Metadata
+}
+
+/** Whether an event is a marker: `Condensed` or `Truncated`. */
+export const isMarker = <E extends Event>(event: E): event is Extract<E, Event<'Condensed' | 'Truncated'>> =>
+  event.type === 'Condensed' || event.type === 'Truncated'
+
+/**
+ * The messages that an event brings: one of a `MessageAppended`, the summary of a `Condensed`, none of the others.
+ * All code reads content through this function, so that erasure has one place to happen in.
+ */
+export const contentOf = (event: Event): readonly Message[] => {
+  switch (event.type) {
+    case 'MessageAppended':
+      return [event.data]
+    case 'Condensed':
+      return event.data.summary
+    case 'Truncated':
+    case 'Restored':
+    case 'Rewound':
+    case 'Configured':
+    case 'Forked':
+      return []
+  }
+}

@@ -1,0 +1,124 @@
+import {
+  type Configuration,
+  type ConversationEvent,
+  contentOf,
+  type Covers,
+  type Message,
+  type Origin,
+  type Role,
+} from '../events/events.ts'
+import type { Block } from '../events/blocks.ts'
+import { fold, type Outline } from './outline.ts'
+import { lastOf, type Log, resolve } from './path.ts'
+
+interface Placed {
+  readonly position: number
+  /** ISO 8601, UTC. */
+  readonly time: string
+}
+/** A message as the model sees it. */
+export interface MessageItem extends Placed {
+  readonly kind: 'message'
+  readonly messageId: string
+  readonly role: Role
+  readonly content: readonly Block[]
+  readonly origin?: Origin
+}
+interface MarkerItem extends Placed {
+  readonly covers: Covers
+  readonly messagesHidden: number
+  readonly tokens: { readonly before: number; readonly after: number }
+}
+/** What stands in place of a condensed slice. */
+export interface SummaryItem extends MarkerItem {
+  readonly kind: 'summary'
+  readonly messages: readonly Message[]
+  readonly method: 'model' | 'provider' | 'client' | 'manual'
+  readonly origin?: Origin
+}
+/** What stands in place of a truncated slice. */
+export interface TruncationItem extends MarkerItem {
+  readonly kind: 'truncation'
+  readonly reason?: string
+}
+/** An item of the effective history, tagged on `kind`. */
+export type Item = MessageItem | SummaryItem | TruncationItem
+
+/** What the model sees, in order, and what a request holds besides. */
+export interface Effective {
+  /** The position that was asked for. */
+  readonly at: number
+  /** The position that the conversation stands at then: `at`, or what a rewind at `at` leads to. */
+  readonly head: number
+  readonly items: readonly Item[]
+  readonly outline: Outline
+}
+
+/** The item that a message or marker event is, alone; undefined for other events. */
+export const itemOf = (event: ConversationEvent): Item | undefined => {
+  const { position } = event
+  const { time } = event.metadata
+  switch (event.type) {
+    case 'MessageAppended': {
+      const { messageId = event.id, role, origin } = event.data
+      const content = contentOf(event).flatMap((message) => message.content)
+      return { kind: 'message', position, time, messageId, role, content, ...(origin && { origin }) }
+    }
+    case 'Condensed': {
+      const { covers, messagesHidden, tokens, method, origin } = event.data
+      const messages = contentOf(event)
+      return {
+        kind: 'summary',
+        position,
+        time,
+        messages,
+        covers,
+        method,
+        messagesHidden,
+        tokens,
+        ...(origin && { origin }),
+      }
+    }
+    case 'Truncated': {
+      const { covers, messagesHidden, tokens, reason } = event.data
+      return {
+        kind: 'truncation',
+        position,
+        time,
+        covers,
+        messagesHidden,
+        tokens,
+        ...(reason !== undefined && { reason }),
+      }
+    }
+    case 'Restored':
+    case 'Rewound':
+    case 'Configured':
+    case 'Forked':
+      return undefined
+  }
+}
+
+/** The configuration in force, empty if none was ever set. */
+export const configurationOf = ({ outline }: Effective): Configuration => outline.configuration ?? {}
+
+/** The messages that an item shows: itself, its summary, or none. */
+export const messagesOf = (item: Item): readonly Message[] =>
+  item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
+
+/** The effective history at `at`, folded from the log from its first event on: simple, and as slow as the log is long. */
+export const effective = (log: Log, at = lastOf(log)): Effective => {
+  const { outline } = fold(log, at)
+  return {
+    at,
+    head: resolve(log, at),
+    outline,
+    items: outline.slots.flatMap(({ position }) => itemAt(log, position)),
+  }
+}
+
+const itemAt = (log: Log, position: number): readonly Item[] => {
+  const event = log[position]
+  const item = event && itemOf(event)
+  return item ? [item] : []
+}

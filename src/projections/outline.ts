@@ -1,0 +1,189 @@
+import type {
+  Configuration,
+  ConversationEvent,
+  Covers,
+  Event,
+  Segment,
+  Span,
+  View,
+} from '../events/events.ts'
+import { type Log, lastOf, path } from './path.ts'
+
+/** An item of the effective history without its content. */
+export interface Slot {
+  readonly position: number
+  readonly marker: boolean
+}
+
+/**
+ * The effective history without its content: which items are shown, in what order.
+ *
+ * 1. The messages among `slots` ascend; a marker stands where what it hides stood.
+ * 2. `configured` is the position of the `Configured` in force, `configuration` its data.
+ * 3. `promptSince` ≤ `configured`: since that event system, tools and model have been the same.
+ * 4. The spans of `restored` ascend and do not overlap.
+ */
+export interface Outline {
+  readonly slots: readonly Slot[]
+  readonly configured?: number
+  readonly configuration?: Configuration
+  readonly promptSince?: number
+  readonly restored: readonly Span[]
+}
+
+export const emptyOutline: Outline = { slots: [], restored: [] }
+
+/** An outline that `evolve` changes in place, and that nobody else holds. */
+export interface Draft {
+  slots: Slot[]
+  configured?: number
+  configuration?: Configuration
+  promptSince?: number
+  restored: Span[]
+}
+
+export const draftOf = (outline: Outline): Draft => ({
+  ...outline,
+  slots: [...outline.slots],
+  restored: [...outline.restored],
+})
+
+/** What a marker on the path at hand replaced, if there is such a marker. */
+export type Replaced = (marker: number) => readonly Slot[] | undefined
+
+/**
+ * Takes the next event of a path into a draft. Total: a marker whose slice is not shown and a restore of a marker that is not
+ * shown change nothing (`decide` never writes them, `verify` reports them).
+ *
+ * @param replaced asked for restores only
+ * @returns the slots that a marker hid or a restore brought back; undefined if there were none
+ */
+export const evolve = (
+  draft: Draft,
+  event: Event & { readonly position: number },
+  replaced: Replaced,
+): readonly Slot[] | undefined => {
+  switch (event.type) {
+    case 'MessageAppended':
+      draft.slots.push({ position: event.position, marker: false })
+      return undefined
+    case 'Condensed':
+    case 'Truncated':
+      return hide(draft, event.position, event.data.covers)
+    case 'Restored':
+      return restore(draft, event.position, event.data.marker, replaced)
+    case 'Configured':
+      configure(draft, event.position, event.data)
+      return undefined
+    // A path has jumped at every Rewound, and a Forked shows nothing.
+    case 'Rewound':
+    case 'Forked':
+      return undefined
+  }
+}
+
+const indexOf = (slots: readonly Slot[], position: number): number =>
+  slots.findLastIndex((slot) => slot.position === position)
+
+const hide = (draft: Draft, marker: number, { first, last }: Covers): readonly Slot[] | undefined => {
+  const from = indexOf(draft.slots, first)
+  const to = indexOf(draft.slots, last)
+  if (from < 0 || to < from) return undefined
+  return draft.slots.splice(from, to - from + 1, { position: marker, marker: true })
+}
+
+const restore = (
+  draft: Draft,
+  at: number,
+  marker: number,
+  replaced: Replaced,
+): readonly Slot[] | undefined => {
+  const index = indexOf(draft.slots, marker)
+  const slots = draft.slots[index]?.marker === true ? replaced(marker) : undefined
+  if (!slots) return undefined
+  draft.slots = [...draft.slots.slice(0, index), ...slots, ...draft.slots.slice(index + 1)]
+  draft.restored = addSpan(draft.restored, { after: marker, before: at })
+  return slots
+}
+
+// Nothing but markers and restores stands on a span's ends, so joined spans hold the same messages.
+const addSpan = (spans: readonly Span[], span: Span): Span[] => {
+  const apart = spans.filter(({ before }) => before <= span.after)
+  const { after = span.after } = spans[apart.length] ?? {}
+  return [...apart, { after: Math.min(after, span.after), before: span.before }]
+}
+
+const configure = (draft: Draft, at: number, next: Configuration): void => {
+  const prompt = ({ system, tools, model }: Configuration): string => JSON.stringify([system, tools, model])
+  if (draft.configuration === undefined || prompt(draft.configuration) !== prompt(next))
+    draft.promptSince = at
+  draft.configured = at
+  draft.configuration = next
+}
+
+/** An outline folded from a whole path, with what the path's markers replaced. */
+export interface Fold {
+  readonly outline: Outline
+  readonly replaced: ReadonlyMap<number, readonly Slot[]>
+}
+
+/**
+ * The plain fold: every event of the path at `at`, from the first one on. The meaning of every other way to get an outline.
+ *
+ * @param seen told of every event of the path, with the slots that it hid or brought back
+ */
+export const fold = (
+  log: Log,
+  at = lastOf(log),
+  seen?: (event: ConversationEvent, slots: readonly Slot[] | undefined) => void,
+): Fold => {
+  const draft = draftOf(emptyOutline)
+  const replaced = new Map<number, readonly Slot[]>()
+  for (const position of path(log, at)) {
+    const event = log[position]
+    if (!event) continue
+    const slots = evolve(draft, event, (marker) => replaced.get(marker))
+    if (slots && event.type !== 'Restored') replaced.set(position, slots)
+    seen?.(event, slots)
+  }
+  return { outline: draft, replaced }
+}
+
+/** A range of a view may pass over this many positions at most between two messages: reading it costs what it shows. */
+export const maxGap = 32
+
+/** The table of contents of an outline, as marker events carry it. The same outline always has the same view. */
+export const viewOf = ({ slots, configured, promptSince, restored }: Outline): View => {
+  const items: Segment[] = []
+  let open: { first: number; last: number } | undefined
+  for (const { position, marker } of slots) {
+    if (marker) {
+      items.push({ marker: position })
+      open = undefined
+    } else if (open && position - open.last <= maxGap) open.last = position
+    else {
+      open = { first: position, last: position }
+      items.push(open)
+    }
+  }
+  return {
+    items,
+    ...(configured !== undefined && { configured }),
+    ...(promptSince !== undefined && { promptSince }),
+    ...(restored.length > 0 && { restored }),
+  }
+}
+
+/** The view that an event carries, if it carries one. */
+export const viewIn = (event: Event): View | undefined =>
+  event.type === 'Condensed' || event.type === 'Truncated' || event.type === 'Restored'
+    ? event.data.view
+    : undefined
+
+/**
+ * Whether a marker must carry its view: leaving it out saves more than it costs only while the path's events since the last
+ * view are fewer than the segments that the new one would have.
+ *
+ * @param sinceView events of the path after the last one with a view, this marker not counted
+ */
+export const needsView = (view: View, sinceView: number): boolean => sinceView >= view.items.length

@@ -1,0 +1,24 @@
+import { type ConversationEvent, START } from '../events/events.ts'
+
+/** The events of a conversation's lineage from its start; the index of an event is its position. */
+export type Log = readonly ConversationEvent[]
+
+/** The last position of a log, `START` for an empty one. */
+export const lastOf = (log: Log): number => log.length - 1
+
+/** The position that the conversation stands at right after `position`: what a chain of rewinds leads to. */
+export const resolve = (log: Log, position: number): number => {
+  let at = position
+  for (let event = log[at]; event?.type === 'Rewound'; event = log[at]) at = event.data.to
+  return at
+}
+
+/** The position whose event comes before this one on its path. */
+export const parent = (log: Log, position: number): number => resolve(log, position - 1)
+
+/** The positions on the path at `at`, ascending: everything from the start to the head that was not rewound away. */
+export const path = (log: Log, at = lastOf(log)): readonly number[] => {
+  const positions: number[] = []
+  for (let p = resolve(log, at); p > START; p = parent(log, p)) positions.push(p)
+  return positions.reverse()
+}

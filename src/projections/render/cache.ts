@@ -1,0 +1,48 @@
+import type { Block } from '../../events/blocks.ts'
+import type { Report } from './repairs.ts'
+
+const maxBreakpoints = 4
+
+type Part = { readonly [field: string]: unknown }
+/** Parts of a request in the order in which the cache sees them: tools, system blocks, each message's blocks. */
+type Parts = readonly { readonly position: number; readonly content: readonly Part[] }[]
+
+const ttlOf = (part: Part): string | undefined => {
+  const control = part['cache_control']
+  if (typeof control !== 'object' || control === null) return undefined
+  return 'ttl' in control && control.ttl === '1h' ? '1h' : '5m'
+}
+
+const inner = (part: Part): readonly Part[] =>
+  part['type'] === 'tool_result' && Array.isArray(part['content'])
+    ? (part['content'] as readonly Block[])
+    : []
+
+/**
+ * Takes away stored cache breakpoints that the API would refuse: all but the last four, and one-hour ones after a five-minute
+ * one. Parts that need no change are returned as they are.
+ */
+export const limitBreakpoints = (parts: Parts, report: Report): readonly (readonly Part[])[] => {
+  const all = parts.flatMap(({ content }) => content.flatMap((part) => [...inner(part), part])).filter(ttlOf)
+  if (all.length === 0) return parts.map(({ content }) => content)
+  const last = all.slice(-maxBreakpoints)
+  const firstShort = last.findIndex((part) => ttlOf(part) === '5m')
+  const kept = new Set(
+    last.filter((part, index) => ttlOf(part) === '5m' || firstShort < 0 || index < firstShort),
+  )
+  const limited = (part: Part, position: number): Part => {
+    const children = inner(part)
+    const limitedChildren = children.map((child) => limited(child, position))
+    const changed = children.some((child, index) => child !== limitedChildren[index])
+    const whole = changed ? { ...part, content: limitedChildren } : part
+    if (!ttlOf(part) || kept.has(part)) return whole
+    report(
+      'cache-control-dropped',
+      position,
+      'a request holds four cache breakpoints at most, longer-lived ones first',
+    )
+    const { cache_control: _, ...rest } = whole
+    return rest
+  }
+  return parts.map(({ position, content }) => content.map((part) => limited(part, position)))
+}

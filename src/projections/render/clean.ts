@@ -1,0 +1,128 @@
+import { type Block, isBlock } from '../../events/blocks.ts'
+import type { Role } from '../../events/events.ts'
+import type { Report } from './repairs.ts'
+
+// Which blocks may stand where, and what the API refuses inside one, whatever stands around it.
+
+const serverResults = [
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'mcp_tool_result',
+]
+const allowed: Readonly<Record<Role | 'result', ReadonlySet<string>>> = {
+  user: new Set([
+    'text',
+    'image',
+    'document',
+    'search_result',
+    'tool_result',
+    'container_upload',
+    'compaction',
+  ]),
+  assistant: new Set([
+    ...['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use', 'compaction'],
+    ...serverResults,
+  ]),
+  system: new Set(['text']),
+  result: new Set(['text', 'image', 'document', 'search_result', 'tool_reference']),
+}
+
+export const isThinking = (block: Block): boolean =>
+  block.type === 'thinking' || block.type === 'redacted_thinking'
+
+export const isServerUse = (block: Block): boolean =>
+  block.type === 'server_tool_use' || block.type === 'mcp_tool_use'
+
+export const isServerResult = (block: Block): boolean => serverResults.includes(block.type)
+
+/** Whether a compaction block stands for the messages before it; one with null content says that compaction failed. */
+export const isCompaction = (block: Block): boolean =>
+  block.type === 'compaction' && block['content'] !== null && block['content'] !== ''
+
+const isBlank = (text: string): boolean => text.trim() === ''
+
+const omit = (block: Block, field: string): Block => {
+  const { [field]: _, ...rest } = block
+  return rest as Block
+}
+
+/** The value with every lone surrogate in it replaced; the same object if there is none. */
+export const wellFormed = <T>(value: T): T => (isWellFormed(value) ? value : (mend(value) as T))
+
+const isWellFormed = (value: unknown): boolean => {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(isWellFormed)
+  return Object.entries(value).every(([key, field]) => key.isWellFormed() && isWellFormed(field))
+}
+
+const mend = (value: unknown): unknown => {
+  if (typeof value === 'string') return value.toWellFormed()
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(mend)
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key.toWellFormed(), mend(field)]))
+}
+
+/**
+ * The blocks of a message that its place allows, each as the API takes it. Thinking passes as it is, or not at all where it
+ * holds half a character: it must stay what was signed.
+ */
+export const clean = (
+  content: readonly Block[],
+  place: Role | 'result',
+  position: number,
+  report: Report,
+): readonly Block[] =>
+  content.flatMap((stored) => {
+    if (!allowed[place].has(stored.type)) {
+      report('block-dropped', position, `${stored.type} cannot stand in ${place} content`)
+      return []
+    }
+    if (isThinking(stored)) return [stored]
+    const block = wellFormed(stored)
+    if (block !== stored) report('surrogate-replaced', position, `a lone surrogate in a ${block.type} block`)
+    if (isBlock(block, 'text')) return cleanText(block, place, position, report)
+    if (isBlock(block, 'tool_result')) return [cleanResult(block, position, report)]
+    if (block.type === 'compaction' && !isCompaction(block)) {
+      report('compaction-applied', position, 'a failed compaction stands for nothing')
+      return []
+    }
+    return [block]
+  })
+
+const cleanText = (
+  block: Block & { readonly text: string },
+  place: string,
+  position: number,
+  report: Report,
+): readonly Block[] => {
+  if (isBlank(block.text)) {
+    report('blank-dropped', position, 'a text without a visible character')
+    return []
+  }
+  if (place === 'user' && 'citations' in block) {
+    report('field-dropped', position, 'citations of a user text')
+    return [omit(block, 'citations')]
+  }
+  return [block]
+}
+
+const cleanResult = (
+  block: Block & { readonly content?: unknown },
+  position: number,
+  report: Report,
+): Block => {
+  const { content } = block
+  if (typeof content === 'string' && content !== '' && isBlank(content))
+    report('blank-dropped', position, 'a tool result without a visible character')
+  if (typeof content === 'string') return isBlank(content) ? omit(block, 'content') : block
+  if (!Array.isArray(content)) return block
+  const kept = clean(content as readonly Block[], 'result', position, report)
+  if (kept.length === 0) return omit(block, 'content')
+  const same = kept.length === content.length && kept.every((inner, index) => inner === content[index])
+  return same ? block : { ...block, content: kept }
+}

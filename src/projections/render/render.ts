@@ -1,0 +1,157 @@
+import type { Block } from '../../events/blocks.ts'
+import type { Configuration } from '../../events/events.ts'
+import { configurationOf, type Effective, type Item, messagesOf } from '../effective.ts'
+import { limitBreakpoints } from './cache.ts'
+import { clean, wellFormed } from './clean.ts'
+import type { Repair, Report } from './repairs.ts'
+import { prefixUnchanged } from './thinking.ts'
+import { type RenderedMessage, transcript, type Utterance } from './transcript.ts'
+
+/** A request for the Messages API, and what was done to make it one. */
+export interface Rendered {
+  readonly system?: string | readonly Block[]
+  readonly tools?: Configuration['tools']
+  readonly messages: readonly RenderedMessage[]
+  /** Every departure from the stored blocks, in the order of the messages. */
+  readonly repairs: readonly Repair[]
+  /** Whose turn it is. `user`: the history ends in a finished reply (or is empty) and is no request yet. */
+  readonly awaits: 'model' | 'user'
+}
+
+export interface RenderOptions {
+  /** The model takes messages of role `system` between the others. Default false: they are shown as user text. */
+  readonly systemMessages?: boolean
+  /** The history's last assistant message is a prefill, which the model is to go on with. Default false. */
+  readonly prefill?: boolean
+  /** Say in the request that messages are left out, where a truncation left them out. Default true. */
+  readonly truncationNotes?: boolean
+}
+
+/** The most messages that a request may hold. */
+const maxMessages = 100_000
+
+/**
+ * The effective history as a request for the Messages API. Whatever happened to the log, the request is valid where `awaits` is
+ * `model`; appending to the conversation leaves the messages already rendered as they are.
+ *
+ * Pure, and total: the same history and options always give the same bytes.
+ * The rules, and which repair serves which: docs/render.md.
+ */
+export const render = (effective: Effective, options: RenderOptions = {}): Rendered => {
+  const repairs: Repair[] = []
+  const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
+  const { systemMessages = false, prefill = false, truncationNotes = true } = options
+  const { system, tools } = renderConfiguration(effective, report)
+  const script = transcript(systemMessages, report)
+  const unchanged = prefixUnchanged(effective)
+  for (const item of effective.items)
+    for (const utterance of utterances(item, unchanged(item), truncationNotes)) script.say(utterance)
+  script.end()
+  if (script.messages.length > maxMessages) return renderEnd(effective, options)
+  const messages = prefill ? trimEnd(script.messages, report) : script.messages
+
+  const [limitedTools, limitedSystem, ...limited] = limitBreakpoints(
+    [
+      { position: effective.outline.configured ?? 0, content: tools ?? [] },
+      { position: effective.outline.configured ?? 0, content: Array.isArray(system) ? system : [] },
+      ...messages,
+    ],
+    report,
+  )
+  return {
+    ...(system !== undefined && {
+      system: Array.isArray(system) ? (limitedSystem as readonly Block[]) : system,
+    }),
+    ...(tools !== undefined && { tools: limitedTools as Configuration['tools'] & object }),
+    messages: messages.map(({ role }, index) => ({
+      role,
+      content: (limited[index] ?? []) as readonly Block[],
+    })),
+    repairs,
+    awaits: awaited(effective, messages, prefill),
+  }
+}
+
+const utterances = (item: Item, unchanged: boolean, notes: boolean): readonly Utterance[] => {
+  const { position } = item
+  if (item.kind === 'truncation') {
+    const text = `[${item.messagesHidden} earlier ${item.messagesHidden === 1 ? 'message is' : 'messages are'} not shown.]`
+    const content = [{ type: 'text', text }]
+    return notes
+      ? [{ role: 'user', content, position, unchanged, reply: undefined, summary: false, note: true }]
+      : []
+  }
+  const reply = item.kind === 'message' ? item.origin?.requestId : undefined
+  return messagesOf(item).map(({ role, content }) => ({
+    ...{ role, content, position, unchanged, reply },
+    summary: item.kind === 'summary',
+    note: false,
+  }))
+}
+
+const renderConfiguration = (
+  effective: Effective,
+  report: Report,
+): Pick<Configuration, 'system' | 'tools'> => {
+  const { system, tools } = configurationOf(effective)
+  const position = effective.outline.configured ?? 0
+  const [cleanSystem, cleanTools] = wellFormed([system, tools] as const)
+  if (cleanSystem !== system || cleanTools !== tools)
+    report('surrogate-replaced', position, 'a lone surrogate in the system prompt or a tool')
+  const shown =
+    typeof cleanSystem === 'string'
+      ? cleanSystem.trim() === ''
+        ? undefined
+        : cleanSystem
+      : cleanSystem && clean(cleanSystem, 'system', position, report)
+  return {
+    ...(shown !== undefined && shown.length > 0 && { system: shown }),
+    ...(cleanTools && { tools: cleanTools }),
+  }
+}
+
+type Messages = readonly (RenderedMessage & { readonly position: number })[]
+
+const awaited = ({ items }: Effective, messages: Messages, prefill: boolean): 'model' | 'user' => {
+  const last = messages.at(-1)
+  if (!last) return 'user'
+  if (last.role !== 'assistant' || prefill) return 'model'
+  const said = items.findLast((item) => item.kind === 'message' && item.role === 'assistant')
+  return said?.kind === 'message' && said.origin?.stopReason === 'pause_turn' ? 'model' : 'user'
+}
+
+const trimEnd = (messages: Messages, report: Report): Messages => {
+  const message = messages.at(-1)
+  const block = message?.content.at(-1)
+  if (message?.role !== 'assistant' || block?.type !== 'text' || typeof block['text'] !== 'string')
+    return messages
+  const text = block['text'].trimEnd()
+  if (text === block['text']) return messages
+  report('whitespace-trimmed', message.position, 'a prefill cannot end in white space')
+  return [
+    ...messages.slice(0, -1),
+    { ...message, content: [...message.content.slice(0, -1), { ...block, text }] },
+  ]
+}
+
+/** The last part of a history that is too long for one request, from a user message that answers no call. */
+const renderEnd = (effective: Effective, options: RenderOptions): Rendered => {
+  const { items } = effective
+  const isStart = (item: Item): boolean =>
+    item.kind === 'message' &&
+    item.role === 'user' &&
+    item.content.every(({ type }) => type !== 'tool_result')
+  const half = Math.floor(items.length / 2)
+  const found = items.findIndex((item, index) => index > half && isStart(item))
+  const start = found < 0 ? half + 1 : found
+  const position = items[start]?.position ?? 0
+  // A marker in front that is younger than every message: no thinking is valid without what came before it.
+  const cut = {
+    ...effective,
+    items: items.slice(start),
+    outline: { ...effective.outline, promptSince: effective.at },
+  }
+  const rendered = render(cut, options)
+  const detail = `the ${start} items before ${position} are left out: a request holds ${maxMessages} messages at most`
+  return { ...rendered, repairs: [{ kind: 'history-cut', position, detail }, ...rendered.repairs] }
+}

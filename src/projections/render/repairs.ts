@@ -1,0 +1,52 @@
+/** What render did to make a request of a history, one for each place where the two differ. */
+export type RepairKind =
+  /** A tool_result without an open call of that id before it (its call is hidden, or already answered) left out. */
+  | 'result-dropped'
+  /** A call that nobody answered given an error result. */
+  | 'call-answered'
+  /** Tool results moved before the other content of their message. */
+  | 'results-moved'
+  /** A tool_use id that is used twice or has characters that the API refuses replaced, with that of its result. */
+  | 'id-replaced'
+  /** A tool input that is no object put into one. */
+  | 'input-wrapped'
+  /** A server tool use without its result in the same message, or the other way round, left out. */
+  | 'server-tool-dropped'
+  /** Thinking left out: what comes before it has changed since, it ends its message, or it has no signature. */
+  | 'thinking-dropped'
+  /** A text without a visible character left out. */
+  | 'blank-dropped'
+  /** A block that its place does not allow left out. */
+  | 'block-dropped'
+  /** A message left out because no block of it remained. */
+  | 'message-dropped'
+  /** A message joined to the one before it, which has the same role. */
+  | 'roles-merged'
+  /** A system message in the middle shown as text of a user message. */
+  | 'system-folded'
+  /** A message put in that nobody said, because roles must alternate and the first must be the user's. */
+  | 'message-inserted'
+  /** A field that its place does not allow left out. */
+  | 'field-dropped'
+  /** Half a character (a lone UTF-16 surrogate) replaced by U+FFFD. */
+  | 'surrogate-replaced'
+  /** A cache breakpoint beyond the four that are allowed, or a longer-lived one after a shorter, left out. */
+  | 'cache-control-dropped'
+  /** What a server-side compaction stands for left out, or a compaction block that stands for nothing. */
+  | 'compaction-applied'
+  /** White space at the end of a prefill cut off. */
+  | 'whitespace-trimmed'
+  /** The beginning left out, as a request holds 100,000 messages at most. */
+  | 'history-cut'
+
+/** One departure of the request from what is stored. */
+export interface Repair {
+  readonly kind: RepairKind
+  /** Position of the event whose content differs. */
+  readonly position: number
+  /** What was done, in words. */
+  readonly detail: string
+}
+
+/** Takes note of a repair. */
+export type Report = (kind: RepairKind, position: number, detail: string) => void

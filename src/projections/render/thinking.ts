@@ -1,0 +1,41 @@
+import { type Block, isBlock } from '../../events/blocks.ts'
+import type { Effective, Item } from '../effective.ts'
+import { isThinking, wellFormed } from './clean.ts'
+
+/**
+ * Tells of each item, asked in order, whether what comes before it is what came before it when it was said: only then are its
+ * thinking blocks valid. It is not so
+ * - after a marker that is younger than the message,
+ * - for a message that was said while something was hidden that has been restored since,
+ * - when system, tools or model have changed since.
+ */
+export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
+  let youngestMarker = -1
+  const { restored, promptSince = -1 } = outline
+  return ({ kind, position }) => {
+    if (kind !== 'message') {
+      youngestMarker = Math.max(youngestMarker, position)
+      return false
+    }
+    return (
+      position > youngestMarker &&
+      position > promptSince &&
+      !restored.some(({ after, before }) => after < position && position < before)
+    )
+  }
+}
+
+/** Whether a thinking block can be sent as it is stored: signed, whole characters, no cache breakpoint on it. */
+const isSendable = (block: Block): boolean =>
+  !block['cache_control'] &&
+  wellFormed(block) === block &&
+  (!isBlock(block, 'thinking') || (block.signature !== undefined && block.signature !== ''))
+
+/** Why a message's thinking cannot be sent, or undefined. All of it goes or none: a message with a part of it is refused. */
+export const thinkingProblem = (content: readonly Block[], unchanged: boolean): string | undefined => {
+  if (!content.some(isThinking)) return undefined
+  if (!unchanged) return 'what comes before it has changed since it was produced'
+  if (!content.filter(isThinking).every(isSendable)) return 'it has no valid signature'
+  const last = content.at(-1)
+  return last && isThinking(last) ? 'it ends its message' : undefined
+}

@@ -1,0 +1,33 @@
+import type { ConversationEvent } from '../events/events.ts'
+import { lastOf, type Log, parent, path, resolve } from './path.ts'
+
+/** One event of the log, with its place in the tree that the log holds. */
+export interface TimelineEntry {
+  readonly event: ConversationEvent
+  /** The position that it follows; of a `Rewound`, the one that it went back to. */
+  readonly parent: number
+  /** Which line of the tree it is on, 0-based by first appearance; a rewind to a line's end goes on with that line. */
+  readonly branch: number
+  /** Whether it is on the path at the position looked from. Rewinds never are. */
+  readonly onPath: boolean
+}
+
+/** Every event through `at`, in order, abandoned branches included. */
+export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] => {
+  const shown = new Set(path(log, at))
+  const branchOf = new Map<number, number>()
+  const tips: number[] = []
+  return log.slice(0, at + 1).map((event) => {
+    const { position } = event
+    if (event.type === 'Rewound') {
+      const target = resolve(log, position)
+      return { event, parent: target, branch: branchOf.get(target) ?? 0, onPath: false }
+    }
+    const from = parent(log, position)
+    const line = branchOf.get(from)
+    const branch = line !== undefined && tips[line] === from ? line : tips.length
+    tips[branch] = position
+    branchOf.set(position, branch)
+    return { event, parent: from, branch, onPath: shown.has(position) }
+  })
+}

@@ -1,0 +1,63 @@
+import type { DecodeFailed, InvalidInput } from '../events/errors.ts'
+import type { ConversationNotFound, OutOfRange, Rejection } from '../commands/rejections.ts'
+
+/** Why a store could not do what it was asked. `cause` is the driver's own error, where there is one. */
+export type StoreError =
+  | DecodeFailed
+  | Conflict
+  | StoreBusy
+  | StoreClosed
+  | StoreCorrupt
+  | StoreFull
+  | StoreReadOnly
+  | StoreTooNew
+  | StoreUnavailable
+
+/** Why something could not be read. */
+export type ReadError = StoreError | InvalidInput | ConversationNotFound | OutOfRange
+/** Why something was not written. Nothing of it was. */
+export type WriteError = StoreError | Rejection
+
+/** The stream has gone on since it was read: its last revision is not the expected one. */
+export interface Conflict {
+  readonly _tag: 'Conflict'
+  readonly message: string
+  readonly stream: string
+  /** The last revision that the writer had read; -1 for an empty stream. */
+  readonly expected: number
+  readonly actual: number
+}
+
+interface StoreFailure<T extends string> {
+  readonly _tag: T
+  readonly message: string
+  /** The store's URL without credentials. */
+  readonly store: string
+  readonly cause?: unknown
+}
+/** Another process held the write lock for longer than the store waits. Try again. */
+export type StoreBusy = StoreFailure<'StoreBusy'>
+export type StoreClosed = StoreFailure<'StoreClosed'>
+/** The file is no store, or is damaged. */
+export type StoreCorrupt = StoreFailure<'StoreCorrupt'>
+/** No room left to write. */
+export type StoreFull = StoreFailure<'StoreFull'>
+export type StoreReadOnly = StoreFailure<'StoreReadOnly'>
+/** A newer palimpsest has written this store. */
+export type StoreTooNew = StoreFailure<'StoreTooNew'>
+/** The store cannot be opened or reached. */
+export type StoreUnavailable = StoreFailure<'StoreUnavailable'>
+
+export const conflict = (stream: string, expected: number, actual: number): Conflict => ({
+  _tag: 'Conflict',
+  message: `stream ${stream} is at revision ${actual}, not at ${expected}: somebody else wrote to it`,
+  stream,
+  expected,
+  actual,
+})
+
+export const storeClosed = (store: string): StoreClosed => ({
+  _tag: 'StoreClosed',
+  message: `${store} is closed: open it again`,
+  store,
+})

@@ -1,0 +1,91 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { StoredEvent } from '../events/codec.ts'
+import type { Conflict, StoreError } from './errors.ts'
+
+/** A place in the global order of a store's events. Opaque: pass on what the same store gave. */
+export type Checkpoint = string
+
+/** A stored event with its place. */
+export interface RecordedEvent extends StoredEvent {
+  readonly stream: string
+  /** 0-based index in the stream. */
+  readonly revision: number
+  readonly checkpoint: Checkpoint
+}
+
+/** Events to append to one stream. */
+export interface Append {
+  readonly stream: string
+  /** One or more; all are written or none. */
+  readonly events: readonly StoredEvent[]
+  /** The stream's last revision as the writer read it; -1 if it must not exist. */
+  readonly expected: number
+}
+
+/** Events of one stream to read: at most `limit` from revision `from` on, that one included, in the direction given. */
+export interface Range {
+  readonly stream: string
+  readonly from: number
+  readonly direction: 'forwards' | 'backwards'
+  /** 1 to `maxPage`. */
+  readonly limit: number
+}
+
+/** The most events that one read returns. */
+export const maxPage = 1_000
+
+/** A stream and how far it goes. */
+export interface StreamInfo {
+  readonly stream: string
+  readonly last: number
+}
+
+export interface FollowOptions {
+  /** Only streams whose name begins with one of these. Default: all. */
+  readonly prefixes?: readonly string[]
+  /** Events behind this place; without one from the first event on. */
+  readonly after?: Checkpoint
+  /** Ends the iteration, without an error. */
+  readonly signal?: AbortSignal
+}
+
+/** What a follower gets: an event, or how far the store has been looked through without one. */
+export type Followed =
+  | { readonly type: 'event'; readonly event: RecordedEvent; readonly checkpoint: Checkpoint }
+  | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
+
+/**
+ * What Palimpsest asks of a database. The contract, in the order of its tests (test/contract):
+ *
+ * 1. An append at the stream's last revision writes all its events, in order, at the revisions that follow; else it is a
+ *    `Conflict` with the actual last revision, and writes nothing.
+ * 2. An append of events that stand at exactly these revisions already (same ids) succeeds and writes nothing.
+ * 3. When an append has returned, its events survive the process and the machine, as far as the store is durable at all.
+ * 4. Texts come back as they were written, to the byte.
+ * 5. A read of a stream that is not there is empty. Reads see every append that returned before them.
+ * 6. Checkpoints order all events as they were committed: a follower never misses one.
+ */
+export interface EventStore {
+  /** URL without credentials, for messages. */
+  readonly url: string
+  readonly append: (append: Append) => TaskEither<StoreError | Conflict, void>
+  readonly read: (range: Range) => TaskEither<StoreError, readonly RecordedEvent[]>
+  /** The revision of the event with this id, undefined if the stream has none. Stores may look back a bounded way (ADR). */
+  readonly find: (stream: string, eventId: string) => TaskEither<StoreError, number | undefined>
+  /** How many events of this type the stream has up to a revision, that one included. */
+  readonly count: (stream: string, type: string, through: number) => TaskEither<StoreError, number>
+  /** At most `limit` streams whose name begins with `prefix`, behind the name `after`, ordered by name. */
+  readonly streams: (
+    prefix: string,
+    after: string,
+    limit: number,
+  ) => TaskEither<StoreError, readonly StreamInfo[]>
+  /** At most `limit` events of all streams behind a place, in global order. */
+  readonly readAll: (
+    after: Checkpoint | undefined,
+    limit: number,
+  ) => TaskEither<StoreError, readonly RecordedEvent[]>
+  /** What is there, then what comes. Iteration throws a `StoreError`. */
+  readonly follow: (options: FollowOptions) => AsyncIterable<Followed>
+  readonly close: () => TaskEither<StoreError, void>
+}
