@@ -107,6 +107,8 @@ export type CommandInput<T extends CommandType> = Inputs[T]
 export type Command<T extends CommandType = CommandType> = {
   readonly [K in T]: { readonly type: K } & Inputs[K]
 }[T]
+/** A command on one conversation; a fork concerns two and has a decider of its own. */
+export type ConversationCommand = Command<Exclude<CommandType, 'fork'>>
 export type NewMessage = DeepReadonly<z.infer<typeof newMessage>>
 /** The options of condense and truncate that say what to hide. */
 export type Selection = Pick<Inputs['truncate'], keyof typeof selection>

@@ -2,16 +2,13 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event, EventType } from '../events/events.ts'
 import { append } from './append.ts'
-import type { Command, CommandType } from './command.ts'
+import type { Command, ConversationCommand } from './command.ts'
 import { configure } from './configure.ts'
 import { condense, truncate } from './hide.ts'
 import { conversationNotFound, type Rejection, staleContext } from './rejections.ts'
 import { restore } from './restore.ts'
 import { rewind, undo } from './rewind.ts'
 import type { State, Tail } from './state.ts'
-
-/** A command on one conversation; a fork concerns two and has a decider of its own. */
-export type ConversationCommand = Command<Exclude<CommandType, 'fork'>>
 
 /** What happens when a command meets a conversation: the events to append, none if nothing has to be, or why it is refused. */
 export const decide = (command: ConversationCommand, state: State): E.Either<Rejection, readonly Event[]> => {

@@ -1,6 +1,8 @@
-import type { ConversationEvent, EventType } from '../events/events.ts'
-import type { Effective } from '../projections/effective.ts'
-import type { Slot } from '../projections/outline.ts'
+import { contentOf, type ConversationEvent, type EventType } from '../events/events.ts'
+import { type Effective, effective } from '../projections/effective.ts'
+import { fold, type Slot, viewIn } from '../projections/outline.ts'
+import { lastOf, type Log, path, resolve } from '../projections/path.ts'
+import type { ConversationCommand } from './command.ts'
 
 /** Where a conversation ends: all that an append has to know. */
 export interface Tail {
@@ -30,4 +32,51 @@ export interface Named {
   readonly head?: number
   /** restore: what the marker replaced. */
   readonly replaced?: readonly Slot[] | undefined
+}
+
+/** The message that begins a turn of the user: one that is more than tool results. */
+export const beginsTurn = (event: ConversationEvent): boolean =>
+  event.type === 'MessageAppended' &&
+  contentOf(event).some(
+    ({ role, content }) =>
+      role === 'user' && !(content.length > 0 && content.every(({ type }) => type === 'tool_result')),
+  )
+
+/** The state that a command is decided on, from a whole log: the meaning of what the command handler gathers piece by piece. */
+export const stateOf = (conversation: string, log: Log, command: ConversationCommand): State => {
+  const last = lastOf(log)
+  const positions = path(log)
+  return {
+    conversation,
+    last,
+    since: command.after === undefined ? [] : log.slice(command.after + 1).map(({ type }) => type),
+    effective: effective(log),
+    sinceView: positions.length - 1 - positions.findLastIndex((position) => hasView(log[position])),
+    lastEvent: log[last],
+    named: named(log, command, positions),
+  }
+}
+
+const hasView = (event: ConversationEvent | undefined): boolean =>
+  event !== undefined && viewIn(event) !== undefined
+
+const named = (log: Log, command: ConversationCommand, positions: readonly number[]): Named => {
+  switch (command.type) {
+    case 'restore':
+      return { replaced: fold(log).replaced.get(command.marker) }
+    case 'undo':
+      return { head: resolve(log, lastOf(log) - 1) }
+    case 'rewind': {
+      const { to, before, turns } = command
+      if (to !== undefined) return { head: resolve(log, to) }
+      const turnStarts = positions.flatMap((p) => (log[p] && beginsTurn(log[p]) ? [log[p]] : []))
+      const event = before === undefined ? turnStarts.at(-(turns ?? 1)) : log[before]
+      return event ? { event, head: resolve(log, event.position - 1) } : {}
+    }
+    case 'append':
+    case 'configure':
+    case 'condense':
+    case 'truncate':
+      return {}
+  }
 }

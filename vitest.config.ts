@@ -1,0 +1,17 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  resolve: {
+    // The package's own name is its source, as a test reads like a user's program.
+    alias: [
+      { find: /^palimpsest$/, replacement: new URL('./src/index.ts', import.meta.url).pathname },
+      { find: /^palimpsest\/fp$/, replacement: new URL('./src/fp.ts', import.meta.url).pathname },
+      { find: /^palimpsest\/testing$/, replacement: new URL('./src/testing/index.ts', import.meta.url).pathname },
+    ],
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+})
