@@ -5,9 +5,7 @@ import type { Command, NewMessage } from './command.ts'
 export const append = ({ messages }: Command<'append'>): readonly Event[] =>
   messages.map((message) => ({ type: 'MessageAppended', data: dataOf(message) }))
 
-const dataOf = ({ role, content, messageId, origin }: NewMessage): Event<'MessageAppended'>['data'] => ({
-  ...(messageId !== undefined && { messageId }),
-  role,
-  content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
-  ...(origin && { origin }),
-})
+const dataOf = (message: NewMessage): Event<'MessageAppended'>['data'] => {
+  const { content } = message
+  return { ...message, content: typeof content === 'string' ? [{ type: 'text', text: content }] : content }
+}

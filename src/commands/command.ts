@@ -52,16 +52,16 @@ const summary = z.union([
 ])
 
 export const commandSchemas = {
-  append: z.object({ ...fence, messages: z.array(newMessage).min(1) }),
+  append: z.strictObject({ ...fence, messages: z.array(newMessage).min(1) }),
   /** What is left out stays as it is; null takes it away. */
-  configure: z.object({
+  configure: z.strictObject({
     ...fence,
     system: dataSchemas.Configured.shape.system.nullable(),
     tools: dataSchemas.Configured.shape.tools.nullable(),
     model: dataSchemas.Configured.shape.model.nullable(),
     parameters: dataSchemas.Configured.shape.parameters.nullable(),
   }),
-  condense: z.object({
+  condense: z.strictObject({
     ...fence,
     ...selection,
     /** Text or blocks (of one user message), or whole messages. */
@@ -70,11 +70,11 @@ export const commandSchemas = {
     method: dataSchemas.Condensed.shape.method.optional(),
     origin: originSchema.optional(),
   }),
-  truncate: z.object({ ...fence, ...selection, reason: z.string().optional() }),
-  restore: z.object({ ...fence, marker: position }),
+  truncate: z.strictObject({ ...fence, ...selection, reason: z.string().optional() }),
+  restore: z.strictObject({ ...fence, marker: position }),
   /** Exactly one of the three. */
   rewind: z
-    .object({
+    .strictObject({
       ...fence,
       /** To right after this position, on whatever branch; `START` (-1) empties the conversation. */
       to: positionOrStart.optional(),
@@ -90,8 +90,8 @@ export const commandSchemas = {
         error: 'say where to rewind: exactly one of to, before, turns',
       },
     ),
-  undo: z.object({ ...fence, reason: z.string().optional() }),
-  fork: z.object({
+  undo: z.strictObject({ ...fence, reason: z.string().optional() }),
+  fork: z.strictObject({
     /** The id of the conversation to create. */
     id: conversationIdSchema,
     /** The position whose history the fork begins with; the last one by default. */

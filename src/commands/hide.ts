@@ -49,7 +49,8 @@ const isMessage = (part: Message | Block): part is Message => 'role' in part
 
 type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens'>
 
-const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts => ({
+/** What a marker says of the items that it hides (one or more, as they are shown) and of what stands in their place. */
+export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts => ({
   covers: { first: hidden[0]?.position ?? 0, last: hidden.at(-1)?.position ?? 0 },
   messagesHidden: hidden.reduce((sum, item) => sum + (item.kind === 'message' ? 1 : item.messagesHidden), 0),
   tokens: {
@@ -58,10 +59,15 @@ const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts =>
   },
 })
 
+/** What a view is made of: the end of the log, and the outline there. */
+type Outlined = Pick<State, 'last' | 'sinceView' | 'named'> & {
+  readonly effective: Pick<State['effective'], 'outline'>
+}
+
 /** The event with its view, where it must have one. */
 export const withView = <E extends Event<'Condensed' | 'Truncated' | 'Restored'>>(
   event: E,
-  { last, effective, sinceView, named }: State,
+  { last, effective, sinceView, named }: Outlined,
 ): E => {
   const draft = draftOf(effective.outline)
   evolve(draft, { ...event, position: last + 1 }, (): readonly Slot[] | undefined => named.replaced)

@@ -60,13 +60,13 @@ const callIds = (messages: readonly Message[]): string =>
       .flatMap(({ content }) =>
         content.flatMap((block) =>
           isBlock(block, 'tool_use')
-            ? [['use', block.id]]
+            ? [`use ${block.id}`]
             : isBlock(block, 'tool_result')
-              ? [['result', block.tool_use_id]]
+              ? [`result ${block.tool_use_id}`]
               : [],
         ),
       )
-      .sort(),
+      .toSorted(),
   )
 
 /** The slice that a selection asks for, moved to safe cuts: a little more is hidden rather than less, where that can be. */

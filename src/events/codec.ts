@@ -86,6 +86,9 @@ export const decode = (
     return failed('this palimpsest does not know the event type: upgrade palimpsest')
   const valid = check(dataSchemas[newest.type], newest.data)
   if (E.isLeft(valid)) return failed(`data: ${valid.left.message}`)
+  const { type } = newest
+  if (type === 'Rewound' && !((valid.right as Event<'Rewound'>['data']).to < position))
+    return failed('it rewinds to itself or to what comes after it')
   return E.right({
     position,
     id: stored.id,

@@ -20,5 +20,5 @@ export const parent = (log: Log, position: number): number => resolve(log, posit
 export const path = (log: Log, at = lastOf(log)): readonly number[] => {
   const positions: number[] = []
   for (let p = resolve(log, at); p > START; p = parent(log, p)) positions.push(p)
-  return positions.reverse()
+  return positions.toReversed()
 }

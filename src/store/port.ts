@@ -22,7 +22,10 @@ export interface Append {
   readonly expected: number
 }
 
-/** Events of one stream to read: at most `limit` from revision `from` on, that one included, in the direction given. */
+/**
+ * Events of one stream to read: at most `limit` from revision `from` on, that one included, in the direction given.
+ * Backwards from beyond the end begins at the last event.
+ */
 export interface Range {
   readonly stream: string
   readonly from: number
@@ -34,17 +37,31 @@ export interface Range {
 /** The most events that one read returns. */
 export const maxPage = 1_000
 
-/** A stream and how far it goes. */
-export interface StreamInfo {
-  readonly stream: string
+/** What a store keeps of a stream besides its events. */
+export interface StreamHead {
+  /** The last revision. */
   readonly last: number
+  /** `hashOf` the last event as it was appended: tells when the end of a stream was changed or lost. */
+  readonly hash: string
 }
 
-export interface FollowOptions {
+/** Events of all streams, in global order. */
+export interface AllPage {
+  readonly events: readonly RecordedEvent[]
+  /** How far the store was looked through; where to go on from. Undefined in a store without events. */
+  readonly checkpoint: Checkpoint | undefined
+}
+
+export interface AllRange {
   /** Only streams whose name begins with one of these. Default: all. */
   readonly prefixes?: readonly string[]
   /** Events behind this place; without one from the first event on. */
-  readonly after?: Checkpoint
+  readonly after?: Checkpoint | undefined
+  /** 1 to `maxPage`. */
+  readonly limit: number
+}
+
+export interface FollowOptions extends Omit<AllRange, 'limit'> {
   /** Ends the iteration, without an error. */
   readonly signal?: AbortSignal
 }
@@ -74,17 +91,15 @@ export interface EventStore {
   readonly find: (stream: string, eventId: string) => TaskEither<StoreError, number | undefined>
   /** How many events of this type the stream has up to a revision, that one included. */
   readonly count: (stream: string, type: string, through: number) => TaskEither<StoreError, number>
-  /** At most `limit` streams whose name begins with `prefix`, behind the name `after`, ordered by name. */
+  /** What the store keeps of a stream; undefined if it keeps nothing, or there is no such stream. */
+  readonly head: (stream: string) => TaskEither<StoreError, StreamHead | undefined>
+  /** At most `limit` names of streams that begin with `prefix`, behind the name `after`, in order of UTF-8 bytes. */
   readonly streams: (
     prefix: string,
     after: string,
     limit: number,
-  ) => TaskEither<StoreError, readonly StreamInfo[]>
-  /** At most `limit` events of all streams behind a place, in global order. */
-  readonly readAll: (
-    after: Checkpoint | undefined,
-    limit: number,
-  ) => TaskEither<StoreError, readonly RecordedEvent[]>
+  ) => TaskEither<StoreError, readonly string[]>
+  readonly readAll: (range: AllRange) => TaskEither<StoreError, AllPage>
   /** What is there, then what comes. Iteration throws a `StoreError`. */
   readonly follow: (options: FollowOptions) => AsyncIterable<Followed>
   readonly close: () => TaskEither<StoreError, void>

@@ -62,7 +62,7 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
     ...(system !== undefined && {
       system: Array.isArray(system) ? (limitedSystem as readonly Block[]) : system,
     }),
-    ...(tools !== undefined && { tools: limitedTools as Configuration['tools'] & object }),
+    ...(tools !== undefined && { tools: limitedTools ?? [] }),
     messages: messages.map(({ role }, index) => ({
       role,
       content: (limited[index] ?? []) as readonly Block[],
@@ -83,7 +83,11 @@ const utterances = (item: Item, unchanged: boolean, notes: boolean): readonly Ut
   }
   const reply = item.kind === 'message' ? item.origin?.requestId : undefined
   return messagesOf(item).map(({ role, content }) => ({
-    ...{ role, content, position, unchanged, reply },
+    role,
+    content,
+    position,
+    unchanged,
+    reply,
     summary: item.kind === 'summary',
     note: false,
   }))
@@ -110,13 +114,13 @@ const renderConfiguration = (
   }
 }
 
-type Messages = readonly (RenderedMessage & { readonly position: number })[]
+type Messages = readonly (RenderedMessage & { readonly position: number; readonly until: number })[]
 
 const awaited = ({ items }: Effective, messages: Messages, prefill: boolean): 'model' | 'user' => {
   const last = messages.at(-1)
   if (!last) return 'user'
   if (last.role !== 'assistant' || prefill) return 'model'
-  const said = items.findLast((item) => item.kind === 'message' && item.role === 'assistant')
+  const said = items.find(({ position }) => position === last.until)
   return said?.kind === 'message' && said.origin?.stopReason === 'pause_turn' ? 'model' : 'user'
 }
 

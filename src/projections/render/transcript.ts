@@ -40,6 +40,8 @@ interface Draft {
   readonly role: Role
   readonly position: number
   readonly content: Block[]
+  /** Position of the last event that it shows something of. */
+  until: number
 }
 
 /**
@@ -63,9 +65,10 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 
   const add = (role: Role, position: number, content: readonly Block[], note = true): void => {
     const last = messages.at(-1)
-    if (last?.role !== role) messages.push({ role, position, content: [...content] })
+    if (last?.role !== role) messages.push({ role, position, content: [...content], until: position })
     else {
       last.content.push(...content)
+      last.until = position
       if (!note) report('roles-merged', position, `joined to the ${role} message of ${last.position}`)
     }
   }
@@ -87,7 +90,8 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 
   const assistant = (said: Utterance, content: readonly Block[]): void => {
     // A reply to the error results of `end` was produced under them, so they stay; parts of one reply belong together.
-    if (said.reply === undefined || said.reply !== openReply) answer()
+    const isContinued = said.reply === openReply && messages.at(-1)?.role === 'assistant'
+    if (said.reply === undefined || !isContinued) answer()
     if (messages.length === 0 && !content.some(isCompaction))
       insert('user', said.position, fillers.noBeginning)
     openReply = said.reply
@@ -143,7 +147,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
       add('system', said.position, content, said.note)
     else {
       report('system-folded', said.position, 'a system message is shown as text of a user message')
-      user(said, content)
+      user(said, clean(content, 'user', said.position, report))
     }
   }
 

@@ -1,0 +1,34 @@
+import { promiseStore, type Store, toPromise } from './promises.ts'
+import { openStore as open, type StoreOptions } from './store/store.ts'
+
+/**
+ * Opens a store by its URL: `memory:`, or `sqlite:path/to/file.db` (created if it is not there).
+ * SQLite parameters: `?synchronous=full|normal|off` (default full: an append that returned survives a power cut),
+ * `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
+ *
+ * Rejects with `InvalidInput` or a `StoreError`; every error has a `_tag`, a message that says what to do, and its data.
+ *
+ * @example
+ * const store = await openStore('sqlite:conversations.db')
+ * await store.conversation('task-42').append({ role: 'user', content: 'Why does the parser fail?' })
+ * await store.close()
+ */
+export const openStore = async (url: string, options?: StoreOptions): Promise<Store> =>
+  promiseStore(await toPromise(open(url, options)))
+
+export type { Conversation, Store } from './promises.ts'
+export type { At, EventsOptions, WriteOptions } from './store/conversation.ts'
+export type { ReadError, StoreError, WriteError } from './store/errors.ts'
+export type { Overview } from './store/overview.ts'
+export type { FollowConversations, FollowedEvent, StoreOptions, StreamedEvent } from './store/store.ts'
+export type { Discrepancy, Verified } from './store/verify.ts'
+export type { Written } from './store/write.ts'
+export type { NewMessage } from './commands/command.ts'
+export type { Diff } from './projections/diff.ts'
+export type { Item } from './projections/effective.ts'
+export type { Entry, FullOptions } from './projections/full.ts'
+export type { Rendered, RenderOptions } from './projections/render/render.ts'
+export type { Repair } from './projections/render/repairs.ts'
+export type { TimelineEntry } from './projections/timeline.ts'
+export type { Block } from './events/blocks.ts'
+export type { Actor, ConversationEvent, EventType, Message } from './events/events.ts'

@@ -1,0 +1,58 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { Conversation as TaskConversation } from './store/conversation.ts'
+import { toError } from './store/errors.ts'
+import type { Store as TaskStore } from './store/store.ts'
+
+// The thin edge between the library, which returns TaskEithers, and those who write await: the same methods as promises that
+// reject with the typed errors.
+
+type AsPromise<F> = F extends (...args: infer A) => TaskEither<infer _, infer B>
+  ? (...args: A) => Promise<Handle<B>>
+  : F
+type Handle<T> = T extends TaskConversation ? Conversation : T
+
+/** A conversation, its answers as promises. */
+export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<TaskConversation[K]> }
+/** A store, its answers as promises. */
+export type Store = Omit<{ readonly [K in keyof TaskStore]: AsPromise<TaskStore[K]> }, 'conversation'> & {
+  /** The handle of a conversation, whether it is there yet or not. */
+  readonly conversation: (id: string) => Conversation
+}
+
+type AnyError = { readonly _tag: string; readonly message: string }
+
+/** Runs a TaskEither; its left becomes a rejection with an `Error` of the same `_tag` and data. */
+export const toPromise = async <A>(task: TaskEither<AnyError, A>): Promise<A> => {
+  const result = await task()
+  if (E.isLeft(result)) throw toError(result.left)
+  return result.right
+}
+
+export const promiseConversation = (chat: TaskConversation): Conversation => ({
+  id: chat.id,
+  append: (...args) => toPromise(chat.append(...args)),
+  configure: (...args) => toPromise(chat.configure(...args)),
+  condense: (...args) => toPromise(chat.condense(...args)),
+  truncate: (...args) => toPromise(chat.truncate(...args)),
+  restore: (...args) => toPromise(chat.restore(...args)),
+  rewind: (...args) => toPromise(chat.rewind(...args)),
+  undo: (...args) => toPromise(chat.undo(...args)),
+  fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
+  effective: (...args) => toPromise(chat.effective(...args)),
+  full: (...args) => toPromise(chat.full(...args)),
+  render: (...args) => toPromise(chat.render(...args)),
+  diff: (...args) => toPromise(chat.diff(...args)),
+  timeline: (...args) => toPromise(chat.timeline(...args)),
+  events: chat.events,
+  verify: (...args) => toPromise(chat.verify(...args)),
+})
+
+export const promiseStore = (store: TaskStore): Store => ({
+  url: store.url,
+  conversation: (id) => promiseConversation(store.conversation(id)),
+  conversations: store.conversations,
+  readAll: store.readAll,
+  follow: store.follow,
+  close: () => toPromise(store.close()),
+})

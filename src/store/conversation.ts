@@ -1,0 +1,241 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { z } from 'zod'
+import {
+  type Command,
+  type CommandInput,
+  type CommandType,
+  commandSchemas,
+  type ConversationCommand,
+  type NewMessage,
+} from '../commands/command.ts'
+import { check, checkJson } from '../events/check.ts'
+import { decode } from '../events/codec.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import { type ConversationEvent, metadataSchema } from '../events/events.ts'
+import { conversationIdSchema, streamOf } from '../events/ids.ts'
+import { type Diff, diff } from '../projections/diff.ts'
+import type { Effective, Item } from '../projections/effective.ts'
+import { type Entry, full, type FullOptions } from '../projections/full.ts'
+import type { Log } from '../projections/path.ts'
+import { render, type Rendered, type RenderOptions } from '../projections/render/render.ts'
+import { type TimelineEntry, timeline } from '../projections/timeline.ts'
+import { type ReadError, toError, type WriteError } from './errors.ts'
+import type { Handler } from './handle.ts'
+import { loadEffective } from './load.ts'
+import { loadLog, openAt } from './log.ts'
+import type { EventStore } from './port.ts'
+import { pages, recordedAt } from './reader.ts'
+import { type Verified, verify } from './verify.ts'
+import type { Envelope, Written } from './write.ts'
+
+/** What every writer takes besides what it asks for. */
+export interface WriteOptions extends Envelope {
+  /** Refuse (`StaleContext`) unless the conversation's last event is still the one at this position. */
+  readonly after?: number
+  /** `markers`: markers and restores that came after `after` are no reason to refuse. */
+  readonly tolerate?: 'markers'
+}
+type Input<T extends CommandType> = CommandInput<T> & WriteOptions
+
+/** A moment to look from: a position, -1 for before the first event; the last position by default. */
+export interface At {
+  readonly at?: number
+}
+
+export interface EventsOptions {
+  /** First position, that one included. Default 0. */
+  readonly from?: number
+  /** Last position, that one included. Default: the last there is. */
+  readonly to?: number
+  /** Go on with what is appended, until the signal aborts or the store closes. Default false. */
+  readonly follow?: boolean
+  readonly signal?: AbortSignal
+}
+
+type Write<A> = TE.TaskEither<WriteError, A>
+type Read<A> = TE.TaskEither<ReadError, A>
+
+/** One conversation of a store. It need not be there yet: the first append creates it. */
+export interface Conversation {
+  readonly id: string
+  /** Appends a message, or several of which all are written or none. */
+  readonly append: (message: NewMessage | readonly NewMessage[], options?: WriteOptions) => Write<Written>
+  /** Records what requests hold besides messages. What is left out stays; null takes it away. */
+  readonly configure: (input: Input<'configure'>) => Write<Written>
+  /** Shows a slice of the effective history as a summary from now on. */
+  readonly condense: (input: Input<'condense'>) => Write<Written>
+  /** Shows a slice of the effective history no longer. */
+  readonly truncate: (input: Input<'truncate'>) => Write<Written>
+  /** Shows again, in its place, what a marker hid; later messages stay. */
+  readonly restore: (input: Input<'restore'>) => Write<Written>
+  /** Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone. */
+  readonly rewind: (input: Input<'rewind'>) => Write<Written>
+  /** Takes back the last event, if it is a rewind, condense, truncate or restore. */
+  readonly undo: (input?: Input<'undo'>) => Write<Written>
+  /** A new conversation that begins with this one's history. Copies nothing. */
+  readonly fork: (id: string, options?: At & Envelope) => Write<Conversation>
+  /** What the model sees. Reads what it shows, however long the log is. */
+  readonly effective: (options?: At) => Read<readonly Item[]>
+  /** Every message and marker, each with what became of it. */
+  readonly full: (options?: FullOptions) => Read<readonly Entry[]>
+  /** What the model sees, as a request that the Messages API accepts. */
+  readonly render: (options?: At & RenderOptions) => Read<Rendered>
+  /** How what the model sees at `to` (default: now) differs from what it saw at `from`. */
+  readonly diff: (options: { readonly from: number; readonly to?: number }) => Read<Diff>
+  /** Every event with its place in the tree of branches. */
+  readonly timeline: (options?: At) => Read<readonly TimelineEntry[]>
+  /** The events as recorded. Iteration throws a `ReadError`. */
+  readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
+  /** Recomputes the hash chain and every view. A difference is an answer, not an error. */
+  readonly verify: () => Read<Verified>
+}
+
+const envelopeSchema = z.object({
+  commandId: z.string().min(1).max(1_000).optional(),
+  actor: metadataSchema.shape.actor.optional(),
+  now: z.date().optional(),
+  correlationId: z.string().optional(),
+  causationId: z.string().optional(),
+})
+
+/** Divides a writer's options into the command and who sends it, each checked. */
+const split = <T extends CommandType>(
+  type: T,
+  { commandId, actor, now, correlationId, causationId, ...input }: Envelope & Record<string, unknown>,
+): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: Envelope }> =>
+  pipe(
+    check(envelopeSchema, { commandId, actor, now, correlationId, causationId }),
+    E.flatMap((given) =>
+      pipe(
+        checkJson(commandSchemas[type], input),
+        E.map((command) => ({
+          command: { type, ...(command as object) } as Command<T>,
+          envelope: Object.fromEntries(
+            Object.entries(given).filter(([, value]) => value !== undefined),
+          ) as Envelope,
+        })),
+      ),
+    ),
+  )
+
+/** The handle of one conversation. An id that cannot be is an `InvalidInput` of each of its methods. */
+export const conversation = (store: EventStore, handler: Handler, id: string): Conversation => {
+  const checkedId = check(conversationIdSchema, id)
+
+  const run = (type: Exclude<CommandType, 'fork'>, input: object): Write<Written> =>
+    pipe(
+      checkedId,
+      E.flatMap(() => split(type, input as Record<string, unknown>)),
+      TE.fromEither,
+      TE.flatMap(
+        ({ command, envelope }): Write<Written> =>
+          () =>
+            handler.handle(id, command, envelope),
+      ),
+    )
+
+  const loaded = (at: number | undefined): Read<Effective> =>
+    pipe(
+      opened(at),
+      TE.flatMap(
+        ({ reading, at: position }): Read<Effective> =>
+          async () =>
+            E.map(({ effective }: { readonly effective: Effective }) => effective)(
+              await loadEffective(reading, position),
+            ),
+      ),
+    )
+
+  const opened = (at?: number) =>
+    pipe(
+      TE.fromEither<ReadError, string>(checkedId),
+      TE.flatMap(() => () => openAt(store, id, at)),
+    )
+
+  /** A projection of the log through the last of the positions given. */
+  const projected = <A>(
+    positions: readonly (number | undefined)[],
+    project: (log: Log, at: number) => A,
+  ): Read<A> =>
+    pipe(
+      opened(),
+      TE.flatMap(({ reading, last }) => async () => {
+        for (const position of positions) {
+          const checked = await openAt(store, id, position)
+          if (E.isLeft(checked)) return checked
+        }
+        const until = Math.max(...positions.map((position) => position ?? last))
+        return E.map((log: Log) => project(log, last))(await loadLog(reading, until))
+      }),
+    )
+
+  async function* events(options: EventsOptions = {}): AsyncGenerator<ConversationEvent, void> {
+    const { from = 0, to = Infinity, follow = false, signal } = options
+    const source = await opened()()
+    if (E.isLeft(source)) throw toError(source.left)
+    const { reading, lineage, last } = source.right
+    for await (const page of pages(reading, from, Math.min(to, last))) yield* page
+    if (!follow || to <= last) return
+    const newest = await recordedAt(store, lineage, last)
+    if (E.isLeft(newest)) throw toError(newest.left)
+    const after = newest.right?.checkpoint
+    const stream = streamOf(id)
+    for await (const followed of store.follow({
+      prefixes: [stream],
+      ...(after !== undefined && { after }),
+      ...(signal && { signal }),
+    })) {
+      if (followed.type !== 'event' || followed.event.stream !== stream) continue
+      const { revision } = followed.event
+      const position = last + revision - (newest.right?.revision ?? 0)
+      const decoded = decode(followed.event, { stream, revision, position })
+      if (E.isLeft(decoded)) throw toError(decoded.left)
+      if (position >= from) yield decoded.right
+      if (position >= to) return
+    }
+  }
+
+  return {
+    id,
+    append: (message, options = {}) => run('append', { ...options, messages: [message].flat() }),
+    configure: (input) => run('configure', input),
+    condense: (input) => run('condense', input),
+    truncate: (input) => run('truncate', input),
+    restore: (input) => run('restore', input),
+    rewind: (input) => run('rewind', input),
+    undo: (input = {}) => run('undo', input),
+    fork: (target, options = {}) =>
+      pipe(
+        checkedId,
+        E.flatMap(() => split('fork', { ...options, id: target })),
+        TE.fromEither,
+        TE.flatMap(
+          ({ command, envelope }): Write<Written> =>
+            () =>
+              handler.fork(id, command, envelope),
+        ),
+        TE.map(() => conversation(store, handler, target)),
+      ),
+    effective: ({ at } = {}) =>
+      pipe(
+        loaded(at),
+        TE.map(({ items }) => items),
+      ),
+    full: (options = {}) => projected([options.at], (log) => full(log, options)),
+    render: ({ at, ...options } = {}) =>
+      pipe(
+        loaded(at),
+        TE.map((effective) => render(effective, options)),
+      ),
+    diff: ({ from, to }) => projected([from, to], (log, last) => diff(log, from, to ?? last)),
+    timeline: ({ at } = {}) => projected([at], (log) => timeline(log)),
+    events,
+    verify: () =>
+      pipe(
+        opened(),
+        TE.flatMap(() => () => verify(store, id)),
+      ),
+  }
+}

@@ -1,0 +1,63 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../events/codec.ts'
+import { streamOf } from '../events/ids.ts'
+import type { ReadError } from './errors.ts'
+import { type Lineage, loadLineage } from './lineage.ts'
+import type { EventStore } from './port.ts'
+
+/** Where a conversation ends. */
+export interface End {
+  readonly lineage: Lineage
+  /** Last revision of the conversation's own stream; -1 if there is none. */
+  readonly revision: number
+  /** Hash of the event there. */
+  readonly hash: string | null
+}
+
+/** The last position of a conversation. */
+export const lastPosition = ({ lineage, revision }: End): number => (lineage[0]?.offset ?? 0) + revision
+
+/** Reads where a conversation ends. */
+export const readEnd = async (
+  store: EventStore,
+  conversation: string,
+  known?: Lineage,
+): Promise<E.Either<ReadError, End>> => {
+  const stream = streamOf(conversation)
+  const lineage = known ? E.right(known) : await loadLineage(store, conversation)
+  if (E.isLeft(lineage)) return lineage
+  const from = Number.MAX_SAFE_INTEGER
+  const read = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
+  if (E.isLeft(read)) return read
+  const [last] = read.right
+  // A conversation that is not there yet has the lineage that its first message will give it.
+  const own = { conversation, stream, offset: 0, last: Infinity }
+  return E.right({
+    lineage: lineage.right ?? [own],
+    revision: last?.revision ?? -1,
+    hash: last ? hashOf(last) : null,
+  })
+}
+
+/** Remembers a bounded number of things by conversation, those used last. */
+export interface Remembered<T> {
+  readonly get: (conversation: string) => T | undefined
+  readonly set: (conversation: string, value: T) => void
+  readonly forget: (conversation: string) => void
+}
+
+export const remembered = <T>(most: number): Remembered<T> => {
+  const values = new Map<string, T>()
+  return {
+    get: (conversation) => values.get(conversation),
+    set: (conversation, value) => {
+      values.delete(conversation)
+      values.set(conversation, value)
+      const oldest = values.size > most ? values.keys().next() : undefined
+      if (oldest?.done === false) values.delete(oldest.value)
+    },
+    forget: (conversation) => {
+      values.delete(conversation)
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { ConversationEvent, Segment, View } from '../events/events.ts'
+import { type Effective, itemOf } from '../projections/effective.ts'
+import { type Draft, draftOf, emptyOutline, evolve, type Slot, viewIn } from '../projections/outline.ts'
+import type { StoreError } from './errors.ts'
+import { maxPage } from './port.ts'
+import { eventAt, type Reader, walkBack } from './reader.ts'
+
+/** An effective history as loaded, and how far back its last view was. */
+export interface Loaded {
+  readonly effective: Effective
+  /** Events of the path after the last one that carries a view. */
+  readonly sinceView: number
+}
+
+type Events = Map<number, ConversationEvent>
+
+/**
+ * Loads the effective history at a position by reading what it shows: backwards to the newest event with a view, then what that
+ * view names, then forwards again over what was passed. Equal to folding the log from its start (a property test); the length of
+ * the log does not matter.
+ */
+export const loadEffective = async (reading: Reader, at: number): Promise<E.Either<StoreError, Loaded>> => {
+  const passed: ConversationEvent[] = []
+  let view: View | undefined
+  // A restore without a view (of another program) needs what its marker hid: the walk goes on to before that marker.
+  let needed = Infinity
+  const walked = await walkBack(reading, at, 0, (event) => {
+    view = event.position < needed ? viewIn(event) : undefined
+    passed.push(event)
+    if (event.type === 'Restored' && !view) needed = Math.min(needed, event.data.marker)
+    return view !== undefined
+  })
+  if (E.isLeft(walked)) return walked
+  const sinceView = passed.findIndex((event) => viewIn(event) !== undefined)
+  if (view) passed.pop()
+  const events: Events = new Map(passed.map((event) => [event.position, event]))
+  const draft = view ? await draftFrom(reading, view, events) : E.right(draftOf(emptyOutline))
+  if (E.isLeft(draft)) return draft
+  return E.right({
+    effective: { at, head: walked.right, ...shown(draft.right, passed.toReversed(), events) },
+    sinceView: sinceView < 0 ? passed.length : sinceView,
+  })
+}
+
+const shown = (
+  draft: Draft,
+  path: readonly ConversationEvent[],
+  events: Events,
+): Pick<Effective, 'items' | 'outline'> => {
+  const replaced = new Map<number, readonly Slot[]>()
+  for (const event of path) {
+    const slots = evolve(draft, event, (marker) => replaced.get(marker))
+    if (slots) replaced.set(event.position, slots)
+  }
+  const items = draft.slots.flatMap(({ position }) => {
+    const event = events.get(position)
+    const item = event && itemOf(event)
+    return item ? [item] : []
+  })
+  return { outline: draft, items }
+}
+
+/** The outline that a view stands for, its events added to `events`. */
+const draftFrom = async (
+  reading: Reader,
+  view: View,
+  events: Events,
+): Promise<E.Either<StoreError, Draft>> => {
+  const { items, configured, promptSince, restored = [] } = view
+  const configuration = configured === undefined ? E.right(undefined) : await eventAt(reading, configured)()
+  if (E.isLeft(configuration)) return configuration
+  const segments = await Promise.all(items.map((segment) => readSegment(reading, segment)))
+  const slots: Slot[] = []
+  for (const segment of segments) {
+    if (E.isLeft(segment)) return segment
+    for (const event of segment.right) {
+      slots.push({ position: event.position, marker: event.type !== 'MessageAppended' })
+      events.set(event.position, event)
+    }
+  }
+  return E.right({
+    slots,
+    restored: [...restored],
+    ...(configured !== undefined && { configured }),
+    ...(promptSince !== undefined && { promptSince }),
+    ...(configuration.right?.type === 'Configured' && { configuration: configuration.right.data }),
+  })
+}
+
+const readSegment = async (
+  reading: Reader,
+  segment: Segment,
+): Promise<E.Either<StoreError, readonly ConversationEvent[]>> => {
+  const messages: ConversationEvent[] = []
+  if ('marker' in segment) {
+    const marker = await eventAt(reading, segment.marker)()
+    return E.map((event: ConversationEvent | undefined) => (event ? [event] : []))(marker)
+  }
+  const { first, last } = segment
+  const collect = (event: ConversationEvent): boolean => {
+    if (event.type === 'MessageAppended') messages.push(event)
+    return false
+  }
+  const walked = await walkBack(reading, last, first, collect, Math.min(last - first + 1, maxPage))
+  return E.map(() => messages.toReversed())(walked)
+}

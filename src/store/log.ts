@@ -1,0 +1,45 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { conversationNotFound, outOfRange } from '../commands/rejections.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import type { Log } from '../projections/path.ts'
+import { lastPosition, readEnd } from './ends.ts'
+import type { ReadError, StoreError } from './errors.ts'
+import type { Lineage } from './lineage.ts'
+import type { EventStore } from './port.ts'
+import { pages, type Reader, reader } from './reader.ts'
+
+/** A conversation opened for reading, as of now. */
+export interface Opened {
+  readonly reading: Reader
+  readonly lineage: Lineage
+  readonly last: number
+  /** The position asked for, or the last one. */
+  readonly at: number
+}
+
+/** Opens a conversation to look at it at a position; errors where there is no such conversation or position. */
+export const openAt = async (
+  store: EventStore,
+  conversation: string,
+  at?: number,
+): Promise<E.Either<ReadError, Opened>> => {
+  const end = await readEnd(store, conversation)
+  if (E.isLeft(end)) return end
+  const last = lastPosition(end.right)
+  if (end.right.revision < 0) return E.left(conversationNotFound(conversation))
+  if (at !== undefined && !(Number.isInteger(at) && at >= -1 && at <= last))
+    return E.left(outOfRange(conversation, at, last))
+  const { lineage } = end.right
+  return E.right({ reading: reader(store, lineage), lineage, last, at: at ?? last })
+}
+
+/** The events of positions 0 through `last`, all of them in memory: for the projections that need the whole log. */
+export const loadLog = async (reading: Reader, last: number): Promise<E.Either<StoreError, Log>> => {
+  const log: ConversationEvent[] = []
+  try {
+    for await (const page of pages(reading, 0, last)) log.push(...page)
+    return E.right(log)
+  } catch (error) {
+    return E.left(error as StoreError)
+  }
+}

@@ -1,0 +1,91 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { hashOf } from '../../events/codec.ts'
+import { conflict, type StoreClosed, storeClosed } from '../errors.ts'
+import { followReads } from '../follow.ts'
+import type { Append, AllRange, EventStore, RecordedEvent } from '../port.ts'
+import { pulse } from '../pulse.ts'
+
+const url = 'memory:'
+
+/** A store that lives as long as the process: the port's meaning in the fewest words. */
+export const memoryStore = (): EventStore => {
+  const all: RecordedEvent[] = []
+  const streams = new Map<string, RecordedEvent[]>()
+  const changes = pulse()
+  let isClosed = false
+
+  const whenOpen =
+    <A, Err = never>(run: () => E.Either<Err, A>): TaskEither<Err | StoreClosed, A> =>
+    async () =>
+      isClosed ? E.left(storeClosed(url)) : run()
+
+  const append = ({ stream, events, expected }: Append): E.Either<ReturnType<typeof conflict>, void> => {
+    const recorded = streams.get(stream) ?? []
+    const actual = recorded.length - 1
+    if (actual !== expected) {
+      const isRepeat = events.every(({ id }, index) => recorded[expected + 1 + index]?.id === id)
+      return isRepeat ? E.right(undefined) : E.left(conflict(stream, expected, actual))
+    }
+    for (const event of events) {
+      const place = { stream, revision: recorded.length, checkpoint: String(all.length) }
+      const stored = { ...event, ...place }
+      recorded.push(stored)
+      all.push(stored)
+    }
+    streams.set(stream, recorded)
+    changes.beat()
+    return E.right(undefined)
+  }
+
+  const readAll: EventStore['readAll'] = ({ prefixes = [''], after, limit }: AllRange) =>
+    whenOpen(() => {
+      const from = after === undefined ? 0 : Number(after) + 1
+      const page = all.slice(from, from + limit)
+      const events = page.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix)))
+      return E.right({ events, checkpoint: page.at(-1)?.checkpoint ?? after })
+    })
+
+  return {
+    url,
+    append: (request) => whenOpen(() => append(request)),
+    read: ({ stream, from, direction, limit }) =>
+      whenOpen(() => {
+        const recorded = streams.get(stream) ?? []
+        if (direction === 'forwards') return E.right(recorded.slice(from, from + limit))
+        const end = Math.min(from + 1, recorded.length)
+        return E.right(recorded.slice(Math.max(0, end - limit), end).toReversed())
+      }),
+    find: (stream, id) =>
+      whenOpen(() => E.right(streams.get(stream)?.find((event) => event.id === id)?.revision)),
+    count: (stream, type, through) =>
+      whenOpen(() => {
+        const counted = streams
+          .get(stream)
+          ?.filter((event) => event.type === type && event.revision <= through)
+        return E.right(counted?.length ?? 0)
+      }),
+    head: (stream) =>
+      whenOpen(() => {
+        const last = streams.get(stream)?.at(-1)
+        return E.right(last && { last: last.revision, hash: hashOf(last) })
+      }),
+    streams: (prefix, after, limit) =>
+      whenOpen(() =>
+        E.right(
+          [...streams.keys()]
+            .filter((name) => name.startsWith(prefix) && name > after)
+            .toSorted()
+            .slice(0, limit),
+        ),
+      ),
+    readAll,
+    follow: (options) =>
+      followReads({ readAll, pulse: changes, isClosed: () => isClosed, pollInterval: Infinity }, options),
+    close: () => async () => {
+      isClosed = true
+      changes.beat()
+      return E.right(undefined)
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { isBlock } from '../events/blocks.ts'
+import { type ConversationEvent, contentOf } from '../events/events.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import type { ReadError } from './errors.ts'
+import { toError } from './errors.ts'
+import { openAt } from './log.ts'
+import { type EventStore, maxPage } from './port.ts'
+import { eventAt } from './reader.ts'
+
+/** A conversation at a glance. */
+export interface Overview {
+  readonly id: string
+  /** The beginning of the first words of the user, on one line; empty if there are none near the start. */
+  readonly title: string
+  /** Messages ever appended to its lineage, rewound ones included. */
+  readonly messages: number
+  /** Events of its lineage. */
+  readonly events: number
+  /** When the last event was recorded, ISO 8601. */
+  readonly updated: string
+}
+
+const titleLength = 80
+/** How far into a conversation its title is looked for, in events. */
+const titleWithin = 20
+
+/** All conversations of a store, by id. Iteration throws a `ReadError`. */
+export async function* overviews(store: EventStore): AsyncGenerator<Overview, void> {
+  for (let after = ''; ;) {
+    const names = await store.streams(streamOf(''), after, maxPage)()
+    if (E.isLeft(names)) throw toError(names.left)
+    for (const name of names.right) {
+      const overview = await overviewOf(store, conversationOf(name) ?? name)
+      if (E.isLeft(overview)) throw toError(overview.left)
+      yield overview.right
+    }
+    const last = names.right.at(-1)
+    if (last === undefined) return
+    after = last
+  }
+}
+
+const overviewOf = async (store: EventStore, id: string): Promise<E.Either<ReadError, Overview>> => {
+  const opened = await openAt(store, id)
+  if (E.isLeft(opened)) return opened
+  const { reading, lineage, last } = opened.right
+  const beginning = await reading.page(0, titleWithin - 1, 'forwards')
+  if (E.isLeft(beginning)) return beginning
+  const newest = await eventAt(reading, last)()
+  if (E.isLeft(newest)) return newest
+  let messages = 0
+  for (const { stream, offset, last: end } of lineage) {
+    const counted = await store.count(stream, 'MessageAppended', Math.min(end, last) - offset)()
+    if (E.isLeft(counted)) return counted
+    messages += counted.right
+  }
+  const updated = newest.right?.metadata.time ?? ''
+  return E.right({ id, title: titleOf(beginning.right), messages, events: last + 1, updated })
+}
+
+const titleOf = (events: readonly ConversationEvent[]): string => {
+  const texts = events
+    .flatMap(contentOf)
+    .filter(({ role }) => role === 'user')
+    .flatMap(({ content }) => content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])))
+  const line = (texts.find((text) => text.trim() !== '') ?? '').replace(/\s+/g, ' ').trim()
+  return line.length > titleLength ? `${line.slice(0, titleLength - 1).toWellFormed()}…` : line
+}

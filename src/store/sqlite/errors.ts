@@ -1,0 +1,37 @@
+import type { StoreError } from '../errors.ts'
+
+// Primary result codes of SQLite (https://www.sqlite.org/rescode.html); the extended ones share the low byte.
+const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>> = {
+  5: [
+    'StoreBusy',
+    'another process held its write lock for too long: try again, or raise the timeout parameter',
+  ],
+  6: ['StoreBusy', 'a table of it is locked: try again'],
+  8: ['StoreReadOnly', 'it cannot be written: check the permissions of the file and its folder'],
+  10: ['StoreUnavailable', 'the disk reported an error: check the disk, then open the store again'],
+  11: [
+    'StoreCorrupt',
+    'the file is damaged: restore it from a backup, or try the .recover command of sqlite3',
+  ],
+  13: [
+    'StoreFull',
+    'there is no room left on the disk: nothing of this write was kept; free some room and try again',
+  ],
+  14: ['StoreUnavailable', 'it cannot be opened: check that the folder exists and may be written'],
+  26: ['StoreCorrupt', 'the file is no SQLite database: check the path'],
+}
+type FailureTag = 'StoreBusy' | 'StoreReadOnly' | 'StoreUnavailable' | 'StoreCorrupt' | 'StoreFull'
+
+const codeOf = (error: unknown): number =>
+  typeof error === 'object' && error !== null && 'errcode' in error && typeof error.errcode === 'number'
+    ? error.errcode & 0xff
+    : 0
+
+export const isBusy = (error: unknown): boolean => tags[codeOf(error)]?.[0] === 'StoreBusy'
+
+/** The driver's error as a store's, with the file that it is about. */
+export const storeError = (store: string, cause: unknown): StoreError => {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const [_tag, advice] = tags[codeOf(cause)] ?? (['StoreUnavailable', reason] as const)
+  return { _tag, message: `${store}: ${advice} (${reason})`, store, cause }
+}

@@ -1,0 +1,148 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { check } from '../events/check.ts'
+import { decode } from '../events/codec.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { type Actor, type ConversationEvent, metadataSchema } from '../events/events.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import { conversation, type Conversation } from './conversation.ts'
+import { remembered } from './ends.ts'
+import { type StoreError, toError } from './errors.ts'
+import { handler } from './handle.ts'
+import { loadLineage } from './lineage.ts'
+import { memoryStore } from './memory/store.ts'
+import { type Overview, overviews } from './overview.ts'
+import { type Checkpoint, type EventStore, type FollowOptions, maxPage, type RecordedEvent } from './port.ts'
+import { openSqlite } from './sqlite/store.ts'
+
+export interface StoreOptions {
+  /** Recorded with every event whose writer names no other. Default `{ kind: 'program' }`. */
+  readonly actor?: Actor
+}
+
+/** An event with its conversation and its place in the store's global order. */
+export interface StreamedEvent {
+  readonly conversation: string
+  readonly event: ConversationEvent
+  /** Pass it as `after` to go on behind this event. */
+  readonly checkpoint: Checkpoint
+}
+
+export interface ReadAllOptions {
+  readonly after?: Checkpoint
+}
+export interface FollowConversations extends ReadAllOptions {
+  /** Only conversations whose id begins with one of these. Default: all. */
+  readonly prefixes?: readonly string[]
+  readonly signal?: AbortSignal
+}
+/** What a follower gets: an event, or how far the store has been looked through without one. */
+export type FollowedEvent =
+  | ({ readonly type: 'event' } & StreamedEvent)
+  | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
+
+/** An open store. */
+export interface Store {
+  /** The URL that it was opened with, without credentials. */
+  readonly url: string
+  /** The handle of a conversation, whether it is there yet or not. */
+  readonly conversation: (id: string) => Conversation
+  /** All conversations, by id. Iteration throws a `ReadError`. */
+  readonly conversations: () => AsyncIterable<Overview>
+  /** All events in global order, as far as they go now. Iteration throws a `ReadError`. */
+  readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
+  /** All events, then what comes, until the signal aborts or the store closes. Iteration throws a `ReadError`. */
+  readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
+  /** Waits for appends under way, then closes. */
+  readonly close: () => TE.TaskEither<StoreError, void>
+}
+
+/**
+ * Opens a store by its URL: `memory:`, or `sqlite:path/to/file.db` (created if it is not there).
+ * SQLite parameters: `?synchronous=full|normal|off` (default full: an append that returned survives a power cut),
+ * `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
+ */
+export const openStore = (
+  url: string,
+  options: StoreOptions = {},
+): TE.TaskEither<StoreError | InvalidInput, Store> =>
+  pipe(
+    check(metadataSchema.shape.actor.optional(), options.actor),
+    TE.fromEither,
+    TE.flatMap(() => openEvents(url)),
+    TE.map((events) => storeOn(events, options.actor ?? { kind: 'program' })),
+  )
+
+const openEvents = (url: string): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
+  if (url === 'memory:') return TE.right(memoryStore())
+  if (url.startsWith('sqlite:')) return openSqlite(url)
+  return TE.left(
+    invalidInput(
+      'url',
+      `a store URL is memory: or sqlite:path/to/file.db, not ${url.replace(/\/\/.*@/, '//')}`,
+    ),
+  )
+}
+
+/** The conversations in an event store, whatever kind it is. */
+export const storeOn = (events: EventStore, actor: Actor): Store => {
+  const commands = handler(events, actor)
+  const placed = placer(events)
+
+  async function* readAll({ after }: ReadAllOptions = {}): AsyncGenerator<StreamedEvent, void> {
+    for (let from = after; ;) {
+      const page = await events.readAll({ after: from, limit: maxPage, prefixes: [streamOf('')] })()
+      if (E.isLeft(page)) throw toError(page.left)
+      for (const event of page.right.events) yield await placed(event)
+      if (page.right.checkpoint === from) return
+      from = page.right.checkpoint
+    }
+  }
+
+  async function* follow({ prefixes = [''], after, signal }: FollowConversations = {}): AsyncGenerator<
+    FollowedEvent,
+    void
+  > {
+    const options: FollowOptions = {
+      prefixes: prefixes.map(streamOf),
+      ...(after !== undefined && { after }),
+      ...(signal && { signal }),
+    }
+    for await (const followed of events.follow(options))
+      yield followed.type === 'event' ? { type: 'event', ...(await placed(followed.event)) } : followed
+  }
+
+  return {
+    url: events.url,
+    conversation: (id) => conversation(events, commands, id),
+    conversations: () => overviews(events),
+    readAll,
+    follow,
+    close: events.close,
+  }
+}
+
+const maxOffsets = 10_000
+
+/** Tells events their positions: a fork's do not begin at 0. */
+const placer = (store: EventStore): ((event: RecordedEvent) => Promise<StreamedEvent>) => {
+  const offsets = remembered<number>(maxOffsets)
+  const offsetOf = async (id: string): Promise<number> => {
+    const known = offsets.get(id)
+    if (known !== undefined) return known
+    const lineage = await loadLineage(store, id)
+    if (E.isLeft(lineage)) throw toError(lineage.left)
+    const offset = lineage.right?.[0]?.offset ?? 0
+    offsets.set(id, offset)
+    return offset
+  }
+  return async (recorded) => {
+    const { stream, revision, checkpoint } = recorded
+    const id = conversationOf(stream) ?? stream
+    const position = (await offsetOf(id)) + revision
+    const decoded = decode(recorded, { stream, revision, position })
+    if (E.isLeft(decoded)) throw toError(decoded.left)
+    return { conversation: id, event: decoded.right, checkpoint }
+  }
+}

@@ -1,0 +1,171 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Named } from '../commands/state.ts'
+import { decode, hashOf } from '../events/codec.ts'
+import { type ConversationEvent, type Event, isMarker } from '../events/events.ts'
+import { streamOf } from '../events/ids.ts'
+import { type Draft, draftOf, emptyOutline, evolve, viewIn, viewOf } from '../projections/outline.ts'
+import type { ReadError, StoreError } from './errors.ts'
+import { replacedBy } from './gather.ts'
+import { loadEffective } from './load.ts'
+import { loadLineage, type Lineage } from './lineage.ts'
+import { type EventStore, maxPage, type RecordedEvent } from './port.ts'
+import { reader } from './reader.ts'
+
+/** The first thing in a conversation that is not as it was written. */
+export interface Discrepancy {
+  readonly position: number
+  /**
+   * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that is not the
+   * history; `marker`: hides or restores what was not shown; `end`: the last events are changed or missing.
+   */
+  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'end'
+  readonly message: string
+}
+export interface Verified {
+  readonly conversation: string
+  /** Events of the conversation's own stream that are as they were written. */
+  readonly events: number
+  readonly discrepancy?: Discrepancy
+}
+
+/**
+ * Reads a conversation's own stream from its first event on and recomputes every `prev` and every `view`. A fork's parents are
+ * conversations of their own; of them only the event that it was forked at is checked.
+ *
+ * Memory: one page of events and the outline of the effective history.
+ */
+export const verify = async (
+  store: EventStore,
+  conversation: string,
+): Promise<E.Either<ReadError, Verified>> => {
+  const stream = streamOf(conversation)
+  const lineage = await loadLineage(store, conversation)
+  if (E.isLeft(lineage) && lineage.left._tag !== 'DecodeFailed') return lineage
+  const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [])
+  let events = 0
+  for (;;) {
+    const page = await store.read({ stream, from: events, direction: 'forwards', limit: maxPage })()
+    if (E.isLeft(page)) return page
+    for (const stored of page.right) {
+      const found = await checker.next(stored, events)
+      if (E.isLeft(found)) return found
+      if (found.right) return E.right({ conversation, events, discrepancy: found.right })
+      events++
+    }
+    if (page.right.length === 0) break
+  }
+  const head = await store.head(stream)()
+  if (E.isLeft(head)) return head
+  const isWhole =
+    head.right === undefined || (head.right.last === events - 1 && head.right.hash === checker.hash())
+  const position = checker.offset + events - 1
+  const message = `the stream ends at revision ${events - 1}, not as it was written (revision ${head.right?.last}): its end was changed or lost`
+  return E.right({
+    conversation,
+    events,
+    ...(!isWhole && { discrepancy: { position, kind: 'end', message } }),
+  })
+}
+
+interface Checker {
+  readonly offset: number
+  /** The hash of the last event that was checked. */
+  readonly hash: () => string | null
+  readonly next: (
+    stored: RecordedEvent,
+    revision: number,
+  ) => Promise<E.Either<StoreError, Discrepancy | undefined>>
+}
+
+const checkerOf = (store: EventStore, lineage: Lineage): Checker => {
+  const [own, parent] = lineage
+  const offset = own?.offset ?? 0
+  const reading = reader(store, lineage)
+  let prev: string | null = null
+  let draft: Draft = draftOf(emptyOutline)
+
+  const outlineAt = async (position: number): Promise<E.Either<StoreError, Draft>> => {
+    const loaded = await loadEffective(reading, position)
+    return E.isLeft(loaded) ? loaded : E.right(draftOf(loaded.right.effective.outline))
+  }
+
+  /** Where a fork begins: its parent's event must be the one that it names. */
+  const begin = async ({
+    data,
+    position,
+  }: ConversationEvent<'Forked'>): Promise<E.Either<StoreError, Discrepancy | undefined>> => {
+    const { conversation, position: at, hash } = data.from
+    const read = parent
+      ? await store.read({
+          stream: parent.stream,
+          from: at - parent.offset,
+          direction: 'forwards',
+          limit: 1,
+        })()
+      : E.right([])
+    if (E.isLeft(read)) return read
+    const outline = await outlineAt(at)
+    if (E.isLeft(outline)) return outline
+    draft = outline.right
+    prev = hash
+    const isParent = read.right[0] !== undefined && hashOf(read.right[0]) === hash
+    const message = `forked from an event ${at} of ${conversation} that is not the one there now`
+    return E.right(isParent ? undefined : { position, kind: 'chain', message })
+  }
+
+  const replacedIn = async (event: ConversationEvent): Promise<E.Either<StoreError, Named>> =>
+    event.type === 'Restored'
+      ? replacedBy(
+          reading,
+          event.data.marker,
+          draft.slots.map((slot) => slot.position),
+        )
+      : E.right({})
+
+  const advance = async (
+    event: ConversationEvent,
+  ): Promise<E.Either<StoreError, Discrepancy | undefined>> => {
+    const { position } = event
+    if (event.type === 'Rewound') {
+      const outline = await outlineAt(event.data.to)
+      if (E.isRight(outline)) draft = outline.right
+      return E.map(() => undefined)(outline)
+    }
+    const named = await replacedIn(event)
+    if (E.isLeft(named)) return named
+    const slots = evolve(draft, event, () => named.right.replaced)
+    if ((isMarker(event) || event.type === 'Restored') && !slots)
+      return E.right({ position, kind: 'marker', message: `the ${event.type} names what was not shown` })
+    return E.right(viewProblem(event, position, draft))
+  }
+
+  const next: Checker['next'] = async (stored, revision) => {
+    const position = offset + revision
+    const decoded = decode(stored, { stream: stored.stream, revision, position })
+    if (E.isLeft(decoded)) return E.right({ position, kind: 'undecodable', message: decoded.left.message })
+    const event = decoded.right
+    const begun = event.type === 'Forked' ? await begin(event) : E.right(undefined)
+    if (E.isLeft(begun) || begun.right) return begun
+    if (stored.revision !== revision || event.metadata.prev !== prev)
+      return E.right({
+        position,
+        kind: 'chain',
+        message:
+          'the event before it is not the one it was written after: one of the two was changed, or events between them are missing',
+      })
+    prev = hashOf(stored)
+    return advance(event)
+  }
+  return { offset, hash: () => prev, next }
+}
+
+const viewProblem = (event: Event, position: number, draft: Draft): Discrepancy | undefined => {
+  const view = viewIn(event)
+  if (!view || isDeepStrictEqual(view, viewOf(draft))) return undefined
+  return {
+    position,
+    kind: 'view',
+    message: `the ${event.type} carries a view that is not the effective history there`,
+  }
+}
