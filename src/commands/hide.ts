@@ -60,7 +60,7 @@ export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): F
 })
 
 /** What a view is made of: the end of the log, and the outline there. */
-type Outlined = Pick<State, 'last' | 'sinceView' | 'named'> & {
+export type Outlined = Pick<State, 'last' | 'sinceView' | 'named'> & {
   readonly effective: Pick<State['effective'], 'outline'>
 }
 

@@ -1,8 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
-import { isBlock } from '../events/blocks.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { Covers, Message } from '../events/events.ts'
-import { type Item, messagesOf } from '../projections/effective.ts'
+import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
 import { callsOf, partedBy } from './cuts.ts'
@@ -17,14 +17,15 @@ interface Slice {
 
 /** The items to hide. An explicit slice is taken as it is or refused; every other selection settles on a safe one. */
 export const chooseItems = (
-  { conversation, effective: { items } }: State,
+  { conversation, effective }: State,
   selection: Selection,
   summary: readonly Message[],
 ): E.Either<Rejection, readonly Item[]> => {
+  const { items } = effective
   const { covers } = selection
   const slice = covers
-    ? explicitSlice(conversation, items, covers, summary)
-    : E.right(settle(items, selection))
+    ? explicitSlice(conversation, effective, covers, summary)
+    : E.right(settle(effective, selection))
   return E.flatMap(({ from, to }: Slice): E.Either<Rejection, readonly Item[]> => {
     const hidden = items.slice(from, to)
     const isNew =
@@ -35,43 +36,41 @@ export const chooseItems = (
 
 const explicitSlice = (
   conversation: string,
-  items: readonly Item[],
+  effective: Effective,
   covers: Covers,
   summary: readonly Message[],
 ): E.Either<Rejection, Slice> => {
-  const positions = items.map(({ position }) => position)
+  const positions = effective.items.map(({ position }) => position)
   const [from, to] = [positions.indexOf(covers.first), positions.indexOf(covers.last) + 1]
   if (from < 0) return E.left(notShown(conversation, covers.first, 'item', positions))
   if (to === 0) return E.left(notShown(conversation, covers.last, 'item', positions))
   if (to <= from) return E.left(invalidInput('covers', 'first stands behind last'))
-  const calls = callsOf(items)
+  const calls = callsOf(effective)
   const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to)])]
-  const only = items[from]
-  // An edit in place that makes the same calls and gives the same results parts nothing.
-  const isEdit = only && to === from + 1 && callIds(messagesOf(only)) === callIds(summary)
+  const isEdit = to === from + 1 && isDeepStrictEqual(callsOf(edited(effective, from, summary)), calls)
   return parted.length > 0 && !isEdit
     ? E.left(unsafeCut(conversation, covers, parted))
     : E.right({ from, to })
 }
 
-const callIds = (messages: readonly Message[]): string =>
-  JSON.stringify(
-    messages
-      .flatMap(({ content }) =>
-        content.flatMap((block) =>
-          isBlock(block, 'tool_use')
-            ? [`use ${block.id}`]
-            : isBlock(block, 'tool_result')
-              ? [`result ${block.tool_use_id}`]
-              : [],
-        ),
-      )
-      .toSorted(),
-  )
+/** The history with one item edited in place: as long as the same calls have the same results, that parts nothing. */
+const edited = (effective: Effective, index: number, messages: readonly Message[]): Effective => ({
+  ...effective,
+  items: effective.items.map((item, at): Item => {
+    if (at !== index) return item
+    const { position, time } = item
+    const marker = { position, time, covers: { first: position, last: position }, messagesHidden: 1 }
+    const tokens = { before: 0, after: 0 }
+    return messages.length === 0
+      ? { ...marker, tokens, kind: 'truncation' }
+      : { ...marker, tokens, kind: 'summary', messages, method: 'manual' }
+  }),
+})
 
 /** The slice that a selection asks for, moved to safe cuts: a little more is hidden rather than less, where that can be. */
-const settle = (items: readonly Item[], selection: Selection): Slice => {
-  const calls = callsOf(items)
+const settle = (effective: Effective, selection: Selection): Slice => {
+  const { items } = effective
+  const calls = callsOf(effective)
   const isSafe = (index: number): boolean => partedBy(calls, index).length === 0
   const wished = wishedSlice(items, selection)
   const { keepLast = 1 } = selection

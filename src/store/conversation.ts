@@ -7,7 +7,6 @@ import {
   type CommandInput,
   type CommandType,
   commandSchemas,
-  type ConversationCommand,
   type NewMessage,
 } from '../commands/command.ts'
 import { check, checkJson } from '../events/check.ts'

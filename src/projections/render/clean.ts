@@ -123,12 +123,13 @@ const cleanResult = (
   report: Report,
 ): Block => {
   const { content } = block
-  if (typeof content === 'string' && content !== '' && isBlank(content))
-    report('blank-dropped', position, 'a tool result without a visible character')
-  if (typeof content === 'string') return isBlank(content) ? omit(block, 'content') : block
-  if (!Array.isArray(content)) return block
-  const kept = clean(content as readonly Block[], 'result', position, report)
-  if (kept.length === 0) return omit(block, 'content')
-  const same = kept.length === content.length && kept.every((inner, index) => inner === content[index])
+  if (content === undefined || (typeof content === 'string' && !isBlank(content))) return block
+  const blocks = Array.isArray(content) ? (content as readonly Block[]) : []
+  const kept = clean(blocks, 'result', position, report)
+  if (kept.length === 0) {
+    report('blank-dropped', position, 'the content of a tool result without a visible character')
+    return omit(block, 'content')
+  }
+  const same = kept.length === blocks.length && kept.every((inner, index) => inner === blocks[index])
   return same ? block : { ...block, content: kept }
 }

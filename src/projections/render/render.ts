@@ -1,11 +1,11 @@
 import type { Block } from '../../events/blocks.ts'
 import type { Configuration } from '../../events/events.ts'
-import { configurationOf, type Effective, type Item, messagesOf } from '../effective.ts'
+import { configurationOf, type Effective, type Item } from '../effective.ts'
 import { limitBreakpoints } from './cache.ts'
 import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
-import { prefixUnchanged } from './thinking.ts'
-import { type RenderedMessage, transcript, type Utterance } from './transcript.ts'
+import { type RenderedMessage, transcript } from './transcript.ts'
+import { utterancesOf } from './utterances.ts'
 
 /** A request for the Messages API, and what was done to make it one. */
 export interface Rendered {
@@ -43,9 +43,7 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   const { systemMessages = false, prefill = false, truncationNotes = true } = options
   const { system, tools } = renderConfiguration(effective, report)
   const script = transcript(systemMessages, report)
-  const unchanged = prefixUnchanged(effective)
-  for (const item of effective.items)
-    for (const utterance of utterances(item, unchanged(item), truncationNotes)) script.say(utterance)
+  for (const utterance of utterancesOf(effective, truncationNotes)) script.say(utterance)
   script.end()
   if (script.messages.length > maxMessages) return renderEnd(effective, options)
   const messages = prefill ? trimEnd(script.messages, report) : script.messages
@@ -70,27 +68,6 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
     repairs,
     awaits: awaited(effective, messages, prefill),
   }
-}
-
-const utterances = (item: Item, unchanged: boolean, notes: boolean): readonly Utterance[] => {
-  const { position } = item
-  if (item.kind === 'truncation') {
-    const text = `[${item.messagesHidden} earlier ${item.messagesHidden === 1 ? 'message is' : 'messages are'} not shown.]`
-    const content = [{ type: 'text', text }]
-    return notes
-      ? [{ role: 'user', content, position, unchanged, reply: undefined, summary: false, note: true }]
-      : []
-  }
-  const reply = item.kind === 'message' ? item.origin?.requestId : undefined
-  return messagesOf(item).map(({ role, content }) => ({
-    role,
-    content,
-    position,
-    unchanged,
-    reply,
-    summary: item.kind === 'summary',
-    note: false,
-  }))
 }
 
 const renderConfiguration = (

@@ -6,7 +6,7 @@ export type RepairKind =
   | 'call-answered'
   /** Tool results moved before the other content of their message. */
   | 'results-moved'
-  /** A tool_use id that is used twice or has characters that the API refuses replaced, with that of its result. */
+  /** A tool_use id that is used twice or has characters that the API refuses replaced, in the call and in its result. */
   | 'id-replaced'
   /** A tool input that is no object put into one. */
   | 'input-wrapped'

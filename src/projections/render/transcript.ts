@@ -1,5 +1,6 @@
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
+import type { ToolCall } from './calls.ts'
 import { clean, isCompaction, isThinking } from './clean.ts'
 import type { Report } from './repairs.ts'
 import { pairServerTools } from './server-tools.ts'
@@ -53,6 +54,8 @@ export interface Transcript {
   readonly say: (utterance: Utterance) => void
   readonly end: () => void
   readonly messages: readonly Draft[]
+  /** The calls answered so far, then those that still wait, as they are stored. */
+  readonly calls: () => readonly ToolCall[]
 }
 
 export const transcript = (systemMessages: boolean, report: Report): Transcript => {
@@ -62,6 +65,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   /** The calls of the tool round at hand that have no result yet. */
   let open: Call[] = []
   let openReply: string | undefined
+  const closed: ToolCall[] = []
 
   const add = (role: Role, position: number, content: readonly Block[], note = true): void => {
     const last = messages.at(-1)
@@ -138,7 +142,10 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
       report('result-dropped', position, `tool_result ${result.tool_use_id} has no open call before it`)
       return []
     }
-    return [found.id === result.tool_use_id ? result : { ...result, tool_use_id: found.id }]
+    closed.push({ id: found.storedId, use: found.position, result: position })
+    if (found.id === result.tool_use_id) return [result]
+    report('id-replaced', position, `tool_result ${result.tool_use_id} is sent as that of ${found.id}`)
+    return [{ ...result, tool_use_id: found.id }]
   }
 
   const system = (said: Utterance, content: readonly Block[]): void => {
@@ -189,7 +196,12 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     else system(said, content)
   }
 
-  return { say, end: answer, messages }
+  const calls = (): readonly ToolCall[] => [
+    ...closed,
+    ...open.map(({ storedId, position }) => ({ id: storedId, use: position })),
+  ]
+
+  return { say, end: answer, messages, calls }
 }
 
 const isResult = (block: Block): boolean => block.type === 'tool_result'

@@ -1,3 +1,5 @@
+import { accessSync, constants, existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
@@ -66,9 +68,28 @@ const tryOpen = (settings: SqliteSettings): E.Either<StoreError, DatabaseSync> =
     return E.right(db)
   } catch (error) {
     db?.close()
-    return E.left(storeError(url, error))
+    return E.left(isUnwritable(path) ? readOnly(url, error) : storeError(url, error))
   }
 }
+
+/** Whether the file is there and cannot be written, or files cannot be made beside it. SQLite calls that "unable to open". */
+const isUnwritable = (path: string): boolean => {
+  if (!existsSync(path)) return false
+  try {
+    accessSync(path, constants.W_OK)
+    accessSync(dirname(path), constants.W_OK)
+    return false
+  } catch {
+    return true
+  }
+}
+
+const readOnly = (store: string, cause: unknown): StoreError => ({
+  _tag: 'StoreReadOnly',
+  message: `${store} cannot be written: give this user the right to write the file and its folder, or copy it elsewhere`,
+  store,
+  cause,
+})
 
 const unusable = (store: string, version: number | 'foreign'): StoreError =>
   version === 'foreign'

@@ -1,0 +1,30 @@
+import { type Effective, type Item, messagesOf } from '../effective.ts'
+import { prefixUnchanged } from './thinking.ts'
+import type { Utterance } from './transcript.ts'
+
+/** What the effective history says, message by message. `notes`: also that messages are left out, where a truncation did it. */
+export const utterancesOf = (effective: Effective, notes: boolean): readonly Utterance[] => {
+  const unchanged = prefixUnchanged(effective)
+  return effective.items.flatMap((item) => utterances(item, unchanged(item), notes))
+}
+
+const utterances = (item: Item, unchanged: boolean, notes: boolean): readonly Utterance[] => {
+  const { position } = item
+  if (item.kind === 'truncation') {
+    const text = `[${item.messagesHidden} earlier ${item.messagesHidden === 1 ? 'message is' : 'messages are'} not shown.]`
+    const content = [{ type: 'text', text }]
+    return notes
+      ? [{ role: 'user', content, position, unchanged, reply: undefined, summary: false, note: true }]
+      : []
+  }
+  const reply = item.kind === 'message' ? item.origin?.requestId : undefined
+  return messagesOf(item).map(({ role, content }) => ({
+    role,
+    content,
+    position,
+    unchanged,
+    reply,
+    summary: item.kind === 'summary',
+    note: false,
+  }))
+}

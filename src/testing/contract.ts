@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { newCommandId } from '../events/ids.ts'
+import { type EventStore, type Followed, maxPage, type RecordedEvent } from '../store/port.ts'
+
+/** One rule of the store port, and how to see that a store keeps it. `run` throws where it does not. */
+export interface ContractCase {
+  readonly title: string
+  readonly run: (store: EventStore) => Promise<void>
+}
+
+const event = (text = 'hello', type = 'MessageAppended'): StoredEvent => ({
+  id: newCommandId(),
+  type,
+  data: JSON.stringify({ role: 'user', content: [{ type: 'text', text }] }),
+  metadata: JSON.stringify({ schema: 1, commandId: 'c', prev: null }),
+})
+const events = (n: number): readonly StoredEvent[] =>
+  Array.from({ length: n }, (_, index) => event(`${index}`))
+
+const right = async <A>(task: TaskEither<unknown, A>): Promise<A> => {
+  const result = await task()
+  assert.ok(E.isRight(result), JSON.stringify(result))
+  return result.right
+}
+const left = async <Err>(task: TaskEither<Err, unknown>): Promise<Err> => {
+  const result = await task()
+  assert.ok(E.isLeft(result), 'it succeeded')
+  return result.left
+}
+const forwards = (
+  store: EventStore,
+  stream: string,
+  from = 0,
+  limit = maxPage,
+): Promise<readonly RecordedEvent[]> => right(store.read({ stream, from, direction: 'forwards', limit }))
+const backwards = (
+  store: EventStore,
+  stream: string,
+  from: number,
+  limit: number,
+): Promise<readonly RecordedEvent[]> => right(store.read({ stream, from, direction: 'backwards', limit }))
+const ids = (recorded: readonly StoredEvent[]): readonly string[] => recorded.map(({ id }) => id)
+const texts = ({ id, type, data, metadata }: StoredEvent): StoredEvent => ({ id, type, data, metadata })
+
+/** Follows until `enough`, then stops. */
+const followed = async (
+  store: EventStore,
+  options: { readonly prefixes?: readonly string[]; readonly after?: string },
+  enough: (seen: readonly Followed[]) => boolean,
+): Promise<readonly Followed[]> => {
+  const stop = new AbortController()
+  const timer = setTimeout(() => stop.abort(), 5_000)
+  const seen: Followed[] = []
+  for await (const item of store.follow({ ...options, signal: stop.signal })) {
+    seen.push(item)
+    if (enough(seen)) stop.abort()
+  }
+  clearTimeout(timer)
+  return seen
+}
+const followedIds = (seen: readonly Followed[]): readonly string[] =>
+  seen.flatMap((item) => (item.type === 'event' ? [item.event.id] : []))
+
+/** What every event store must do; run each case on a store of its own, empty. */
+export const storeContract: readonly ContractCase[] = [
+  {
+    title: 'a stream that is not there reads as empty, in both directions',
+    run: async (store) => {
+      assert.deepEqual(await forwards(store, 'none'), [])
+      assert.deepEqual(await backwards(store, 'none', Number.MAX_SAFE_INTEGER, 1), [])
+      assert.equal(await right(store.find('none', 'x')), undefined)
+      assert.equal(await right(store.head('none')), undefined)
+      assert.deepEqual(await right(store.streams('', '', 10)), [])
+      assert.deepEqual(await right(store.readAll({ limit: 10 })), { events: [], checkpoint: undefined })
+    },
+  },
+  {
+    title: 'events come back as they were written, to the byte, in order',
+    run: async (store) => {
+      const strange = {
+        ...event('\u0000 "quoted" \\ 😀 \u2028'),
+        data: String.raw`{"lone":"\ud800","__proto__":1}`,
+      }
+      const written = [event('first'), strange, event('third', 'Rewound')]
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      const read = await forwards(store, 'a')
+      assert.deepEqual(read.map(texts), written)
+      assert.deepEqual(
+        read.map(({ stream, revision }) => [stream, revision]),
+        [
+          ['a', 0],
+          ['a', 1],
+          ['a', 2],
+        ],
+      )
+    },
+  },
+  {
+    title:
+      'an append at the last revision goes behind it; at any other it is a conflict that names the actual one',
+    run: async (store) => {
+      const [first, second] = [event('1'), event('2')]
+      await right(store.append({ stream: 'a', events: [first], expected: -1 }))
+      for (const expected of [-1, 1, 7]) {
+        const error = await left(store.append({ stream: 'a', events: [event()], expected }))
+        assert.deepEqual(
+          { ...error, message: '' },
+          { _tag: 'Conflict', message: '', stream: 'a', expected, actual: 0 },
+        )
+      }
+      await right(store.append({ stream: 'a', events: [second], expected: 0 }))
+      assert.deepEqual(ids(await forwards(store, 'a')), [first.id, second.id])
+      const error = await left(store.append({ stream: 'b', events: [event()], expected: 0 }))
+      assert.equal(error._tag === 'Conflict' && error.actual, -1)
+    },
+  },
+  {
+    title: 'several events are written together or not at all',
+    run: async (store) => {
+      await right(store.append({ stream: 'a', events: events(3), expected: -1 }))
+      await left(store.append({ stream: 'a', events: events(3), expected: 1 }))
+      assert.equal((await forwards(store, 'a')).length, 3)
+    },
+  },
+  {
+    title: 'the same events at the same place again succeed and write nothing, also when more came since',
+    run: async (store) => {
+      const written = events(2)
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      await right(store.append({ stream: 'a', events: [event()], expected: 1 }))
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      assert.equal((await forwards(store, 'a')).length, 3)
+      const [first = event()] = written
+      await left(store.append({ stream: 'a', events: [first, event()], expected: -1 }))
+    },
+  },
+  {
+    title: 'of appends at the same revision at once exactly one succeeds',
+    run: async (store) => {
+      const tries = Array.from({ length: 20 }, () =>
+        store.append({ stream: 'a', events: [event()], expected: -1 })(),
+      )
+      const outcomes = await Promise.all(tries)
+      assert.equal(outcomes.filter(E.isRight).length, 1)
+      assert.equal((await forwards(store, 'a')).length, 1)
+    },
+  },
+  {
+    title: 'appends to many streams at once each have an outcome of their own',
+    run: async (store) => {
+      await right(store.append({ stream: 's3', events: [event()], expected: -1 }))
+      const tries = Array.from({ length: 8 }, (_, n) =>
+        store.append({ stream: `s${n}`, events: [event()], expected: -1 })(),
+      )
+      const outcomes = await Promise.all(tries)
+      assert.deepEqual(outcomes.map(E.isRight), [true, true, true, false, true, true, true, true])
+    },
+  },
+  {
+    title:
+      'reads take a page from a revision on, forwards and backwards; backwards from beyond the end begins at the end',
+    run: async (store) => {
+      const written = events(25)
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      assert.deepEqual(ids(await forwards(store, 'a', 20, 3)), ids(written.slice(20, 23)))
+      assert.deepEqual(ids(await forwards(store, 'a', 24)), ids(written.slice(24)))
+      assert.deepEqual(await forwards(store, 'a', 25), [])
+      assert.deepEqual(ids(await backwards(store, 'a', 5, 3)), ids(written.slice(3, 6).toReversed()))
+      assert.deepEqual(ids(await backwards(store, 'a', 1, 10)), ids(written.slice(0, 2).toReversed()))
+      assert.deepEqual(
+        ids(await backwards(store, 'a', Number.MAX_SAFE_INTEGER, 2)),
+        ids(written.slice(23).toReversed()),
+      )
+    },
+  },
+  {
+    title: 'an event is found by its id, in its own stream only',
+    run: async (store) => {
+      const written = events(5)
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      await right(store.append({ stream: 'b', events: [event()], expected: -1 }))
+      assert.equal(await right(store.find('a', written[3]?.id ?? '')), 3)
+      assert.equal(await right(store.find('b', written[3]?.id ?? '')), undefined)
+    },
+  },
+  {
+    title: 'events are counted by type up to a revision',
+    run: async (store) => {
+      const written = [event(), event('', 'Truncated'), event(), event('', 'Rewound'), event('', 'Truncated')]
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      const counts = async (type: string): Promise<readonly number[]> =>
+        Promise.all([-1, 0, 1, 2, 3, 4, 99].map((through) => right(store.count('a', type, through))))
+      assert.deepEqual(await counts('MessageAppended'), [0, 1, 1, 2, 2, 2, 2])
+      assert.deepEqual(await counts('Truncated'), [0, 0, 1, 1, 1, 2, 2])
+      assert.equal(await right(store.count('none', 'MessageAppended', 5)), 0)
+    },
+  },
+  {
+    title: 'what a store keeps of a stream is its last revision and the hash of the event there',
+    run: async (store) => {
+      const written = events(3)
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      const head = await right(store.head('a'))
+      const last = written.at(-1)
+      if (head && last) assert.deepEqual(head, { last: 2, hash: hashOf(last) })
+    },
+  },
+  {
+    title: 'streams are listed by prefix, in order of their names, a page at a time',
+    run: async (store) => {
+      for (const stream of ['b-2', 'a-10', 'a-1', 'a-2', 'A-1'])
+        await right(store.append({ stream, events: [event()], expected: -1 }))
+      assert.deepEqual(await right(store.streams('a-', '', 2)), ['a-1', 'a-10'])
+      assert.deepEqual(await right(store.streams('a-', 'a-10', 2)), ['a-2'])
+      assert.deepEqual(await right(store.streams('', '', 10)), ['A-1', 'a-1', 'a-10', 'a-2', 'b-2'])
+    },
+  },
+  {
+    title:
+      'all events have one global order, which is the order of each stream; reading goes on behind a checkpoint',
+    run: async (store) => {
+      const order: string[] = []
+      for (let n = 0; n < 10; n++) {
+        const one = event()
+        order.push(one.id)
+        await right(store.append({ stream: `s${n % 3}`, events: [one], expected: Math.floor(n / 3) - 1 }))
+      }
+      const first = await right(store.readAll({ limit: 4 }))
+      const rest = await right(store.readAll({ limit: 100, after: first.checkpoint }))
+      const end = await right(store.readAll({ limit: 100, after: rest.checkpoint }))
+      assert.deepEqual([...ids(first.events), ...ids(rest.events)], order)
+      assert.deepEqual(end, { events: [], checkpoint: rest.checkpoint })
+    },
+  },
+  {
+    title: 'a follower gets what is there, then what comes, from a checkpoint on, without a gap or a repeat',
+    run: async (store) => {
+      const written = events(30)
+      const append = (n: number): Promise<void> =>
+        right(store.append({ stream: 'a', events: written.slice(n, n + 1), expected: n - 1 }))
+      for (let n = 0; n < 10; n++) await append(n)
+      const all = followed(store, {}, (seen) => followedIds(seen).length === 30)
+      for (let n = 10; n < 30; n++) await append(n)
+      const seen = await all
+      assert.deepEqual(followedIds(seen), ids(written))
+      const after = seen[4]?.checkpoint ?? ''
+      const rest = await followed(store, { after }, (some) => followedIds(some).length === 25)
+      assert.deepEqual(followedIds(rest), ids(written.slice(5)))
+    },
+  },
+  {
+    title:
+      'a follower of several prefixes gets their streams only, and learns how far the store was looked through',
+    run: async (store) => {
+      const wanted = [event('w1'), event('w2')]
+      await right(store.append({ stream: 'x-1', events: [event()], expected: -1 }))
+      await right(store.append({ stream: 'a-1', events: wanted.slice(0, 1), expected: -1 }))
+      await right(store.append({ stream: 'b-1', events: wanted.slice(1), expected: -1 }))
+      await right(store.append({ stream: 'x-2', events: events(100), expected: -1 }))
+      const prefixes = ['a-', 'b-']
+      const seen = await followed(store, { prefixes }, (some) => some.at(-1)?.type === 'checkpoint')
+      assert.deepEqual(followedIds(seen), ids(wanted))
+      const after = seen.at(-1)?.checkpoint ?? ''
+      const late = event('late')
+      const more = followed(store, { prefixes, after }, (some) => followedIds(some).length === 1)
+      await right(store.append({ stream: 'b-1', events: [late], expected: 0 }))
+      assert.deepEqual(followedIds(await more), [late.id])
+    },
+  },
+  {
+    title: 'sixteen followers each get every event',
+    run: async (store) => {
+      const written = events(50)
+      const followers = Array.from({ length: 16 }, () =>
+        followed(store, {}, (seen) => followedIds(seen).length === 50),
+      )
+      for (const [n, one] of written.entries())
+        await right(store.append({ stream: 'a', events: [one], expected: n - 1 }))
+      for (const seen of await Promise.all(followers)) assert.deepEqual(followedIds(seen), ids(written))
+    },
+  },
+  {
+    title: 'a closed store ends its followers and answers StoreClosed; closing twice is fine',
+    run: async (store) => {
+      await right(store.append({ stream: 'a', events: [event()], expected: -1 }))
+      const seen: Followed[] = []
+      const following = (async () => {
+        for await (const item of store.follow({})) seen.push(item)
+      })()
+      while (seen.length === 0) await new Promise(setImmediate)
+      await right(store.close())
+      await following
+      await right(store.close())
+      const errors = [
+        await left(store.append({ stream: 'a', events: [event()], expected: 0 })),
+        await left(store.read({ stream: 'a', from: 0, direction: 'forwards', limit: 1 })),
+        await left(store.readAll({ limit: 1 })),
+      ]
+      assert.deepEqual(
+        errors.map(({ _tag }) => _tag),
+        ['StoreClosed', 'StoreClosed', 'StoreClosed'],
+      )
+    },
+  },
+]

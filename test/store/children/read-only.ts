@@ -1,0 +1,19 @@
+// Opens a store on a read-only disk, reads and appends, and prints what it saw.
+import { openStore } from '../../../src/index.ts'
+
+const shown = (error: Error): object => ({ ...error, message: error.message })
+const [url = ''] = process.argv.slice(2)
+const outcome = await openStore(url).then(
+  async (store) => ({
+    read: await store
+      .conversation('c')
+      .full()
+      .then((all) => all.length, shown),
+    appended: await store
+      .conversation('c')
+      .append({ role: 'user', content: 'x' })
+      .then(() => 'yes', shown),
+  }),
+  (error: Error) => ({ opened: shown(error) }),
+)
+console.log(JSON.stringify(outcome))

@@ -1,0 +1,228 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { openStore } from 'palimpsest'
+import { describe, expect, test } from 'vitest'
+import { mountProblem, runMounted } from '../support/node.ts'
+import { temporaryFolder } from '../support/stores.ts'
+
+const file = (): string => join(temporaryFolder(), 'store.db')
+const hello = { role: 'user', content: 'hello' } as const
+
+/** A file with one conversation of one message, closed. */
+const written = async (): Promise<string> => {
+  const path = file()
+  const store = await openStore(`sqlite:${path}`)
+  await store.conversation('c').append(hello)
+  await store.close()
+  return path
+}
+
+/** How many transactions the write-ahead log holds: a frame that ends one has the database's size in its header. */
+const commits = (path: string): number => {
+  const wal = readFileSync(`${path}-wal`)
+  const frame = 24 + wal.readUInt32BE(8)
+  let count = 0
+  for (let at = 32; at + frame <= wal.length; at += frame) if (wal.readUInt32BE(at + 4) > 0) count++
+  return count
+}
+
+describe('an SQLite store', () => {
+  test('keeps conversations over a restart', async () => {
+    const path = await written()
+    const store = await openStore(`sqlite:${path}`)
+    expect(await store.conversation('c').full()).toHaveLength(1)
+    await store.close()
+  })
+
+  test('is readable with any SQLite tool: plain JSON in its columns', async () => {
+    const db = new DatabaseSync(await written())
+    const row = db
+      .prepare("SELECT stream, type, role, json_extract(data, '$.content[0].text') AS text FROM history")
+      .get()
+    expect({ ...row }).toEqual({
+      stream: 'conversation-c',
+      type: 'MessageAppended',
+      role: 'user',
+      text: 'hello',
+    })
+    db.close()
+  })
+
+  test('waits for the disk at every commit unless the URL says otherwise', async () => {
+    const path = await written()
+    const store = await openStore(`sqlite:${path}?synchronous=off`)
+    await store.conversation('c').append(hello)
+    await store.close()
+    await expect(openStore(`sqlite:${path}?synchronous=sometimes`)).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+    })
+    await expect(openStore(`sqlite:${path}?sync=off`)).rejects.toThrow('unknown parameter sync')
+    await expect(openStore(`sqlite:${path}?timeout=-1`)).rejects.toThrow('milliseconds')
+    await expect(openStore('sqlite:')).rejects.toThrow('name a file')
+  })
+
+  test('refuses a store of a newer palimpsest', async () => {
+    const path = await written()
+    const db = new DatabaseSync(path)
+    db.exec('PRAGMA user_version = 99')
+    db.close()
+    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
+      _tag: 'StoreTooNew',
+      message: expect.stringContaining(path),
+    })
+  })
+
+  test('refuses a file that is no SQLite database, and leaves it as it is', async () => {
+    const path = file()
+    writeFileSync(path, 'not a database '.repeat(500))
+    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
+      _tag: 'StoreCorrupt',
+      message: expect.stringContaining(path),
+    })
+    expect(readFileSync(path, 'utf8')).toBe('not a database '.repeat(500))
+  })
+
+  test('refuses a database of another program, and leaves it as it is', async () => {
+    const path = file()
+    const db = new DatabaseSync(path)
+    db.exec('CREATE TABLE recipes (name TEXT)')
+    db.close()
+    const before = readFileSync(path)
+    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
+      _tag: 'StoreCorrupt',
+      message: expect.stringContaining('another program'),
+    })
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  test('names a file whose pages are damaged, and the event that cannot be read', async () => {
+    const path = file()
+    const store = await openStore(`sqlite:${path}`)
+    for (let n = 0; n < 50; n++)
+      await store.conversation('c').append({ role: 'user', content: 'x'.repeat(2_000) })
+    await store.close()
+    const bytes = readFileSync(path)
+    bytes.fill(0xa5, 4_096 * 4, 4_096 * 12)
+    writeFileSync(path, bytes)
+    const failed = openStore(`sqlite:${path}`).then(async (damaged) => {
+      const result = await damaged.conversation('c').full()
+      return result.length
+    })
+    await expect(failed).rejects.toMatchObject({
+      message: expect.stringContaining(path),
+      _tag: 'StoreCorrupt',
+    })
+  })
+
+  test('answers StoreUnavailable where the folder is missing', async () => {
+    const path = join(temporaryFolder(), 'nowhere', 'store.db')
+    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
+      _tag: 'StoreUnavailable',
+      message: expect.stringContaining(path),
+    })
+  })
+
+  test('answers StoreBusy when another process holds the lock for longer than the timeout, and recovers', async () => {
+    const path = await written()
+    const other = new DatabaseSync(path)
+    const store = await openStore(`sqlite:${path}?timeout=50`)
+    other.exec('BEGIN IMMEDIATE')
+    await expect(store.conversation('c').append(hello)).rejects.toMatchObject({
+      _tag: 'StoreBusy',
+      message: expect.stringContaining(path),
+    })
+    expect(await store.conversation('c').full()).toHaveLength(1)
+    const waiting = store.conversation('c').append(hello)
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await waiting).toMatchObject({ position: 1 })
+    await store.close()
+  })
+
+  test('writes the appends of a tick in one transaction, each with an outcome of its own', async () => {
+    const path = file()
+    const store = await openStore(`sqlite:${path}`)
+    await store.conversation('c').append(hello)
+    const before = commits(path)
+    const all = Array.from({ length: 20 }, (_, n) => store.conversation(`d${n}`).append(hello))
+    expect(await Promise.all(all)).toHaveLength(20)
+    expect(commits(path) - before).toBe(1)
+    await store.close()
+  })
+
+  test("shows another connection's writes to a follower within 200 ms", async () => {
+    const path = await written()
+    const [reader, writer] = [await openStore(`sqlite:${path}`), await openStore(`sqlite:${path}`)]
+    const stop = new AbortController()
+    const delays: number[] = []
+    let sent = 0
+    const appended = async (): Promise<number> => {
+      await writer.conversation('c').append(hello)
+      return performance.now()
+    }
+    const following = (async () => {
+      for await (const event of reader
+        .conversation('c')
+        .events({ from: 1, follow: true, signal: stop.signal })) {
+        delays.push(performance.now() - sent)
+        if (event.position === 10) stop.abort()
+        else sent = await appended()
+      }
+    })()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    sent = await appended()
+    await following
+    expect(delays).toHaveLength(10)
+    expect(delays.toSorted((a, b) => a - b)[5]).toBeLessThan(200)
+    await reader.close()
+    await writer.close()
+  })
+
+  test.skipIf(mountProblem)(
+    `answers StoreFull on a full disk and goes on once there is room${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
+    () => {
+      const folder = temporaryFolder()
+      const output = runMounted(
+        `mount -t tmpfs -o size=1m tmpfs ${folder}`,
+        'store/children/full-disk.ts',
+        folder,
+      )
+      const seen = JSON.parse(output) as Record<string, number>
+      expect(seen['acknowledged']).toBeGreaterThan(0)
+      expect(seen).toMatchObject({
+        error: { _tag: 'StoreFull', message: expect.stringContaining(join(folder, 'store.db')) },
+        stored: seen['acknowledged'],
+        later: (seen['acknowledged'] ?? 0) + 1,
+        verified: { events: (seen['acknowledged'] ?? 0) + 1 },
+      })
+      expect(seen['verified']).not.toHaveProperty('discrepancy')
+    },
+  )
+
+  test.skipIf(mountProblem)(
+    `answers StoreReadOnly on a read-only disk${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
+    async () => {
+      const path = await written()
+      const folder = join(path, '..')
+      const readOnly = `mount --bind ${folder} ${folder} && mount -o remount,ro,bind ${folder}`
+      const seen: unknown = JSON.parse(runMounted(readOnly, 'store/children/read-only.ts', `sqlite:${path}`))
+      expect(seen).toMatchObject({
+        opened: { _tag: 'StoreReadOnly', message: expect.stringContaining(path) },
+      })
+    },
+  )
+
+  test.skipIf(process.getuid?.() === 0)(
+    'answers StoreReadOnly on a read-only file (skipped for root, whom no permission stops)',
+    async () => {
+      const path = await written()
+      chmodSync(path, 0o444)
+      const failed = openStore(`sqlite:${path}`).then((store) => store.conversation('c').append(hello))
+      await expect(failed).rejects.toMatchObject({
+        _tag: 'StoreReadOnly',
+        message: expect.stringContaining(path),
+      })
+    },
+  )
+})

@@ -1,0 +1,41 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** The Node that runs the tests. */
+export const node = process.execPath
+
+/** The path of a program under test/. */
+export const program = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
+
+const quiet = { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' }
+
+/** Starts a program as a process of its own. */
+export const start = (name: string, ...args: readonly string[]): ChildProcess =>
+  spawn(node, [program(name), ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: quiet })
+
+/** Everything that a process prints until it ends, and how it ended. */
+export const ended = (
+  child: ChildProcess,
+): Promise<{ readonly output: string; readonly code: number | null }> =>
+  new Promise((resolve) => {
+    let output = ''
+    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.on('close', (code) => resolve({ output, code }))
+  })
+
+/** Runs a program in a mount namespace of its own, after a shell command that prepares it. */
+export const runMounted = (prepare: string, name: string, ...args: readonly string[]): string => {
+  const command = `${prepare} && exec "$0" "$@"`
+  const ran = spawnSync('unshare', ['-rm', 'sh', '-c', command, node, program(name), ...args], {
+    encoding: 'utf8',
+    env: quiet,
+  })
+  if (ran.status !== 0) throw new Error(ran.stderr)
+  return ran.stdout
+}
+
+/** Why mounts cannot be made here, or undefined where they can. */
+export const mountProblem: string | undefined =
+  spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0
+    ? undefined
+    : 'this user may not make mount namespaces'
