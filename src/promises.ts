@@ -52,6 +52,7 @@ export const promiseStore = (store: TaskStore): Store => ({
   url: store.url,
   conversation: (id) => promiseConversation(store.conversation(id)),
   conversations: store.conversations,
+  importSession: (...args) => toPromise(store.importSession(...args)),
   readAll: store.readAll,
   follow: store.follow,
   close: () => toPromise(store.close()),

@@ -47,8 +47,9 @@ const explicitSlice = (
   if (to <= from) return E.left(invalidInput('covers', 'first stands behind last'))
   const calls = callsOf(effective)
   const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to)])]
-  const isEdit = to === from + 1 && isDeepStrictEqual(callsOf(edited(effective, from, summary)), calls)
-  return parted.length > 0 && !isEdit
+  const isEdit = (): boolean =>
+    to === from + 1 && isDeepStrictEqual(callsOf(edited(effective, from, summary)), calls)
+  return parted.length > 0 && !isEdit()
     ? E.left(unsafeCut(conversation, covers, parted))
     : E.right({ from, to })
 }
@@ -76,11 +77,12 @@ const settle = (effective: Effective, selection: Selection): Slice => {
   const { keepLast = 1 } = selection
   let { from, to } = wished
   while (from < wished.to && !isSafe(from)) from++
+  if (from >= wished.to) return { from, to: from }
   // The last item stays, unless the caller keeps none.
   const end = keepLast > 0 ? items.length - 1 : items.length
   while (to <= end && !isSafe(to)) to++
   if (to > end) for (to = wished.to; to > from && !isSafe(to);) to--
-  return { from, to: Math.max(from, to) }
+  return { from, to }
 }
 
 const wishedSlice = (items: readonly Item[], selection: Selection): Slice => {

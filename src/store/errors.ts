@@ -9,6 +9,7 @@ export type StoreError =
   | StoreClosed
   | StoreCorrupt
   | StoreFull
+  | StoreNotFound
   | StoreReadOnly
   | StoreTooNew
   | StoreUnavailable
@@ -40,6 +41,8 @@ export type StoreBusy = StoreFailure<'StoreBusy'>
 export type StoreClosed = StoreFailure<'StoreClosed'>
 /** The file is no store, or is damaged. */
 export type StoreCorrupt = StoreFailure<'StoreCorrupt'>
+/** There is no store there, and it was not to be created. */
+export type StoreNotFound = StoreFailure<'StoreNotFound'>
 /** No room left to write. */
 export type StoreFull = StoreFailure<'StoreFull'>
 export type StoreReadOnly = StoreFailure<'StoreReadOnly'>

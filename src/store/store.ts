@@ -8,7 +8,10 @@ import { type Actor, type ConversationEvent, metadataSchema } from '../events/ev
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { conversation, type Conversation } from './conversation.ts'
 import { remembered } from './ends.ts'
-import { type StoreError, toError } from './errors.ts'
+import type { ImportError } from '../import/errors.ts'
+import type { SessionFile } from '../import/parse-session.ts'
+import { type StoreError, toError, type WriteError } from './errors.ts'
+import { type Imported, importSession, type ImportOptions } from './import.ts'
 import { handler } from './handle.ts'
 import { loadLineage } from './lineage.ts'
 import { memoryStore } from './memory/store.ts'
@@ -19,6 +22,8 @@ import { openSqlite } from './sqlite/store.ts'
 export interface StoreOptions {
   /** Recorded with every event whose writer names no other. Default `{ kind: 'program' }`. */
   readonly actor?: Actor
+  /** Create the store if it is not there. Default true; false answers `StoreNotFound`. */
+  readonly create?: boolean
 }
 
 /** An event with its conversation and its place in the store's global order. */
@@ -50,6 +55,14 @@ export interface Store {
   readonly conversation: (id: string) => Conversation
   /** All conversations, by id. Iteration throws a `ReadError`. */
   readonly conversations: () => AsyncIterable<Overview>
+  /**
+   * Imports a session file's text: every format of `Format`, recognised by content. Nothing is written unless all of it can be;
+   * importing the same file twice adds nothing.
+   */
+  readonly importSession: (
+    session: SessionFile,
+    options?: ImportOptions,
+  ) => TE.TaskEither<ImportError | WriteError, Imported>
   /** All events in global order, as far as they go now. Iteration throws a `ReadError`. */
   readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
   /** All events, then what comes, until the signal aborts or the store closes. Iteration throws a `ReadError`. */
@@ -70,13 +83,13 @@ export const openStore = (
   pipe(
     check(metadataSchema.shape.actor.optional(), options.actor),
     TE.fromEither,
-    TE.flatMap(() => openEvents(url)),
+    TE.flatMap(() => openEvents(url, options.create)),
     TE.map((events) => storeOn(events, options.actor ?? { kind: 'program' })),
   )
 
-const openEvents = (url: string): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
+const openEvents = (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
   if (url === 'memory:') return TE.right(memoryStore())
-  if (url.startsWith('sqlite:')) return openSqlite(url)
+  if (url.startsWith('sqlite:')) return openSqlite(url, create)
   return TE.left(
     invalidInput(
       'url',
@@ -117,6 +130,7 @@ export const storeOn = (events: EventStore, actor: Actor): Store => {
     url: events.url,
     conversation: (id) => conversation(events, commands, id),
     conversations: () => overviews(events),
+    importSession: (session, options) => () => importSession(events, session, options),
     readAll,
     follow,
     close: events.close,

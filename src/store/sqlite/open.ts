@@ -38,8 +38,16 @@ export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettin
   return E.right({ url: `sqlite:${path}`, path, synchronous, timeout })
 }
 
-/** Opens the file, creates it if it is not there, and brings its schema to the newest version. */
-export const openDatabase = async (settings: SqliteSettings): Promise<E.Either<StoreError, DatabaseSync>> => {
+/**
+ * Opens the file and brings its schema to the newest version.
+ *
+ * @param create make the file if it is not there; else that is `StoreNotFound`
+ */
+export const openDatabase = async (
+  settings: SqliteSettings,
+  create: boolean,
+): Promise<E.Either<StoreError, DatabaseSync>> => {
+  if (!create && !existsSync(settings.path)) return E.left(notFound(settings.url))
   const deadline = Date.now() + settings.timeout
   for (;;) {
     const opened = tryOpen(settings)
@@ -83,6 +91,12 @@ const isUnwritable = (path: string): boolean => {
     return true
   }
 }
+
+const notFound = (store: string): StoreError => ({
+  _tag: 'StoreNotFound',
+  message: `there is no store at ${store}: check the path, or import a session first`,
+  store,
+})
 
 const readOnly = (store: string, cause: unknown): StoreError => ({
   _tag: 'StoreReadOnly',

@@ -20,11 +20,12 @@ const migrations: readonly string[] = [
      position INTEGER PRIMARY KEY,
      stream INTEGER NOT NULL REFERENCES streams (id),
      revision INTEGER NOT NULL,
-     id TEXT NOT NULL UNIQUE,
+     id TEXT NOT NULL,
      type TEXT NOT NULL,
      data TEXT NOT NULL,
      metadata TEXT NOT NULL,
-     UNIQUE (stream, revision)
+     UNIQUE (stream, revision),
+     UNIQUE (stream, id)
    ) STRICT;
    -- Nearly all events are messages: counting the others counts the messages.
    CREATE INDEX events_besides_messages ON events (stream, type, revision) WHERE type <> 'MessageAppended';

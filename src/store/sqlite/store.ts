@@ -32,11 +32,11 @@ const from = 'FROM events e JOIN streams s ON s.id = e.stream'
 
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite =
-  (url: string): TaskEither<StoreError | InvalidInput, EventStore> =>
+  (url: string, create = true): TaskEither<StoreError | InvalidInput, EventStore> =>
   async () => {
     const settings = sqliteSettings(url)
     if (E.isLeft(settings)) return settings
-    const opened = await openDatabase(settings.right)
+    const opened = await openDatabase(settings.right, create)
     if (E.isLeft(opened)) return opened
     const db = opened.right
     const changes = pulse()

@@ -1,0 +1,36 @@
+import type { Configuration, Role } from '../events/events.ts'
+import type { ConversationPlan } from './plan.ts'
+import { blocksOf, type Draft, leaveOutFields, listSteps, parametersOf, planOf } from './messages.ts'
+import { type Notes, stringOf } from './source.ts'
+
+const known = new Set(['role', 'content'])
+const owned = [
+  'id',
+  'session_id',
+  'conversation_id',
+  'messages',
+  'system',
+  'tools',
+  'model',
+  'repairs',
+  'awaits',
+]
+
+/** A request of the Messages API, whole or its list of messages only. Blocks are kept as they are. */
+export const parseAnthropic = (draft: Draft, notes: Notes): readonly ConversationPlan[] => {
+  const { owner, messages } = draft
+  const said = messages.map(({ line, fields }) => {
+    leaveOutFields(fields, known, notes)
+    const { role, content } = fields
+    return { line, kind: String(role), said: { role: role as Role, content: blocksOf(content) } }
+  })
+  const { system, tools, model } = owner as Configuration
+  const parameters = parametersOf(owner, owned)
+  const configuration = {
+    ...(system !== undefined && { system }),
+    ...(tools !== undefined && { tools }),
+    ...(stringOf(model) !== undefined && { model: String(model) }),
+    ...(parameters && { parameters }),
+  }
+  return planOf('anthropic', draft, listSteps(configuration, said, notes))
+}

@@ -1,0 +1,24 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { parseJson } from './source.ts'
+
+/** The line (1-based) where a text stops being JSON: the last one, if it just breaks off. The parser's complaint need not say. */
+export const badLineOf = (text: string, complaint: string): number => {
+  const named = /line (\d+)/.exec(complaint)?.[1]
+  if (named !== undefined) return Number(named)
+  const lines = text.trimEnd().split('\n')
+  // The fewest lines that are wrong in themselves. No JSON token goes over a line's end, so each cut is between two.
+  let [good, wrong] = [0, lines.length]
+  while (wrong - good > 1) {
+    const middle = Math.floor((good + wrong) / 2)
+    if (breaksOff(lines.slice(0, middle).join('\n'))) good = middle
+    else wrong = middle
+  }
+  return wrong
+}
+
+const breaksOff = (text: string): boolean => {
+  const parsed = parseJson(text)
+  if (E.isRight(parsed)) return true
+  const position = /position (\d+)/.exec(parsed.left)?.[1]
+  return parsed.left.startsWith('Unexpected end') || Number(position ?? -1) >= text.trimEnd().length
+}

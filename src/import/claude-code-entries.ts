@@ -1,0 +1,39 @@
+import type { NewMessage } from '../commands/command.ts'
+import { type Fields, isFields, stringOf } from './source.ts'
+
+const reasons = new Map<string, string>([
+  ['progress', 'what a tool or hook did meanwhile; the model does not see it'],
+  ['file-history-snapshot', 'a backup of files for the client'],
+  ['queue-operation', 'what the user typed ahead; sent, it is an entry of its own'],
+  ['summary', 'a title of the session, for lists'],
+  ['custom-title', 'a title of the session, for lists'],
+  ['ai-title', 'a title of the session, for lists'],
+  ['attachment', 'context that the client turns into text when it sends it; the text is not recorded'],
+  ['system', 'a notice of the client to the user'],
+])
+
+/** Why an entry of this type is not part of the conversation. */
+export const reasonFor = (type: unknown): string =>
+  reasons.get(String(type)) ?? 'not a message, and of a kind that this version does not know'
+
+/** The message of a `user` or `assistant` entry as it stands there; its content may not fit the schema. */
+export const messageOf = (role: 'user' | 'assistant', fields: Fields, message: Fields): NewMessage => {
+  const id = stringOf(role === 'assistant' ? (message['id'] ?? fields['uuid']) : fields['uuid'])
+  return {
+    role,
+    content: message['content'] as NewMessage['content'],
+    ...(id !== undefined && { messageId: id }),
+    ...(role === 'assistant' && { origin: originOf(fields, message) }),
+  }
+}
+
+const originOf = (fields: Fields, message: Fields): NonNullable<NewMessage['origin']> => {
+  const { model, stop_reason: stopReason, usage } = message
+  const { requestId } = fields
+  return {
+    ...(typeof model === 'string' && { model }),
+    ...((typeof stopReason === 'string' || stopReason === null) && { stopReason }),
+    ...(isFields(usage) && { usage }),
+    ...(typeof requestId === 'string' && { requestId }),
+  }
+}

@@ -1,0 +1,49 @@
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+
+/** Why a file was not imported. Nothing of it was written. */
+export type ImportError = UnknownFormat | BadLine | ImportDiverged | InvalidInput | EventTooLarge
+
+/** Nothing in the file tells what wrote it. */
+export interface UnknownFormat {
+  readonly _tag: 'UnknownFormat'
+  readonly message: string
+}
+
+/** A line that is not JSON, or holds something that its format does not allow. */
+export interface BadLine {
+  readonly _tag: 'BadLine'
+  readonly message: string
+  readonly file: string
+  /** 1-based. */
+  readonly line: number
+  readonly problem: string
+}
+
+/** The conversation in the store is no longer one that the rest of the file fits on. */
+export interface ImportDiverged {
+  readonly _tag: 'ImportDiverged'
+  readonly message: string
+  readonly conversation: string
+  /** The entry of the file that does not fit. */
+  readonly ref: string
+}
+
+export const unknownFormat = (problem: string): UnknownFormat => ({
+  _tag: 'UnknownFormat',
+  message: `${problem}: name the format (claude-code, pi, roo, openai, anthropic or palimpsest)`,
+})
+
+export const badLine = (file: string, line: number, problem: string): BadLine => ({
+  _tag: 'BadLine',
+  message: `${file}, line ${line}: ${problem}. Nothing was imported; mend the line, or skip bad lines`,
+  file,
+  line,
+  problem,
+})
+
+export const importDiverged = (conversation: string, ref: string, what: string): ImportDiverged => ({
+  _tag: 'ImportDiverged',
+  message: `${what} (entry ${ref}) is not shown in conversation ${conversation}, which has changed since it was imported: import the file under another id`,
+  conversation,
+  ref,
+})

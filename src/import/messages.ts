@@ -1,0 +1,94 @@
+import type { Block } from '../events/blocks.ts'
+import type { Configuration, Role } from '../events/events.ts'
+import type { ConversationPlan, Step } from './plan.ts'
+import {
+  digest,
+  type Entry,
+  type Fields,
+  idOf,
+  isFields,
+  messageProblem,
+  type Notes,
+  stringOf,
+} from './source.ts'
+
+/** The blocks of a content: a string is one text block. What is no list is handed on, to be named as a bad line. */
+export const blocksOf = (content: unknown): readonly Block[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Block[])
+
+/** Takes note of the fields of a message that no message can hold. */
+export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes: Notes): void => {
+  for (const field of Object.keys(fields))
+    if (!known.has(field)) notes.leftOut(`field ${field}`, 'messages have no such field')
+}
+
+/** A conversation of a JSON file, before it has an id. */
+export interface Draft {
+  /** The object that holds the conversation, empty if the file is just a list of messages. */
+  readonly owner: Fields
+  readonly messages: readonly Entry[]
+}
+
+/** What the owner of the messages sets besides them; the conversation's own id and `messages` are none of it. */
+export const parametersOf = (owner: Fields, known: readonly string[]): Configuration['parameters'] => {
+  const rest = Object.entries(owner).filter(([field]) => !known.includes(field))
+  return rest.length > 0 ? Object.fromEntries(rest) : undefined
+}
+
+/** A message of a list as the model saw it. */
+export interface Said {
+  readonly role: Role
+  readonly content: readonly Block[]
+}
+
+/** A message with where it stands in the file; `kind` is the file's word for it. */
+export interface Listed {
+  readonly line: number
+  readonly kind: string
+  readonly said: Said
+}
+
+/** The steps of a list of messages: the configuration first, if there is one, then the messages. */
+export const listSteps = (
+  configuration: Configuration,
+  messages: readonly Listed[],
+  notes: Notes,
+): readonly Step[] => {
+  const steps: Step[] = []
+  if (Object.keys(configuration).length > 0) {
+    notes.mapped('configuration')
+    steps.push({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
+  }
+  for (const [index, { line, kind, said }] of messages.entries()) {
+    const problem = messageProblem(said)
+    if (problem !== undefined) notes.bad(line, `message ${index}: ${problem}`)
+    else {
+      notes.mapped(`message ${kind}`)
+      // An index alone would take another conversation's message, imported under the same id, for this one.
+      steps.push({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
+    }
+  }
+  return steps
+}
+
+/** A plan with an id that the file gives or that its content makes. Conversations of the same content get a number each. */
+export const planOf = (
+  format: string,
+  { owner }: Draft,
+  steps: readonly Step[],
+): readonly ConversationPlan[] => {
+  if (steps.length === 0) return []
+  const given = ['id', 'session_id', 'conversation_id'].map((field) => stringOf(owner[field]))
+  const id = given.find((each) => each !== undefined) ?? `${format}-${digest(steps.map(({ ref }) => ref))}`
+  return [{ id: idOf(id), steps }]
+}
+
+/** The objects of a list, each with the line that stands for it. */
+export const entriesOfList = (list: unknown, line: number, notes: Notes): readonly Entry[] => {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((fields: unknown, index) => {
+    if (isFields(fields)) return [{ line, fields }]
+    notes.bad(line, `message ${index} is not an object`)
+    return []
+  })
+}

@@ -1,0 +1,81 @@
+import type { Block } from '../events/blocks.ts'
+import type { Configuration } from '../events/events.ts'
+import { type Draft, leaveOutFields, listSteps, parametersOf, planOf, type Said } from './messages.ts'
+import { blocksOfParts, callsOf, toolOf } from './openai-blocks.ts'
+import type { ConversationPlan } from './plan.ts'
+import { type Entry, type Fields, isFields, type Notes, stringOf } from './source.ts'
+
+const callFields = ['tool_calls', 'tool_call_id', 'function_call']
+const known = new Set(['role', 'content', 'refusal', 'reasoning_content', ...callFields])
+// A result's name is that of the call, which holds it.
+const knownOfResult = new Set([...known, 'name'])
+// What an experiment's file says of a conversation besides the request.
+const outcome = ['task_id', 'trial', 'reward', 'info']
+const ids = ['id', 'session_id', 'conversation_id']
+const owned = [...ids, ...outcome, 'messages', 'traj', 'tools', 'functions', 'model']
+
+/** OpenAI's Chat format. What stands as system or developer message in front of all others is the system prompt. */
+export const parseOpenAi = (draft: Draft, notes: Notes): readonly ConversationPlan[] => {
+  const { owner, messages } = draft
+  const start = messages.findIndex(({ fields }) => !isSystem(fields))
+  const leading = start < 0 ? messages : messages.slice(0, start)
+  const rest = messages.slice(leading.length)
+  const calls = functionCalls()
+  const said = rest.map(({ line, fields }, index) => {
+    leaveOutFields(fields, isResult(fields) ? knownOfResult : known, notes)
+    return { line, kind: String(fields['role']), said: sayOf(fields, index, calls) }
+  })
+  for (const field of outcome)
+    if (owner[field] !== undefined)
+      notes.leftOut(`field ${field}`, 'what an experiment says of the conversation')
+  return planOf('openai', draft, listSteps(configurationOf(owner, leading, notes), said, notes))
+}
+
+const isSystem = ({ role }: Fields): boolean => role === 'system' || role === 'developer'
+
+const isResult = ({ role }: Fields): boolean => role === 'tool' || role === 'function'
+
+const configurationOf = (owner: Fields, leading: readonly Entry[], notes: Notes): Configuration => {
+  const blocks = leading.flatMap(({ fields }) => blocksOfParts(fields['content']))
+  for (const { fields } of leading) notes.mapped(`message ${String(fields['role'])}, leading`)
+  const [only] = blocks
+  const tools = [owner['tools'], owner['functions']].flatMap((list) => (Array.isArray(list) ? list : []))
+  const parameters = parametersOf(owner, owned)
+  return {
+    ...(only && { system: blocks.length === 1 && typeof only['text'] === 'string' ? only['text'] : blocks }),
+    ...(tools.length > 0 && { tools: tools.filter(isFields).map(toolOf) }),
+    ...(stringOf(owner['model']) !== undefined && { model: String(owner['model']) }),
+    ...(parameters && { parameters }),
+  }
+}
+
+/** The legacy format names functions only: a result belongs to the last call. */
+const functionCalls = (): { last: string } => ({ last: 'call_0' })
+
+const sayOf = (fields: Fields, index: number, calls: { last: string }): Said => {
+  const { role, content } = fields
+  switch (role) {
+    case 'assistant': {
+      const { refusal, reasoning_content: reasoning } = fields
+      const made = callsOf(fields, index)
+      calls.last = stringOf(made.at(-1)?.['id']) ?? calls.last
+      const thinking = stringOf(reasoning) === undefined ? [] : [{ type: 'thinking', thinking: reasoning }]
+      const refused = stringOf(refusal) === undefined ? [] : [{ type: 'text', text: refusal }]
+      return { role, content: [...thinking, ...blocksOfParts(content), ...refused, ...made] }
+    }
+    case 'tool':
+      return { role: 'user', content: [resultOf(fields['tool_call_id'], content)] }
+    case 'function':
+      return { role: 'user', content: [resultOf(calls.last, content)] }
+    case 'developer':
+      return { role: 'system', content: blocksOfParts(content) }
+    default:
+      return { role: role as Said['role'], content: blocksOfParts(content) }
+  }
+}
+
+const resultOf = (id: unknown, content: unknown): Block => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  content: typeof content === 'string' ? content : blocksOfParts(content),
+})

@@ -1,0 +1,102 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { decode, hashOf, type StoredEvent } from '../events/codec.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import { conversationIdSchema, streamOf } from '../events/ids.ts'
+import type { StoredConversation } from './plan.ts'
+import { entriesOf, type Entry, type Notes, stringOf } from './source.ts'
+
+interface Chain {
+  readonly id: string
+  readonly events: StoredEvent[]
+  readonly hashes: string[]
+  /** Position of the first event; a fork's is behind its parent's. */
+  readonly start: number
+  readonly parent: { readonly conversation: string; readonly position: number } | undefined
+}
+
+/**
+ * Palimpsest's own JSONL: a line an event, `{conversation, revision, id, type, data, metadata}`, by revision within each conversation.
+ * Every event is decoded and every link of the hash chain checked. What does not follow on what is there is a bad line.
+ */
+export const parsePalimpsest = (text: string, notes: Notes): readonly StoredConversation[] => {
+  const chains = new Map<string, Chain>()
+  for (const entry of entriesOf(text, notes)) {
+    const added = follow(entry, chains)
+    if (E.isLeft(added)) notes.bad(entry.line, added.left)
+    else notes.mapped(added.right.type)
+  }
+  return inOrder(chains).map(({ id, events }) => ({ id, events }))
+}
+
+const follow = ({ fields }: Entry, chains: Map<string, Chain>): E.Either<string, ConversationEvent> => {
+  const { conversation, revision, id, type, data, metadata } = fields
+  if (typeof conversation !== 'string' || !conversationIdSchema.safeParse(conversation).success)
+    return E.left('"conversation" is not a conversation id')
+  if (stringOf(id) === undefined || stringOf(type) === undefined)
+    return E.left('an event needs "id" and "type"')
+  const chain = chains.get(conversation)
+  const expected = chain?.events.length ?? 0
+  if (revision !== expected)
+    return E.left(`revision ${String(revision)} of ${conversation} where revision ${expected} must follow`)
+  const stored = {
+    id: String(id),
+    type: String(type),
+    data: JSON.stringify(data ?? null),
+    metadata: JSON.stringify(metadata ?? null),
+  }
+  const start = chain?.start ?? startOf(data, type)
+  const decoded = decode(stored, { stream: streamOf(conversation), revision, position: start + revision })
+  if (E.isLeft(decoded)) return E.left(decoded.left.message)
+  const event = decoded.right
+  const prev = revision > 0 ? chain?.hashes.at(-1) : event.type === 'Forked' ? forkPrev(event, chains) : null
+  if (event.metadata.prev !== prev)
+    return E.left(
+      `the hash chain of ${conversation} breaks at revision ${revision}: an event was changed or is missing`,
+    )
+  const grown = chain ?? { id: conversation, events: [], hashes: [], start, parent: parentOf(event) }
+  grown.events.push(stored)
+  grown.hashes.push(hashOf(stored))
+  chains.set(conversation, grown)
+  return decoded
+}
+
+const startOf = (data: unknown, type: unknown): number => {
+  const from =
+    type === 'Forked' ? (data as { readonly from?: { readonly position?: unknown } } | null)?.from : undefined
+  return typeof from?.position === 'number' ? from.position + 1 : 0
+}
+
+const parentOf = (event: ConversationEvent): Chain['parent'] =>
+  event.type === 'Forked' ? event.data.from : undefined
+
+/** The hash that a fork must name: its parent's event, if that is in the file already, else the one that it does name. */
+const forkPrev = (
+  { data: { from } }: ConversationEvent<'Forked'>,
+  chains: ReadonlyMap<string, Chain>,
+): string => {
+  let chain = chains.get(from.conversation)
+  while (chain && chain.start > from.position) {
+    const older: Chain | undefined = chains.get(chain.parent?.conversation ?? '')
+    // Forks that claim to stem from one another lead nowhere.
+    chain = older && older.start < chain.start ? older : undefined
+  }
+  return chain?.hashes[from.position - chain.start] ?? from.hash
+}
+
+/** Parents before their forks. */
+const inOrder = (chains: ReadonlyMap<string, Chain>): readonly Chain[] => {
+  const depth = (chain: Chain): number => {
+    let steps = 0
+    const seen = new Set<string>()
+    for (
+      let each = chain.parent;
+      each && !seen.has(each.conversation);
+      each = chains.get(each.conversation)?.parent
+    ) {
+      seen.add(each.conversation)
+      steps++
+    }
+    return steps
+  }
+  return [...chains.values()].toSorted((a, b) => depth(a) - depth(b))
+}

@@ -1,0 +1,86 @@
+import type { NewMessage } from '../commands/command.ts'
+import type { StoredEvent } from '../events/codec.ts'
+import type { Configuration, EventData, Message, Origin } from '../events/events.ts'
+
+/** The formats that can be imported. */
+export const formats = ['claude-code', 'pi', 'roo', 'openai', 'anthropic', 'palimpsest'] as const
+export type Format = (typeof formats)[number]
+
+/** Another program's session, as the steps that lead to it. */
+export interface ImportPlan {
+  readonly format: Exclude<Format, 'palimpsest'>
+  readonly conversations: readonly ConversationPlan[]
+  readonly report: ImportReport
+}
+
+/** Conversations of a store, to be written as they are: ids, metadata and hash chain included. */
+export interface StoredImport {
+  readonly format: 'palimpsest'
+  /** A fork comes after the conversation that it was forked from, where the file holds both. */
+  readonly conversations: readonly StoredConversation[]
+  readonly report: ImportReport
+}
+
+export interface StoredConversation {
+  readonly id: string
+  /** By revision, from 0 on, without a gap. */
+  readonly events: readonly StoredEvent[]
+}
+
+/** One conversation of a file. `id` fits `conversationIdSchema`. */
+export interface ConversationPlan {
+  readonly id: string
+  readonly steps: readonly Step[]
+}
+
+/**
+ * One thing that happened, in the order of the file.
+ *
+ * 1. `ref` is unique in the conversation, and the same in every later, longer version of the file.
+ * 2. Whatever a step refers to stands before it.
+ * 3. `time` is ISO 8601, UTC.
+ */
+export type Step = { readonly ref: string; readonly time?: string } & StepBody
+/** What happened, without which entry of the file says so. */
+export type StepBody =
+  | { readonly type: 'message'; readonly message: NewMessage }
+  | ({ readonly type: 'condense'; readonly covers: RefCovers } & Condensation)
+  | { readonly type: 'truncate'; readonly covers: RefCovers; readonly reason?: string }
+  /** What follows continues from right after that step; null: from the empty conversation. */
+  | { readonly type: 'rewind'; readonly to: string | null }
+  | { readonly type: 'configure'; readonly configuration: Configuration }
+export type StepType = Step['type']
+
+/** A slice of what is shown, by the refs of its first and last step. A step that is hidden stands for the marker that hides it. */
+export interface RefCovers {
+  readonly first: string
+  readonly last: string
+}
+
+interface Condensation {
+  readonly summary: readonly Message[]
+  readonly method: EventData['Condensed']['method']
+  readonly origin?: Origin
+}
+
+/** What became of the entries of a file. */
+export interface ImportReport {
+  /** Entries that are in the plan, per kind. */
+  readonly mapped: readonly Tally[]
+  /** Entries and fields that are not, per kind, and why. */
+  readonly leftOut: readonly (Tally & { readonly reason: string })[]
+  /** In the order of the file; empty unless bad lines were skipped. */
+  readonly badLines: readonly BadLineNote[]
+  readonly notes: readonly string[]
+}
+
+export interface Tally {
+  readonly kind: string
+  readonly count: number
+}
+
+/** A line that could not be read, and was skipped. `line` is 1-based. */
+export interface BadLineNote {
+  readonly line: number
+  readonly problem: string
+}

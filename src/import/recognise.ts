@@ -1,0 +1,77 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type UnknownFormat, unknownFormat } from './errors.ts'
+import type { Format } from './plan.ts'
+import { type Fields, isFields, linesOf, parseJson } from './source.ts'
+
+/** So many lines are looked at: those of one format need not all tell. */
+const looked = 50
+
+/** The format of a session file, by its content. Errors: `UnknownFormat`. */
+export const recognise = (text: string): E.Either<UnknownFormat, Format> => {
+  if (text.trim() === '') return E.left(unknownFormat('the file is empty'))
+  for (const fields of firstLines(text)) {
+    const format = formatOfLine(fields)
+    if (format) return E.right(format)
+  }
+  const whole = parseJson(text)
+  const format = E.isRight(whole) ? formatOfDocument(whole.right) : formatOfTorn(text)
+  return format ? E.right(format) : E.left(unknownFormat('the content is of no format that can be told'))
+}
+
+function* firstLines(text: string): Generator<Fields> {
+  let count = 0
+  for (const line of linesOf(text)) {
+    const parsed = parseJson(line.text)
+    if (E.isRight(parsed) && isFields(parsed.right)) yield parsed.right
+    if (++count === looked) return
+  }
+}
+
+const formatOfLine = (fields: Fields): Format | undefined => {
+  const has = (...names: readonly string[]): boolean => names.every((name) => Object.hasOwn(fields, name))
+  const { type } = fields
+  if (has('conversation', 'revision', 'id', 'type', 'data', 'metadata')) return 'palimpsest'
+  if (type === 'session' && has('id')) return 'pi'
+  if (has('sessionId') || has('parentUuid') || has('leafUuid')) return 'claude-code'
+  if (type === 'file-history-snapshot') return 'claude-code'
+  // A session of pi whose header is torn.
+  if (type === 'message' && has('message', 'timestamp')) return 'pi'
+  return has('messages') ? formatOfDocument(fields) : undefined
+}
+
+const formatOfDocument = (document: unknown): Format | undefined => {
+  if (isFields(document))
+    return Array.isArray(document['messages']) ? formatOfRequest(document, document['messages']) : undefined
+  if (!Array.isArray(document)) return undefined
+  const list = document.filter(isFields)
+  if (list.some((item) => Array.isArray(item['traj']))) return 'openai'
+  const owner = list.find((item) => Array.isArray(item['messages']))
+  if (owner) return formatOfDocument(owner)
+  return list.some((item) => 'role' in item) ? formatOfRequest({}, list) : undefined
+}
+
+const openAiFields = ['tool_calls', 'tool_call_id', 'function_call']
+const rooFields = ['ts', 'condenseParent', 'truncationParent', 'isSummary', 'isTruncationMarker']
+
+const formatOfRequest = (request: Fields, list: readonly unknown[]): Format => {
+  const messages = list.filter(isFields)
+  const some = (names: readonly string[]): boolean =>
+    messages.some((message) => names.some((name) => Object.hasOwn(message, name)))
+  if (some(rooFields)) return 'roo'
+  const roles = new Set(messages.map(({ role }) => role))
+  const isOpenAi =
+    some(openAiFields) ||
+    ['tool', 'function', 'developer'].some((role) => roles.has(role)) ||
+    messages[0]?.['role'] === 'system' ||
+    (Array.isArray(request['tools']) &&
+      request['tools'].some((tool) => isFields(tool) && isFields(tool['function'])))
+  return isOpenAi ? 'openai' : 'anthropic'
+}
+
+/** Of a document that breaks off, so that the reader names the line where it does. */
+const formatOfTorn = (text: string): Format | undefined => {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  if (/"traj"|"tool_calls"|"role"\s*:\s*"(?:tool|developer)"/.test(text)) return 'openai'
+  if (/"role"/.test(text)) return /"ts"\s*:\s*\d/.test(text) ? 'roo' : 'anthropic'
+  return undefined
+}

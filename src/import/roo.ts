@@ -1,0 +1,168 @@
+import { isBlock } from '../events/blocks.ts'
+import type { Message } from '../events/events.ts'
+import type { ConversationPlan, Step } from './plan.ts'
+import {
+  digest,
+  type Entry,
+  type Fields,
+  idOf,
+  messageProblem,
+  type Notes,
+  stringOf,
+  timeOf,
+} from './source.ts'
+import { blocksOf, leaveOutFields } from './messages.ts'
+
+/** A message of the file. `hiddenBy` is the message that hides it. */
+interface RooMessage {
+  readonly ref: string
+  readonly time: string | undefined
+  readonly message: Message
+  readonly marker: 'summary' | 'truncation' | undefined
+  readonly hiddenBy: string | undefined
+}
+
+const tags = [
+  'isSummary',
+  'condenseId',
+  'condenseParent',
+  'isTruncationMarker',
+  'truncationId',
+  'truncationParent',
+]
+const known = new Set(['role', 'content', 'ts', ...tags])
+
+/**
+ * Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or by a truncation marker.
+ * A tag counts only while the file holds the summary or marker that it names.
+ */
+export const parseRoo = (entries: readonly Entry[], notes: Notes): readonly ConversationPlan[] => {
+  const messages = readMessages(entries, notes)
+  const first = entries[0]?.fields ?? {}
+  const steps = stepsOf(messages, notes)
+  // The task's id is the name of its folder only; its first message does not change.
+  const id = `roo-${digest([first['ts'], first['role'], first['content']])}`
+  return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
+}
+
+const readMessages = (entries: readonly Entry[], notes: Notes): readonly RooMessage[] => {
+  const refs = refMaker()
+  const owners = new Map<string, string>()
+  const read = entries.flatMap(({ line, fields }, index) => {
+    const { role, content } = fields
+    if (role === undefined && fields['type'] === 'reasoning') {
+      notes.leftOut('reasoning', 'an item of another API, which messages cannot hold')
+      return []
+    }
+    const message = { role, content: blocksOf(content) } as Message
+    const problem = messageProblem(message)
+    if (problem !== undefined) {
+      notes.bad(line, `message ${index}: ${problem}`)
+      return []
+    }
+    leaveOutFields(fields, known, notes)
+    const ref = refs(fields)
+    const [condensed, truncated] = [stringOf(fields['condenseId']), stringOf(fields['truncationId'])]
+    const isSummary = fields['isSummary'] === true && condensed !== undefined
+    const isTruncation = fields['isTruncationMarker'] === true && truncated !== undefined
+    if (isSummary) owners.set(`condense ${condensed}`, ref)
+    if (isTruncation) owners.set(`truncate ${truncated}`, ref)
+    return [
+      {
+        ref,
+        fields,
+        message,
+        marker: isSummary ? 'summary' : isTruncation ? 'truncation' : undefined,
+      } as const,
+    ]
+  })
+  return read.map(({ fields, ...rest }) => {
+    const { condenseParent, truncationParent, ts } = fields
+    const by =
+      owners.get(`condense ${String(condenseParent)}`) ?? owners.get(`truncate ${String(truncationParent)}`)
+    return { ...rest, time: timeOf(ts), hiddenBy: by === rest.ref ? undefined : by }
+  })
+}
+
+/** Summaries come to stand between older messages, so a message's index says nothing; its time does. */
+const refMaker = (): ((fields: Fields) => string) => {
+  const seen = new Map<string, number>()
+  return ({ ts, role, content }) => {
+    const ref = typeof ts === 'number' ? String(ts) : digest([role, content])
+    const count = (seen.get(ref) ?? 0) + 1
+    seen.set(ref, count)
+    return count === 1 ? ref : `${ref}-${count}`
+  }
+}
+
+/** Every message in its place; a summary or marker as soon as everything that it hides is there. */
+const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[] => {
+  const members = new Map<string, Set<string>>()
+  for (const { ref, hiddenBy } of messages)
+    if (hiddenBy !== undefined) members.set(hiddenBy, (members.get(hiddenBy) ?? new Set()).add(ref))
+  const steps: Step[] = []
+  const shown: string[] = []
+  const said = new Set<string>()
+  const waiting = new Map<string, RooMessage>()
+  const say = (each: RooMessage): void => {
+    const hidden = members.get(each.ref) ?? new Set()
+    steps.push(...hide(each, runsOf(shown, hidden), shown))
+    notes.mapped(each.marker ?? 'message')
+    said.add(each.ref)
+    const owner = waiting.get(each.hiddenBy ?? '')
+    if (owner && isAllSaid(owner)) say(owner)
+  }
+  const isAllSaid = ({ ref }: RooMessage): boolean => members.get(ref)?.isSubsetOf(said) ?? true
+  for (const each of messages)
+    if (isAllSaid(each)) say(each)
+    else waiting.set(each.ref, each)
+  for (const { ref } of waiting.values())
+    if (!said.has(ref)) notes.note(`summary or marker ${ref} hides itself by way of others: it is left out`)
+  return steps
+}
+
+/** Slices of the shown items, by index, both ends included. */
+type Run = readonly [first: number, last: number]
+
+const runsOf = (shown: readonly string[], hidden: ReadonlySet<string>): readonly Run[] => {
+  const runs: [number, number][] = []
+  shown.forEach((ref, index) => {
+    const open = runs.at(-1)
+    if (!hidden.has(ref)) return
+    if (open?.[1] === index - 1) open[1] = index
+    else runs.push([index, index])
+  })
+  return runs
+}
+
+/**
+ * One marker hides one slice. Where a summary hides several, or what it hides does not reach up to it, the slices are truncated and
+ * the summary is a message: what is shown is the same.
+ */
+const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly Step[] => {
+  const { ref, time, message, marker } = each
+  const timed = time === undefined ? {} : { time }
+  const isOne = runs.length === 1 && runs[0]?.[1] === shown.length - 1
+  const covers = runs.map(([first, last]) => ({ first: shown[first] ?? ref, last: shown[last] ?? ref }))
+  const [only] = covers
+  if (isOne && only) {
+    shown.splice(runs[0]?.[0] ?? 0, shown.length, ref)
+    return marker === 'summary'
+      ? [{ type: 'condense', ref, ...timed, covers: only, summary: [message], method: 'client' }]
+      : [{ type: 'truncate', ref, ...timed, covers: only, reason: textOf(message) }]
+  }
+  const parts = covers.map((part, index) => `${ref}:part-${index + 1}`)
+  for (const [index, [first, last]] of [...runs.entries()].toReversed())
+    shown.splice(first, last - first + 1, parts[index] ?? ref)
+  shown.push(ref)
+  return [
+    ...covers.map((part, index): Step => {
+      const reason = `hidden by the ${marker ?? 'message'} that follows`
+      return { type: 'truncate', ref: parts[index] ?? ref, ...timed, covers: part, reason }
+    }),
+    { type: 'message', ref, ...timed, message },
+  ]
+}
+
+const textOf = ({ content }: Message): string =>
+  content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])).join('\n')

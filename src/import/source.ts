@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import type { NewMessage } from '../commands/command.ts'
+import { check } from '../events/check.ts'
+import { dataSchemas } from '../events/events.ts'
+import { jsonProblem } from '../events/json.ts'
+import type { BadLineNote, ImportReport, Tally } from './plan.ts'
+
+/** A JSON object of a file: nothing is known of its fields. */
+export interface Fields {
+  readonly [field: string]: unknown
+}
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The value, if it is a string with something in it. */
+export const stringOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** ISO 8601, UTC, of a date in text or in milliseconds; undefined for anything else. */
+export const timeOf = (value: unknown): string | undefined => {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  const date = new Date(value)
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
+
+/** Short and the same for equal JSON: 16 hex digits. */
+export const digest = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 16)
+
+/** A conversation id of some text: what an id cannot hold becomes `-`. */
+export const idOf = (text: string): string => text.replaceAll(/[^A-Za-z0-9._:-]/g, '-').slice(0, 200)
+
+/** One entry of a file. `line` is 1-based. */
+export interface Entry {
+  readonly line: number
+  readonly fields: Fields
+}
+
+/** Takes note, while a file is read, of what becomes of its entries. */
+export interface Notes {
+  readonly mapped: (kind: string) => void
+  readonly leftOut: (kind: string, reason: string) => void
+  readonly bad: (line: number, problem: string) => void
+  readonly note: (text: string) => void
+  readonly report: () => ImportReport
+}
+
+export const takeNotes = (): Notes => {
+  const mapped = new Map<string, number>()
+  const leftOut = new Map<string, Tally & { readonly reason: string }>()
+  const badLines: BadLineNote[] = []
+  const notes = new Set<string>()
+  return {
+    mapped: (kind) => mapped.set(kind, (mapped.get(kind) ?? 0) + 1),
+    leftOut: (kind, reason) => {
+      const key = `${kind}\n${reason}`
+      leftOut.set(key, { kind, count: (leftOut.get(key)?.count ?? 0) + 1, reason })
+    },
+    bad: (line, problem) => badLines.push({ line, problem }),
+    note: (text) => notes.add(text),
+    report: () => ({
+      mapped: [...mapped].map(([kind, count]) => ({ kind, count })),
+      leftOut: [...leftOut.values()],
+      badLines: badLines.toSorted((a, b) => a.line - b.line),
+      notes: [...notes],
+    }),
+  }
+}
+
+/** The lines of a text that are not blank. `line` is 1-based. */
+export function* linesOf(text: string): Generator<{ readonly line: number; readonly text: string }> {
+  let line = 1
+  for (let start = 0; start < text.length; line++) {
+    const newline = text.indexOf('\n', start)
+    const end = newline < 0 ? text.length : newline
+    const content = text.slice(start, end)
+    if (content.trim() !== '') yield { line, text: content }
+    start = end + 1
+  }
+}
+
+/** The JSON objects of a JSONL text; a line that is none is noted as bad and passed over. */
+export function* entriesOf(text: string, notes: Notes): Generator<Entry> {
+  for (const { line, text: json } of linesOf(text)) {
+    const parsed = parseJson(json)
+    if (E.isLeft(parsed)) notes.bad(line, `not JSON (${parsed.left})`)
+    else if (!isFields(parsed.right)) notes.bad(line, 'not a JSON object')
+    else yield { line, fields: parsed.right }
+  }
+}
+
+/** The value of a JSON text, or the parser's complaint. */
+export const parseJson = (text: string): E.Either<string, unknown> =>
+  E.tryCatch(
+    () => JSON.parse(text),
+    (error) => (error instanceof Error ? error.message : String(error)),
+  )
+
+/** What makes a message one that cannot be stored, undefined if nothing does. */
+export const messageProblem = ({ role, content, messageId, origin }: NewMessage): string | undefined => {
+  const data = { role, content: typeof content === 'string' ? [] : content, messageId, origin }
+  const found = jsonProblem(data)
+  if (found) return `${found.path}: ${found.problem}`
+  const checked = check(dataSchemas.MessageAppended, data)
+  return E.isLeft(checked) ? checked.left.message : undefined
+}

@@ -1,0 +1,83 @@
+import type { Outlined } from '../commands/hide.ts'
+import type { ConversationEvent, Event } from '../events/events.ts'
+import { currentSchema } from '../events/upcast.ts'
+import { type Item, itemOf } from '../projections/effective.ts'
+import { type Draft, evolve, fold, viewIn } from '../projections/outline.ts'
+import { type Log, lastOf, path } from '../projections/path.ts'
+
+/** A conversation that an import grows: its log so far, and what is shown at its end. */
+export interface Stage {
+  readonly events: Log
+  /** The event comes next. Constant time, but for rewinds and markers. */
+  readonly add: (event: Event, commandId: string, time: string | undefined) => void
+  /** The shown items from one position's through another's; a hidden position stands for the marker that hides it. Undefined if they are not shown in that order. */
+  readonly slice: (first: number | undefined, last: number | undefined) => readonly Item[] | undefined
+  /** What a marker's view is made of. */
+  readonly state: () => Outlined
+}
+
+export const stage = (log: Log): Stage => {
+  const events: ConversationEvent[] = [...log]
+  let now = look(events)
+
+  const add = (event: Event, commandId: string, time = '1970-01-01T00:00:00.000Z'): void => {
+    const position = events.length
+    const metadata = { schema: currentSchema, time, actor: { kind: 'import' }, commandId, prev: null }
+    events.push({ ...event, position, id: commandId, metadata })
+    if (event.type === 'Rewound') {
+      now = look(events)
+      return
+    }
+    const hidden = evolve(now.draft, { ...event, position }, () => undefined) ?? []
+    for (const slot of hidden) now.hiddenBy.set(slot.position, position)
+    now.sinceView = viewIn(event) ? 0 : now.sinceView + 1
+  }
+
+  const shownIndex = (position: number | undefined): number => {
+    let at = position
+    for (let by = at; by !== undefined; by = now.hiddenBy.get(by)) at = by
+    return now.draft.slots.findLastIndex((slot) => slot.position === at)
+  }
+  const slice = (first: number | undefined, last: number | undefined): readonly Item[] | undefined => {
+    const [from, to] = [shownIndex(first), shownIndex(last)]
+    if (from < 0 || to < from) return undefined
+    return now.draft.slots.slice(from, to + 1).flatMap(({ position }) => {
+      const event = events[position]
+      const item = event && itemOf(event)
+      return item ? [item] : []
+    })
+  }
+  const state = (): Outlined => ({
+    last: lastOf(events),
+    sinceView: now.sinceView,
+    effective: { outline: now.draft },
+    named: {},
+  })
+  return { events, add, slice, state }
+}
+
+interface Look {
+  readonly draft: Draft
+  /** The marker that hides a position directly. */
+  readonly hiddenBy: Map<number, number>
+  /** Events of the path after the last one with a view. */
+  sinceView: number
+}
+
+const look = (events: Log): Look => {
+  const { outline, replaced } = fold(events)
+  const shown = new Set(outline.slots.map(({ position }) => position))
+  const hiddenBy = new Map<number, number>()
+  for (const [marker, slots] of replaced)
+    for (const { position } of slots) if (!shown.has(position)) hiddenBy.set(position, marker)
+  const positions = path(events)
+  const view = positions.findLastIndex((position) => {
+    const event = events[position]
+    return event !== undefined && viewIn(event) !== undefined
+  })
+  return {
+    draft: { ...outline, slots: [...outline.slots], restored: [...outline.restored] },
+    hiddenBy,
+    sinceView: positions.length - 1 - view,
+  }
+}

@@ -1,0 +1,169 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { check } from '../events/check.ts'
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { invalidInput } from '../events/errors.ts'
+import { dataSchemas } from '../events/events.ts'
+import { streamOf } from '../events/ids.ts'
+import { type ImportError, importDiverged } from '../import/errors.ts'
+import { parseSession, type SessionFile } from '../import/parse-session.ts'
+import { type PlannedEvent, planEvents } from '../import/plan-events.ts'
+import type { ConversationPlan, Format, ImportReport, StoredConversation } from '../import/plan.ts'
+import { type End, lastPosition, readEnd } from './ends.ts'
+import type { WriteError } from './errors.ts'
+import { loadLog } from './log.ts'
+import { type EventStore, maxPage } from './port.ts'
+import { reader } from './reader.ts'
+import { encodeChain } from './write.ts'
+
+/** What an import did. */
+export interface Imported {
+  readonly format: Format
+  readonly report: ImportReport
+  /** In the order of the file. `added` of its `events` were not there before. */
+  readonly conversations: readonly { readonly id: string; readonly added: number; readonly events: number }[]
+}
+
+export interface ImportOptions {
+  /** Told after each batch how many of how many new events are written. */
+  readonly progress?: (written: number, total: number) => void
+}
+
+type Result<A> = Promise<E.Either<ImportError | WriteError, A>>
+
+/** New events of one conversation, encoded, and the end that they go behind. */
+interface Prepared {
+  readonly id: string
+  readonly end: End
+  readonly events: readonly StoredEvent[]
+}
+
+/** Events and bytes of one append, roughly: a large session must not be one transaction. */
+const batchEvents = 500
+const batchBytes = 4 * 1024 * 1024
+
+/**
+ * Imports a session file. Everything is read, planned and checked before the first event is written, so a bad file writes
+ * nothing. Importing the same file again adds nothing; a file that has grown adds what is new.
+ */
+export const importSession = async (
+  store: EventStore,
+  session: SessionFile,
+  { progress }: ImportOptions = {},
+): Result<Imported> => {
+  const parsed = parseSession(session)
+  if (E.isLeft(parsed)) return parsed
+  const plan = parsed.right
+  const prepared: Prepared[] = []
+  for (const conversation of plan.conversations) {
+    const next =
+      'steps' in conversation && plan.format !== 'palimpsest'
+        ? await prepare(store, conversation, plan.format)
+        : await prepareStored(store, conversation as StoredConversation)
+    if (E.isLeft(next)) return next
+    prepared.push(next.right)
+  }
+  const total = prepared.reduce((sum, { events }) => sum + events.length, 0)
+  let before = 0
+  for (const each of prepared) {
+    const offset = before
+    const written = await writeAll(store, each, (count) => progress?.(offset + count, total))
+    if (E.isLeft(written)) return written
+    before += each.events.length
+  }
+  const conversations = prepared.map(({ id, end, events }) => ({
+    id,
+    added: events.length,
+    events: lastPosition(end) + 1 + events.length,
+  }))
+  return E.right({ format: plan.format, report: plan.report, conversations })
+}
+
+const prepare = async (
+  store: EventStore,
+  plan: ConversationPlan,
+  format: Exclude<Format, 'palimpsest'>,
+): Result<Prepared> => {
+  const { id } = plan
+  const end = await readEnd(store, id)
+  if (E.isLeft(end)) return end
+  const log = await loadLog(reader(store, end.right.lineage), lastPosition(end.right))
+  if (E.isLeft(log)) return log
+  const planned = planEvents(plan, format, log.right)
+  if (E.isLeft(planned)) return planned
+  const encoded = encodePlanned(id, end.right.hash, planned.right, format)
+  return E.map((events: readonly StoredEvent[]) => ({ id, end: end.right, events }))(encoded)
+}
+
+const encodePlanned = (
+  conversation: string,
+  prev: string | null,
+  planned: readonly PlannedEvent[],
+  format: string,
+): E.Either<ImportError, readonly StoredEvent[]> => {
+  const events: StoredEvent[] = []
+  const imported = new Date()
+  for (const { event, commandId, time } of planned) {
+    const valid = check(dataSchemas[event.type], event.data)
+    if (E.isLeft(valid)) return E.left(invalidInput(commandId, valid.left.message))
+    const last = events.at(-1)
+    const now = time === undefined ? imported : new Date(time)
+    const envelope = { commandId, actor: { kind: 'import', id: format }, now }
+    const encoded = encodeChain(conversation, last ? hashOf(last) : prev, [event], envelope)
+    if (E.isLeft(encoded)) return encoded
+    events.push(...encoded.right)
+  }
+  return E.right(events)
+}
+
+/** Of events that are written as they are, those that the store does not have; the ones that it has must be the same. */
+const prepareStored = async (store: EventStore, { id, events }: StoredConversation): Result<Prepared> => {
+  const stream = streamOf(id)
+  const [first] = events
+  const isFork = first?.type === 'Forked'
+  const end = isFork ? await endOfStream(store, id) : await readEnd(store, id)
+  if (E.isLeft(end)) return end
+  const there = end.right.revision + 1
+  for (let from = 0; from < Math.min(there, events.length); from += maxPage) {
+    const page = await store.read({ stream, from, direction: 'forwards', limit: maxPage })()
+    if (E.isLeft(page)) return page
+    const different = page.right.find((stored, index) => {
+      const event = events[from + index]
+      return event && hashOf(event) !== hashOf(stored)
+    })
+    if (different)
+      return E.left(importDiverged(id, `revision ${different.revision}`, 'the event of the file'))
+  }
+  return E.right({ id, end: end.right, events: events.slice(there) })
+}
+
+/** The end of a stream whose parents need not be there yet: they may come with the same file. */
+const endOfStream = (store: EventStore, conversation: string): Result<End> =>
+  readEnd(store, conversation, [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }])
+
+const writeAll = async (
+  store: EventStore,
+  { id, end, events }: Prepared,
+  progress: (written: number) => void,
+): Result<void> => {
+  let written = 0
+  while (written < events.length) {
+    const batch = events.slice(written, written + batchSize(events, written))
+    const expected = end.revision + written
+    const appended = await store.append({ stream: streamOf(id), events: batch, expected })()
+    if (E.isLeft(appended)) return appended
+    written += batch.length
+    progress(written)
+  }
+  return E.right(undefined)
+}
+
+const batchSize = (events: readonly StoredEvent[], from: number): number => {
+  let bytes = 0
+  let count = 0
+  for (const { data } of events.slice(from, from + batchEvents)) {
+    bytes += data.length
+    if (count > 0 && bytes > batchBytes) break
+    count++
+  }
+  return count
+}

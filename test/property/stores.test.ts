@@ -1,0 +1,258 @@
+import fc from 'fast-check'
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, test } from 'vitest'
+import { stateOf } from '../../src/commands/state.ts'
+import type { ConversationEvent, Event } from '../../src/events/events.ts'
+import { effective } from '../../src/projections/effective.ts'
+import { maxGap, viewIn } from '../../src/projections/outline.ts'
+import { lastOf, type Log } from '../../src/projections/path.ts'
+import { lastPosition, readEnd } from '../../src/store/ends.ts'
+import { gatherState, gatherTail } from '../../src/store/gather.ts'
+import { loadEffective } from '../../src/store/load.ts'
+import { loadLog } from '../../src/store/log.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
+import { reader } from '../../src/store/reader.ts'
+import { verify } from '../../src/store/verify.ts'
+import { right } from '../support/either.ts'
+import { histories, rawLogs, steps } from '../support/histories.ts'
+import { stores } from '../support/stores.ts'
+import { write } from '../support/write.ts'
+
+const runs = (numRuns: number): fc.Parameters<unknown> => ({ numRuns, verbose: 1 })
+
+/** Stores a log as a chain of forks: at each place a `Forked` is put in, and what follows is in a stream of its own. */
+const writeForked = async (
+  store: EventStore,
+  history: Log,
+  places: readonly number[],
+): Promise<{ id: string; log: Log }> => {
+  const cuts = cutsOf(history, places)
+  const log = cuts.reduceRight<Log>((forked, cut, n) => withFork(forked, cut, `c${n}`), history)
+  let from = 0
+  for (const [n, cut] of [...cuts.map((at, before) => at + before), log.length].entries()) {
+    // What the parent goes on with after the fork must not show in it.
+    const later: Event = { type: 'MessageAppended', data: { role: 'user', content: [] } }
+    const own = log.slice(from, cut)
+    await write(store, `c${n}`, n < cuts.length ? [...own, later] : own)
+    from = cut
+  }
+  return { id: `c${cuts.length}`, log }
+}
+
+/** The log with a `Forked` at `cut`; what stood there and behind it moves, and so does every position that names it. */
+const withFork = (log: Log, cut: number, parent: string): Log => {
+  const fork = { ...log[cut], ...forkOf(parent, cut - 1), position: cut } as ConversationEvent
+  const moved = log
+    .slice(cut)
+    .map((event) => ({ ...movedBy(event, cut), position: event.position + 1 }) as ConversationEvent)
+  return [...log.slice(0, cut), fork, ...moved]
+}
+const positionKeys = new Set([
+  'first',
+  'last',
+  'marker',
+  'to',
+  'configured',
+  'promptSince',
+  'after',
+  'before',
+  'position',
+])
+const movedBy = (event: ConversationEvent, cut: number): object => {
+  const move = (key: string, value: unknown): unknown =>
+    positionKeys.has(key) && typeof value === 'number' && value >= cut ? value + 1 : value
+  // Tokens have a `before` and an `after` that are no positions; content has what it likes.
+  const { tokens, content, summary, ...rest } = event.data as Record<string, unknown>
+  const data = JSON.parse(JSON.stringify(rest), move) as object
+  return {
+    ...event,
+    data: {
+      ...data,
+      ...(tokens !== undefined && { tokens }),
+      ...(content !== undefined && { content }),
+      ...(summary !== undefined && { summary }),
+    },
+  }
+}
+const forkOf = (conversation: string, position: number): Event => ({
+  type: 'Forked',
+  data: { from: { conversation, position, hash: 'unchecked' } },
+})
+
+const cutsOf = (log: Log, places: readonly number[]): readonly number[] =>
+  [...new Set(places.map((place) => 1 + (place % Math.max(1, log.length - 1))))]
+    .filter((cut) => cut < log.length)
+    .toSorted((a, b) => a - b)
+
+const opened = async (store: EventStore, id: string) => {
+  const end = right(await readEnd(store, id))
+  return { reading: reader(store, end.lineage), last: lastPosition(end) }
+}
+
+/** Without what only the stored form knows: ids and times. */
+const plain = ({
+  items,
+  outline,
+  head,
+}: {
+  items: readonly object[]
+  outline: object
+  head: number
+}): unknown => ({
+  items: items.map((item) => ({ ...item, time: '', messageId: '' })),
+  outline,
+  head,
+})
+
+const withoutViews = (log: Log, every: number): Log =>
+  log.map((event) => {
+    if (!viewIn(event) || event.position % every !== 0) return event
+    const { view: _, ...data } = event.data as { readonly view?: unknown }
+    return { ...event, data } as ConversationEvent
+  })
+
+describe('loading what is shown is folding everything', () => {
+  const places = fc.array(fc.nat(200), { maxLength: 3 })
+
+  test('at every position of every log, as written by commands, whole or forked, with views or with some left out', async () => {
+    let checked = 0
+    await fc.assert(
+      fc.asyncProperty(
+        histories(80),
+        places,
+        fc.integer({ min: 1, max: 4 }),
+        fc.boolean(),
+        async (history, cuts, every, keep) => {
+          const memory = memoryStore()
+          const { id, log } = await writeForked(
+            memory,
+            keep ? history : withoutViews(history, every),
+            cutsOf(history, cuts),
+          )
+          const { reading } = await opened(memory, id)
+          for (let at = -1; at <= lastOf(log); at++) {
+            const loaded = right(await loadEffective(reading, at))
+            expect(plain(loaded.effective)).toEqual(plain(effective(log, at)))
+            checked++
+          }
+        },
+      ),
+      runs(400),
+    )
+    expect(checked).toBeGreaterThan(5_000)
+  })
+
+  test('at every position of logs that hold anything', async () => {
+    await fc.assert(
+      fc.asyncProperty(rawLogs(60), places, async (any, cuts) => {
+        const memory = memoryStore()
+        // A stream that begins with a Forked is a fork; here only those are that are cut off below.
+        const raw = any.map((event, index): ConversationEvent =>
+          index === 0 ? { ...event, type: 'Configured', data: {} } : event,
+        )
+        const { id, log } = await writeForked(memory, raw, cuts)
+        const { reading } = await opened(memory, id)
+        for (let at = -1; at <= lastOf(log); at++)
+          expect(plain(right(await loadEffective(reading, at)).effective)).toEqual(plain(effective(log, at)))
+      }),
+      runs(400),
+    )
+  })
+})
+
+describe('what a command is decided on', () => {
+  test('is the same read piece by piece as computed from the whole log', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories(50), fc.array(steps, { minLength: 1, maxLength: 5 }), async (log, next) => {
+        const store = memoryStore()
+        await write(store, 'c', log)
+        const { reading, last } = await opened(store, 'c')
+        const whole = right(await loadLog(reading, last))
+        for (const step of next) {
+          const command = step(log)
+          if (!command || log.length === 0) continue
+          const tail = right(await gatherTail(reading, 'c', last, command))
+          const gathered = right(await gatherState(reading, tail, command))
+          expect(gathered).toEqual(stateOf('c', whole, command))
+        }
+      }),
+      runs(400),
+    )
+  })
+})
+
+describe('the cost of loading', () => {
+  /** Counts the reads that pass through. */
+  const counting = (store: EventStore): { readonly store: EventStore; readonly reads: () => number } => {
+    let reads = 0
+    return {
+      store: {
+        ...store,
+        read: (range) => {
+          reads++
+          return store.read(range)
+        },
+      },
+      reads: () => reads,
+    }
+  }
+
+  test('is at most two reads and one for each segment of the view, once the lineage is known', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories(80), async (log) => {
+        const marker = log.findLastIndex((event) => viewIn(event) !== undefined)
+        const view = marker < 0 ? undefined : viewIn(log[marker] as Event)
+        if (!view) return
+        const memory = memoryStore()
+        await write(memory, 'c', log.slice(0, marker + 1))
+        const { store, reads } = counting(memory)
+        const end = right(await readEnd(memory, 'c'))
+        right(await loadEffective(reader(store, end.lineage), marker))
+        expect(reads()).toBeLessThanOrEqual(2 + view.items.length)
+      }),
+      runs(300),
+    )
+  })
+
+  test('does not grow with a branch that was left between two shown messages', async () => {
+    const message: Event = { type: 'MessageAppended', data: { role: 'user', content: [] } }
+    const left = Array.from({ length: 3_000 }, () => message)
+    const covers = { first: 0, last: 0 }
+    const marker = { covers, messagesHidden: 1, tokens: { before: 0, after: 0 } }
+    const before: readonly Event[] = [
+      message,
+      message,
+      ...left,
+      { type: 'Rewound', data: { to: 1 } },
+      message,
+    ]
+    const last = before.length - 1
+    const view = { items: [{ marker: before.length }, { first: 1, last: 1 }, { first: last, last }] }
+    expect(last - 1).toBeGreaterThan(maxGap)
+    const memory = memoryStore()
+    await write(memory, 'c', [...before, { type: 'Truncated', data: { ...marker, view } }])
+    const { store, reads } = counting(memory)
+    const end = right(await readEnd(memory, 'c'))
+    const loaded = right(await loadEffective(reader(store, end.lineage), before.length))
+    expect(loaded.effective.items.map(({ position }) => position)).toEqual([before.length, 1, last])
+    expect(reads()).toBeLessThanOrEqual(5)
+  })
+})
+
+describe.each(Object.entries(stores))('verify on the %s store', (name, open) => {
+  test('finds nothing in what commands wrote', async () => {
+    const store = await open()
+    let n = 0
+    await fc.assert(
+      fc.asyncProperty(histories(40), async (log) => {
+        const id = `${name}-${n++}`
+        await write(store, id, log)
+        expect(E.isRight(await verify(store, id))).toBe(true)
+        expect(right(await verify(store, id))).toEqual({ conversation: id, events: log.length })
+      }),
+      runs(50),
+    )
+    await store.close()()
+  })
+})

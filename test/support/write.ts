@@ -1,0 +1,23 @@
+import { hashOf, type StoredEvent } from '../../src/events/codec.ts'
+import type { Event } from '../../src/events/events.ts'
+import { streamOf } from '../../src/events/ids.ts'
+import type { EventStore } from '../../src/store/port.ts'
+import { encodeChain } from '../../src/store/write.ts'
+import { right } from './either.ts'
+
+/** The stored forms of events, each as if a command of its own had written it, chained. */
+export const chainOf = (id: string, events: readonly Event[]): readonly StoredEvent[] => {
+  const stored: StoredEvent[] = []
+  for (const event of events) {
+    const last = stored.at(-1)
+    const envelope = { commandId: `${stored.length}`, actor: { kind: 'test' }, now: new Date(0) }
+    stored.push(...right(encodeChain(id, last ? hashOf(last) : null, [event], envelope)))
+  }
+  return stored
+}
+
+/** Writes events to a conversation that is not there yet. */
+export const write = async (store: EventStore, id: string, events: readonly Event[]): Promise<void> => {
+  const stored = chainOf(id, events)
+  if (stored.length > 0) right(await store.append({ stream: streamOf(id), events: stored, expected: -1 })())
+}
