@@ -26,12 +26,10 @@ export const chooseItems = (
   const slice = covers
     ? explicitSlice(conversation, effective, covers, summary)
     : E.right(settle(effective, selection))
-  return E.flatMap(({ from, to }: Slice): E.Either<Rejection, readonly Item[]> => {
-    const hidden = items.slice(from, to)
-    const isNew =
-      hidden.some(({ kind }) => kind !== 'truncation') || (summary.length > 0 && hidden.length > 0)
-    return isNew ? E.right(hidden) : E.left(nothingToHide(conversation))
-  })(slice)
+  if (E.isLeft(slice)) return slice
+  const hidden = items.slice(slice.right.from, slice.right.to)
+  const isNew = hidden.some(({ kind }) => kind !== 'truncation') || (summary.length > 0 && hidden.length > 0)
+  return isNew ? E.right(hidden) : E.left(nothingToHide(conversation))
 }
 
 const explicitSlice = (
@@ -91,7 +89,7 @@ const wishedSlice = (items: readonly Item[], selection: Selection): Slice => {
   const marker = items.findIndex(({ kind }) => kind !== 'message')
   const from = Math.min(keepFirst, marker < 0 ? items.length : marker)
   const share = fraction === undefined ? items.length : from + Math.floor(fraction * (items.length - from))
-  return { from, to: Math.min(share, beforeLast(items, keepLast), beforeTokens(items, keepTokens ?? 0)) }
+  return { from, to: Math.min(share, beforeLast(items, keepLast), beforeTokens(items, keepTokens)) }
 }
 
 /** The index of the n-th last message; the items' end for none. */
@@ -101,7 +99,8 @@ const beforeLast = (items: readonly Item[], n: number): number => {
 }
 
 /** The index from which on the items are `limit` tokens or fewer. */
-const beforeTokens = (items: readonly Item[], limit: number): number => {
+const beforeTokens = (items: readonly Item[], limit: number | undefined): number => {
+  if (limit === undefined) return items.length
   let tokens = 0
   return items.findLastIndex((item) => (tokens += tokensOf(item)) > limit) + 1
 }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { z } from 'zod'
 import { type InvalidInput, invalidInput } from './errors.ts'
-import { jsonProblem, pathText } from './json.ts'
+import { copyJson, pathText } from './json.ts'
 
 /**
  * Checks a value against a schema and returns **the value itself**, typed: zod's own output would lose unknown fields
@@ -18,7 +18,9 @@ export const checkJson = <S extends z.ZodType>(
   schema: S,
   value: unknown,
 ): E.Either<InvalidInput, z.infer<S>> => {
-  const found = jsonProblem(value)
-  if (found) return E.left(invalidInput(found.path, found.problem))
-  return check(schema, value === undefined ? value : JSON.parse(JSON.stringify(value)))
+  if (value === undefined) return check(schema, value)
+  const copied = copyJson(value)
+  return E.isLeft(copied)
+    ? E.left(invalidInput(copied.left.path, copied.left.problem))
+    : check(schema, copied.right)
 }

@@ -1,4 +1,5 @@
-import { v5, v7 } from 'uuid'
+import { randomUUID } from 'node:crypto'
+import { parse, v5 } from 'uuid'
 import { z } from 'zod'
 
 /** 1–200 characters of `A–Z a–z 0–9 . _ : -`. */
@@ -16,7 +17,7 @@ export const conversationOf = (stream: string): string | undefined =>
   stream.startsWith(prefix) ? stream.slice(prefix.length) : undefined
 
 // Event ids derive from it: fixed for ever.
-const namespace = '7d1b6a0e-6c3d-5c0f-9d6f-0b6c0a4c2e51'
+const namespace = parse('7d1b6a0e-6c3d-5c0f-9d6f-0b6c0a4c2e51')
 
 /**
  * The id of the `index`-th event that a command writes to a stream: UUIDv5 (RFC 9562) of the three.
@@ -25,5 +26,5 @@ const namespace = '7d1b6a0e-6c3d-5c0f-9d6f-0b6c0a4c2e51'
 export const eventId = (stream: string, commandId: string, index: number): string =>
   v5(`${stream}\n${commandId}\n${index}`, namespace)
 
-/** A command id for a caller who names none: UUIDv7, ordered by time. */
-export const newCommandId = (): string => v7()
+/** A command id for a caller who names none. */
+export const newCommandId = (): string => randomUUID()

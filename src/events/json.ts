@@ -1,3 +1,5 @@
+import * as E from 'fp-ts/lib/Either.js'
+
 /** Any value that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
@@ -7,8 +9,6 @@ export interface Problem {
   readonly problem: string
 }
 
-const maxDepth = 1_000
-
 /** Writes a path of keys and indices as one would in code. */
 export const pathText = (path: readonly PropertyKey[]): string =>
   path.reduce<string>(
@@ -17,61 +17,71 @@ export const pathText = (path: readonly PropertyKey[]): string =>
     '',
   )
 
-/**
- * The first thing in `value` that JSON cannot hold, or undefined.
- *
- * Stricter than `JSON.stringify`, which loses such things without a word: non-finite numbers, BigInt, functions, symbols,
- * cycles, class instances (Map, Date, Buffer) and holes in arrays are problems. Two things pass: a property whose value is
- * `undefined` (it is left out, as everyone expects) and lone surrogates in strings (JSON escapes them).
- */
-export const jsonProblem = (value: unknown): Problem | undefined => {
-  const found = inspect(value, [], new Set())
-  return found && { path: pathText(found.path), problem: found.problem }
-}
+const maxDepth = 1_000
 
-interface Found {
-  readonly path: readonly PropertyKey[]
+/** Thrown inside this file only, where a value holds what JSON cannot. */
+class NotJson {
+  readonly path: PropertyKey[] = []
   readonly problem: string
-}
-
-const inspect = (value: unknown, path: PropertyKey[], open: Set<object>): Found | undefined => {
-  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return undefined
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? undefined : { path: [...path], problem: `${value} is not a JSON number` }
-  if (typeof value !== 'object') return { path: [...path], problem: `JSON cannot hold a ${typeof value}` }
-  if (open.has(value)) return { path: [...path], problem: 'the value contains itself' }
-  if (path.length > maxDepth) return { path: [], problem: `nested deeper than ${maxDepth} levels` }
-  open.add(value)
-  const found = Array.isArray(value) ? inspectArray(value, path, open) : inspectObject(value, path, open)
-  open.delete(value)
-  return found
-}
-
-const inspectArray = (
-  array: readonly unknown[],
-  path: PropertyKey[],
-  open: Set<object>,
-): Found | undefined => {
-  for (let index = 0; index < array.length; index++) {
-    path.push(index)
-    const found = inspect(array[index], path, open)
-    path.pop()
-    if (found) return found
+  constructor(problem: string) {
+    this.problem = problem
   }
-  return undefined
 }
 
-const inspectObject = (object: object, path: PropertyKey[], open: Set<object>): Found | undefined => {
+/**
+ * A copy of a value that is JSON: what `JSON.parse(JSON.stringify(value))` would be, without its silent losses. Non-finite
+ * numbers, BigInt, functions, symbols, cycles, class instances (Map, Date, Buffer) and holes in arrays are problems. Two things
+ * pass: a property whose value is `undefined` is left out, as everyone expects, and lone surrogates stay in strings (JSON
+ * escapes them).
+ */
+export const copyJson = (value: unknown): E.Either<Problem, Json> => {
+  try {
+    return E.right(copy(value, []))
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error
+    return E.left({ path: pathText(error.path), problem: error.problem })
+  }
+}
+
+const copy = (value: unknown, open: object[]): Json => {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new NotJson(`${value} is not a JSON number`)
+    return value
+  }
+  if (typeof value !== 'object')
+    throw new NotJson(`JSON cannot hold ${value === undefined ? 'undefined' : `a ${typeof value}`}`)
+  if (open.includes(value)) throw new NotJson('the value contains itself')
+  if (open.length > maxDepth) throw new NotJson(`nested deeper than ${maxDepth} levels`)
+  open.push(value)
+  const copied = Array.isArray(value) ? copyArray(value, open) : copyObject(value, open)
+  open.pop()
+  return copied
+}
+
+const copyArray = (array: readonly unknown[], open: object[]): Json => {
+  const copied: Json[] = []
+  for (let index = 0; index < array.length; index++) copied.push(copyAt(index, array[index], open))
+  return copied
+}
+
+const copyObject = (object: object, open: object[]): Json => {
   const prototype: unknown = Object.getPrototypeOf(object)
-  // An object made by JSON.parse or in another realm has a prototype whose own prototype is null.
+  // The prototype of a plain object, of this realm or another, has none itself.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
-    return { path: [...path], problem: `a ${object.constructor.name} is not plain JSON` }
-  for (const [key, value] of Object.entries(object)) {
-    if (value === undefined) continue
-    path.push(key)
-    const found = inspect(value, path, open)
-    path.pop()
-    if (found) return found
+    throw new NotJson(`a ${object.constructor.name} is not plain JSON`)
+  const fields: [string, Json][] = []
+  for (const [key, value] of Object.entries(object))
+    if (value !== undefined) fields.push([key, copyAt(key, value, open)])
+  // Defines every key, `__proto__` too, where an assignment would set the prototype.
+  return Object.fromEntries(fields)
+}
+
+const copyAt = (key: PropertyKey, value: unknown, open: object[]): Json => {
+  try {
+    return copy(value, open)
+  } catch (error) {
+    if (error instanceof NotJson) error.path.unshift(key)
+    throw error
   }
-  return undefined
 }

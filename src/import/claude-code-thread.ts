@@ -155,8 +155,10 @@ export const thread = (notes: Notes): Thread => {
 }
 
 /** The last step that a compaction hides: all of them, or those before the part that the client kept. */
-const lastHidden = (parent: Parent, kept: Parent): string | undefined =>
-  kept ? kept.parent?.ref : parent?.ref
+const lastHidden = (parent: Parent, kept: Parent): string | undefined => {
+  for (let node = kept && parent; node; node = node.parent) if (node === kept) return kept?.parent?.ref
+  return parent?.ref
+}
 
 const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
 

@@ -1,5 +1,7 @@
+import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../events/blocks.ts'
-import type { Configuration, Role } from '../events/events.ts'
+import { check } from '../events/check.ts'
+import { type Configuration, dataSchemas, type Role } from '../events/events.ts'
 import type { ConversationPlan, Step } from './plan.ts'
 import {
   digest,
@@ -55,7 +57,9 @@ export const listSteps = (
   notes: Notes,
 ): readonly Step[] => {
   const steps: Step[] = []
-  if (Object.keys(configuration).length > 0) {
+  const wrong = check(dataSchemas.Configured, configuration)
+  if (E.isLeft(wrong)) notes.bad(1, `configuration: ${wrong.left.message}`)
+  else if (Object.keys(configuration).length > 0) {
     notes.mapped('configuration')
     steps.push({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
   }

@@ -35,7 +35,8 @@ export interface SessionFile {
  * several stored conversations.
  */
 export const parseSession = (session: SessionFile): E.Either<ImportError, ImportPlan | StoredImport> => {
-  const { text, file, id, skipBadLines = false } = session
+  const { file, id, skipBadLines = false } = session
+  const text = session.text.replace(/^\uFEFF/, '')
   const checked = id === undefined ? E.right(id) : check(conversationIdSchema, id)
   if (E.isLeft(checked)) return E.left(invalidInput('id', checked.left.message))
   const found = session.format === undefined ? recognise(text) : E.right(session.format)

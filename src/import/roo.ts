@@ -80,7 +80,7 @@ const readMessages = (entries: readonly Entry[], notes: Notes): readonly RooMess
     const { condenseParent, truncationParent, ts } = fields
     const by =
       owners.get(`condense ${String(condenseParent)}`) ?? owners.get(`truncate ${String(truncationParent)}`)
-    return { ...rest, time: timeOf(ts), hiddenBy: by === rest.ref ? undefined : by }
+    return { ...rest, time: timeOf(ts), hiddenBy: by }
   })
 }
 
@@ -95,7 +95,7 @@ const refMaker = (): ((fields: Fields) => string) => {
   }
 }
 
-/** Every message in its place; a summary or marker as soon as everything that it hides is there. */
+/** Every message in its place. A summary or marker hides what stands before it; what names an earlier one is hidden as it comes. */
 const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[] => {
   const members = new Map<string, Set<string>>()
   for (const { ref, hiddenBy } of messages)
@@ -103,28 +103,28 @@ const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[]
   const steps: Step[] = []
   const shown: string[] = []
   const said = new Set<string>()
-  const waiting = new Map<string, RooMessage>()
-  const say = (each: RooMessage): void => {
-    const hidden = members.get(each.ref) ?? new Set()
-    steps.push(...hide(each, runsOf(shown, hidden), shown))
-    notes.mapped(each.marker ?? 'message')
-    said.add(each.ref)
-    const owner = waiting.get(each.hiddenBy ?? '')
-    if (owner && isAllSaid(owner)) say(owner)
+  for (const each of messages) {
+    const { ref, hiddenBy, marker } = each
+    steps.push(...hide(each, runsOf(shown, members.get(ref)), shown))
+    said.add(ref)
+    notes.mapped(marker ?? 'message')
+    if (hiddenBy === undefined || !said.has(hiddenBy)) continue
+    const reason = 'hidden by a summary or marker that stands before it'
+    steps.push({
+      type: 'truncate',
+      ref: `${ref}:hidden`,
+      ...timed(each),
+      covers: { first: ref, last: ref },
+      reason,
+    })
   }
-  const isAllSaid = ({ ref }: RooMessage): boolean => members.get(ref)?.isSubsetOf(said) ?? true
-  for (const each of messages)
-    if (isAllSaid(each)) say(each)
-    else waiting.set(each.ref, each)
-  for (const { ref } of waiting.values())
-    if (!said.has(ref)) notes.note(`summary or marker ${ref} hides itself by way of others: it is left out`)
   return steps
 }
 
 /** Slices of the shown items, by index, both ends included. */
 type Run = readonly [first: number, last: number]
 
-const runsOf = (shown: readonly string[], hidden: ReadonlySet<string>): readonly Run[] => {
+const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set()): readonly Run[] => {
   const runs: [number, number][] = []
   shown.forEach((ref, index) => {
     const open = runs.at(-1)
@@ -140,16 +140,15 @@ const runsOf = (shown: readonly string[], hidden: ReadonlySet<string>): readonly
  * the summary is a message: what is shown is the same.
  */
 const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly Step[] => {
-  const { ref, time, message, marker } = each
-  const timed = time === undefined ? {} : { time }
-  const isOne = runs.length === 1 && runs[0]?.[1] === shown.length - 1
+  const { ref, message, marker } = each
+  const isOne = runs[0]?.[1] === shown.length - 1
   const covers = runs.map(([first, last]) => ({ first: shown[first] ?? ref, last: shown[last] ?? ref }))
   const [only] = covers
   if (isOne && only) {
     shown.splice(runs[0]?.[0] ?? 0, shown.length, ref)
     return marker === 'summary'
-      ? [{ type: 'condense', ref, ...timed, covers: only, summary: [message], method: 'client' }]
-      : [{ type: 'truncate', ref, ...timed, covers: only, reason: textOf(message) }]
+      ? [{ type: 'condense', ref, ...timed(each), covers: only, summary: [message], method: 'client' }]
+      : [{ type: 'truncate', ref, ...timed(each), covers: only, reason: textOf(message) }]
   }
   const parts = covers.map((part, index) => `${ref}:part-${index + 1}`)
   for (const [index, [first, last]] of [...runs.entries()].toReversed())
@@ -158,11 +157,13 @@ const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly
   return [
     ...covers.map((part, index): Step => {
       const reason = `hidden by the ${marker ?? 'message'} that follows`
-      return { type: 'truncate', ref: parts[index] ?? ref, ...timed, covers: part, reason }
+      return { type: 'truncate', ref: parts[index] ?? ref, ...timed(each), covers: part, reason }
     }),
-    { type: 'message', ref, ...timed, message },
+    { type: 'message', ref, ...timed(each), message },
   ]
 }
+
+const timed = ({ time }: RooMessage): { readonly time?: string } => (time === undefined ? {} : { time })
 
 const textOf = ({ content }: Message): string =>
   content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])).join('\n')

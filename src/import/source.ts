@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../commands/command.ts'
-import { check } from '../events/check.ts'
+import { checkJson } from '../events/check.ts'
 import { dataSchemas } from '../events/events.ts'
-import { jsonProblem } from '../events/json.ts'
 import type { BadLineNote, ImportReport, Tally } from './plan.ts'
 
 /** A JSON object of a file: nothing is known of its fields. */
@@ -100,8 +99,6 @@ export const parseJson = (text: string): E.Either<string, unknown> =>
 /** What makes a message one that cannot be stored, undefined if nothing does. */
 export const messageProblem = ({ role, content, messageId, origin }: NewMessage): string | undefined => {
   const data = { role, content: typeof content === 'string' ? [] : content, messageId, origin }
-  const found = jsonProblem(data)
-  if (found) return `${found.path}: ${found.problem}`
-  const checked = check(dataSchemas.MessageAppended, data)
+  const checked = checkJson(dataSchemas.MessageAppended, data)
   return E.isLeft(checked) ? checked.left.message : undefined
 }

@@ -6,7 +6,7 @@ import { eventId, streamOf } from '../events/ids.ts'
 
 /** Who asks for something, when, and as part of what. */
 export interface Envelope {
-  /** Names the command: repeated under the same id it writes nothing and answers as the first time. Default: a new UUIDv7. */
+  /** Names the command: repeated under the same id it writes nothing and answers as the first time. Default: a new UUID. */
   readonly commandId?: string
   /** Default: what the store was opened with. */
   readonly actor?: Actor

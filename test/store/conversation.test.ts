@@ -367,13 +367,15 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
 test("two processes' worth of handles on one file see each other's writes, and conflicts are decided anew", async () => {
   const url = urls['sqlite']?.() ?? ''
   const [one, other] = [await openStore(url), await openStore(url)]
-  const chats = [one.conversation('c'), other.conversation('c')]
+  const chats = [one.conversation('c'), other.conversation('c')] as const
   await Promise.all(
-    Array.from({ length: 60 }, (_, n) => chats[n % 2]?.append({ role: 'user', content: `${n}` })),
+    Array.from({ length: 60 }, (_, n) =>
+      chats[n % 2 === 0 ? 0 : 1].append({ role: 'user', content: `${n}` }),
+    ),
   )
-  expect(await chats[0]?.full()).toHaveLength(60)
-  await chats[0]?.rewind({ to: 3 })
-  expect(await chats[1]?.effective()).toHaveLength(4)
+  expect(await chats[0].full()).toHaveLength(60)
+  await chats[0].rewind({ to: 3 })
+  expect(await chats[1].effective()).toHaveLength(4)
   await one.close()
   await other.close()
 })

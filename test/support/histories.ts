@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { type Block, isBlock } from '../../src/events/blocks.ts'
 import { contentOf, type ConversationEvent, type Event, type Message } from '../../src/events/events.ts'

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { Block } from '../../src/events/blocks.ts'
 import { text, thinking } from './log.ts'
 

@@ -13,7 +13,7 @@ let error: unknown
 while (error === undefined && acknowledged < 1_000)
   await chat.append({ role: 'user', content: 'x'.repeat(20_000) }).then(
     () => acknowledged++,
-    (reason: Error) => (error = { ...reason, message: reason.message }),
+    (reason: Error) => (error = Object.assign({}, reason, { message: reason.message })),
   )
 const stored = await chat.full()
 rmSync(ballast)
@@ -21,4 +21,6 @@ await chat.append({ role: 'user', content: 'there is room again' })
 const verified = await chat.verify()
 const later = await chat.full()
 await store.close()
-console.log(JSON.stringify({ acknowledged, error, stored: stored.length, later: later.length, verified }))
+process.stdout.write(
+  JSON.stringify({ acknowledged, error, stored: stored.length, later: later.length, verified }),
+)

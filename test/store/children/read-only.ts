@@ -1,7 +1,7 @@
 // Opens a store on a read-only disk, reads and appends, and prints what it saw.
 import { openStore } from '../../../src/index.ts'
 
-const shown = (error: Error): object => ({ ...error, message: error.message })
+const shown = (error: Error): object => Object.assign({}, error, { message: error.message })
 const [url = ''] = process.argv.slice(2)
 const outcome = await openStore(url).then(
   async (store) => ({
@@ -16,4 +16,4 @@ const outcome = await openStore(url).then(
   }),
   (error: Error) => ({ opened: shown(error) }),
 )
-console.log(JSON.stringify(outcome))
+process.stdout.write(JSON.stringify(outcome))

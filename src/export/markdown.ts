@@ -1,0 +1,110 @@
+import { type Block, isBlock } from '../events/blocks.ts'
+import type { Message } from '../events/events.ts'
+import type { Entry } from '../projections/full.ts'
+
+/**
+ * A full history as a document to read: every message and marker in order, and of each that the model does not see any more, why.
+ *
+ * @param entries from `full`; with `abandoned` set there, the branches that were left are in the document too
+ */
+export const markdown = (conversation: string, entries: readonly Entry[]): string =>
+  [...markdownParts(conversation, entries)].join('\n\n') + '\n'
+
+/** The paragraphs of `markdown`, one after another, for documents that are better not held whole. */
+export function* markdownParts(conversation: string, entries: readonly Entry[]): Generator<string> {
+  const messages = entries.filter(({ kind }) => kind === 'message').length
+  const shown = entries.filter(({ status }) => status === 'active').length
+  yield `# Conversation ${conversation}`
+  yield `${messages} messages; the model sees ${shown} of the ${entries.length} entries below.`
+  for (const entry of entries) {
+    yield `## ${entry.position} · ${titleOf(entry)} · ${entry.time}`
+    const fate = fateOf(entry)
+    if (fate !== undefined) yield `*${fate}*`
+    yield* bodyOf(entry)
+  }
+}
+
+const titleOf = (entry: Entry): string => {
+  if (entry.kind === 'message') return entry.role
+  const { covers, messagesHidden } = entry
+  const messages = messagesHidden === 1 ? '1 message' : `${messagesHidden} messages`
+  return `${entry.kind} of ${messages}, ${covers.first} to ${covers.last}`
+}
+
+const fateOf = ({ status, by }: Entry): string | undefined => {
+  switch (status) {
+    case 'active':
+      return undefined
+    case 'condensed':
+      return `Not shown any more: the summary at ${by} stands for it.`
+    case 'truncated':
+      return `Not shown any more: truncated at ${by}.`
+    case 'restored':
+      return `Taken back at ${by}.`
+    case 'abandoned':
+      return `On a branch that the rewind at ${by} left.`
+  }
+}
+
+function* bodyOf(entry: Entry): Generator<string> {
+  switch (entry.kind) {
+    case 'message':
+      return yield* blocksOf(entry.content)
+    case 'summary':
+      return yield* partsOf(entry.messages)
+    case 'truncation':
+      if (entry.reason !== undefined) yield entry.reason
+  }
+}
+
+function* partsOf(messages: readonly Message[]): Generator<string> {
+  for (const { role, content } of messages) {
+    if (messages.length > 1) yield `**${role}**`
+    yield* blocksOf(content)
+  }
+}
+
+function* blocksOf(content: readonly Block[]): Generator<string> {
+  for (const block of content) {
+    const text = blockText(block)
+    if (text !== '') yield text
+  }
+}
+
+const blockText = (block: Block): string => {
+  if (isBlock(block, 'text')) return block.text.trim()
+  if (isBlock(block, 'thinking')) return quote(block.thinking)
+  if (isBlock(block, 'tool_use'))
+    return `**Call ${code(block.name)}** ${code(block.id)}\n\n${fence(JSON.stringify(block.input, undefined, 2), 'json')}`
+  if (isBlock(block, 'tool_result')) {
+    const { content = '', is_error: isError = false } = block
+    const title = `**${isError ? 'Error' : 'Result'}** ${code(block.tool_use_id)}`
+    const shown = typeof content === 'string' ? fence(content) : [...resultParts(content)].join('\n\n')
+    return `${title}\n\n${shown}`
+  }
+  if (isBlock(block, 'image') || isBlock(block, 'document')) return `*[${block.type}]*`
+  return fence(JSON.stringify(block, undefined, 2), 'json')
+}
+
+function* resultParts(content: readonly { readonly type: string }[]): Generator<string> {
+  for (const part of content as readonly Block[])
+    yield isBlock(part, 'text') ? fence(part.text) : blockText(part)
+}
+
+const quote = (text: string): string =>
+  text.trim() === ''
+    ? ''
+    : text
+        .trim()
+        .split('\n')
+        .map((line) => `> ${line}`.trimEnd())
+        .join('\n')
+
+/** A fence is longer than any that stands in the text. */
+const fence = (text: string, language = ''): string => {
+  const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/g), ([run]) => run.length))
+  const ticks = '`'.repeat(longest + 1)
+  return `${ticks}${language}\n${text.trimEnd()}\n${ticks}`
+}
+
+const code = (text: string): string => (text.includes('`') ? text : `\`${text}\``)

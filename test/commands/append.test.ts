@@ -1,0 +1,123 @@
+import { describe, it } from 'vitest'
+import { assistant, condensed, restored, rewound, text, toolUse, truncated, user } from '../support/log.ts'
+import { given } from '../support/specification.ts'
+
+const hello = { role: 'user' as const, content: 'Hello.' }
+const talk = [user('m0'), assistant('m1'), user('m2')]
+
+describe('append', () => {
+  it('begins a conversation', () => {
+    given()
+      .when({ type: 'append', messages: [hello] })
+      .then([{ type: 'MessageAppended', data: { role: 'user', content: [text('Hello.')] } }])
+  })
+
+  it('writes several messages as an event each, in order', () => {
+    given(...talk)
+      .when({ type: 'append', messages: [{ role: 'assistant', content: [toolUse('a')] }, hello] })
+      .then([
+        { type: 'MessageAppended', data: { role: 'assistant', content: [toolUse('a')] } },
+        { type: 'MessageAppended', data: { role: 'user' } },
+      ])
+      .shows('0 1 2 3 4')
+  })
+
+  it('judges nothing: an unanswered call, a blank text and a message without blocks are recorded', () => {
+    given(assistant([toolUse('a')]))
+      .when({
+        type: 'append',
+        messages: [
+          { role: 'user', content: ' ' },
+          { role: 'assistant', content: [] },
+        ],
+      })
+      .then([
+        { type: 'MessageAppended', data: { content: [text(' ')] } },
+        { type: 'MessageAppended', data: { content: [] } },
+      ])
+  })
+
+  it('keeps the message id and where the message came from', () => {
+    const origin = { model: 'm', stopReason: 'end_turn', usage: { input_tokens: 1 }, requestId: 'r' }
+    given(...talk)
+      .when({ type: 'append', messages: [{ ...hello, messageId: 'id', origin }] })
+      .then([{ type: 'MessageAppended', data: { messageId: 'id', origin } }])
+  })
+})
+
+describe('append after a position', () => {
+  it('lands while the last event is still the one at that position', () => {
+    given(...talk)
+      .when({ type: 'append', after: 2, messages: [hello] })
+      .shows('0 1 2 3')
+  })
+
+  it('lands after -1 in an empty conversation, and in no other', () => {
+    given()
+      .when({ type: 'append', after: -1, messages: [hello] })
+      .shows('0')
+    given(...talk)
+      .when({ type: 'append', after: -1, messages: [hello] })
+      .then('StaleContext')
+  })
+
+  it('is refused once a message came', () => {
+    given(...talk)
+      .when({ type: 'append', after: 1, messages: [hello] })
+      .then('StaleContext')
+  })
+
+  it('is refused after a rewind and a redo, although the head is the same again', () => {
+    given(...talk, rewound(1), rewound(2))
+      .when({ type: 'append', after: 2, messages: [hello] })
+      .then('StaleContext')
+  })
+
+  it('is refused after a position that is yet to come', () => {
+    given(...talk)
+      .when({ type: 'append', after: 3, messages: [hello] })
+      .then('StaleContext')
+  })
+
+  it('is refused once a marker came, unless markers are tolerated', () => {
+    const marked = [...talk, condensed(1, 1), truncated(3, 3), restored(4)]
+    given(...marked)
+      .when({ type: 'append', after: 2, messages: [hello] })
+      .then('StaleContext')
+    given(...marked)
+      .when({ type: 'append', after: 2, tolerate: 'markers', messages: [hello] })
+      .shows('0 S3 2 6')
+  })
+
+  it('tolerates markers only: a message or a rewind among them refuses it', () => {
+    for (const other of [user('m3'), rewound(2)])
+      given(...talk, condensed(1, 1), other)
+        .when({ type: 'append', after: 2, tolerate: 'markers', messages: [hello] })
+        .then('StaleContext')
+    given(...talk)
+      .when({ type: 'append', after: 3, tolerate: 'markers', messages: [hello] })
+      .then('StaleContext')
+  })
+})
+
+describe('every command', () => {
+  it('can be fenced by a position', () => {
+    given(...talk)
+      .when({ type: 'truncate', after: 1, covers: { first: 1, last: 1 } })
+      .then('StaleContext')
+    given(...talk)
+      .when({ type: 'configure', after: 1, model: 'm' })
+      .then('StaleContext')
+    given(...talk)
+      .when({ type: 'rewind', after: 2, to: 0 })
+      .shows('0')
+  })
+
+  it('but append and configure needs a conversation that is there', () => {
+    given().when({ type: 'truncate' }).then('ConversationNotFound')
+    given().when({ type: 'condense', summary: 'S.' }).then('ConversationNotFound')
+    given().when({ type: 'restore', marker: 0 }).then('ConversationNotFound')
+    given().when({ type: 'rewind', to: -1 }).then('ConversationNotFound')
+    given().when({ type: 'undo' }).then('ConversationNotFound')
+  })
+})

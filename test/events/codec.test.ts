@@ -1,0 +1,89 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { decode, encode, hashOf, maxEventBytes, type StoredEvent } from '../../src/events/codec.ts'
+import { currentSchema, type Upcaster, upcast } from '../../src/events/upcast.ts'
+import { user } from '../support/log.ts'
+
+const metadata = { time: '2026-01-01T00:00:00.000Z', actor: { kind: 'user' }, commandId: 'c', prev: null }
+const place = { stream: 'conversation-a', revision: 3, position: 5 }
+const stored: StoredEvent = {
+  id: 'id',
+  type: 'MessageAppended',
+  data: '{"role":"user","content":[]}',
+  metadata: JSON.stringify({ schema: 1, ...metadata }),
+}
+
+describe('encode', () => {
+  it('writes the current schema version into the metadata', () => {
+    expect(encode(user('x'), 'id', metadata)).toMatchObject({ right: { metadata: stored.metadata } })
+    expect(currentSchema).toBe(1)
+  })
+
+  it('takes an event of exactly 16 MiB and refuses one of a byte more', () => {
+    const sizeOf = (text: string): number => {
+      const { data, metadata: rest } = E.getOrElse(() => stored)(encode(user(text), 'id', metadata))
+      return Buffer.byteLength(data) + Buffer.byteLength(rest)
+    }
+    const room = maxEventBytes - sizeOf('')
+    expect(E.isRight(encode(user('x'.repeat(room)), 'id', metadata))).toBe(true)
+    expect(encode(user('x'.repeat(room + 1)), 'id', metadata)).toMatchObject({
+      left: { _tag: 'EventTooLarge', bytes: maxEventBytes + 1, limit: 16 * 1024 * 1024 },
+    })
+  })
+
+  it('counts bytes, not characters', () => {
+    expect(E.isLeft(encode(user('€'.repeat(6 * 1024 * 1024)), 'id', metadata))).toBe(true)
+  })
+})
+
+describe('decode', () => {
+  it('reads what was stored, at the place it stands', () => {
+    expect(decode(stored, place)).toMatchObject({
+      right: { position: 5, id: 'id', data: { role: 'user', content: [] } },
+    })
+  })
+
+  it.each<readonly [string, Partial<StoredEvent>, RegExp]>([
+    ['data that is not JSON', { data: '{' }, /not JSON/],
+    ['metadata that is not JSON', { metadata: '' }, /not JSON/],
+    ['metadata of another shape', { metadata: '{}' }, /metadata/],
+    [
+      'a newer schema version',
+      { metadata: JSON.stringify({ ...metadata, schema: 2 }) },
+      /version is 2.*upgrade/,
+    ],
+    ['an event type that is not known', { type: 'Erased' }, /event type.*upgrade/],
+    ['an event type that every object has', { type: 'toString' }, /event type/],
+    ['data of another shape', { data: '{"role":"tool","content":[]}' }, /data: role/],
+    ['sealed data', { data: '{"role":"user","content":[],"sealed":{}}' }, /reserved/],
+  ])('stops at %s and names stream and revision', (_, change, problem) => {
+    const failed = decode({ ...stored, ...change }, place)
+    expect(failed).toMatchObject({ left: { _tag: 'DecodeFailed', stream: 'conversation-a', revision: 3 } })
+    expect(E.isLeft(failed) && failed.left.message).toMatch(problem)
+    expect(E.isLeft(failed) && failed.left.message).toContain('conversation-a')
+  })
+})
+
+describe('a hash', () => {
+  it('is another one for every other id, type, data or metadata', () => {
+    const changes = [{ id: 'x' }, { type: 'x' }, { data: '{}' }, { metadata: '{}' }]
+    expect(new Set([stored, ...changes.map((change) => ({ ...stored, ...change }))].map(hashOf)).size).toBe(5)
+    expect(hashOf(stored)).toMatch(/^[0-9a-f]{64}$/)
+  })
+})
+
+describe('upcast', () => {
+  const renamed: Upcaster = ({ type, data }) => ({ type: type === 'Old' ? 'New' : type, data })
+  const added: Upcaster = ({ type, data }) => ({ type, data: { ...(data as object), added: true } })
+
+  it('takes an event through every step from its version on, in order', () => {
+    expect(upcast('Old', { a: 1 }, 1, [renamed, added])).toEqual({ type: 'New', data: { a: 1, added: true } })
+    expect(upcast('Old', { a: 1 }, 2, [renamed, added])).toEqual({ type: 'Old', data: { a: 1, added: true } })
+  })
+
+  it('returns an event of the newest version as it is', () => {
+    const data = { a: 1 }
+    expect(upcast('Old', data, 3, [renamed, added]).data).toBe(data)
+    expect(upcast('MessageAppended', data, 1).data).toBe(data)
+  })
+})

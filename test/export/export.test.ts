@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { anthropicRequest } from '../../src/export/anthropic.ts'
+import { markdown } from '../../src/export/markdown.ts'
+import { effective } from '../../src/projections/effective.ts'
+import { full } from '../../src/projections/full.ts'
+import { importFile, onlyLog, sample, shownIn } from '../support/import-log.ts'
+import {
+  assistant,
+  condensed,
+  configured,
+  logOf,
+  rewound,
+  text,
+  thinking,
+  toolResult,
+  toolUse,
+  user,
+} from '../support/log.ts'
+
+describe('an Anthropic request', () => {
+  it('holds system, tools, model and the parameters that the API knows', () => {
+    const parameters = { max_tokens: 9, thinkingLevel: 'high' }
+    const log = logOf(configured({ system: 's', tools: [], model: 'm', parameters }), user('Hi'))
+    expect(anthropicRequest(effective(log))).toEqual({
+      model: 'm',
+      max_tokens: 9,
+      system: 's',
+      tools: [],
+      messages: [{ role: 'user', content: [text('Hi')] }],
+    })
+  })
+
+  it('can be imported again', () => {
+    const file = sample('anthropic.json')
+    const log = onlyLog(importFile(file))
+    const again = importFile({ file: 'f', text: JSON.stringify(anthropicRequest(effective(log))) })
+    expect(shownIn(onlyLog(again))).toEqual(shownIn(log))
+  })
+})
+
+describe('a Markdown document', () => {
+  const log = logOf(
+    user('Why?'),
+    assistant([thinking('sig', 'hm\nhm'), text('I look.'), toolUse('a', { path: 'x' })]),
+    user([toolResult('a', '```\ncode\n```')]),
+    condensed(1, 2, 'Looked.'),
+    user('Left.'),
+    rewound(3),
+    user('Fix it.'),
+  )
+
+  it('has every message, and says of what is hidden by what', () => {
+    expect(markdown('c', full(log, { abandoned: true }))).toBe(`# Conversation c
+
+5 messages; the model sees 3 of the 6 entries below.
+
+## 0 · user · 2026-01-01T00:00:00.000Z
+
+Why?
+
+## 1 · assistant · 2026-01-01T00:00:00.000Z
+
+*Not shown any more: the summary at 3 stands for it.*
+
+> hm
+> hm
+
+I look.
+
+**Call \`run\`** \`a\`
+
+\`\`\`json
+{
+  "path": "x"
+}
+\`\`\`
+
+## 2 · user · 2026-01-01T00:00:00.000Z
+
+*Not shown any more: the summary at 3 stands for it.*
+
+**Result** \`a\`
+
+\`\`\`\`
+\`\`\`
+code
+\`\`\`
+\`\`\`\`
+
+## 3 · summary of 2 messages, 1 to 2 · 2026-01-01T00:00:00.000Z
+
+Looked.
+
+## 4 · user · 2026-01-01T00:00:00.000Z
+
+*On a branch that the rewind at 5 left.*
+
+Left.
+
+## 6 · user · 2026-01-01T00:00:00.000Z
+
+Fix it.
+`)
+  })
+
+  it('leaves the abandoned branches out where the full history does', () => {
+    expect(markdown('c', full(log))).not.toContain('Left.')
+  })
+})

@@ -1,0 +1,318 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { ImportReport, Step } from '../../src/import/plan.ts'
+import { effective } from '../../src/projections/effective.ts'
+import { render } from '../../src/projections/render/render.ts'
+import { importFile, jsonl, logsOf, onlyLog, planOf, shownIn } from '../support/import-log.ts'
+import { violations } from '../support/predicates.ts'
+
+interface Fields {
+  readonly [field: string]: unknown
+}
+const entry = (uuid: string, parentUuid: string | null, more: Fields): Fields => ({
+  uuid,
+  parentUuid,
+  sessionId: 's',
+  ...more,
+})
+const user = (uuid: string, parent: string | null, content: unknown = uuid, more: Fields = {}): Fields =>
+  entry(uuid, parent, { type: 'user', message: { role: 'user', content }, ...more })
+const assistant = (
+  uuid: string,
+  parent: string | null,
+  id: string,
+  block: unknown,
+  more: Fields = {},
+): Fields =>
+  entry(uuid, parent, {
+    type: 'assistant',
+    message: { id, model: 'm', role: 'assistant', content: [block] },
+    ...more,
+  })
+const text = (value: string): Fields => ({ type: 'text', text: value })
+const call = (id: string): Fields => ({ type: 'tool_use', id, name: 'run', input: {} })
+const result = (id: string): readonly Fields[] => [{ type: 'tool_result', tool_use_id: id, content: 'ok' }]
+
+const steps = (...entries: readonly Fields[]): readonly Step[] =>
+  planOf({ text: jsonl(...entries), file: 'f' }).conversations.flatMap((plan) => plan.steps)
+const report = (...entries: readonly Fields[]): ImportReport =>
+  planOf({ text: jsonl(...entries), file: 'f' }).report
+const shown = (...entries: readonly Fields[]): readonly unknown[] =>
+  shownIn(onlyLog(importFile({ text: jsonl(...entries), file: 'f' })))
+const types = (all: readonly Step[]): readonly string[] =>
+  all.map((step) => (step.type === 'rewind' ? `rewind ${step.to}` : `${step.type} ${step.ref}`))
+
+describe('Claude Code: one message, many lines', () => {
+  const split = [
+    user('u', null),
+    assistant('a1', 'u', 'm1', text('I run two.')),
+    assistant('a2', 'a1', 'm1', call('x')),
+    user('r1', 'a2', result('x')),
+    assistant('a3', 'r1', 'm1', call('y'), { requestId: 'q' }),
+    user('r2', 'a3', result('y')),
+    assistant('b', 'r2', 'm2', text('Done.')),
+  ]
+
+  it('is one message again, with the results that came in between behind it', () => {
+    expect(types(steps(...split))).toEqual([
+      'message u',
+      'message a1',
+      'message r1',
+      'message r2',
+      'message b',
+    ])
+    expect(shown(...split)[1]).toEqual({
+      role: 'assistant',
+      content: [text('I run two.'), call('x'), call('y')],
+    })
+  })
+
+  it('is taken again whole where an earlier import had the first lines only', () => {
+    const file = (count: number): { readonly text: string; readonly file: string } => ({
+      text: jsonl(...split.slice(0, count)),
+      file: 'f',
+    })
+    for (let cut = 1; cut < split.length; cut++)
+      for (let next = cut; next < split.length; next++) {
+        const twice = importFile(file(next), importFile(file(cut)))
+        const archive = importFile(file(split.length), twice)
+        expect(shownIn(onlyLog(archive)), `cut at ${cut} and ${next}`).toEqual(shown(...split))
+        expect(importFile(file(split.length), archive)).toEqual(archive)
+      }
+  })
+
+  it('has one path where parallel results are siblings in the tree', () => {
+    const all = steps(
+      user('u', null),
+      assistant('a1', 'u', 'm1', call('x')),
+      assistant('a2', 'a1', 'm1', call('y')),
+      user('ry', 'a2', result('y')),
+      user('rx', 'a1', result('x')),
+      assistant('b', 'ry', 'm2', text('Done.')),
+    )
+    expect(types(all)).toEqual(['message u', 'message a1', 'message ry', 'message rx', 'message b'])
+  })
+})
+
+describe('Claude Code: rounds', () => {
+  const round = [
+    user('u', null),
+    assistant('a1', 'u', 'm1', call('x')),
+    assistant('a2', 'a1', 'm1', call('y')),
+    user('rx', 'a1', result('x')),
+    user('ry', 'a2', result('y')),
+  ]
+
+  it('the remark of a hook on one of the results belongs to the round', () => {
+    const all = steps(
+      ...round,
+      user('m', 'rx', 'a remark', { isMeta: true }),
+      assistant('b', 'ry', 'm2', text('Done.')),
+    )
+    expect(types(all).slice(3)).toEqual(['message ry', 'message m', 'message b'])
+  })
+
+  it('a result that comes late stays where the file has it', () => {
+    const all = steps(
+      ...round.slice(0, 4),
+      assistant('b', 'rx', 'm2', text('Done.')),
+      user('ry', 'a2', result('y')),
+    )
+    expect(types(all).slice(2)).toEqual(['message rx', 'message b', 'message ry'])
+  })
+
+  it('a call that is recorded twice is one call', () => {
+    const all = [...round, assistant('a3', 'a2', 'm1', call('y'))]
+    expect(shown(...all)[1]).toEqual({ role: 'assistant', content: [call('x'), call('y')] })
+    expect(report(...all).leftOut).toMatchObject([{ kind: 'assistant block', count: 1 }])
+  })
+
+  it('a reply that is tried again, line by line, is a branch', () => {
+    const all = [
+      ...round.slice(0, 2),
+      assistant('b1', 'u', 'm2', text('Or')),
+      assistant('b2', 'b1', 'm2', text('so.')),
+    ]
+    expect(types(steps(...all))).toEqual(['message u', 'message a1', 'rewind u', 'message b1'])
+    expect(shown(...all)[1]).toEqual({ role: 'assistant', content: [text('Or'), text('so.')] })
+  })
+})
+
+describe('Claude Code: the tree', () => {
+  it('a retried branch is a rewind, and the last leaf is the head', () => {
+    const all = [
+      user('u1', null),
+      assistant('a1', 'u1', 'm1', text('one')),
+      user('u2', 'a1'),
+      assistant('a2', 'u2', 'm2', text('two')),
+      user('u3', 'a1'),
+      assistant('a3', 'u3', 'm3', text('three')),
+    ]
+    expect(types(steps(...all))).toEqual([
+      'message u1',
+      'message a1',
+      'message u2',
+      'message a2',
+      'rewind a1',
+      'message u3',
+      'message a3',
+    ])
+    expect(shown(...all)).toHaveLength(4)
+  })
+
+  it('a second root begins again from nothing; a parent that is not in the file continues', () => {
+    expect(types(steps(user('u1', null), user('u2', null)))).toEqual([
+      'message u1',
+      'rewind null',
+      'message u2',
+    ])
+    expect(types(steps(user('u1', 'cut off'), user('u2', 'elsewhere')))).toEqual(['message u1', 'message u2'])
+  })
+
+  it('entries that are no messages are passed through', () => {
+    const progress = entry('p', 'u1', { type: 'progress' })
+    expect(types(steps(user('u1', null), progress, assistant('a', 'p', 'm', text('x'))))).toEqual([
+      'message u1',
+      'message a',
+    ])
+  })
+
+  it('the same entry twice is left out', () => {
+    expect(report(user('u', null), user('u', null)).leftOut).toMatchObject([{ kind: 'user', count: 1 }])
+  })
+
+  it('a subagent is a conversation of its own, by its agent or the root of its chain', () => {
+    const { conversations } = planOf({
+      file: 'f',
+      text: jsonl(
+        user('u', null),
+        user('s1', null, 'old', { isSidechain: true }),
+        user('s2', 's1', 'old too', { isSidechain: true }),
+        user('t', null, 'new', { isSidechain: true, agentId: 'a7' }),
+      ),
+    })
+    expect(conversations.map(({ id, steps: own }) => [id, own.length])).toEqual([
+      ['s', 1],
+      ['s:s1', 2],
+      ['s:a7', 1],
+    ])
+  })
+})
+
+describe('Claude Code: what the model sees', () => {
+  const boundary = (parent: string, compactMetadata: Fields): Fields =>
+    entry('c', null, {
+      type: 'system',
+      subtype: 'compact_boundary',
+      logicalParentUuid: parent,
+      compactMetadata,
+    })
+  const summary = user('s', 'c', 'Summary.', { isCompactSummary: true })
+  const talk = [user('u1', null), assistant('a1', 'u1', 'm1', text('one')), user('u2', 'a1')]
+
+  it('a compaction hides everything before it behind its summary', () => {
+    const all = [...talk, boundary('u2', { preTokens: 900, trigger: 'auto' }), summary, user('u3', 's')]
+    expect(shown(...all)).toEqual([
+      { summary: [{ role: 'user', content: [text('Summary.')] }] },
+      { role: 'user', content: [text('u3')] },
+    ])
+    expect(onlyLog(importFile({ text: jsonl(...all), file: 'f' }))[3]).toMatchObject({
+      type: 'Condensed',
+      data: {
+        covers: { first: 0, last: 2 },
+        messagesHidden: 3,
+        method: 'client',
+        origin: { usage: { tokens_before: 900 } },
+      },
+    })
+  })
+
+  it('messages that a compaction kept stay, behind the summary', () => {
+    const kept = { preservedSegment: { headUuid: 'u2', anchorUuid: 's', tailUuid: 'u2' } }
+    expect(shown(...talk, boundary('u2', kept), summary)).toMatchObject([
+      { summary: {} },
+      { content: [text('u2')] },
+    ])
+  })
+
+  it('a second compaction hides the first', () => {
+    const second = { ...boundary('s', {}), uuid: 'c2' }
+    const again = { ...summary, uuid: 's2', parentUuid: 'c2' }
+    expect(shown(...talk, boundary('u2', {}), summary, second, again)).toHaveLength(1)
+  })
+
+  it('a file that begins with a summary begins with a message', () => {
+    expect(types(steps(boundary('elsewhere', {}), summary))).toEqual(['message s'])
+  })
+
+  it('a boundary without a summary is reported', () => {
+    expect(report(...talk, boundary('u2', {})).leftOut).toMatchObject([
+      { kind: 'compact_boundary', count: 1 },
+    ])
+  })
+
+  it('API errors are not in it; remarks of hooks are', () => {
+    const error = assistant('e', 'u', 'm0', text('API Error: 529'), { isApiErrorMessage: true })
+    const all = [
+      user('u', null),
+      error,
+      user('m', 'e', 'a remark', { isMeta: true }),
+      assistant('a', 'm', 'm1', text('x')),
+    ]
+    expect(types(steps(...all))).toEqual(['message u', 'message m', 'message a'])
+    expect(report(...all).leftOut).toMatchObject([{ kind: 'API error', count: 1 }])
+  })
+
+  it('a message that cannot be stored is a bad line', () => {
+    const bad = user('u', null, [{ type: 'text' }])
+    expect(
+      planOf({ text: jsonl(user('v', null), bad), file: 'f', skipBadLines: true }).report.badLines,
+    ).toMatchObject([{ line: 2 }])
+  })
+})
+
+describe('Claude Code: any tree', () => {
+  const anyLine = fc.record({ kind: fc.nat(9), back: fc.nat(12), id: fc.nat(4) })
+  const lineOf = ({ kind, back, id }: { kind: number; back: number; id: number }, index: number): Fields => {
+    // Mostly the line before; now and then an older one, none, or one that is not there.
+    const parent = back < 9 ? `e${index - 1}` : back < 11 ? `e${index - back}` : back === 11 ? null : 'gone'
+    const uuid = `e${index}`
+    if (kind < 2) return user(uuid, parent)
+    if (kind < 5) return assistant(uuid, parent, `m${id}-${Math.floor(index / 4)}`, call(`c${index}`))
+    if (kind < 7) return user(uuid, parent, result(`c${index - 1 - id}`))
+    if (kind === 7) return user(uuid, parent, 'remark', { isMeta: true })
+    const compactMetadata = id < 2 ? { preservedSegment: { headUuid: `e${index - 2 - id}` } } : {}
+    if (kind === 8)
+      return {
+        ...entry(uuid, null, { type: 'system', subtype: 'compact_boundary' }),
+        logicalParentUuid: parent,
+        compactMetadata,
+      }
+    return user(uuid, parent, 'Summary.', { isCompactSummary: true })
+  }
+
+  it('is imported whole, the same in one part or in two, and gives valid requests', () => {
+    fc.assert(
+      fc.property(fc.array(anyLine, { minLength: 1, maxLength: 30 }), fc.nat(30), (draft, cut) => {
+        const lines = draft.map(lineOf)
+        const file = (count: number): { text: string; file: string } => ({
+          text: jsonl(...lines.slice(0, count)),
+          file: 'f',
+        })
+        const all = { ...file(lines.length), format: 'claude-code' as const }
+        const whole = importFile(all)
+        const both = importFile(
+          all,
+          importFile({ ...file(Math.min(cut, lines.length)), format: 'claude-code' }),
+        )
+        for (const [id, log] of logsOf(whole)) {
+          const other = logsOf(both).get(id) ?? []
+          expect(shownIn(other)).toEqual(shownIn(log))
+          expect(violations({ rendered: render(effective(log)) })).toEqual([])
+        }
+        expect(importFile(all, both)).toEqual(both)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

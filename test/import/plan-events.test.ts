@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest'
+import { type Event, isMarker } from '../../src/events/events.ts'
+import type { Step } from '../../src/import/plan.ts'
+import { planEvents, type PlannedEvent } from '../../src/import/plan-events.ts'
+import { needsView, viewOf } from '../../src/projections/outline.ts'
+import { effective } from '../../src/projections/effective.ts'
+import { left, right } from '../support/either.ts'
+import { importPlan, logOf } from '../support/import-log.ts'
+import { logOf as written, restored, rewound, truncated, user } from '../support/log.ts'
+
+const says = (ref: string): Step => ({ type: 'message', ref, message: { role: 'user', content: ref } })
+const hides = (ref: string, first: string, last: string): Step => ({
+  type: 'truncate',
+  ref,
+  covers: { first, last },
+})
+const plan = (...steps: readonly Step[]): { readonly id: string; readonly steps: readonly Step[] } => ({
+  id: 'c',
+  steps,
+})
+const events = (planned: readonly PlannedEvent[]): readonly Event[] => planned.map(({ event }) => event)
+
+describe('planning events', () => {
+  it('each step is a command of its own, named after the format and the entry', () => {
+    const planned = right(
+      planEvents(plan(says('a'), { ...says('b'), time: '2026-01-01T00:00:00.000Z' }), 'pi', []),
+    )
+    expect(planned.map(({ commandId, time }) => [commandId, time])).toEqual([
+      ['import:pi:a', undefined],
+      ['import:pi:b', '2026-01-01T00:00:00.000Z'],
+    ])
+  })
+
+  it('what follows an import lands at the head, whatever was done there since', () => {
+    const first = importPlan(plan(says('a'), says('b')), 'pi')
+    const log = [
+      ...logOf('c', first),
+      ...written(user('x'), user('y'), truncated(0, 1))
+        .slice(2)
+        .map((event) => ({ ...event })),
+    ]
+    const planned = right(planEvents(plan(says('a'), says('b'), says('d')), 'pi', log))
+    expect(events(planned)).toMatchObject([{ type: 'MessageAppended', data: { content: [{ text: 'd' }] } }])
+  })
+
+  it('a slice that is hidden already stands for the marker that hides it', () => {
+    const steps = [says('a'), says('b'), says('c'), hides('t', 'a', 'b'), hides('u', 'b', 'c'), says('d')]
+    const log = logOf('c', importPlan(plan(...steps), 'roo'))
+    expect(log[4]).toMatchObject({ data: { covers: { first: 3, last: 2 }, messagesHidden: 3 } })
+    expect(effective(log).items.map(({ position }) => position)).toEqual([4, 5])
+  })
+
+  it('what was restored since is no longer hidden', () => {
+    const [first, second] = [plan(says('a'), says('b')), plan(says('a'), says('b'), hides('t', 'a', 'b'))]
+    const since = written(user('x'), user('y'), truncated(0, 1), restored(2)).slice(2)
+    const log = [...logOf('c', importPlan(first, 'pi')), ...since]
+    expect(events(right(planEvents(second, 'pi', log)))).toMatchObject([
+      { data: { covers: { first: 0, last: 1 } } },
+    ])
+  })
+
+  it('an unsafe cut is recorded as it happened', () => {
+    const call = { type: 'tool_use', id: 'x', name: 'run', input: {} }
+    const asked: Step = { type: 'message', ref: 'b', message: { role: 'assistant', content: [call] } }
+    expect(
+      events(right(planEvents(plan(says('a'), asked, hides('t', 'a', 'b')), 'pi', []))).at(-1),
+    ).toMatchObject({
+      type: 'Truncated',
+      data: { covers: { first: 0, last: 1 } },
+    })
+  })
+
+  it('a marker carries its view exactly when one is due', () => {
+    const steps = Array.from({ length: 60 }, (_, n) => says(`m${n}`)).flatMap((step, n) =>
+      n % 3 === 2 ? [step, hides(`t${n}`, `m${n - 1}`, step.ref)] : [step],
+    )
+    const log = logOf('c', importPlan(plan(...steps), 'pi', importPlan(plan(...steps.slice(0, 43)), 'pi')))
+    let sinceView = 0
+    const due: unknown[] = []
+    const carried: unknown[] = []
+    for (const event of log) {
+      const marker = isMarker(event) ? event : undefined
+      const view = viewOf(effective(log, event.position).outline)
+      if (marker) due.push(needsView(view, sinceView) ? view : undefined)
+      if (marker) carried.push(marker.data.view)
+      sinceView = marker?.data.view ? 0 : sinceView + 1
+    }
+    expect(carried).toEqual(due)
+    expect(carried).toHaveLength(20)
+    expect(carried).toContain(undefined)
+  })
+
+  it('a slice that was rewound away since is refused, by name', () => {
+    const first = importPlan(plan(says('a'), says('b')), 'pi')
+    const [, , gone] = written(user('x'), user('y'), rewound(-1))
+    const log = gone ? [...logOf('c', first), gone] : []
+    expect(left(planEvents(plan(says('a'), says('b'), hides('t', 'a', 'b')), 'pi', log))).toMatchObject({
+      _tag: 'ImportDiverged',
+      conversation: 'c',
+      ref: 't',
+    })
+  })
+})

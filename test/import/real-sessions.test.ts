@@ -1,0 +1,133 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { isBlock } from '../../src/events/blocks.ts'
+import { contentOf } from '../../src/events/events.ts'
+import { parseSession, type SessionFile } from '../../src/import/parse-session.ts'
+import { effective } from '../../src/projections/effective.ts'
+import type { Log } from '../../src/projections/path.ts'
+import { render } from '../../src/projections/render/render.ts'
+import { right } from '../support/either.ts'
+import { importFile, logsOf, planOf, shownIn } from '../support/import-log.ts'
+import { violations } from '../support/predicates.ts'
+
+const folder = new URL('../../../shared/data/', import.meta.url)
+const isThere = existsSync(folder)
+const why = isThere ? '' : ' (skipped: there is no ../shared/data beside the checkout)'
+
+const load = (file: string): SessionFile => ({ file, text: readFileSync(new URL(file, folder), 'utf8') })
+
+interface Line {
+  readonly type?: string
+  readonly isCompactSummary?: boolean
+  readonly message?: { readonly id?: string; readonly role?: string }
+}
+const lines = (text: string): readonly Line[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line)
+
+// How a person counts: assistant messages by id, user entries one by one, the summary of a compaction apart.
+const claudeCode = (text: string): number => {
+  const said = lines(text).filter(
+    ({ type, isCompactSummary }) => type === 'user' && isCompactSummary !== true,
+  )
+  return (
+    said.length +
+    new Set(lines(text).flatMap(({ type, message }) => (type === 'assistant' ? [message?.id] : []))).size
+  )
+}
+const pi = (text: string): number => lines(text).filter(({ type }) => type === 'message').length
+const tau = (text: string): number =>
+  (JSON.parse(text) as readonly { readonly traj: readonly Line['message'][] }[])
+    .flatMap(({ traj }) => traj)
+    .filter((message) => message?.role !== 'system').length
+
+const messagesOf = (log: Log): number => log.filter(({ type }) => type === 'MessageAppended').length
+
+/** Calls without a result, and results without a call, each in the order of the log. */
+const unpaired = (log: Log): { readonly calls: readonly string[]; readonly results: readonly string[] } => {
+  const open: string[] = []
+  const results: string[] = []
+  for (const block of log.flatMap((event) => contentOf(event).flatMap(({ content }) => content))) {
+    if (isBlock(block, 'tool_use')) open.push(block.id)
+    if (!isBlock(block, 'tool_result')) continue
+    const at = open.indexOf(block.tool_use_id)
+    if (at < 0) results.push(block.tool_use_id)
+    else open.splice(at, 1)
+  }
+  return { calls: open, results }
+}
+
+describe.skipIf(!isThere)(`real sessions${why}`, () => {
+  const subagents = 'claude-code/session-with-compaction.subagents'
+  const files = [
+    ['claude-code/session-with-compaction.jsonl', 'claude-code', claudeCode, 322, 0],
+    [`${subagents}/agent-a7be2f0.jsonl`, 'claude-code', claudeCode, 33, 0],
+    [`${subagents}/agent-acompact-f46190.jsonl`, 'claude-code', claudeCode, 7, 0],
+    ['claude-code/short.jsonl', 'claude-code', claudeCode, 5, 0],
+    ['claude-code/tool-heavy.jsonl', 'claude-code', claudeCode, 17, 0],
+    // Six calls were never answered: the user broke off.
+    ['pi/before-compaction.jsonl', 'pi', pi, 990, 6],
+    ['tau-bench/gpt-4o-airline-40.json', 'openai', tau, 1_182, 0],
+  ] as const
+
+  it.each(files)(
+    '%s: every message is there, and the calls have their results',
+    (name, format, count, expected, open) => {
+      const file = load(name)
+      expect(planOf(file).format).toBe(format)
+      const logs = [...logsOf(importFile(file)).values()]
+      const messages = logs.reduce((sum, log) => sum + messagesOf(log), 0)
+      expect(messages).toBe(count(file.text))
+      expect(messages).toBe(expected)
+      expect(logs.flatMap((log) => unpaired(log).results)).toEqual([])
+      expect(logs.flatMap((log) => unpaired(log).calls)).toHaveLength(open)
+    },
+  )
+
+  it.each(files)('%s: every entry is mapped or left out for a reason', (name, format) => {
+    const file = load(name)
+    const { mapped, leftOut, badLines } = planOf(file).report
+    expect(badLines).toEqual([])
+    if (format === 'openai') return
+    const total = [...mapped, ...leftOut].reduce((sum, { count }) => sum + count, 0)
+    expect(total).toBe(lines(file.text).length)
+    expect(leftOut.filter(({ reason }) => reason.includes('does not know'))).toEqual([])
+  })
+
+  it.each(files)('%s: the request is valid all along', (name) => {
+    for (const log of logsOf(importFile(load(name))).values())
+      for (let at = 0; at < log.length; at += log.length > 100 ? 7 : 1)
+        expect(violations({ rendered: render(effective(log, at)) }), `at ${at}`).toEqual([])
+  })
+
+  it.each(files)('%s: a second import adds nothing', (name) => {
+    const archive = importFile(load(name))
+    expect(importFile(load(name), archive)).toEqual(archive)
+  })
+
+  it.each(files.filter(([, format]) => format !== 'openai'))(
+    '%s: imported as it grew, the end is the same as imported at once',
+    (name) => {
+      const file = load(name)
+      const all = file.text.trimEnd().split('\n')
+      const whole = logsOf(importFile(file))
+      const cuts = [0.1, 0.23, 0.4, 0.55, 0.71, 0.9].map((share) => Math.ceil(all.length * share))
+      let archive = new Map() as ReturnType<typeof importFile>
+      for (const cut of [...cuts, all.length])
+        archive = importFile({ ...file, text: `${all.slice(0, cut).join('\n')}\n` }, archive)
+      for (const [id, log] of logsOf(archive)) expect(shownIn(log)).toEqual(shownIn(whole.get(id) ?? []))
+      expect(archive.size).toBe(whole.size)
+    },
+  )
+
+  it('a torn line stops the import, with its file and line', () => {
+    const file = load('pi/before-compaction.jsonl')
+    const torn = { ...file, text: file.text.slice(0, 100_000) }
+    const line = torn.text.split('\n').length
+    expect(parseSession(torn)).toMatchObject({ left: { _tag: 'BadLine', file: file.file, line } })
+    const skipped = right(parseSession({ ...torn, skipBadLines: true }))
+    expect(skipped.report.badLines).toMatchObject([{ line }])
+  })
+})

@@ -1,0 +1,77 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { isDeepStrictEqual } from 'node:util'
+import { contentOf } from '../../src/events/events.ts'
+import { effective } from '../../src/projections/effective.ts'
+import { render } from '../../src/projections/render/render.ts'
+import { fillers } from '../../src/projections/render/transcript.ts'
+import { casesOf } from '../support/history-predicates.ts'
+import { histories, rawLogs } from '../support/histories.ts'
+import { moments } from '../support/model.ts'
+import { violations } from '../support/predicates.ts'
+
+describe('the request at every position of every log', () => {
+  it.each([
+    ['by default', {}, histories(), 500],
+    ['with system messages', { systemMessages: true }, histories(), 300],
+    ['without notes', { truncationNotes: false }, histories(), 300],
+    ['for a prefill', { prefill: true }, histories(), 300],
+    ['of logs of any events', {}, rawLogs(), 500],
+  ] as const)('passes the sixteen predicates %s', (_, options, logs, numRuns) => {
+    fc.assert(
+      fc.property(logs, (log) => {
+        for (const [at, request] of casesOf(log, moments(log), options).entries())
+          expect(violations(request), `at ${at}`).toEqual([])
+      }),
+      { numRuns },
+    )
+  })
+})
+
+describe('the repairs of every request', () => {
+  it('leave nothing out: what an event has no repair for is rendered as it is stored, in its order', () => {
+    fc.assert(
+      fc.property(histories(), (log) => {
+        const { items } = effective(log)
+        const { messages, repairs } = render(effective(log))
+        const repaired = new Set(repairs.map(({ position }) => position))
+        let rest = messages
+          .flatMap(({ role, content }) => content.map((block) => ({ role, block })))
+          .filter(({ block }) => block['content'] !== fillers.noResult)
+        for (const { position } of items) {
+          const event = log[position]
+          if (!event || repaired.has(position)) continue
+          const blocks = contentOf(event).flatMap(({ role, content }) =>
+            content.map((block) => ({ role, block })),
+          )
+          const at = rest.findIndex((_, index) =>
+            isDeepStrictEqual(rest.slice(index, index + blocks.length), blocks),
+          )
+          if (blocks.length > 0) expect(at, `the blocks of ${position}`).toBeGreaterThanOrEqual(0)
+          rest = rest.slice(at + blocks.length)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('say all that was put in: a block that nobody said has a repair', () => {
+    fc.assert(
+      fc.property(histories(), (log) => {
+        const { messages, repairs } = render(effective(log), { truncationNotes: false })
+        const stored = effective(log).items.flatMap(({ position }) => {
+          const event = log[position]
+          return event ? contentOf(event).flatMap(({ content }) => content) : []
+        })
+        const kinds = new Set(repairs.map(({ kind }) => kind))
+        if (kinds.size === 0) expect(messages.flatMap(({ content }) => content)).toEqual(stored)
+        const shown = messages.flatMap(({ content }) => content).length
+        const inserted = repairs.filter(
+          ({ kind }) => kind === 'call-answered' || kind === 'message-inserted',
+        ).length
+        expect(shown - inserted).toBeLessThanOrEqual(stored.length)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,191 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Block } from '../../src/events/blocks.ts'
+import type { Event } from '../../src/events/events.ts'
+import { effective } from '../../src/projections/effective.ts'
+import type { Log } from '../../src/projections/path.ts'
+import { fillers } from '../../src/projections/render/transcript.ts'
+import { render, type Rendered, type RenderOptions } from '../../src/projections/render/render.ts'
+import type { Case } from './predicates.ts'
+
+/** Where a request comes from. */
+export interface History {
+  readonly log: Log
+  readonly at: number
+  /** Positions of the items shown, by the model. */
+  readonly shown: readonly number[]
+  /** What the same log renders at an earlier position, with the same options. */
+  readonly earlier: (position: number) => Rendered
+  /** The log as it comes back from JSON. */
+  readonly copy: Log
+}
+
+interface Said {
+  readonly position: number
+  readonly content: readonly Block[]
+  readonly reply: string | undefined
+}
+const isThinking = ({ type }: Block): boolean => type === 'thinking' || type === 'redacted_thinking'
+
+const saidAt = (log: Log, position: number): readonly Said[] => {
+  const event: Event | undefined = log[position]
+  if (event?.type !== 'MessageAppended') return []
+  return [{ position, content: event.data.content, reply: event.data.origin?.requestId }]
+}
+
+/** The messages whose thinking is in the request, each whole, and what of the request's thinking is in none. */
+const owners = (
+  { rendered }: Case,
+  { log, shown }: History,
+): { owners: readonly Said[]; rest: readonly Block[] } => {
+  let rest = rendered.messages.flatMap(({ content }) => content.filter(isThinking))
+  const found = shown
+    .flatMap((position) => saidAt(log, position))
+    .filter(({ content }) => {
+      const own = content.filter(isThinking)
+      const isThere = own.length > 0 && isDeepStrictEqual(rest.slice(0, own.length), own)
+      if (isThere) rest = rest.slice(own.length)
+      return isThere
+    })
+  return { owners: found, rest }
+}
+
+/** 11. Message by message in stored order, all of a message's thinking or none, deep-equal. */
+const thinkingIsStored = (request: Case): readonly string[] =>
+  request.history && owners(request, request.history).rest.length > 0
+    ? ['`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified']
+    : []
+
+const bare = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(bare)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.entries(value).flatMap(([key, field]) =>
+    key === 'cache_control' ? [] : [[key, bare(field)]],
+  )
+}
+
+interface Flat {
+  readonly role: string
+  readonly block: Block
+  /** Role and block without `cache_control`. */
+  readonly text: string
+}
+/** The blocks of a request one after the other: merged or not, the same things were said by the same. */
+const flat = (rendered: Rendered): readonly Flat[] => {
+  const known = flats.get(rendered)
+  if (known) return known
+  const made = rendered.messages.flatMap(({ role, content }) =>
+    content.map((block) => ({ role, block, text: JSON.stringify([role, bare(block)]) })),
+  )
+  flats.set(rendered, made)
+  return made
+}
+// A request is compared with many others.
+const flats = new WeakMap<Rendered, readonly Flat[]>()
+
+const isFiller = ({ block }: Flat): boolean =>
+  block['is_error'] === true && block['content'] === fillers.noResult
+
+/** Without the error results at its very end, which stand for answers that may still come. */
+const unanswered = (blocks: readonly Flat[]): readonly Flat[] =>
+  blocks.slice(0, blocks.findLastIndex((block) => !isFiller(block)) + 1)
+
+const isPrefix = (before: readonly Flat[], now: readonly Flat[]): boolean =>
+  before.every(({ text }, index) => text === now[index]?.text)
+
+const frame = ({ system, tools }: Rendered): string => JSON.stringify(bare([system ?? null, tools ?? null]))
+
+/**
+ * 12. What the request holds before a thinking block is what a request held when the block was produced, and what the message
+ * itself says before it.
+ */
+const thinkingIsBound = (request: Case): readonly string[] => {
+  const { history, rendered } = request
+  if (!history) return []
+  const now = flat(rendered)
+  return owners(request, history).owners.flatMap((owner) => {
+    const then = history.earlier(owner.position - 1)
+    const start = owner.content.findIndex(isThinking)
+    const thought = JSON.stringify(['assistant', bare(owner.content[start])])
+    const before = now.slice(
+      0,
+      now.findIndex(({ text }) => text === thought),
+    )
+    const isSame = producedUnder(flat(then), owner, history).some((prefix) => {
+      const own = before.slice(prefix.length)
+      return isPrefix(prefix, before) && own.length <= start && own.every(({ role }) => role === 'assistant')
+    })
+    return isSame && frame(then) === frame(rendered)
+      ? []
+      : [
+          `Invalid \`signature\` in \`thinking\` block: that of ${owner.position} is bound to a different conversation`,
+        ]
+  })
+}
+
+/** What may stand before a message that was said when the request was `then`. */
+const producedUnder = (
+  then: readonly Flat[],
+  owner: Said,
+  { log, shown }: History,
+): readonly (readonly Flat[])[] => {
+  const isContinued =
+    owner.reply !== undefined &&
+    shown.some((position) => position < owner.position && saidAt(log, position)[0]?.reply === owner.reply)
+  const block = { type: 'text', text: fillers.noBeginning }
+  // A later part of one reply was produced before any answer to the calls of the earlier parts.
+  if (then.length > 0) return isContinued ? [then, unanswered(then)] : [then]
+  return [then, [{ role: 'user', block, text: JSON.stringify(['user', bare(block)]) }]]
+}
+
+/** 15. With only messages appended since, an earlier request is a prefix of this one. */
+const isMonotonic = ({ rendered, history, options }: Case): readonly string[] => {
+  // A prefill loses the white space at its end, and gets it back when something follows.
+  if (!history || options?.prefill) return []
+  const { log, at, earlier } = history
+  const now = flat(rendered)
+  for (let p = at; p > 0 && log[p]?.type === 'MessageAppended'; p--)
+    if (!isPrefix(unanswered(flat(earlier(p - 1))), now))
+      return [`the request at ${p - 1} is no prefix of the one at ${at}`]
+  return []
+}
+
+/** 16. The same log renders the same bytes, and so does a copy of it by way of JSON. */
+const isPure = ({ rendered, history, options }: Case): readonly string[] => {
+  if (!history) return []
+  const { log, at, copy } = history
+  const bytes = JSON.stringify(rendered)
+  const isSame = (other: Log): boolean => JSON.stringify(render(effective(other, at), options)) === bytes
+  return isSame(log) && isSame(copy) ? [] : ['the same log renders other bytes']
+}
+
+export const historyPredicates = { thinkingIsStored, thinkingIsBound, isMonotonic, isPure }
+
+/** The request at every position of a log, with what the predicates ask of its history. */
+export const casesOf = (
+  log: Log,
+  moments: readonly { readonly items: readonly { readonly position: number }[] }[],
+  options: RenderOptions = {},
+): readonly Case[] => {
+  const plain = { ...options, prefill: false }
+  const before = log.map((_, at) => render(effective(log, at), plain))
+  const empty = render(effective(log, -1), plain)
+  const copy = JSON.parse(JSON.stringify(log)) as Log
+  return log.map((_, at) => {
+    const request = render(effective(log, at), options)
+    const shown = moments[at]?.items.map(({ position }) => position) ?? []
+    const history = { log, at, shown, earlier: (position: number) => before[position] ?? empty, copy }
+    return { rendered: request, options, paused: isPaused(request, history), history }
+  })
+}
+
+/** Whether the last message of which anything is shown is one that said `pause_turn`. */
+const isPaused = ({ repairs }: Rendered, { log, shown }: History): boolean => {
+  const dropped = new Set(
+    repairs.flatMap(({ kind, position }) => (kind === 'message-dropped' ? [position] : [])),
+  )
+  const last = shown
+    .filter((position) => !dropped.has(position))
+    .flatMap((position) => log[position] ?? [])
+    .findLast(({ type }) => type !== 'Truncated')
+  return last?.type === 'MessageAppended' && last.data.origin?.stopReason === 'pause_turn'
+}

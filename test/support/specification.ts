@@ -1,0 +1,60 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { expect } from 'vitest'
+import type { Event } from '../../src/events/events.ts'
+import type { ConversationCommand } from '../../src/commands/command.ts'
+import { decide } from '../../src/commands/decide.ts'
+import type { Rejection } from '../../src/commands/rejections.ts'
+import { stateOf } from '../../src/commands/state.ts'
+import { effective } from '../../src/projections/effective.ts'
+import type { Log } from '../../src/projections/path.ts'
+import { eventAt, logOf } from './log.ts'
+
+/** A type and the part of the data that a rule speaks of. */
+interface Expected {
+  readonly type: Event['type']
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+const letters = { message: '', summary: 'S', truncation: 'T' }
+
+/** The effective history as the design writes it: `m0` is `0`, a summary `S6`, a truncation `T8`. */
+export const shownAs = (log: Log, at = log.length - 1): string =>
+  effective(log, at)
+    .items.map(({ kind, position }) => `${letters[kind]}${position}`)
+    .join(' ')
+
+export interface Outcome {
+  /** Exactly these events, each with at least this data; or refused with this tag. */
+  readonly then: (expected: readonly Expected[] | Rejection['_tag']) => Outcome
+  /** What the model sees afterwards, as `shownAs` writes it. */
+  readonly shows: (items: string) => Outcome
+  /** The next command, on what is there then. */
+  readonly when: (command: ConversationCommand) => Outcome
+}
+
+/** A conversation with these events, to which a command comes. */
+export const given = (...events: readonly Event[]): Pick<Outcome, 'when'> => on(logOf(...events))
+
+const on = (log: Log): Pick<Outcome, 'when'> => ({
+  when: (command) => {
+    const decided = decide(command, stateOf('c', log, command))
+    const events = E.isRight(decided) ? decided.right : []
+    const next = [...log, ...events.map((event, index) => eventAt(event, log.length + index))]
+    const outcome: Outcome = {
+      // oxlint-disable-next-line unicorn/no-thenable -- given, when, then; nobody awaits an outcome
+      then: (expected) => {
+        if (typeof expected === 'string') {
+          expect(decided).toMatchObject({ _tag: 'Left', left: { _tag: expected } })
+          expect(E.isLeft(decided) && decided.left.message).toMatch(/\S/)
+        } else expect(decided).toMatchObject({ _tag: 'Right', right: expected })
+        return outcome
+      },
+      shows: (items) => {
+        expect(shownAs(next)).toBe(items)
+        return outcome
+      },
+      ...on(next),
+    }
+    return outcome
+  },
+})
