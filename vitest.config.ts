@@ -6,11 +6,16 @@ export default defineConfig({
     alias: [
       { find: /^palimpsest$/, replacement: new URL('./src/index.ts', import.meta.url).pathname },
       { find: /^palimpsest\/fp$/, replacement: new URL('./src/fp.ts', import.meta.url).pathname },
-      { find: /^palimpsest\/testing$/, replacement: new URL('./src/testing/index.ts', import.meta.url).pathname },
+      {
+        find: /^palimpsest\/testing$/,
+        replacement: new URL('./src/testing/index.ts', import.meta.url).pathname,
+      },
     ],
   },
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/seed.ts'],
+    setupFiles: ['test/support/seed.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -5,6 +5,7 @@ import { effective } from '../../src/projections/effective.ts'
 import { render } from '../../src/projections/render/render.ts'
 import { importFile, jsonl, logsOf, onlyLog, planOf, shownIn } from '../support/import-log.ts'
 import { violations } from '../support/predicates.ts'
+import { runs } from '../support/runs.ts'
 
 interface Fields {
   readonly [field: string]: unknown
@@ -312,7 +313,7 @@ describe('Claude Code: any tree', () => {
         }
         expect(importFile(all, both)).toEqual(both)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

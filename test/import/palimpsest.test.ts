@@ -7,6 +7,7 @@ import type { StoredConversation, StoredImport } from '../../src/import/plan.ts'
 import { left, right } from '../support/either.ts'
 import { histories } from '../support/histories.ts'
 import { sample } from '../support/import-log.ts'
+import { runs } from '../support/runs.ts'
 
 const parse = (text: string, skipBadLines = false): StoredImport => {
   const stored = right(parseSession({ text, file: 'f', skipBadLines }))
@@ -39,7 +40,7 @@ describe('Palimpsest JSONL', () => {
         }, [])
         expect(parse(textOf([{ id: 'c', events }])).conversations).toEqual([{ id: 'c', events }])
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { effective, messagesOf } from '../../src/projections/effective.ts'
 import { importFile, onlyLog, planOf } from '../support/import-log.ts'
+import { runs } from '../support/runs.ts'
 
 interface RooMessage {
   readonly role: 'user' | 'assistant'
@@ -142,7 +143,7 @@ describe('Roo Code', () => {
         })
         expect(shown(messages)).toEqual(effectiveOfRoo(messages))
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(1_000) },
     )
   })
 })

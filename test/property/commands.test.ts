@@ -12,6 +12,7 @@ import { render } from '../../src/projections/render/render.ts'
 import { apply, histories, selections } from '../support/histories.ts'
 import { eventAt } from '../support/log.ts'
 import { messagesUnder, moments } from '../support/model.ts'
+import { runs } from '../support/runs.ts'
 
 const shown = (log: Log): readonly number[] => effective(log).items.map(({ position }) => position)
 
@@ -34,7 +35,7 @@ describe('every history', () => {
         const redone = apply(again, { type: 'undo' })
         expect(standing(redone)).toEqual(standing(back))
       }),
-      { numRuns: 700 },
+      { numRuns: runs(700) },
     )
   })
 
@@ -51,7 +52,7 @@ describe('every history', () => {
         expect(shown(restored)).toEqual(shown(log))
         expect(standing(apply(restored, { type: 'undo' }))).toEqual(standing(hidden))
       }),
-      { numRuns: 700 },
+      { numRuns: runs(700) },
     )
   })
 
@@ -66,7 +67,7 @@ describe('every history', () => {
           expect(decoded).toEqual(E.right(event))
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 })
@@ -110,7 +111,7 @@ describe('condense and truncate without covers', () => {
         const after = apply(log, command)
         if (after !== log) check(log, after, command)
       }),
-      { numRuns },
+      { numRuns: runs(numRuns) },
     )
   }
 
@@ -149,7 +150,7 @@ describe('condense and truncate without covers', () => {
         for (const { keepFirst: _, ...selection } of all) now = apply(now, { type: 'truncate', ...selection })
         if (first?.kind === 'message') expect(shown(now)[0]).toBe(first.position)
       }),
-      { numRuns: 700 },
+      { numRuns: runs(700) },
     )
   })
 
@@ -203,7 +204,7 @@ describe('condense and truncate with covers', () => {
           ),
         )
       }),
-      { numRuns: 1_500 },
+      { numRuns: runs(1_500) },
     )
   })
 })
@@ -220,7 +221,7 @@ describe('decide', () => {
           decide(command, stateOf('c', log, command)),
         )
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 })

@@ -9,6 +9,10 @@ import { type Log, path } from '../../src/projections/path.ts'
 import { timeline } from '../../src/projections/timeline.ts'
 import { histories, rawLogs } from '../support/histories.ts'
 import { fullAt, messagesUnder, moments, type Moment } from '../support/model.ts'
+import { runs, scale } from '../support/runs.ts'
+
+/** How many positions of random logs were compared with the model. */
+let compared = 0
 
 const everyPosition = (
   logs: fc.Arbitrary<Log>,
@@ -18,9 +22,10 @@ const everyPosition = (
   fc.assert(
     fc.property(logs, (log) => {
       const all = moments(log)
+      compared += all.length
       for (const [at, moment] of all.entries()) check(log, at, moment, all)
     }),
-    { numRuns },
+    { numRuns: runs(numRuns) },
   )
 }
 
@@ -84,7 +89,7 @@ describe.each([
         expect(without('appeared')).toEqual(positionsOf(all[from]?.items ?? []))
         expect(without('disappeared')).toEqual(positionsOf(all[to]?.items ?? []))
       }),
-      { numRuns },
+      { numRuns: runs(numRuns) },
     )
   })
 
@@ -100,7 +105,7 @@ describe.each([
           expect([position, parent]).toEqual([position, follows])
         }
       }),
-      { numRuns },
+      { numRuns: runs(numRuns) },
     )
   })
 })
@@ -130,7 +135,11 @@ describe('logs that commands wrote', () => {
         const entries = full(log, { abandoned: true }).filter(({ kind }) => kind === 'message')
         expect(positionsOf(entries)).toEqual(positionsOf(said))
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
+})
+
+it('a hundred thousand positions and more were compared with the model', () => {
+  expect(compared).toBeGreaterThan(100_000 * scale)
 })

@@ -9,6 +9,7 @@ import { casesOf } from '../support/history-predicates.ts'
 import { histories, rawLogs } from '../support/histories.ts'
 import { moments } from '../support/model.ts'
 import { violations } from '../support/predicates.ts'
+import { runs } from '../support/runs.ts'
 
 describe('the request at every position of every log', () => {
   it.each([
@@ -23,7 +24,7 @@ describe('the request at every position of every log', () => {
         for (const [at, request] of casesOf(log, moments(log), options).entries())
           expect(violations(request), `at ${at}`).toEqual([])
       }),
-      { numRuns },
+      { numRuns: runs(numRuns) },
     )
   })
 })
@@ -51,7 +52,7 @@ describe('the repairs of every request', () => {
           rest = rest.slice(at + blocks.length)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -71,7 +72,7 @@ describe('the repairs of every request', () => {
         ).length
         expect(shown - inserted).toBeLessThanOrEqual(stored.length)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

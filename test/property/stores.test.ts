@@ -16,10 +16,11 @@ import { reader } from '../../src/store/reader.ts'
 import { verify } from '../../src/store/verify.ts'
 import { right } from '../support/either.ts'
 import { histories, rawLogs, steps } from '../support/histories.ts'
+import { runs as scaled, scale } from '../support/runs.ts'
 import { stores } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
-const runs = (numRuns: number): fc.Parameters<unknown> => ({ numRuns, verbose: 1 })
+const runs = (usual: number): fc.Parameters<unknown> => ({ numRuns: scaled(usual) })
 
 /** Stores a log as a chain of forks: at each place a `Forked` is put in, and what follows is in a stream of its own. */
 const writeForked = async (
@@ -140,7 +141,7 @@ describe('loading what is shown is folding everything', () => {
       ),
       runs(400),
     )
-    expect(checked).toBeGreaterThan(5_000)
+    expect(checked).toBeGreaterThan(5_000 * scale)
   })
 
   test('at every position of logs that hold anything', async () => {

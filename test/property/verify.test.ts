@@ -8,10 +8,11 @@ import type { EventStore } from '../../src/store/port.ts'
 import { type Verified, verify } from '../../src/store/verify.ts'
 import { right } from '../support/either.ts'
 import { histories } from '../support/histories.ts'
+import { runs as scaled, scale } from '../support/runs.ts'
 import { chainOf, write } from '../support/write.ts'
 
 const stream = 'conversation-c'
-const runs = (numRuns: number): fc.Parameters<unknown> => ({ numRuns, verbose: 1 })
+const runs = (usual: number): fc.Parameters<unknown> => ({ numRuns: scaled(usual) })
 const logs = histories(60).filter(({ length }) => length >= 3)
 
 /** A store whose file somebody changed: its events are others than those that it was given. */
@@ -130,7 +131,7 @@ describe('verify finds', () => {
       }),
       runs(300),
     )
-    expect(flipped).toBeGreaterThan(100)
+    expect(flipped).toBeGreaterThan(100 * scale)
   })
 })
 
