@@ -47,7 +47,8 @@ const copy = (value: unknown, open: object[]): Json => {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new NotJson(`${value} is not a JSON number`)
-    return value
+    // JSON knows one zero.
+    return value === 0 ? 0 : value
   }
   if (typeof value !== 'object')
     throw new NotJson(`JSON cannot hold ${value === undefined ? 'undefined' : `a ${typeof value}`}`)

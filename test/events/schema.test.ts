@@ -32,6 +32,12 @@ describe('what is given is what is kept', () => {
     )
   })
 
+  it('but for -0, which JSON has no text for', () => {
+    expect(checkJson(messageSchema, message({ type: 'x', value: -0 }))).toEqual(
+      E.right(message({ type: 'x', value: 0 })),
+    )
+  })
+
   it('a __proto__ key as well, which does no harm', () => {
     const given: unknown = JSON.parse(
       '{"role":"user","content":[{"type":"x","__proto__":{"polluted":1}}],"__proto__":{"role":"z"}}',
