@@ -39,6 +39,9 @@ export type KnownBlock<T extends KnownBlockType> = Block & { readonly type: T } 
 export const isBlock = <T extends KnownBlockType>(block: Block, type: T): block is KnownBlock<T> =>
   block.type === type
 
+/** Whether the fields of blocks of this type are checked. */
+export const isKnownBlockType = (type: string): boolean => shapeOf.has(type)
+
 const shapeOf = new Map<string, z.ZodType>(Object.entries(shapes))
 
 /** A block: a type, and the required fields of the known types. */

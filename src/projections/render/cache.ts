@@ -23,19 +23,22 @@ const inner = (part: Part): readonly Part[] =>
  * one. Parts that need no change are returned as they are.
  */
 export const limitBreakpoints = (parts: Parts, report: Report): readonly (readonly Part[])[] => {
-  const all = parts.flatMap(({ content }) => content.flatMap((part) => [...inner(part), part])).filter(ttlOf)
-  if (all.length === 0) return parts.map(({ content }) => content)
-  const last = all.slice(-maxBreakpoints)
-  const firstShort = last.findIndex((part) => ttlOf(part) === '5m')
-  const kept = new Set(
-    last.filter((part, index) => ttlOf(part) === '5m' || firstShort < 0 || index < firstShort),
+  const ttls = parts.flatMap(({ content }) =>
+    content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? [])),
   )
+  if (ttls.length === 0) return parts.map(({ content }) => content)
+  const first = Math.max(0, ttls.length - maxBreakpoints)
+  const firstShort = ttls.indexOf('5m', first)
+  const isKept = (nth: number): boolean =>
+    nth >= first && (ttls[nth] === '5m' || firstShort < 0 || nth < firstShort)
+
+  let seen = 0
   const limited = (part: Part, position: number): Part => {
     const children = inner(part)
     const limitedChildren = children.map((child) => limited(child, position))
-    const changed = children.some((child, index) => child !== limitedChildren[index])
-    const whole = changed ? { ...part, content: limitedChildren } : part
-    if (!ttlOf(part) || kept.has(part)) return whole
+    const isSame = children.every((child, index) => child === limitedChildren[index])
+    const whole = isSame ? part : { ...part, content: limitedChildren }
+    if (!ttlOf(part) || isKept(seen++)) return whole
     report(
       'cache-control-dropped',
       position,

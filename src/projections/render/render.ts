@@ -126,7 +126,7 @@ const renderEnd = (effective: Effective, options: RenderOptions): Rendered => {
   const found = items.findIndex((item, index) => index > half && isStart(item))
   const start = found < 0 ? half + 1 : found
   const position = items[start]?.position ?? 0
-  // A marker in front that is younger than every message: no thinking is valid without what came before it.
+  // No thinking is valid without what came before it: all of it is older than such a prompt.
   const cut = {
     ...effective,
     items: items.slice(start),

@@ -1,0 +1,44 @@
+import { type Command, Option } from 'commander'
+import type { Selection } from '../../commands/command.ts'
+import type { EventData } from '../../events/events.ts'
+import type { WriteOptions } from '../../index.ts'
+import { writeWritten } from '../conversation.ts'
+import { givenText, withSelection, withWriteOptions } from '../options.ts'
+import type { Shell } from '../shell.ts'
+
+interface Options extends Selection, WriteOptions {
+  readonly summary?: string
+  readonly summaryFile?: string
+  readonly method?: EventData['Condensed']['method']
+}
+
+export const addCondense = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('condense <id>')
+    .description('show a slice as a summary from now on; what it hides stays stored')
+    .option('--summary <text>', 'the summary')
+    .option('--summary-file <file>', 'the summary is in this file (default: the standard input)')
+    .addOption(
+      new Option('--method <method>', 'who wrote it (default: manual)').choices([
+        'model',
+        'provider',
+        'client',
+        'manual',
+      ]),
+    )
+  withWriteOptions(withSelection(command))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palimpsest condense task-42 --summary "The parser was examined." --keep-last 4\n  palimpsest condense task-42 --covers 3..8 --summary-file summary.md',
+    )
+    .action(
+      shell.action(
+        'existing',
+        async (session, id: string, { summary: text, summaryFile, ...options }: Options) => {
+          const chat = session.store.conversation(id)
+          const summary = await givenText(text, summaryFile, 'the summary')
+          await writeWritten(session, chat, await chat.condense({ ...options, summary }))
+        },
+      ),
+    )
+}

@@ -1,0 +1,73 @@
+import { type Command, Option } from 'commander'
+import { anthropicRequest } from '../../export/anthropic.ts'
+import { markdown, markdownParts } from '../../export/markdown.ts'
+import { palimpsestLine } from '../../export/palimpsest.ts'
+import type { Conversation, Store } from '../../index.ts'
+import { effective } from '../../projections/effective.ts'
+import { logOf } from '../conversation.ts'
+import type { Output } from '../output.ts'
+import type { Session, Shell } from '../shell.ts'
+import { visibleJson, visibleLines } from '../text.ts'
+
+type ExportFormat = 'palimpsest' | 'anthropic' | 'markdown'
+
+export const addExport = (program: Command, shell: Shell): void => {
+  program
+    .command('export <id>')
+    .description('write a conversation to the standard output')
+    .addOption(
+      new Option('--format <format>', 'how')
+        .choices(['palimpsest', 'anthropic', 'markdown'] satisfies readonly ExportFormat[])
+        .default('palimpsest'),
+    )
+    .addHelpText(
+      'after',
+      `
+palimpsest: every event as stored, a line each; import makes the same conversation of it, and of a fork's parents, which come first
+anthropic:  the body of a Messages API request
+markdown:   everything to read, with what was hidden and why
+
+Examples:
+  palimpsest export task-42 > task-42.jsonl
+  palimpsest export task-42 --format markdown | less`,
+    )
+    .action(
+      shell.look(async (session, id: string, { format }: { format: ExportFormat }) => {
+        await writers[format](session, session.store.conversation(id))
+      }),
+    )
+}
+
+const writers: Readonly<Record<ExportFormat, (session: Session, chat: Conversation) => Promise<void>>> = {
+  palimpsest: ({ store, out }, chat) => writeStored(store, chat, out),
+  anthropic: async ({ out, isJson }, chat) =>
+    out.json(anthropicRequest(effective(await logOf(chat))), !isJson || out.isTerminal),
+  markdown: async ({ out, isJson }, chat) => {
+    const entries = await chat.full({ abandoned: true })
+    if (isJson) return out.json({ conversation: chat.id, markdown: markdown(chat.id, entries) })
+    let separator = ''
+    for (const part of markdownParts(chat.id, entries)) {
+      await out.text(separator + (out.isTerminal ? visibleLines(part) : part))
+      separator = '\n\n'
+    }
+    await out.text('\n')
+  },
+}
+
+/** The conversation's own stream, behind those that it was forked from: the file stands for itself. */
+const writeStored = async (store: Store, chat: Conversation, out: Output): Promise<void> => {
+  let start = 0
+  let parent: string | undefined
+  for await (const event of chat.events()) {
+    // A stream holds no Forked but its first event: the last of the lineage is where the conversation's own one begins.
+    if (event.type !== 'Forked') continue
+    start = event.position
+    parent = event.data.from.conversation
+  }
+  if (parent !== undefined) await writeStored(store, store.conversation(parent), out)
+  for await (const { position, id, type, data, metadata } of chat.events({ from: start })) {
+    const texts = { data: JSON.stringify(data), metadata: JSON.stringify(metadata) }
+    const line = palimpsestLine({ conversation: chat.id, revision: position - start, id, type, ...texts })
+    await out.text(`${out.isTerminal ? visibleJson(line) : line}\n`)
+  }
+}

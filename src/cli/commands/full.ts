@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { positionAt } from '../conversation.ts'
+import { whole } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { entryParts } from '../views/items.ts'
+
+interface Options {
+  readonly at?: number
+  readonly abandoned?: boolean
+}
+
+export const addFull = (program: Command, shell: Shell): void => {
+  program
+    .command('full <id>')
+    .description('the full history: every message and marker, and what became of it')
+    .option('--at <position>', 'at this moment (default: now)', whole)
+    .option('--abandoned', 'what was rewound away as well')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palimpsest full task-42 --abandoned\n  palimpsest full task-42 | grep condensed',
+    )
+    .action(
+      shell.look(async ({ store, out, isJson }, id: string, options: Options) => {
+        const chat = store.conversation(id)
+        const at = await positionAt(chat, options.at)
+        const entries = await chat.full({ at, abandoned: options.abandoned ?? false })
+        if (isJson) return out.json({ conversation: id, at, entries })
+        await out.aside([`everything in ${id} at ${at}`, 'bold'])
+        for (const entry of entries) await out.line(...entryParts(entry))
+      }),
+    )
+}

@@ -1,0 +1,80 @@
+import { SingleBar } from 'cli-progress'
+import { type Command, Option } from 'commander'
+import { formats } from '../../import/plan.ts'
+import type { Format, Imported } from '../../index.ts'
+import { toError } from '../../store/errors.ts'
+import { usage } from '../errors.ts'
+import { fileText } from '../options.ts'
+import type { Output } from '../output.ts'
+import type { Session, Shell } from '../shell.ts'
+import { plural } from '../text.ts'
+
+interface Options {
+  readonly format?: Format
+  readonly id?: string
+  readonly skipBadLines?: boolean
+}
+
+export const addImport = (program: Command, shell: Shell): void => {
+  program
+    .command('import <file...>')
+    .description('bring sessions in; the same file again adds only what is new in it')
+    .addOption(new Option('--format <format>', 'default: told by the content').choices(formats))
+    .option('--id <id>', 'the conversation to make of it (default: the session’s own id)')
+    .option('--skip-bad-lines', 'go on behind lines that cannot be read, and list them')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palimpsest import ~/.claude/projects/*/*.jsonl\n  palimpsest import api_conversation_history.json --id task-42',
+    )
+    .action(
+      shell.action('created', async (session, files: readonly string[], options: Options) => {
+        if (options.id !== undefined && files.length > 1)
+          throw toError(usage('--id names one conversation: import one file at a time with it'))
+        const imported: (Imported & { readonly file: string })[] = []
+        for (const file of files) {
+          const result = await importFile(session, file, options)
+          imported.push({ file, ...result })
+          if (!session.isJson) await writeImported(session.out, file, result)
+        }
+        if (session.isJson) await session.out.json({ imported })
+      }),
+    )
+}
+
+/** Imports with a progress bar where someone looks and it takes a while. */
+export const importFile = async (
+  { store, out }: Session,
+  file: string,
+  options: Options,
+): Promise<Imported> => {
+  const bar = new SingleBar({ format: `${file}  {bar}  {value}/{total} events`, clearOnComplete: true })
+  let isShown = false
+  const progress = (written: number, total: number): void => {
+    if (!isShown && written < total) bar.start(total, written)
+    isShown ||= written < total
+    if (isShown) bar.update(written)
+  }
+  try {
+    const text = await fileText(file)
+    return await store.importSession({ ...options, text, file }, out.isTerminal ? { progress } : {})
+  } finally {
+    bar.stop()
+  }
+}
+
+/** Tells what became of the entries of a file. */
+const writeImported = async (
+  out: Output,
+  file: string,
+  { format, conversations, report }: Imported,
+): Promise<void> => {
+  for (const { id, added, events } of conversations) {
+    const what = added === 0 ? `nothing new, ${plural(events, 'event')}` : `${plural(added, 'event')} added`
+    await out.line([id, 'bold'], [`  ${what}  from ${file} (${format})`])
+  }
+  for (const { kind, count, reason } of report.leftOut)
+    await out.line([`  left out: ${count} ${kind} (${reason})`, 'dim'])
+  for (const { line, problem } of report.badLines)
+    await out.line([`  skipped: line ${line}: ${problem}`, 'warning'])
+  for (const note of report.notes) await out.line([`  note: ${note}`])
+}

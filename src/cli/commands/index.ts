@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+import type { Shell } from '../shell.ts'
+import { addAppend } from './append.ts'
+import { addCondense } from './condense.ts'
+import { addDiff } from './diff.ts'
+import { addExport } from './export.ts'
+import { addFork } from './fork.ts'
+import { addFull } from './full.ts'
+import { addImport } from './import.ts'
+import { addList } from './list.ts'
+import { addLog } from './log.ts'
+import { addRender } from './render.ts'
+import { addRestore } from './restore.ts'
+import { addRewind } from './rewind.ts'
+import { addShow } from './show.ts'
+import { addStart } from './start.ts'
+import { addStats } from './stats.ts'
+import { addTruncate } from './truncate.ts'
+import { addUndo } from './undo.ts'
+import { addVerify } from './verify.ts'
+
+const groups: readonly (readonly [
+  heading: string,
+  adders: readonly ((program: Command, shell: Shell) => void)[],
+])[] = [
+  ['Look:', [addList, addLog, addShow, addFull, addDiff, addRender, addStats]],
+  ['Change:', [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork]],
+  ['In and out:', [addStart, addImport, addExport, addVerify]],
+]
+
+/** Adds every command, in the order of the help. */
+export const addCommands = (program: Command, shell: Shell): void => {
+  for (const [heading, adders] of groups) {
+    program.commandsGroup(heading)
+    for (const add of adders) add(program, shell)
+  }
+}

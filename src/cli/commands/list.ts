@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import type { Overview } from '../../index.ts'
+import type { Shell } from '../shell.ts'
+import { writeTable } from '../views/table.ts'
+
+export const addList = (program: Command, shell: Shell): void => {
+  program
+    .command('list')
+    .description('the conversations of the store')
+    .addHelpText(
+      'after',
+      '\nIn a pipe: id, messages, events, time of the last event and title, separated by tabs.',
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson }) => {
+        const conversations: Overview[] = []
+        for await (const overview of store.conversations()) conversations.push(overview)
+        if (isJson) return out.json({ conversations })
+        if (conversations.length === 0)
+          return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
+        if (out.isTerminal) return writeTable(out, headings, conversations.map(shownRow), [1])
+        return writeTable(out, [], conversations.map(plainRow))
+      }),
+    )
+}
+
+const headings = ['conversation', 'messages', 'last event', 'title']
+
+const shownRow = ({ id, messages, updated, title }: Overview): readonly string[] => [
+  id,
+  String(messages),
+  updated.slice(0, 10),
+  title,
+]
+
+const plainRow = ({ id, messages, events, updated, title }: Overview): readonly string[] => [
+  id,
+  String(messages),
+  String(events),
+  updated,
+  title,
+]

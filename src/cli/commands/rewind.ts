@@ -1,0 +1,35 @@
+import type { Command } from 'commander'
+import type { CommandInput } from '../../commands/command.ts'
+import type { WriteOptions } from '../../index.ts'
+import { toError } from '../../store/errors.ts'
+import { usage } from '../errors.ts'
+import { writeWritten } from '../conversation.ts'
+import { whole, withWriteOptions } from '../options.ts'
+import type { Shell } from '../shell.ts'
+
+export const addRewind = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('rewind <id>')
+    .description('make the conversation what it was; what came after becomes an abandoned branch')
+    .option('--to <position>', 'to right after this position, on whatever branch; -1 empties it', whole)
+    .option('--before <position>', 'to right before this message', whole)
+    .option('--turns <n>', 'to right before the n-th last turn of the user', whole)
+    .option('--reason <text>', 'why, for those who look later')
+  withWriteOptions(command)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palimpsest rewind task-42 --to 4\n  palimpsest rewind task-42 --turns 1 --reason "try again"',
+    )
+    .action(
+      shell.action(
+        'existing',
+        async (session, id: string, options: CommandInput<'rewind'> & WriteOptions) => {
+          const { to, before, turns } = options
+          if ([to, before, turns].filter((given) => given !== undefined).length !== 1)
+            throw toError(usage('say where to rewind: exactly one of --to, --before and --turns'))
+          const chat = session.store.conversation(id)
+          await writeWritten(session, chat, await chat.rewind(options))
+        },
+      ),
+    )
+}

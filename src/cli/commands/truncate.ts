@@ -1,0 +1,24 @@
+import type { Command } from 'commander'
+import type { Selection } from '../../commands/command.ts'
+import type { WriteOptions } from '../../index.ts'
+import { writeWritten } from '../conversation.ts'
+import { withSelection, withWriteOptions } from '../options.ts'
+import type { Shell } from '../shell.ts'
+
+export const addTruncate = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('truncate <id>')
+    .description('show a slice no longer; what it hides stays stored')
+    .option('--reason <text>', 'why, for those who look later')
+  withWriteOptions(withSelection(command))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palimpsest truncate task-42 --fraction 0.5\n  palimpsest truncate task-42 --covers 3..8 --reason "a dead end"',
+    )
+    .action(
+      shell.action('existing', async (session, id: string, options: Selection & WriteOptions) => {
+        const chat = session.store.conversation(id)
+        await writeWritten(session, chat, await chat.truncate(options))
+      }),
+    )
+}

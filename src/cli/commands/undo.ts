@@ -1,0 +1,19 @@
+import type { Command } from 'commander'
+import type { CommandInput } from '../../commands/command.ts'
+import type { WriteOptions } from '../../index.ts'
+import { writeWritten } from '../conversation.ts'
+import { withWriteOptions } from '../options.ts'
+import type { Shell } from '../shell.ts'
+
+export const addUndo = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('undo <id>')
+    .description('take back the last rewind, condense, truncate, restore or undo')
+    .option('--reason <text>', 'why, for those who look later')
+  withWriteOptions(command).action(
+    shell.action('existing', async (session, id: string, options: CommandInput<'undo'> & WriteOptions) => {
+      const chat = session.store.conversation(id)
+      await writeWritten(session, chat, await chat.undo(options))
+    }),
+  )
+}

@@ -1,0 +1,44 @@
+/** An error as the command line reports it: the library's and its own. */
+export interface Failure {
+  readonly _tag: string
+  readonly message: string
+  readonly [field: string]: unknown
+}
+
+/** The command was called in a way that it does not know: exit code 2. */
+export const usage = (message: string): Failure => ({ _tag: 'Usage', message })
+
+/** The beginning of an id that several conversations have. */
+export const ambiguousId = (beginning: string, conversations: readonly string[]): Failure => ({
+  _tag: 'AmbiguousId',
+  message: `several conversations begin with ${beginning}: ${conversations.slice(0, 5).join(', ')}${conversations.length > 5 ? ' …' : ''}. Give more of the id`,
+  conversations,
+})
+
+/** A file named on the command line cannot be read. */
+export const fileUnreadable = (file: string, cause: unknown): Failure => {
+  const code = (cause as NodeJS.ErrnoException).code ?? String(cause)
+  const why = code === 'ENOENT' ? 'it does not exist' : code === 'EISDIR' ? 'it is a directory' : code
+  return { _tag: 'FileUnreadable', message: `${file} cannot be read (${why}): check the path`, file }
+}
+
+/** Whatever was thrown, as what is reported. What has no tag is a mistake of the program. */
+export const failureOf = (thrown: unknown): Failure => {
+  const error = typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }
+  const message = 'message' in error ? String(error.message) : 'unknown error'
+  if (!('_tag' in error) || typeof error._tag !== 'string')
+    return {
+      _tag: 'Unexpected',
+      message: `${message}. This is a bug: please report it`,
+      stack: stackOf(error),
+    }
+  const { _tag, name: _name, stack: _stack, cause: _cause, message: _message, ...data } = error as Failure
+  return { _tag, message: _tag === 'StoreNotFound' ? noStore(data['store']) : message, ...data }
+}
+
+/** In the words of the command line. */
+const noStore = (store: unknown): string =>
+  `there is no store at ${String(store)}: import a session first, or name another with --store`
+
+const stackOf = (error: object): string | undefined =>
+  'stack' in error && typeof error.stack === 'string' ? error.stack : undefined

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises'
+import { text as textOf } from 'node:stream/consumers'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Actor, Covers } from '../events/events.ts'
+import { toError } from '../store/errors.ts'
+import { fileUnreadable, usage } from './errors.ts'
+
+/** A whole number; -1 stands for the position before the first event. */
+export const whole = (text: string): number => {
+  if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
+}
+
+const fractional = (text: string): number => {
+  const number = Number(text)
+  if (text.trim() === '' || Number.isNaN(number))
+    throw new InvalidArgumentError('It must be a number, such as 0.5.')
+  return number
+}
+
+const slice = (text: string): Covers => {
+  const [, first, last] = /^(\d{1,15})\.\.(\d{1,15})$/.exec(text) ?? []
+  if (first === undefined || last === undefined)
+    throw new InvalidArgumentError('It must be FIRST..LAST, two positions, such as 3..8.')
+  return { first: Number(first), last: Number(last) }
+}
+
+const actor = (text: string): Actor => {
+  const [kind = '', ...id] = text.split(':')
+  if (kind === '') throw new InvalidArgumentError('It must be KIND or KIND:ID, such as agent:worker-3.')
+  return id.length > 0 ? { kind, id: id.join(':') } : { kind }
+}
+
+/** Adds what says who does something, and names it. */
+export const withEnvelope = (command: Command): Command =>
+  command
+    .option('--command-id <id>', 'repeated under the same id, the command writes nothing')
+    .option('--actor <kind[:id]>', 'who does it (default: user)', actor)
+
+/** Adds what all writers of a conversation take. */
+export const withWriteOptions = (command: Command): Command =>
+  withEnvelope(
+    command
+      .option('--after <position>', 'refuse unless this is still the last position', whole)
+      .addOption(
+        new Option('--tolerate <what>', 'with --after: what may have come since').choices(['markers']),
+      ),
+  )
+
+/** Adds what says which slice of the effective history to hide. */
+export const withSelection = (command: Command): Command =>
+  command
+    .option('--fraction <share>', 'hide this share of what is behind the kept first messages', fractional)
+    .option('--keep-first <n>', 'messages at the beginning that stay (default: 1)', whole)
+    .option(
+      '--keep-last <n>',
+      'messages at the end that stay (default: 3; with a fraction or tokens 1)',
+      whole,
+    )
+    .option('--keep-tokens <n>', 'the newest items stay that are about so many tokens together', whole)
+    .option('--covers <first..last>', 'hide exactly this slice, by the positions of two shown items', slice)
+
+/** A text given on the command line, in a file, or on the standard input (`-`, or neither). Of the latter two the last newline goes. */
+export const givenText = async (
+  text: string | undefined,
+  file: string | undefined,
+  what: string,
+): Promise<string> => {
+  if (text !== undefined && file !== undefined)
+    throw toError(usage(`give ${what} once: as a text or as a file`))
+  if (text !== undefined) return text
+  const isTyped = (file === undefined || file === '-') && process.stdin.isTTY
+  if (isTyped) process.stderr.write(`Type ${what}; end it with Ctrl-D on a line of its own.\n`)
+  const read = file === undefined || file === '-' ? await textOf(process.stdin) : await fileText(file)
+  const given = read.replace(/\r?\n$/, '')
+  if (given.trim() === '') throw toError(usage(`${what} is empty: nothing was written`))
+  return given
+}
+
+/** The text of a file, as UTF-8. */
+export const fileText = async (file: string): Promise<string> => {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw toError(fileUnreadable(file, error))
+  }
+}

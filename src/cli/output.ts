@@ -1,0 +1,56 @@
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import pc from 'picocolors'
+import { paintLine, type Part, visibleJson } from './text.ts'
+
+/** Where a command writes its answer. */
+export interface Output {
+  /** Someone looks at it: colours, tables, headings, lines cut to the terminal's width. */
+  readonly isTerminal: boolean
+  /** Columns of the terminal; Infinity for a pipe or a file. */
+  readonly columns: number
+  /** Writes a line; without parts an empty one. */
+  readonly line: (...parts: readonly Part[]) => Promise<void>
+  /** Writes a line that only a terminal gets: headings, hints. */
+  readonly aside: (...parts: readonly Part[]) => Promise<void>
+  /** Writes a value as JSON, on several lines if `isPretty` or if someone looks at it. */
+  readonly json: (value: unknown, isPretty?: boolean) => Promise<void>
+  /** Writes a text as it is. Waits for a slow reader. */
+  readonly text: (text: string) => Promise<void>
+}
+
+const narrowest = 40
+
+/** A stream that may be a terminal: `process.stdout`. */
+export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+
+/** The output on a stream. */
+export const outputOn = (stream: Screen): Output => {
+  const { isTTY: isTerminal = false } = stream
+  const colors = pc.createColors(isTerminal && pc.isColorSupported)
+  const columns = isTerminal ? Math.max(narrowest, stream.columns ?? 80) : Infinity
+
+  const text = async (written: string): Promise<void> => {
+    if (!stream.write(written)) await once(stream, 'drain')
+  }
+  const line = (...parts: readonly Part[]): Promise<void> => text(`${paintLine(parts, columns, colors)}\n`)
+  return {
+    isTerminal,
+    columns,
+    line,
+    aside: async (...parts) => {
+      if (isTerminal) await line(...parts)
+    },
+    json: (value, isPretty = isTerminal) =>
+      text(`${visibleJson(JSON.stringify(value, undefined, isPretty ? 2 : undefined))}\n`),
+    text,
+  }
+}
+
+/** Ends the program quietly when the reader of its output has gone (`| head -1`), and with 1 when it cannot be written. */
+export const endWithReader = (stream: Writable): void => {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    process.stderr.write(`error: the output cannot be written (${error.message})\n`, () => process.exit(1))
+  })
+}

@@ -1,0 +1,65 @@
+import { Command, CommanderError } from 'commander'
+import pc from 'picocolors'
+import { addCommands } from './commands/index.ts'
+import { type Failure, failureOf, usage } from './errors.ts'
+import { configuredStore, shellOf } from './shell.ts'
+import { visibleJson, visibleLines } from './text.ts'
+import { version } from './version.ts'
+
+const examples = `
+Examples:
+  palimpsest import session.jsonl              bring a session in; its format is recognised
+  palimpsest log ID --all                      every event, with the graph of branches
+  palimpsest show ID --at 12                   what the model saw at position 12
+  palimpsest full ID                           every message, and what became of it
+  palimpsest condense ID --summary "…" --keep-last 4
+  palimpsest undo ID                           take that back: nothing is ever lost
+
+Positions name everything; they stand first on each line. Exit code: 0 done, 1 refused or not found, 2 wrong usage.`
+
+/**
+ * Runs the command line.
+ *
+ * @param argv the arguments behind the program's name
+ * @returns the exit code: 0 done; 1 refused, not found or invalid; 2 wrong usage
+ */
+export const run = async (argv: readonly string[]): Promise<number> => {
+  const isJson = argv.includes('--json')
+  try {
+    await programOf(isJson).parseAsync(argv, { from: 'user' })
+    return Number(process.exitCode ?? 0)
+  } catch (thrown) {
+    if (!(thrown instanceof CommanderError)) return report(failureOf(thrown), isJson)
+    if (thrown.exitCode === 0) return 0
+    // Commander has written its message already, unless it was kept from it.
+    return isJson ? report(usage(thrown.message.replace(/^error: /, '')), isJson) : 2
+  }
+}
+
+const programOf = (isJson: boolean): Command => {
+  const program = new Command('palimpsest')
+    .description('Conversations of LLM agents, with everything that was ever said in them.')
+    .version(version, '--version')
+    .option('--store <url>', 'the store', configuredStore())
+    .option('--json', 'answer in JSON (shapes: docs/cli.md)')
+    .addHelpText('after', examples)
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpCommand(
+      new Command('help').argument('[command]').description('how a command is used').helpGroup('In and out:'),
+    )
+    .showHelpAfterError('(--help shows how it is used)')
+    .exitOverride()
+  if (isJson) program.configureOutput({ writeErr: () => {} })
+  addCommands(program, shellOf(program))
+  return program
+}
+
+const report = ({ stack, ...failure }: Failure, isJson: boolean): number => {
+  const { red } = pc.createColors(process.stderr.isTTY && pc.isColorSupported)
+  const text = isJson
+    ? visibleJson(JSON.stringify({ error: failure }))
+    : `${red('error:')} ${visibleLines(failure.message)}`
+  process.stderr.write(`${text}\n`)
+  if (typeof stack === 'string' && !isJson) process.stderr.write(`${visibleLines(stack)}\n`)
+  return failure._tag === 'Usage' ? 2 : 1
+}

@@ -1,0 +1,122 @@
+import type pc from 'picocolors'
+
+type Colors = ReturnType<typeof pc.createColors>
+
+/** A stretch of a line, and how it is painted on a terminal. */
+export type Part = readonly [text: string, paint?: Paint]
+/** What a stretch of a line is, by which its colour is chosen. */
+export type Paint =
+  | 'position'
+  | 'user'
+  | 'assistant'
+  | 'system'
+  | 'marker'
+  | 'call'
+  | 'warning'
+  | 'dim'
+  | 'bold'
+
+const paints = {
+  position: 'yellow',
+  user: 'green',
+  assistant: 'blue',
+  system: 'cyan',
+  marker: 'magenta',
+  call: 'cyan',
+  warning: 'red',
+  dim: 'dim',
+  bold: 'bold',
+} as const satisfies Readonly<Record<Paint, keyof Colors>>
+
+// C0, DEL, C1; zero-width and bidirectional controls, which reorder what a terminal shows; line and paragraph separators.
+// oxlint-disable-next-line no-control-regex -- these characters are what it is about
+const controls = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+
+/**
+ * One line of text that a terminal shows as it is: no character in it moves the cursor, changes a colour or reorders what is
+ * read. A recorded tool output may hold any of them. ESC becomes `␛`, U+202E `\u{202e}`, a tab two spaces.
+ */
+export const visible = (text: string): string => text.toWellFormed().replaceAll(controls, picture)
+
+const picture = (control: string): string => {
+  const code = control.codePointAt(0) ?? 0
+  if (control === '\t') return '  '
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code)
+  return code === 0x7f ? '␡' : `\\u{${code.toString(16)}}`
+}
+
+/** As `visible`, of a text of several lines. */
+export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
+
+/** JSON without raw control characters: the same value to a parser, and harmless to a terminal. */
+export const visibleJson = (json: string): string =>
+  json.replaceAll(controls, (control) =>
+    control === '\n' ? control : `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+const wide =
+  /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]/u
+const segments = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** Columns that a visible text takes on a terminal: East Asian characters and emoji two, combining marks none. */
+export const widthOf = (text: string): number => {
+  if (/^[ -~]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of segments.segment(text)) width += wide.test(segment) ? 2 : 1
+  return width
+}
+
+/** The text filled with spaces to a number of columns. */
+export const padded = (text: string, columns: number): string =>
+  text + ' '.repeat(Math.max(0, columns - widthOf(text)))
+
+/** The text cut to a number of columns, with an ellipsis where it was longer. */
+export const cut = (text: string, columns: number): string => {
+  if (columns === Infinity) return text
+  // Room for long clusters; what is longer still is cut anyway.
+  const start = text.slice(0, columns * 16)
+  if (start.length === text.length && widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const { segment } of segments.segment(start)) {
+    width += wide.test(segment) ? 2 : 1
+    if (width >= columns) break
+    kept += segment
+  }
+  return columns > 0 ? `${kept.replace(/[\s…]+$/, '')}…` : ''
+}
+
+/** The parts as one line of at most `columns`, made visible and painted. */
+export const paintLine = (parts: readonly Part[], columns: number, colors: Colors): string => {
+  let left = columns
+  let line = ''
+  for (const [text, paint] of parts) {
+    const whole = visible(text)
+    const shown = cut(whole, left)
+    line += paint && shown.trim() !== '' ? colors[paints[paint]](shown) : shown
+    if (shown !== whole) break
+    if (left !== Infinity) left -= widthOf(shown)
+  }
+  return line.trimEnd()
+}
+
+/** `1 message`, `2 messages`, `12,000 messages`. */
+export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? noun : nouns}`
+
+/** Estimated tokens, to two digits or so: `~850 tokens`, `~9.4k tokens`. */
+export const tokensText = (count: number): string => `${thousands(count)} tokens`
+/** A count in thousands where it is large: `850`, `9.4k`, `120k`. */
+export const thousands = (count: number): string =>
+  count < 1_000 ? String(count) : `${(count / 1_000).toFixed(count < 100_000 ? 1 : 0)}k`
+
+/** Ascending positions, those that follow one another as ranges: `0..9, 15..21`. */
+export const rangesText = (positions: readonly number[]): string => {
+  const ranges: [first: number, last: number][] = []
+  for (const position of positions) {
+    const range = ranges.at(-1)
+    if (range?.[1] === position - 1) range[1] = position
+    else ranges.push([position, position])
+  }
+  return ranges.map(([first, last]) => (first === last ? String(first) : `${first}..${last}`)).join(', ')
+}

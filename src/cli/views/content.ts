@@ -1,0 +1,82 @@
+import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
+import type { Message } from '../../events/events.ts'
+import { cut, type Part, plural } from '../text.ts'
+
+const separator: Part = ['  ']
+/** Columns of a text that calls follow: they are to be seen as well. */
+const besideCalls = 56
+
+/** What messages say, as parts of one line: the first line of the text, the calls, what came back. */
+export const contentParts = (messages: readonly Message[]): readonly Part[] => {
+  const blocks = messages.flatMap(({ content }) => content)
+  const results = blocks.filter((block) => isBlock(block, 'tool_result')).length
+  const hasCalls = blocks.some(({ type }) => type === 'tool_use')
+  const described = blocks.flatMap((block) =>
+    blockParts(block, results > 1, hasCalls ? besideCalls : Infinity),
+  )
+  // Thinking is told of where there is nothing else to tell.
+  const parts = described.length > 0 ? described : blocks.flatMap(thinkingPart)
+  if (parts.length === 0) return [['(empty)', 'dim']]
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
+}
+
+const blockParts = (block: Block, isBrief: boolean, columns: number): readonly Part[] => {
+  if (isBlock(block, 'text')) return block.text.trim() === '' ? [] : [[cut(firstLine(block.text), columns)]]
+  if (isBlock(block, 'tool_use')) return [[`→ ${block.name}(${argumentsText(block.input)})`, 'call']]
+  if (isBlock(block, 'tool_result')) return [resultPart(block, isBrief)]
+  if (isBlock(block, 'thinking') || isBlock(block, 'redacted_thinking')) return []
+  return [[`[${block.type}]`, 'dim']]
+}
+
+const thinkingPart = (block: Block): readonly Part[] => {
+  if (isBlock(block, 'thinking')) return [[`(thinking) ${firstLine(block.thinking)}`, 'dim']]
+  return isBlock(block, 'redacted_thinking') ? [['(thinking, redacted)', 'dim']] : []
+}
+
+/** Columns that a line of a text fills before the next is left out: a heading or a tag alone says little. */
+const enough = 40
+
+/** The beginning of a text on one line, with an ellipsis if there is more. */
+export const firstLine = (text: string): string => {
+  const trimmed = text.trim()
+  let end = trimmed.indexOf('\n')
+  while (end >= 0 && end < enough) end = trimmed.indexOf('\n', end + 1)
+  const shown = end < 0 ? trimmed : trimmed.slice(0, end)
+  return shown.replaceAll(/\s*[\r\n]\s*/g, ' ') + (end < 0 ? '' : ' …')
+}
+
+const longestArgument = 48
+
+const argumentsText = (input: unknown): string =>
+  typeof input === 'object' && input !== null && !Array.isArray(input)
+    ? Object.entries(input)
+        .map(([name, value]) => `${name}=${valueText(value)}`)
+        .join(', ')
+    : valueText(input)
+
+const valueText = (value: unknown): string => {
+  const text = typeof value === 'string' ? firstLine(value) : (JSON.stringify(value) ?? '')
+  return text.length > longestArgument ? `${text.slice(0, longestArgument - 1)}…` : text
+}
+
+const resultPart = (
+  { content = '', is_error: isError }: KnownBlock<'tool_result'>,
+  isBrief: boolean,
+): Part => {
+  const text = typeof content === 'string' ? content : content.map(partText).join('\n')
+  const lines = text.trim() === '' ? 0 : text.trim().split('\n').length
+  const amount = lines === 0 ? 'nothing' : plural(lines, 'line')
+  const [first = ''] = text.trim().split('\n')
+  if (isError === true) return [`← error: ${first}`, 'warning']
+  return [
+    lines === 0 || (isBrief && lines > 1)
+      ? `← ${amount}`
+      : lines === 1
+        ? `← ${first}`
+        : `← ${amount}: ${first}`,
+    'dim',
+  ]
+}
+
+const partText = (part: { readonly type: string }): string =>
+  'text' in part && typeof part.text === 'string' ? part.text : `[${part.type}]`

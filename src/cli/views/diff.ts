@@ -1,0 +1,40 @@
+import type { Change, Diff } from '../../projections/diff.ts'
+import { type Part, plural } from '../text.ts'
+import { itemParts, statusText } from './items.ts'
+
+/** Items that both histories have are shown this many deep beside a change; those further off are counted. */
+const context = 2
+
+const signs = { kept: '  ', appeared: '+ ', disappeared: '- ' } as const
+const paints = { kept: 'dim', appeared: 'user', disappeared: 'warning' } as const
+
+/** The difference as lines, `-` for what the model sees no longer, `+` for what it sees now. Long stretches kept are counted. */
+export const diffLines = ({ changes }: Diff): readonly (readonly Part[])[] => {
+  const lines: (readonly Part[])[] = []
+  let skipped = 0
+  const flush = (): void => {
+    if (skipped > 0) lines.push([[`         ⋮ ${plural(skipped, 'item')} as before`, 'dim']])
+    skipped = 0
+  }
+  changes.forEach((change, index) => {
+    if (isFar(changes, index)) {
+      skipped++
+      return
+    }
+    flush()
+    lines.push(changeParts(change))
+  })
+  flush()
+  return lines
+}
+
+const isFar = (changes: readonly Change[], index: number): boolean =>
+  changes.slice(Math.max(0, index - context), index + context + 1).every(({ change }) => change === 'kept')
+
+const changeParts = ({ change, entry }: Change): readonly Part[] => {
+  const paint = paints[change]
+  const why = change === 'disappeared' && entry.status !== 'active' ? `${statusText(entry)}: ` : ''
+  const [position = [''], label = [''], ...body] = itemParts(entry)
+  const told: readonly Part[] = [position, [signs[change], paint], label, [why, 'marker'], ...body]
+  return change === 'kept' ? told.map(([text]): Part => [text, 'dim']) : told
+}

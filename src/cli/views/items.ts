@@ -1,0 +1,58 @@
+import type { Role } from '../../events/events.ts'
+import { type Item, messagesOf } from '../../projections/effective.ts'
+import type { Entry, Status } from '../../projections/full.ts'
+import { type Paint, type Part, padded, plural, thousands } from '../text.ts'
+import { contentParts } from './content.ts'
+
+/** The column of positions, by which everything is named. */
+export const positionPart = (position: number): Part => [`${String(position).padStart(5)}  `, 'position']
+
+const labelColumns = 11
+export const labelPart = (label: string, paint: Paint): Part => [padded(label, labelColumns), paint]
+
+const rolePaints: Readonly<Record<Role, Paint>> = { user: 'user', assistant: 'assistant', system: 'system' }
+const labels = { summary: 'summary', truncation: 'truncated' } as const
+
+/** One item of a history as a line: position, who, what. */
+export const itemParts = (item: Item): readonly Part[] => [
+  positionPart(item.position),
+  item.kind === 'message'
+    ? labelPart(item.role, rolePaints[item.role])
+    : labelPart(labels[item.kind], 'marker'),
+  ...bodyParts(item),
+]
+
+/** What an item says, without position and label. */
+export const bodyParts = (item: Item): readonly Part[] => {
+  if (item.kind === 'message') return contentParts(messagesOf(item))
+  const { messagesHidden, covers, tokens } = item
+  const hides: Part = [
+    `hides ${plural(messagesHidden, 'message')} (${covers.first}..${covers.last})`,
+    'marker',
+  ]
+  const size: Part = [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim']
+  if (item.kind === 'truncation')
+    return [hides, size, ...(item.reason === undefined ? [] : ([[`  ${item.reason}`]] as const))]
+  return [hides, size, ['  '], ...contentParts(item.messages)]
+}
+
+const statusColumns = 18
+const statusPaints: Readonly<Record<Status, Paint>> = {
+  active: 'bold',
+  condensed: 'marker',
+  truncated: 'marker',
+  restored: 'dim',
+  abandoned: 'warning',
+}
+
+/** What became of an entry: `active`, `condensed by 15`. */
+export const statusText = ({ status, by }: Entry): string =>
+  by === undefined ? status : `${status} by ${by}`
+
+/** One entry of the full history as a line: position, who, what became of it, what it says. */
+export const entryParts = (entry: Entry): readonly Part[] => {
+  const [position, label, ...body] = itemParts(entry)
+  const status: Part = [padded(statusText(entry), statusColumns), statusPaints[entry.status]]
+  const rest = entry.status === 'active' ? body : body.map(([text]): Part => [text, 'dim'])
+  return [...(position ? [position] : []), ...(label ? [label] : []), status, ...rest]
+}

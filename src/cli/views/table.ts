@@ -1,0 +1,50 @@
+import Table from 'cli-table3'
+import pc from 'picocolors'
+import type { Output } from '../output.ts'
+import { cut, visible, widthOf } from '../text.ts'
+
+const blank = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+}
+
+/** Rows under headings on a terminal, the last column cut to its width; tab-separated lines without headings in a pipe. */
+export const writeTable = async (
+  out: Output,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  rightAligned: readonly number[] = [],
+): Promise<void> => {
+  const shown = rows.map((row) => row.map(visible))
+  if (!out.isTerminal) {
+    for (const row of shown) await out.text(`${row.join('\t')}\n`)
+    return
+  }
+  const others = headings
+    .slice(0, -1)
+    .map((heading, column) =>
+      shown.reduce((width, row) => Math.max(width, widthOf(row[column] ?? '')), heading.length),
+    )
+  const left = out.columns - others.reduce((sum, width) => sum + width + 2, 0)
+  const table = new Table({
+    head: headings.map((heading) => pc.dim(heading)),
+    chars: blank,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    colAligns: headings.map((_, column) => (rightAligned.includes(column) ? 'right' : 'left')),
+  })
+  table.push(...shown.map((row) => [...row.slice(0, -1), cut(row.at(-1) ?? '', left)]))
+  for (const line of table.toString().split('\n')) await out.text(`${line.trimEnd()}\n`)
+}

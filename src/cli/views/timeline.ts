@@ -1,0 +1,126 @@
+import type { ConversationEvent, EventType } from '../../events/events.ts'
+import { itemOf } from '../../projections/effective.ts'
+import type { TimelineEntry } from '../../projections/timeline.ts'
+import { type Paint, type Part, plural, rangesText } from '../text.ts'
+import { contentParts, firstLine } from './content.ts'
+import { graphRows } from './graph.ts'
+import { bodyParts, labelPart, positionPart } from './items.ts'
+
+/** The sign of an event on the path, and of one on an abandoned branch. */
+const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: string]>> = {
+  MessageAppended: ['●', '○'],
+  Condensed: ['◆', '◇'],
+  Truncated: ['■', '□'],
+  Restored: ['▲', '△'],
+  Configured: ['▪', '▫'],
+  Forked: ['▼', '▽'],
+  Rewound: ['×', '×'],
+}
+
+/** What the signs mean. */
+export const legend =
+  '● message  ◆ condensed  ■ truncated  ▲ restored  × rewound; hollow: on an abandoned branch'
+
+/** Every event as a line: position, graph, what it is, what it says. */
+export const timelineLines = (
+  entries: readonly TimelineEntry[],
+  withTime = false,
+): readonly (readonly Part[])[] => {
+  const rows = graphRows(entries, glyphOf)
+  return entries.map((entry, index) => {
+    const { left = '', node = '', right = '' } = rows[index] ?? {}
+    const paint = entry.onPath ? paintOf(entry.event) : 'dim'
+    return [
+      ...leading(entry.event, withTime),
+      [left, 'dim'],
+      [node, paint],
+      [right, 'dim'],
+      [' '],
+      ...words(entry),
+    ]
+  })
+}
+
+/** The events on the path alone, one line each; where a stretch was rewound away, a line says which. */
+export const pathLines = (
+  entries: readonly TimelineEntry[],
+  withTime = false,
+): readonly (readonly Part[])[] => {
+  const lines: (readonly Part[])[] = []
+  let left: number[] = []
+  const flush = (): void => {
+    if (left.length > 0) lines.push([[`       ⋮ ${rangesText(left)} rewound away`, 'dim']])
+    left = []
+  }
+  for (const entry of entries) {
+    const { event, onPath } = entry
+    if (!onPath) {
+      if (event.type !== 'Rewound') left.push(event.position)
+      continue
+    }
+    flush()
+    lines.push([...leading(event, withTime), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)])
+  }
+  flush()
+  return lines
+}
+
+/** One event as a line of its own. */
+export const eventParts = (event: ConversationEvent): readonly Part[] => {
+  const parent = event.type === 'Rewound' ? event.data.to : event.position - 1
+  const entry = { event, parent, branch: 0, onPath: true }
+  return [positionPart(event.position), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)]
+}
+
+const leading = ({ position, metadata }: ConversationEvent, withTime: boolean): readonly Part[] =>
+  withTime
+    ? [positionPart(position), [`${metadata.time.slice(0, 19).replace('T', ' ')}  `, 'dim']]
+    : [positionPart(position)]
+
+const glyphOf = ({ event: { type }, onPath }: TimelineEntry): string => glyphs[type][onPath ? 0 : 1]
+
+const paintOf = (event: ConversationEvent): Paint => {
+  if (event.type === 'MessageAppended') return event.data.role
+  return event.type === 'Rewound' ? 'warning' : 'marker'
+}
+
+const words = ({ event, onPath, parent }: TimelineEntry): readonly Part[] => {
+  const { type } = event
+  const label = type === 'MessageAppended' ? event.data.role : type.toLowerCase()
+  const parts = [labelPart(label, paintOf(event)), ...said(event, parent)]
+  return onPath || type === 'Rewound' ? parts : parts.map(([text]): Part => [text, 'dim'])
+}
+
+const said = (event: ConversationEvent, parent: number): readonly Part[] => {
+  const item = itemOf(event)
+  if (item) return bodyParts(item)
+  switch (event.type) {
+    case 'Rewound': {
+      const { to, reason } = event.data
+      const where =
+        to < 0 ? 'to the empty conversation' : parent === to ? `to ${to}` : `to ${to}, that is ${parent}`
+      return [[where, 'warning'], ...(reason === undefined ? [] : ([[`  ${firstLine(reason)}`]] as const))]
+    }
+    case 'Restored':
+      return [[`shows again what ${event.data.marker} hid`, 'marker']]
+    case 'Configured':
+      return [[configured(event)]]
+    case 'Forked':
+      return [[`from ${event.data.from.conversation} at ${event.data.from.position}`, 'marker']]
+    case 'MessageAppended':
+    case 'Condensed':
+    case 'Truncated':
+      return contentParts([])
+  }
+}
+
+const configured = ({ data }: ConversationEvent<'Configured'>): string => {
+  const { system, tools, model, parameters } = data
+  const told = [
+    ...(model === undefined ? [] : [`model ${model}`]),
+    ...(system === undefined ? [] : ['system prompt']),
+    ...(tools === undefined ? [] : [plural(tools.length, 'tool')]),
+    ...Object.entries(parameters ?? {}).map(([name, value]) => `${name}=${JSON.stringify(value)}`),
+  ]
+  return told.length === 0 ? 'nothing' : told.join(', ')
+}

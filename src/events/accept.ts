@@ -1,0 +1,125 @@
+import { type Block, isKnownBlockType } from './blocks.ts'
+import { isoTime } from './events.ts'
+
+// The shapes that nearly every stored event has, recognised without zod, whose first use in a process takes longer than loading a
+// whole effective history. These checks only ever say yes: what they do not recognise is for the schemas to judge, and to name.
+// That they never say yes where a schema says no is a property test.
+
+type Fields = { readonly [key: string]: unknown }
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isName = (value: unknown): boolean => typeof value === 'string' && value !== ''
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+const isOptional = (value: unknown, is: (value: unknown) => boolean): boolean =>
+  value === undefined || is(value)
+const isEvery = (value: unknown, is: (value: unknown) => boolean): boolean => {
+  if (!Array.isArray(value)) return false
+  for (const each of value) if (!is(each)) return false
+  return true
+}
+
+const isTyped = (value: unknown): boolean => isFields(value) && isName(value['type'])
+
+const isBlock = (value: unknown): boolean => {
+  if (!isFields(value) || !isName(value['type'])) return false
+  const block = value as Block
+  switch (block.type) {
+    case 'text':
+      return isText(block['text'])
+    case 'thinking':
+      return isText(block['thinking']) && isOptional(block['signature'], isText)
+    case 'tool_use':
+      return isName(block['id']) && isName(block['name']) && block['input'] !== undefined
+    case 'tool_result': {
+      const { content, is_error: isError } = block
+      const isContent = content === undefined || isText(content) || isEvery(content, isTyped)
+      return (
+        isName(block['tool_use_id']) && isContent && (isError === undefined || typeof isError === 'boolean')
+      )
+    }
+    default:
+      return !isKnownBlockType(block.type)
+  }
+}
+
+const isRole = (value: unknown): boolean => value === 'user' || value === 'assistant' || value === 'system'
+const isMessage = (value: unknown): boolean =>
+  isFields(value) && isRole(value['role']) && isEvery(value['content'], isBlock)
+
+const isOrigin = (value: unknown): boolean =>
+  isFields(value) &&
+  isOptional(value['model'], isText) &&
+  isOptional(value['requestId'], isText) &&
+  (value['stopReason'] === null || isOptional(value['stopReason'], isText)) &&
+  isOptional(value['usage'], isFields)
+
+const isCovers = (value: unknown): boolean =>
+  isFields(value) && isCount(value['first']) && isCount(value['last'])
+const isSegment = (value: unknown): boolean =>
+  isCovers(value) || (isFields(value) && isCount(value['marker']))
+const isView = (value: unknown): boolean =>
+  isFields(value) &&
+  isEvery(value['items'], isSegment) &&
+  isOptional(value['configured'], isCount) &&
+  isOptional(value['promptSince'], isCount) &&
+  value['restored'] === undefined
+
+const isMarker = (data: Fields): boolean =>
+  isCovers(data['covers']) &&
+  isCount(data['messagesHidden']) &&
+  isFields(data['tokens']) &&
+  isCount(data['tokens']['before']) &&
+  isCount(data['tokens']['after']) &&
+  isOptional(data['view'], isView)
+
+const methods = new Set<unknown>(['model', 'provider', 'client', 'manual'])
+
+/** Whether this is surely the data of an event of this type. */
+export const acceptsData = (type: string, data: unknown): boolean => {
+  if (!isFields(data) || data['sealed'] !== undefined) return false
+  switch (type) {
+    case 'MessageAppended':
+      return isMessage(data) && isOptional(data['messageId'], isName) && isOptional(data['origin'], isOrigin)
+    case 'Truncated':
+      return isMarker(data) && isOptional(data['reason'], isText)
+    case 'Condensed': {
+      const { summary } = data
+      const isSummary = isEvery(summary, isMessage) && (summary as readonly unknown[]).length > 0
+      return (
+        isMarker(data) && isSummary && methods.has(data['method']) && isOptional(data['origin'], isOrigin)
+      )
+    }
+    case 'Restored':
+      return isCount(data['marker']) && isOptional(data['view'], isView)
+    case 'Rewound':
+      return (data['to'] === -1 || isCount(data['to'])) && isOptional(data['reason'], isText)
+    default:
+      return false
+  }
+}
+
+/** Whether this is surely an event's metadata. */
+export const acceptsMetadata = (value: unknown): boolean =>
+  isFields(value) &&
+  Number.isSafeInteger(value['schema']) &&
+  (value['schema'] as number) >= 1 &&
+  typeof value['time'] === 'string' &&
+  isoTime.test(value['time']) &&
+  isFields(value['actor']) &&
+  isName(value['actor']['kind']) &&
+  isOptional(value['actor']['id'], isText) &&
+  isName(value['commandId']) &&
+  isOptional(value['$correlationId'], isText) &&
+  isOptional(value['$causationId'], isText) &&
+  (value['prev'] === null || isText(value['prev'])) &&
+  value['sealed'] === undefined
+
+/** Whether this is surely the message of an append; its content may be a string. */
+export const acceptsNewMessage = (value: unknown): boolean =>
+  isFields(value) &&
+  isRole(value['role']) &&
+  (isText(value['content']) || isEvery(value['content'], isBlock)) &&
+  isOptional(value['messageId'], isName) &&
+  isOptional(value['origin'], isOrigin)

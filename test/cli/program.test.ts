@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest'
+import { inDirectory, type Ran, shell } from './palimpsest.ts'
+
+const setUp = 'palimpsest start > /dev/null'
+const sample = '6513270e-269e-4d37-b2a7-4de452e6b438'
+
+const after = (command: string): Promise<Ran> =>
+  inDirectory((directory) => shell(`${setUp}; ${command}`, directory))
+
+/** The keys of what a command answers with --json, and of the first of a list in it. */
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)
+  if (typeof value !== 'object' || value === null) return typeof value
+  return Object.keys(value).toSorted()
+}
+
+const topKeys: Readonly<Record<string, readonly string[]>> = {
+  list: ['conversations'],
+  [`log ${sample} --all`]: ['conversation', 'entries'],
+  [`show ${sample}`]: ['at', 'conversation', 'items'],
+  [`full ${sample}`]: ['at', 'conversation', 'entries'],
+  [`render ${sample}`]: ['awaits', 'messages', 'repairs'],
+  [`diff ${sample} --from 4 --to 22`]: ['changes', 'conversation', 'from', 'to'],
+  [`append ${sample} --role user --text x`]: ['conversation', 'events', 'position'],
+  [`truncate ${sample} --keep-last 2`]: ['conversation', 'events', 'position'],
+  [`undo ${sample}`]: ['conversation', 'events', 'position'],
+  [`fork ${sample} copy`]: ['conversation', 'from'],
+  [`export ${sample} --format anthropic`]: ['messages'],
+  [`export ${sample} --format markdown`]: ['conversation', 'markdown'],
+  verify: ['conversations', 'ok'],
+  [`stats ${sample}`]: [
+    'abandoned',
+    'branches',
+    'conversation',
+    'events',
+    'hidden',
+    'last',
+    'messages',
+    'shown',
+    'started',
+    'tokens',
+    'tools',
+    'updated',
+  ],
+  'import examples/sessions/pi.jsonl': ['imported'],
+  start: ['conversation', 'entries', 'full', 'imported'],
+}
+
+describe('--json', { timeout: 180_000 }, () => {
+  test('every command answers with one JSON value of the documented shape', async () => {
+    const commands = Object.keys(topKeys)
+    const { stdout, stderr } = await after(
+      commands.map((command) => `palimpsest ${command} --json`).join('; '),
+    )
+    expect(stderr).toBe('')
+    const answers = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    expect(answers.map(shapeOf)).toEqual(Object.values(topKeys))
+  })
+
+  test('an error is JSON on the standard error, with nothing on the standard output', async () => {
+    const { stdout, stderr, code } = await after(`palimpsest show ${sample} --at 999 --json`)
+    expect({ stdout, code }).toEqual({ stdout: '', code: 1 })
+    expect(JSON.parse(stderr)).toEqual({
+      error: {
+        _tag: 'OutOfRange',
+        message: `conversation ${sample} has no position 999; it has 0 to 33`,
+        conversation: sample,
+        position: 999,
+        last: 33,
+      },
+    })
+  })
+})
+
+describe('the program', { timeout: 180_000 }, () => {
+  test('output to a closed pipe ends quietly, with code 0', async () => {
+    const long = `for i in $(seq 12); do palimpsest export ${sample}; done > long.jsonl; `
+    const { stdout, stderr } = await after(
+      `${long} palimpsest export ${sample} --format markdown | true; echo "\${PIPESTATUS[0]}"; palimpsest log ${sample} --all | head -1; echo "\${PIPESTATUS[0]}"`,
+    )
+    expect(stderr).toBe('')
+    expect(stdout.split('\n').filter((line) => line === '0')).toHaveLength(2)
+  })
+
+  test('a second start finds the session, and adds nothing', async () => {
+    const { stdout } = await after('palimpsest start; palimpsest list')
+    expect(stdout).toContain(`Found session ${sample} in sqlite:palimpsest.db`)
+    expect(stdout).toMatch(/\t32\t34\t/)
+  })
+
+  test('the commands that start prints work as they are typed', async () => {
+    const { stdout } = await after(
+      'palimpsest start | grep -o "npx palimpsest .*  " > next.sh; wc -l < next.sh; set -e; . ./next.sh > /dev/null; echo all work',
+    )
+    expect(stdout).toBe('3\nall work\n')
+  })
+
+  test('start takes a session file, and goes on with the store that is named', async () => {
+    const { stdout } = await inDirectory((directory) =>
+      shell('palimpsest start examples/sessions/roo.json --store sqlite:other.db; ls *.db', directory),
+    )
+    expect(stdout).toContain('Imported the roo session ')
+    expect(stdout).toMatch(/npx palimpsest show .* --store sqlite:other\.db/)
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe('other.db')
+  })
+
+  test('PALIMPSEST_STORE names the store', async () => {
+    const { stdout } = await after('PALIMPSEST_STORE=sqlite:none.db palimpsest list --json 2>&1')
+    expect(stdout).toContain('there is no store at sqlite:none.db')
+  })
+
+  test('verify ends with 1 where something was changed behind its back', async () => {
+    const { stdout, code } = await after(
+      `"$NODE" --disable-warning=ExperimentalWarning -e "new (require('node:sqlite').DatabaseSync)('palimpsest.db').exec(\\"UPDATE events SET data = replace(data, 'cent', 'euro') WHERE revision = 0\\")"; palimpsest verify; palimpsest verify --json`,
+    )
+    expect(code).toBe(1)
+    expect(stdout).toContain('CHANGED')
+    expect(stdout).toContain('"ok":false')
+  })
+
+  test('every command has help, and the commands in the examples of the help exist', async () => {
+    const { stdout: help, code } = await after('palimpsest --help')
+    expect(code).toBe(0)
+    const names = [...help.matchAll(/^ {2}([a-z]+) .*(?:<|\[|the )/gm)].map(([, name]) => name)
+    expect(names).toContain('condense')
+    const { stdout: all } = await after(names.map((name) => `palimpsest ${name} --help`).join('; '))
+    const named = [...all.matchAll(/^ {2}palimpsest ([a-z]+)/gm)].map(([, name]) => name)
+    expect(named.length).toBeGreaterThan(10)
+    for (const name of named) expect(names).toContain(name)
+  })
+})

@@ -1,0 +1,79 @@
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { outputOn } from '../../src/cli/output.ts'
+import { cut, rangesText, visible, visibleJson, widthOf } from '../../src/cli/text.ts'
+
+describe('text on a terminal', () => {
+  test('control characters are shown, not obeyed', () => {
+    expect(visible('a\u001b[2J\u0007b\rc\u007f')).toBe('a␛[2J␇b␍c␡')
+    expect(visible('a\u009b31m')).toBe('a\\u{9b}31m')
+    expect(visible('abc\u202edef')).toBe('abc\\u{202e}def')
+    expect(visible('half \ud800 a character')).toBe('half \ufffd a character')
+  })
+
+  test('nothing that moves a cursor is left of any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (given) => {
+        // oxlint-disable-next-line no-control-regex -- these characters are what it is about
+        expect(visible(given)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/)
+      }),
+    )
+  })
+
+  test('JSON without raw control characters is the same value', () => {
+    fc.assert(
+      fc.property(fc.json(), (json) => {
+        expect(JSON.parse(visibleJson(json))).toEqual(JSON.parse(json))
+      }),
+    )
+    expect(visibleJson(JSON.stringify('\u009b31m'))).toBe('"\\u009b31m"')
+  })
+
+  test('wide characters take two columns, combining marks none', () => {
+    expect(widthOf('parser')).toBe(6)
+    expect(widthOf('解析器')).toBe(6)
+    expect(widthOf('cafe\u0301')).toBe(4)
+    expect(widthOf('👩‍👩‍👧')).toBe(2)
+  })
+
+  test('a cut text takes no more columns than it may', () => {
+    expect(cut('parser', 6)).toBe('parser')
+    expect(cut('parsers', 6)).toBe('parse…')
+    expect(cut('解析器解析器', 6)).toBe('解析…')
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.nat(60), (given, columns) => {
+        expect(widthOf(cut(given, columns))).toBeLessThanOrEqual(columns)
+      }),
+    )
+  })
+
+  test('positions that follow one another are a range', () => {
+    expect(rangesText([0, 1, 2, 5, 7, 8])).toBe('0..2, 5, 7..8')
+  })
+})
+
+describe('output', () => {
+  const written = async (properties: { readonly isTTY?: boolean; readonly columns?: number }) => {
+    const stream = Object.assign(new PassThrough(), properties)
+    const out = outputOn(stream)
+    await out.aside(['a heading'])
+    await out.line(['x'.repeat(50), 'marker'], ['y'.repeat(50)])
+    await out.json({ a: 1 })
+    stream.end()
+    return text(stream)
+  }
+
+  test('on a terminal lines are cut to its width, and there are headings', async () => {
+    const lines = (await written({ isTTY: true, columns: 60 })).split('\n')
+    expect(lines[0]).toContain('a heading')
+    // oxlint-disable-next-line no-control-regex -- colours
+    expect(lines[1]?.replaceAll(/\u001b\[\d+m/g, '')).toBe(`${'x'.repeat(50)}${'y'.repeat(9)}…`)
+    expect(lines.slice(2).join('')).toBe('{  "a": 1}')
+  })
+
+  test('in a pipe lines are whole and plain', async () => {
+    expect(await written({})).toBe(`${'x'.repeat(50)}${'y'.repeat(50)}\n{"a":1}\n`)
+  })
+})

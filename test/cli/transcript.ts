@@ -1,0 +1,43 @@
+import { inDirectory, shell } from './palimpsest.ts'
+
+const prompt = '$ '
+
+/** What differs from run to run, by what stands for it in a transcript. */
+const variables: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\b[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uuid>'],
+  [/\b[0-9a-f]{64}\b/g, '<hash>'],
+  [/\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{3}Z)?)?/g, '<time>'],
+]
+
+/**
+ * Runs the commands of a transcript one after another in an empty directory.
+ *
+ * A transcript is a Markdown document. In its `console` blocks a line that begins with `$ ` is a command; what stands below is
+ * what it writes, then `[1]` where it ends with that exit code.
+ *
+ * @returns the document with what the commands really wrote
+ */
+export const replay = (document: string): Promise<string> =>
+  inDirectory(async (directory) => {
+    const replayed: string[] = []
+    let isConsole = false
+    for (const line of document.split('\n')) {
+      if (line.startsWith('```')) isConsole = line === '```console'
+      if (!isConsole || line === '```console') replayed.push(line)
+      else if (line.startsWith(prompt))
+        replayed.push(line, ...(await answer(line.slice(prompt.length), directory)))
+    }
+    return replayed.join('\n')
+  })
+
+const answer = async (command: string, directory: string): Promise<readonly string[]> => {
+  const { stdout, code } = await shell(`exec 2>&1\n${command}`, directory)
+  const lines = normal(stdout)
+    .split('\n')
+    .map((line) => line.trimEnd())
+  if (lines.at(-1) === '') lines.pop()
+  return code === 0 ? lines : [...lines, `[${code}]`]
+}
+
+const normal = (output: string): string =>
+  variables.reduce((text, [pattern, name]) => text.replaceAll(pattern, name), output)

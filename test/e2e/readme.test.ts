@@ -1,0 +1,118 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openStore } from 'palimpsest'
+import { describe, expect, test } from 'vitest'
+import { dataSchemas } from '../../src/events/events.ts'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
+
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
+const library = new URL('../../src/index.ts', import.meta.url).href
+
+const blocks = (language: string): readonly string[] =>
+  [...readme.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, name, text = '']) =>
+    name === language ? [text] : [],
+  )
+
+const document = (name: string): string =>
+  readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
+
+const sources = (): string => {
+  const folder = new URL('../../src/', import.meta.url)
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+    .join('\n')
+}
+
+describe('docs', () => {
+  test('errors.md names every error', () => {
+    const tags = new Set(
+      [...sources().matchAll(/_tag: '(\w+)'|StoreFailure<'(\w+)'>/g)].map(
+        ([, tag, failure]) => tag ?? failure,
+      ),
+    )
+    expect(tags.size).toBeGreaterThan(20)
+    const text = document('errors')
+    for (const tag of tags) expect(text).toContain(`| \`${tag}\` |`)
+  })
+
+  test('render.md names every repair', () => {
+    const repairs = readFileSync(new URL('../../src/projections/render/repairs.ts', import.meta.url), 'utf8')
+    const kinds = [...repairs.matchAll(/^ {2}\| '([a-z-]+)'$/gm)].map(([, kind]) => kind)
+    const [, table = ''] = document('render').split('## Repairs')
+    const documented = [...table.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, kind]) => kind)
+    expect(kinds).toContain('call-answered')
+    expect(documented).toEqual(kinds)
+  })
+
+  test('events.md names every event type and field, and its examples are valid', () => {
+    const sections = document('events').split(/^## /m)
+    for (const [type, schema] of Object.entries(dataSchemas)) {
+      const section = sections.find((text) => text.startsWith(`${type}\n`)) ?? ''
+      const [, example = ''] = /```json\n([\s\S]*?)```/.exec(section) ?? []
+      expect(schema.safeParse(JSON.parse(example)).error).toBeUndefined()
+      for (const field of Object.keys(schema.shape).filter((name) => name !== 'sealed'))
+        expect(section).toMatch(new RegExp(`\\b${field}\\b`))
+    }
+  })
+})
+
+describe('README', () => {
+  test('the program runs as written, and its comments are true', async () => {
+    const [program = ''] = blocks('ts')
+    await inDirectory(async (directory) => {
+      await writeFile(join(directory, 'example.ts'), program.replace("'palimpsest'", `'${library}'`))
+      const { stdout, stderr, code } = await shell(
+        '"$NODE" --disable-warning=ExperimentalWarning example.ts',
+        directory,
+      )
+      expect({ stdout, stderr, code }).toEqual({ stdout: '', stderr: '', code: 0 })
+      const store = await openStore(`sqlite:${join(directory, 'conversations.db')}`)
+      const shown = [...program.matchAll(/\/\/ (\d+): \[(.*)\]/g)]
+      expect(shown).toHaveLength(5)
+      for (const [, at, items] of shown) {
+        const history = await store.conversation('task-42').effective({ at: Number(at) })
+        const letters = { message: '', summary: 'S', truncation: 'T' } as const
+        expect(history.map(({ kind, position }) => letters[kind] + position).join(' ')).toBe(items)
+      }
+      await store.close()
+    })
+  })
+
+  test('the picture is what npm start prints, cut to a terminal of 100 columns', async () => {
+    const [picture = ''] = blocks('')
+    const { stdout } = await inDirectory((directory) => shell('npm start', directory))
+    const printed = stdout.split('\n')
+    for (const line of picture
+      .trimEnd()
+      .split('\n')
+      .filter((text) => text !== '⋮')) {
+      expect(line.length).toBeLessThanOrEqual(100)
+      const start = line.replace(/…$/, '')
+      const at = printed.findIndex((whole) => (start === line ? whole === line : whole.startsWith(start)))
+      expect(at < 0 ? line : '').toBe('')
+      printed.splice(0, at + 1)
+    }
+  })
+
+  test('the shell commands are the command line’s own', async () => {
+    const commands = blocks('sh').flatMap((block) => [...block.matchAll(/npx palimpsest ([a-z]+)/g)])
+    expect(commands.length).toBeGreaterThan(8)
+    const helps = commands.map(([, name]) => `palimpsest ${name} --help > help.txt || echo no ${name}`)
+    const { stdout } = await inDirectory((directory) => shell(helps.join('\n'), directory))
+    expect(stdout).toBe('')
+    const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      readonly scripts: Readonly<Record<string, string>>
+    }
+    for (const [, name = ''] of readme.matchAll(/npm (start|test)/g)) expect(scripts).toHaveProperty(name)
+  })
+
+  test('its links lead somewhere', async () => {
+    const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(
+      ([, target]) => `[ -e "$ROOT/${target}" ] || echo no ${target}`,
+    )
+    const { stdout } = await inDirectory((directory) => shell(links.join('\n'), directory))
+    expect(stdout).toBe('')
+  })
+})
