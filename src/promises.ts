@@ -39,12 +39,14 @@ export const promiseConversation = (chat: TaskConversation): Conversation => ({
   rewind: (...args) => toPromise(chat.rewind(...args)),
   undo: (...args) => toPromise(chat.undo(...args)),
   fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
+  position: () => toPromise(chat.position()),
   effective: (...args) => toPromise(chat.effective(...args)),
   full: (...args) => toPromise(chat.full(...args)),
   render: (...args) => toPromise(chat.render(...args)),
   diff: (...args) => toPromise(chat.diff(...args)),
   timeline: (...args) => toPromise(chat.timeline(...args)),
   events: chat.events,
+  stored: chat.stored,
   verify: (...args) => toPromise(chat.verify(...args)),
 })
 

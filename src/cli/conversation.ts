@@ -3,17 +3,8 @@ import type { Session } from './shell.ts'
 import { eventParts } from './views/timeline.ts'
 
 /** The position asked for, else the last one, so that an answer can say what moment it is about. */
-export const positionAt = async (chat: Conversation, at: number | undefined): Promise<number> => {
-  if (at !== undefined) return at
-  try {
-    // Constant time, whatever the length of the conversation: the refusal names the last position.
-    await chat.effective({ at: Number.MAX_SAFE_INTEGER })
-  } catch (error) {
-    if (error instanceof Error && 'last' in error && typeof error.last === 'number') return error.last
-    throw error
-  }
-  return Number.MAX_SAFE_INTEGER
-}
+export const positionAt = async (chat: Conversation, at: number | undefined): Promise<number> =>
+  at ?? (await chat.position())
 
 /** Every event of the conversation, in memory. */
 export const logOf = async (chat: Conversation): Promise<readonly ConversationEvent[]> => {

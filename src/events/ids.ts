@@ -1,11 +1,15 @@
-import { randomUUID } from 'node:crypto'
-import { parse, v5 } from 'uuid'
+import { hash, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 
+const idPattern = /^[A-Za-z0-9._:-]{1,200}$/
+
 /** 1–200 characters of `A–Z a–z 0–9 . _ : -`. */
-export const conversationIdSchema = z.string().regex(/^[A-Za-z0-9._:-]{1,200}$/, {
+export const conversationIdSchema = z.string().regex(idPattern, {
   error: 'a conversation id has 1 to 200 characters of A–Z a–z 0–9 . _ : -',
 })
+
+/** Whether this is a conversation id; the schema says what is wrong with one that is not. */
+export const isConversationId = (id: string): boolean => typeof id === 'string' && idPattern.test(id)
 
 const prefix = 'conversation-'
 
@@ -17,14 +21,18 @@ export const conversationOf = (stream: string): string | undefined =>
   stream.startsWith(prefix) ? stream.slice(prefix.length) : undefined
 
 // Event ids derive from it: fixed for ever.
-const namespace = parse('7d1b6a0e-6c3d-5c0f-9d6f-0b6c0a4c2e51')
+const namespace = Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
 
 /**
- * The id of the `index`-th event that a command writes to a stream: UUIDv5 (RFC 9562) of the three.
+ * The id of the `index`-th event that a command writes to a stream: UUIDv5 (RFC 9562, section 5.5) of the three.
  * A repeated command has the same ids, which is how a store recognises it.
  */
-export const eventId = (stream: string, commandId: string, index: number): string =>
-  v5(`${stream}\n${commandId}\n${index}`, namespace)
+export const eventId = (stream: string, commandId: string, index: number): string => {
+  const name = Buffer.from(`${stream}\n${commandId}\n${index}`)
+  const hex = hash('sha1', Buffer.concat([namespace, name]))
+  const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}
 
 /** A command id for a caller who names none. */
 export const newCommandId = (): string => randomUUID()

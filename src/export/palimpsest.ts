@@ -1,11 +1,4 @@
-import type { StoredEvent } from '../events/codec.ts'
-
-/** A stored event and where it stands. */
-export interface PlacedEvent extends StoredEvent {
-  readonly conversation: string
-  /** 0-based index in the conversation's own stream. */
-  readonly revision: number
-}
+import type { PlacedEvent } from '../store/stored.ts'
 
 /**
  * An event as a line of Palimpsest's own JSONL, without the newline. Lossless: `data` and `metadata` stand there as they are stored,

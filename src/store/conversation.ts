@@ -9,11 +9,13 @@ import {
   commandSchemas,
   type NewMessage,
 } from '../commands/command.ts'
+import { acceptsNewMessage } from '../events/accept.ts'
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import { type ConversationEvent, metadataSchema } from '../events/events.ts'
-import { conversationIdSchema, streamOf } from '../events/ids.ts'
+import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
+import { copyJson } from '../events/json.ts'
 import { type Diff, diff } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
 import { type Entry, full, type FullOptions } from '../projections/full.ts'
@@ -26,6 +28,7 @@ import { loadEffective } from './load.ts'
 import { loadLog, openAt } from './log.ts'
 import type { EventStore } from './port.ts'
 import { pages, recordedAt } from './reader.ts'
+import { type PlacedEvent, storedEvents } from './stored.ts'
 import { type Verified, verify } from './verify.ts'
 import type { Envelope, Written } from './write.ts'
 
@@ -75,6 +78,8 @@ export interface Conversation {
   readonly undo: (input?: Input<'undo'>) => Write<Written>
   /** A new conversation that begins with this one's history. Copies nothing. */
   readonly fork: (id: string, options?: At & Envelope) => Write<Conversation>
+  /** The last position. */
+  readonly position: () => Read<number>
   /** What the model sees. Reads what it shows, however long the log is. */
   readonly effective: (options?: At) => Read<readonly Item[]>
   /** Every message and marker, each with what became of it. */
@@ -87,6 +92,11 @@ export interface Conversation {
   readonly timeline: (options?: At) => Read<readonly TimelineEntry[]>
   /** The events as recorded. Iteration throws a `ReadError`. */
   readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
+  /**
+   * The events to the byte, for an export that another store can take in: this conversation's own, and before them those of the
+   * conversations that it was forked from. Iteration throws a `ReadError`.
+   */
+  readonly stored: () => AsyncIterable<PlacedEvent>
   /** Recomputes the hash chain and every view. A difference is an answer, not an error. */
   readonly verify: () => Read<Verified>
 }
@@ -119,9 +129,17 @@ const split = <T extends CommandType>(
     ),
   )
 
+/** The append of messages without options, where they are surely right; else nothing is said, and `split` finds the mistake. */
+const plainAppend = (message: NewMessage | readonly NewMessage[]): Command<'append'> | undefined => {
+  const copied = copyJson([message].flat())
+  if (E.isLeft(copied)) return undefined
+  const messages = copied.right as readonly NewMessage[]
+  return messages.length > 0 && messages.every(acceptsNewMessage) ? { type: 'append', messages } : undefined
+}
+
 /** The handle of one conversation. An id that cannot be is an `InvalidInput` of each of its methods. */
 export const conversation = (store: EventStore, handler: Handler, id: string): Conversation => {
-  const checkedId = check(conversationIdSchema, id)
+  const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
 
   const run = (type: Exclude<CommandType, 'fork'>, input: object): Write<Written> =>
     pipe(
@@ -198,7 +216,11 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
 
   return {
     id,
-    append: (message, options = {}) => run('append', { ...options, messages: [message].flat() }),
+    append: (message, options) => async () => {
+      const plain = options === undefined && E.isRight(checkedId) ? plainAppend(message) : undefined
+      if (plain) return handler.handle(id, plain, {})
+      return run('append', { ...options, messages: [message].flat() })()
+    },
     configure: (input) => run('configure', input),
     condense: (input) => run('condense', input),
     truncate: (input) => run('truncate', input),
@@ -217,6 +239,11 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
         ),
         TE.map(() => conversation(store, handler, target)),
       ),
+    position: () =>
+      pipe(
+        opened(),
+        TE.map(({ last }) => last),
+      ),
     effective: ({ at } = {}) =>
       pipe(
         loaded(at),
@@ -231,9 +258,10 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
     diff: ({ from, to }) => projected([from, to], (log, last) => diff(log, from, to ?? last)),
     timeline: ({ at } = {}) => projected([at], (log) => timeline(log)),
     events,
+    stored: () => storedEvents(store, id),
     verify: () =>
       pipe(
-        opened(),
+        TE.fromEither<ReadError, string>(checkedId),
         TE.flatMap(() => () => verify(store, id)),
       ),
   }

@@ -37,11 +37,12 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     end: End,
     events: readonly Event[],
     envelope: Sealed,
+    findable: boolean,
   ): Result<Written> => {
     const chain = encodeChain(conversation, end.hash, events, envelope)
     if (E.isLeft(chain)) return chain
     const stream = streamOf(conversation)
-    const appended = await store.append({ stream, events: chain.right, expected: end.revision })()
+    const appended = await store.append({ stream, events: chain.right, expected: end.revision, findable })()
     if (E.isLeft(appended)) return appended
     const last = chain.right.at(-1)
     ends.set(conversation, {
@@ -89,8 +90,11 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   ): Result<Written> => {
     const known = ends.get(conversation)
     // A plain append is right wherever the conversation ends; everything else is decided on what is there now.
-    const isPlain = command.type === 'append' && command.after === undefined
-    const end = known && isPlain ? E.right(known) : await readEnd(store, conversation, known?.lineage)
+    if (known && !isNamed && command.type === 'append' && command.after === undefined) {
+      const messages = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
+      return E.isLeft(messages) ? messages : write(conversation, known, messages.right, envelope, isNamed)
+    }
+    const end = await readEnd(store, conversation, known?.lineage)
     if (E.isLeft(end)) return end
     const before = isNamed ? await earlier(conversation, envelope, end.right) : E.right(undefined)
     if (E.isLeft(before)) return before
@@ -98,7 +102,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const events = await decideAt(conversation, end.right, command)
     if (E.isLeft(events)) return events
     return events.right.length > 0
-      ? write(conversation, end.right, events.right, envelope)
+      ? write(conversation, end.right, events.right, envelope, isNamed)
       : E.right(writtenAt(conversation, lastPosition(end.right) + 1, []))
   }
 
@@ -145,7 +149,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       last: Infinity,
     }
     const end = { lineage: [own, ...below(parent.right, position)], revision: -1, hash: hash ?? null }
-    const written = await write(command.id, end, events.right, sealed)
+    const written = await write(command.id, end, events.right, sealed, envelope.commandId !== undefined)
     // Somebody was faster: the conversation exists now, which is how the second try ends.
     return E.isLeft(written) && written.left._tag === 'Conflict'
       ? forkFrom(conversation, command, envelope)

@@ -20,6 +20,8 @@ export interface Append {
   readonly events: readonly StoredEvent[]
   /** The stream's last revision as the writer read it; -1 if it must not exist. */
   readonly expected: number
+  /** `find` may be asked for the first event. Default false: an index that nobody needs costs every append. */
+  readonly findable?: boolean
 }
 
 /**
@@ -36,12 +38,17 @@ export interface Range {
 
 /** The most events that one read returns. */
 export const maxPage = 1_000
+/** How many events a reader of everything takes at once: few enough to be gone before the garbage collector promotes them. */
+export const streamPage = 200
 
-/** What a store keeps of a stream besides its events. */
+/**
+ * What a store keeps of a stream besides its events: an event at the end, or near it while appends go on. Tells when the end of
+ * a stream was changed or lost, which the hash chain cannot.
+ */
 export interface StreamHead {
-  /** The last revision. */
+  /** Its revision. */
   readonly last: number
-  /** `hashOf` the last event as it was appended: tells when the end of a stream was changed or lost. */
+  /** `hashOf` it as it was appended. */
   readonly hash: string
 }
 
@@ -87,7 +94,10 @@ export interface EventStore {
   readonly url: string
   readonly append: (append: Append) => TaskEither<StoreError | Conflict, void>
   readonly read: (range: Range) => TaskEither<StoreError, readonly RecordedEvent[]>
-  /** The revision of the event with this id, undefined if the stream has none. Stores may look back a bounded way (ADR). */
+  /**
+   * The revision of an event that was appended as `findable`, by its id; undefined if the stream has none. Stores may look
+   * back a bounded way.
+   */
   readonly find: (stream: string, eventId: string) => TaskEither<StoreError, number | undefined>
   /** How many events of this type the stream has up to a revision, that one included. */
   readonly count: (stream: string, type: string, through: number) => TaskEither<StoreError, number>

@@ -4,7 +4,7 @@ import { decode } from '../events/codec.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
 import { type StoreError, toError } from './errors.ts'
 import { type Lineage, type Stretch, stretchAt } from './lineage.ts'
-import { type EventStore, maxPage, type RecordedEvent } from './port.ts'
+import { type EventStore, maxPage, type RecordedEvent, streamPage } from './port.ts'
 
 /** Reads the events of one conversation by position, across the streams of its lineage. */
 export interface Reader {
@@ -80,7 +80,7 @@ export async function* pages(
   last: number,
 ): AsyncGenerator<readonly ConversationEvent[], void> {
   for (let next = first; next <= last;) {
-    const page = await from.page(next, last, 'forwards')
+    const page = await from.page(next, Math.min(last, next + streamPage - 1), 'forwards')
     if (E.isLeft(page)) throw toError(page.left)
     if (page.right.length === 0) return
     yield page.right

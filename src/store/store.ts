@@ -16,7 +16,13 @@ import { handler } from './handle.ts'
 import { loadLineage } from './lineage.ts'
 import { memoryStore } from './memory/store.ts'
 import { type Overview, overviews } from './overview.ts'
-import { type Checkpoint, type EventStore, type FollowOptions, maxPage, type RecordedEvent } from './port.ts'
+import {
+  type Checkpoint,
+  type EventStore,
+  type FollowOptions,
+  streamPage,
+  type RecordedEvent,
+} from './port.ts'
 import { openSqlite } from './sqlite/store.ts'
 
 export interface StoreOptions {
@@ -81,8 +87,8 @@ export const openStore = (
   options: StoreOptions = {},
 ): TE.TaskEither<StoreError | InvalidInput, Store> =>
   pipe(
-    check(metadataSchema.shape.actor.optional(), options.actor),
-    TE.fromEither,
+    options.actor === undefined ? E.right(undefined) : check(metadataSchema.shape.actor, options.actor),
+    TE.fromEither<StoreError | InvalidInput, unknown>,
     TE.flatMap(() => openEvents(url, options.create)),
     TE.map((events) => storeOn(events, options.actor ?? { kind: 'program' })),
   )
@@ -105,7 +111,7 @@ export const storeOn = (events: EventStore, actor: Actor): Store => {
 
   async function* readAll({ after }: ReadAllOptions = {}): AsyncGenerator<StreamedEvent, void> {
     for (let from = after; ;) {
-      const page = await events.readAll({ after: from, limit: maxPage, prefixes: [streamOf('')] })()
+      const page = await events.readAll({ after: from, limit: streamPage, prefixes: [streamOf('')] })()
       if (E.isLeft(page)) throw toError(page.left)
       for (const event of page.right.events) yield await placed(event)
       if (page.right.checkpoint === from) return

@@ -11,7 +11,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   projections: ['events'],
   commands: ['projections', 'events'],
   import: ['commands', 'projections', 'events'],
-  export: ['projections', 'events'],
+  export: ['store', 'projections', 'events'],
   store: ['import', 'commands', 'projections', 'events'],
   'store/memory': ['store', 'events'],
   'store/sqlite': ['store', 'events'],

@@ -241,6 +241,20 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
       expect(await none.effective({ at: -1 })).toEqual([])
     })
 
+    test("gives the last position, and every event as it is stored, those of a fork's parents first", async () => {
+      const chat = await begun('a', 'b', 'c')
+      const fork = await (await chat.fork('f', { at: 1 })).fork('g', { at: 0 })
+      expect(await chat.position()).toBe(2)
+      expect(await fork.position()).toBe(1)
+      const stored: string[] = []
+      for await (const { conversation, revision, type, data } of fork.stored()) {
+        stored.push(`${conversation}${revision} ${type}`)
+        expect(JSON.stringify(JSON.parse(data))).toBe(data)
+      }
+      const messages = ['c0', 'c1', 'c2'].map((place) => `${place} MessageAppended`)
+      expect(stored).toEqual([...messages, 'f0 Forked', 'g0 Forked'])
+    })
+
     test('an id that cannot be is InvalidInput of every method', async () => {
       const store = await opened()
       for (const id of ['', 'a b', 'ä', 'x'.repeat(201), 'a/b'])

@@ -49,6 +49,28 @@ describe('an SQLite store', () => {
     db.close()
   })
 
+  test.each([
+    ['changed', `UPDATE events SET data = replace(data, 'last', 'lost') WHERE revision = 2`],
+    ['lost', 'DELETE FROM events WHERE revision = 2'],
+    ['lost, with all before it', 'DELETE FROM events'],
+  ])(
+    'remembers how a stream ended, closed or in a pause: verify finds that its last event was %s',
+    async (_, sql) => {
+      const path = file()
+      const store = await openStore(`sqlite:${path}`)
+      for (const content of ['first', 'second', 'last'])
+        await store.conversation('c').append({ role: 'user', content })
+      const db = new DatabaseSync(path)
+      const head = db.prepare('SELECT last FROM streams')
+      while (head.get()?.['last'] !== 2) await new Promise((resolve) => setTimeout(resolve, 20))
+      expect(await store.conversation('c').verify()).toEqual({ conversation: 'c', events: 3 })
+      db.exec(sql)
+      expect(await store.conversation('c').verify()).toMatchObject({ discrepancy: { kind: 'end' } })
+      db.close()
+      await store.close()
+    },
+  )
+
   test('waits for the disk at every commit unless the URL says otherwise', async () => {
     const path = await written()
     const store = await openStore(`sqlite:${path}?synchronous=off`)

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
 import { anthropicRequest } from '../../export/anthropic.ts'
 import { markdown, markdownParts } from '../../export/markdown.ts'
-import { palimpsestLine } from '../../export/palimpsest.ts'
-import type { Conversation, Store } from '../../index.ts'
+import { palimpsestLines } from '../../export/palimpsest.ts'
+import type { Conversation } from '../../index.ts'
 import { effective } from '../../projections/effective.ts'
 import { logOf } from '../conversation.ts'
 import type { Output } from '../output.ts'
@@ -39,7 +39,7 @@ Examples:
 }
 
 const writers: Readonly<Record<ExportFormat, (session: Session, chat: Conversation) => Promise<void>>> = {
-  palimpsest: ({ store, out }, chat) => writeStored(store, chat, out),
+  palimpsest: ({ out }, chat) => writeStored(chat, out),
   anthropic: async ({ out, isJson }, chat) =>
     out.json(anthropicRequest(effective(await logOf(chat))), !isJson || out.isTerminal),
   markdown: async ({ out, isJson }, chat) => {
@@ -54,20 +54,7 @@ const writers: Readonly<Record<ExportFormat, (session: Session, chat: Conversati
   },
 }
 
-/** The conversation's own stream, behind those that it was forked from: the file stands for itself. */
-const writeStored = async (store: Store, chat: Conversation, out: Output): Promise<void> => {
-  let start = 0
-  let parent: string | undefined
-  for await (const event of chat.events()) {
-    // A stream holds no Forked but its first event: the last of the lineage is where the conversation's own one begins.
-    if (event.type !== 'Forked') continue
-    start = event.position
-    parent = event.data.from.conversation
-  }
-  if (parent !== undefined) await writeStored(store, store.conversation(parent), out)
-  for await (const { position, id, type, data, metadata } of chat.events({ from: start })) {
-    const texts = { data: JSON.stringify(data), metadata: JSON.stringify(metadata) }
-    const line = palimpsestLine({ conversation: chat.id, revision: position - start, id, type, ...texts })
-    await out.text(`${out.isTerminal ? visibleJson(line) : line}\n`)
-  }
+const writeStored = async (chat: Conversation, out: Output): Promise<void> => {
+  for await (const line of palimpsestLines(chat.stored()))
+    await out.text(out.isTerminal ? `${visibleJson(line.trimEnd())}\n` : line)
 }

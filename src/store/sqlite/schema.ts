@@ -7,26 +7,28 @@ export const applicationId = 0x50414c49
  * The steps from an empty file to the newest schema, one version each; a step that was released is never changed.
  *
  * `events.position` is the global order. As every write takes the lock first, positions are committed in order: a reader that
- * has seen one has seen all before it. `streams.hash` is the hash of the stream's last event.
+ * has seen one has seen all before it. `findable` marks events that `find` is asked for: only they are in an index by id.
+ * `streams.last` and `hash` are those of an event at or near the stream's end (see the writer).
  */
 const migrations: readonly string[] = [
   `CREATE TABLE streams (
      id INTEGER PRIMARY KEY,
      name TEXT NOT NULL UNIQUE,
-     last INTEGER NOT NULL,
-     hash TEXT NOT NULL
+     last INTEGER,
+     hash TEXT
    ) STRICT;
    CREATE TABLE events (
      position INTEGER PRIMARY KEY,
-     stream INTEGER NOT NULL REFERENCES streams (id),
+     stream INTEGER NOT NULL,
      revision INTEGER NOT NULL,
      id TEXT NOT NULL,
      type TEXT NOT NULL,
      data TEXT NOT NULL,
      metadata TEXT NOT NULL,
-     UNIQUE (stream, revision),
-     UNIQUE (stream, id)
+     findable INTEGER,
+     UNIQUE (stream, revision)
    ) STRICT;
+   CREATE INDEX events_by_id ON events (stream, id) WHERE findable = 1;
    -- Nearly all events are messages: counting the others counts the messages.
    CREATE INDEX events_besides_messages ON events (stream, type, revision) WHERE type <> 'MessageAppended';
    CREATE VIEW history AS

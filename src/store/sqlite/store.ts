@@ -15,20 +15,22 @@ const pollInterval = 50
 /** Events that one read of everything looks through at most: a filter that matches nothing must not hold up the process. */
 const window = 5_000
 
+// The schema's tables are STRICT: a column holds what it is declared to.
 type Row = Record<string, SQLOutputValue>
 
-const recorded = (row: Row): RecordedEvent => ({
-  stream: String(row['stream']),
-  revision: Number(row['revision']),
-  checkpoint: String(row['position']),
-  id: String(row['id']),
-  type: String(row['type']),
-  data: String(row['data']),
-  metadata: String(row['metadata']),
-})
+const recordedIn =
+  (stream: string) =>
+  (row: Row): RecordedEvent => ({
+    stream,
+    revision: row['revision'] as number,
+    checkpoint: String(row['position']),
+    id: row['id'] as string,
+    type: row['type'] as string,
+    data: row['data'] as string,
+    metadata: row['metadata'] as string,
+  })
 
-const columns = 's.name AS stream, e.revision, e.position, e.id, e.type, e.data, e.metadata'
-const from = 'FROM events e JOIN streams s ON s.id = e.stream'
+const columns = 'revision, position, e.id AS id, type, data, metadata'
 
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite =
@@ -42,26 +44,30 @@ export const openSqlite =
     const changes = pulse()
     const writer = sqliteWriter(db, settings.right, changes.beat)
     const statements = {
+      stream: db.prepare('SELECT id, last, hash FROM streams WHERE name = ?'),
       forwards: db.prepare(
-        `SELECT ${columns} ${from} WHERE s.name = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+        `SELECT ${columns} FROM events e WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
       ),
       backwards: db.prepare(
-        `SELECT ${columns} ${from} WHERE s.name = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+        `SELECT ${columns} FROM events e WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
       ),
-      find: db.prepare(`SELECT e.revision ${from} WHERE e.id = ? AND s.name = ?`),
-      count: db.prepare(`SELECT count(*) AS n ${from} WHERE s.name = ? AND e.type = ? AND e.revision <= ?`),
+      find: db.prepare('SELECT revision FROM events WHERE stream = ? AND id = ? AND findable = 1'),
+      count: db.prepare(
+        `SELECT count(*) AS n FROM events WHERE stream = ? AND type = ? AND revision <= ? AND type <> 'MessageAppended'`,
+      ),
       others: db.prepare(
-        `SELECT count(*) AS n ${from} WHERE s.name = ? AND e.revision <= ? AND e.type <> 'MessageAppended'`,
+        `SELECT count(*) AS n FROM events WHERE stream = ? AND revision <= ? AND type <> 'MessageAppended'`,
       ),
-      head: db.prepare('SELECT last, hash FROM streams WHERE name = ?'),
+      last: db.prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
       streams: db.prepare(
         'SELECT name FROM streams WHERE name > ? AND substr(name, 1, ?) = ? ORDER BY name LIMIT ?',
       ),
       newest: db.prepare('SELECT max(position) AS position FROM events'),
       all: db.prepare(
-        `SELECT ${columns} ${from} WHERE e.position > ? AND e.position <= ? AND EXISTS (
+        `SELECT s.name AS stream, ${columns} FROM events e JOIN streams s ON s.id = e.stream
+         WHERE position > ? AND position <= ? AND EXISTS (
            SELECT 1 FROM json_each(?) p WHERE substr(s.name, 1, length(p.value)) = p.value
-         ) ORDER BY e.position LIMIT ?`,
+         ) ORDER BY position LIMIT ?`,
       ),
     }
     let isClosed = false
@@ -78,10 +84,15 @@ export const openSqlite =
         }
       }
 
+    const idOf = (stream: string): number | undefined =>
+      statements.stream.get(stream)?.['id'] as number | undefined
+
     const countOf = (stream: string, type: string, through: number): number => {
-      if (type !== 'MessageAppended') return Number(statements.count.get(stream, type, through)?.['n'])
-      const last = Number(statements.head.get(stream)?.['last'] ?? -1)
-      return Math.min(last, through) + 1 - Number(statements.others.get(stream, through)?.['n'])
+      const id = idOf(stream)
+      if (id === undefined) return 0
+      if (type !== 'MessageAppended') return Number(statements.count.get(id, type, through)?.['n'])
+      const last = Number(statements.last.get(id)?.['revision'] ?? -1)
+      return Math.min(last, through) + 1 - Number(statements.others.get(id, through)?.['n'])
     }
 
     const readAll: EventStore['readAll'] = ({ prefixes = [''], after, limit }: AllRange) =>
@@ -89,7 +100,8 @@ export const openSqlite =
         const behind = Number(after ?? 0)
         const newest = Number(statements.newest.get()?.['position'] ?? 0)
         const until = Math.min(newest, behind + window)
-        const events = statements.all.all(behind, until, JSON.stringify(prefixes), limit).map(recorded)
+        const rows = statements.all.all(behind, until, JSON.stringify(prefixes), limit)
+        const events = rows.map((row) => recordedIn(row['stream'] as string)(row))
         const reached = events.length < limit ? until : Number(events.at(-1)?.checkpoint)
         return { events, checkpoint: reached > behind ? String(reached) : after }
       })
@@ -98,18 +110,23 @@ export const openSqlite =
       url: settings.right.url,
       append: (request) => async () =>
         isClosed ? E.left(storeClosed(settings.right.url)) : writer.append(request),
-      read: ({ stream, from: revision, direction, limit }) =>
-        reading(() => statements[direction].all(stream, revision, limit).map(recorded)),
-      find: (stream, id) =>
+      read: ({ stream, from, direction, limit }) =>
         reading(() => {
-          const row = statements.find.get(id, stream)
-          return row && Number(row['revision'])
+          const id = idOf(stream)
+          return id === undefined ? [] : statements[direction].all(id, from, limit).map(recordedIn(stream))
+        }),
+      find: (stream, eventId) =>
+        reading(() => {
+          const id = idOf(stream)
+          return id === undefined
+            ? id
+            : (statements.find.get(id, eventId)?.['revision'] as number | undefined)
         }),
       count: (stream, type, through) => reading(() => countOf(stream, type, through)),
       head: (stream) =>
         reading(() => {
-          const row = statements.head.get(stream)
-          return row && { last: Number(row['last']), hash: String(row['hash']) }
+          const { last, hash } = statements.stream.get(stream) ?? {}
+          return typeof last === 'number' && typeof hash === 'string' ? { last, hash } : undefined
         }),
       streams: (prefix, after, limit) =>
         reading(() =>
@@ -121,7 +138,7 @@ export const openSqlite =
       close: () => async () => {
         if (isClosed) return E.right(undefined)
         isClosed = true
-        await writer.drain()
+        await writer.finish()
         changes.beat()
         try {
           db.close()

@@ -1,15 +1,22 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import { hashOf } from '../../events/codec.ts'
+import { remembered } from '../ends.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import type { Append } from '../port.ts'
 import { isBusy, storeError } from './errors.ts'
+import { streamHeads } from './heads.ts'
 
 type Outcome = E.Either<StoreError | Conflict, void>
 interface Waiting {
   readonly request: Append
   readonly settle: (outcome: Outcome) => void
+}
+
+/** What became of an append in a transaction; `id` is that of its stream, if it wrote. */
+interface Tried {
+  readonly outcome: Outcome
+  readonly id?: number
 }
 
 interface Settings {
@@ -19,9 +26,13 @@ interface Settings {
 
 export interface Writer {
   readonly append: (request: Append) => Promise<Outcome>
-  /** Resolves when everything appended so far has its outcome. */
-  readonly drain: () => Promise<void>
+  /** Resolves when everything appended so far has its outcome, and the heads are written. */
+  readonly finish: () => Promise<void>
 }
+
+const maxStreams = 10_000
+/** Every so many flushes the process gets round to its other work, if appends follow one another without a pause. */
+const flushesPerTurn = 16
 
 /**
  * Writes appends. Those that arrive in the same tick share one transaction, and so one wait for the disk, while each has an
@@ -32,35 +43,48 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
     rollback: db.prepare('ROLLBACK'),
-    stream: db.prepare('SELECT id, last FROM streams WHERE name = ?'),
-    create: db.prepare(`INSERT INTO streams (name, last, hash) VALUES (?, -1, '') RETURNING id`),
-    advance: db.prepare('UPDATE streams SET last = ?, hash = ? WHERE id = ?'),
+    stream: db.prepare('SELECT id FROM streams WHERE name = ?'),
+    create: db.prepare('INSERT INTO streams (name) VALUES (?) RETURNING id'),
+    last: db.prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
     insert: db.prepare(
-      'INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT INTO events (stream, revision, id, type, data, metadata, findable) VALUES (?, ?, ?, ?, ?, ?, ?)',
     ),
     idAt: db.prepare('SELECT id FROM events WHERE stream = ? AND revision = ?'),
   }
+  const ids = remembered<number>(maxStreams)
+  const heads = streamHeads(db, () => {
+    headsAreDue = true
+    flushing ??= flush()
+  })
+  let headsAreDue = false
   let waiting: Waiting[] = []
   let flushing: Promise<void> | undefined
+  let turns = 0
 
   const isRepeat = (stream: number, { events, expected }: Append): boolean =>
     events.every((event, index) => statements.idAt.get(stream, expected + 1 + index)?.['id'] === event.id)
 
-  const write = (request: Append): Outcome => {
-    const { stream, events, expected } = request
+  const idOf = (stream: string): number | undefined => {
+    const known = ids.get(stream)
+    if (known !== undefined) return known
     const row = statements.stream.get(stream)
-    const last = row ? Number(row['last']) : -1
-    if (last !== expected)
-      return row && isRepeat(Number(row['id']), request)
-        ? E.right(undefined)
-        : E.left(conflict(stream, expected, last))
-    const id = Number((row ?? statements.create.get(stream))?.['id'])
-    let revision = last
-    for (const event of events)
-      statements.insert.run(id, ++revision, event.id, event.type, event.data, event.metadata)
-    const newest = events.at(-1)
-    if (newest) statements.advance.run(revision, hashOf(newest), id)
-    return E.right(undefined)
+    return row && Number(row['id'])
+  }
+
+  const write = ({ stream, events, expected, findable = false }: Append): Tried => {
+    const known = idOf(stream)
+    const last = known === undefined ? -1 : Number(statements.last.get(known)?.['revision'] ?? -1)
+    if (last !== expected) {
+      const isDone = known !== undefined && isRepeat(known, { stream, events, expected })
+      return { outcome: isDone ? E.right(undefined) : E.left(conflict(stream, expected, last)) }
+    }
+    const id = known ?? Number(statements.create.get(stream)?.['id'])
+    events.forEach((event, index) => {
+      const mark = findable && index === 0 ? 1 : null
+      const { data, metadata, type } = event
+      statements.insert.run(id, expected + 1 + index, event.id, type, data, metadata, mark)
+    })
+    return { outcome: E.right(undefined), id }
   }
 
   /** Takes the write lock without blocking the process while others have it. */
@@ -77,28 +101,42 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
     }
   }
 
-  const writeAll = (batch: readonly Waiting[]): E.Either<StoreError, readonly Outcome[]> => {
+  const writeAll = (batch: readonly Waiting[]): E.Either<StoreError, readonly Tried[]> => {
     try {
-      const outcomes = batch.map(({ request }) => write(request))
+      const tried = batch.map(({ request }) => write(request))
+      if (headsAreDue) heads.write()
       statements.commit.run()
-      return E.right(outcomes)
+      return E.right(tried)
     } catch (error) {
       if (db.isTransaction) statements.rollback.run()
       return E.left(storeError(url, error))
     }
   }
 
+  /** Remembers what a transaction wrote, now that it is kept. */
+  const note = ({ stream, events, expected }: Append, id: number): void => {
+    ids.set(stream, id)
+    const last = events.at(-1)
+    if (last) heads.note(id, expected + events.length, last)
+  }
+
   const flush = async (): Promise<void> => {
-    await new Promise(setImmediate)
-    while (waiting.length > 0) {
+    while (waiting.length > 0 || headsAreDue) {
+      // At the end of the work at hand, so that what it still appends goes along.
+      await new Promise((resolve) => {
+        if (++turns % flushesPerTurn === 0) setImmediate(resolve)
+        else process.nextTick(resolve)
+      })
       const begun = await begin()
-      // Taken only now: what came while others had the lock goes along.
       const batch = waiting
       waiting = []
       const written = E.isLeft(begun) ? begun : writeAll(batch)
-      batch.forEach(({ settle }, index) =>
-        settle(E.isLeft(written) ? written : (written.right[index] ?? E.right(undefined))),
-      )
+      headsAreDue = false
+      batch.forEach(({ request, settle }, index) => {
+        const tried = E.isLeft(written) ? { outcome: written } : written.right[index]
+        if (tried?.id !== undefined) note(request, tried.id)
+        settle(tried?.outcome ?? E.right(undefined))
+      })
       wrote()
     }
     flushing = undefined
@@ -110,6 +148,10 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
         waiting.push({ request, settle })
         flushing ??= flush()
       }),
-    drain: async () => flushing,
+    finish: async () => {
+      heads.stop()
+      headsAreDue = heads.areWaiting()
+      await (flushing ?? flush())
+    },
   }
 }

@@ -1,0 +1,54 @@
+import { join } from 'node:path'
+import { openStore } from '../../src/index.ts'
+import { growing } from '../appenders/growing.ts'
+import { openPalimpsest } from '../appenders/palimpsest.ts'
+import { openRaw } from '../appenders/raw.ts'
+import { messageAt } from '../messages.ts'
+import { atLeast, duration, type PartResult } from '../report.ts'
+import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
+import type { Setting } from '../setting.ts'
+
+const conversations = 64
+
+/** Durable appends of 1 KB messages: one at a time beside a table written by hand, and many conversations at once. */
+export const append = async ({ folder, isQuick }: Setting): Promise<PartResult> => {
+  const own = growing(await openPalimpsest(folder))
+  const raw = growing(await openRaw(folder))
+  const many = await manyAtOnce(folder, isQuick ? 4 : 16)
+  const single = [own, raw].map(({ inRoundsOf }) => inRoundsOf(isQuick ? 100 : 500))
+  const times = await alternate([...single, many], isQuick ? 5 : 15)
+  for (const { close } of [own, raw, many]) await close()
+  return {
+    title: 'Append: durable, 1 KB messages',
+    figures: [
+      { what: 'palimpsest, one at a time', figure: duration(timeOf(times, own.name)) },
+      { what: 'raw node:sqlite, one at a time', figure: duration(timeOf(times, raw.name)) },
+      atLeast('speed beside raw node:sqlite', ratioOf(times, raw.name, own.name), 0.8),
+      {
+        what: `palimpsest, ${conversations} conversations at once`,
+        figure: duration(timeOf(times, many.name)),
+      },
+      atLeast(`${conversations} at once beside one at a time`, ratioOf(times, own.name, many.name), 3),
+    ],
+    notes: [
+      'Both are durable when an append returns: WAL, synchronous=FULL, BEGIN IMMEDIATE. The raw table has conversation, revision, a UUID and the JSON, unique by conversation and revision.',
+    ],
+  }
+}
+
+/** So many conversations at once, each of which appends one message after the other. */
+const manyAtOnce = async (
+  folder: string,
+  each: number,
+): Promise<Contender & { readonly close: () => Promise<void> }> => {
+  const store = await openStore(`sqlite:${join(folder, 'many.db')}`)
+  const chats = Array.from({ length: conversations }, (_, index) => store.conversation(`bench-${index}`))
+  const appendAll = async (chat: (typeof chats)[number]): Promise<void> => {
+    for (let index = 0; index < each; index++) await chat.append(messageAt(index))
+  }
+  return {
+    name: 'many at once',
+    round: async () => (await timed(() => Promise.all(chats.map(appendAll)))) / (conversations * each),
+    close: () => store.close(),
+  }
+}

@@ -1,0 +1,46 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { hashOf, type StoredEvent } from '../../events/codec.ts'
+
+/** How long after the last append the heads are due, in milliseconds. */
+const pause = 100
+/** How many streams' heads wait at most. */
+const mostWaiting = 1_000
+
+/** The ends of the streams that this process has appended to, to be remembered beside them. */
+export interface Heads {
+  /** The event was kept as the stream's last. */
+  readonly note: (stream: number, revision: number, event: StoredEvent) => void
+  /** Writes those that wait, inside the transaction at hand. */
+  readonly write: () => void
+  readonly areWaiting: () => boolean
+  readonly stop: () => void
+}
+
+/**
+ * A head in every transaction would be one more page to write for each append. So heads are written in a pause, and on closing;
+ * a process that is killed leaves older ones, which are as true.
+ *
+ * @param due told when heads should be written
+ */
+export const streamHeads = (db: DatabaseSync, due: () => void): Heads => {
+  const update = db.prepare('UPDATE streams SET last = ?1, hash = ?2 WHERE id = ?3 AND ifnull(last, -1) < ?1')
+  const waiting = new Map<number, { readonly revision: number; readonly event: StoredEvent }>()
+  let timer: NodeJS.Timeout | undefined
+  return {
+    note: (stream, revision, event) => {
+      waiting.set(stream, { revision, event })
+      if (waiting.size >= mostWaiting) due()
+      timer ??= setTimeout(() => {
+        timer = undefined
+        if (waiting.size > 0) due()
+      }, pause).unref()
+      timer.refresh()
+    },
+    write: () => {
+      for (const [stream, { revision, event }] of waiting) update.run(revision, hashOf(event), stream)
+      waiting.clear()
+    },
+    areWaiting: () => waiting.size > 0,
+    stop: () => clearTimeout(timer),
+  }
+}
