@@ -23,11 +23,11 @@ export type Store = Omit<{ readonly [K in keyof TaskStore]: AsPromise<TaskStore[
 type AnyError = { readonly _tag: string; readonly message: string }
 
 /** Runs a TaskEither; its left becomes a rejection with an `Error` of the same `_tag` and data. */
-export const toPromise = async <A>(task: TaskEither<AnyError, A>): Promise<A> => {
-  const result = await task()
-  if (E.isLeft(result)) throw toError(result.left)
-  return result.right
-}
+export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
+  task().then((result) => {
+    if (E.isLeft(result)) throw toError(result.left)
+    return result.right
+  })
 
 export const promiseConversation = (chat: TaskConversation): Conversation => ({
   id: chat.id,

@@ -216,7 +216,7 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
 
   return {
     id,
-    append: (message, options) => async () => {
+    append: (message, options) => () => {
       const plain = options === undefined && E.isRight(checkedId) ? plainAppend(message) : undefined
       if (plain) return handler.handle(id, plain, {})
       return run('append', { ...options, messages: [message].flat() })()

@@ -88,13 +88,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     envelope: Sealed,
     isNamed: boolean,
   ): Result<Written> => {
-    const known = ends.get(conversation)
-    // A plain append is right wherever the conversation ends; everything else is decided on what is there now.
-    if (known && !isNamed && command.type === 'append' && command.after === undefined) {
-      const messages = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
-      return E.isLeft(messages) ? messages : write(conversation, known, messages.right, envelope, isNamed)
-    }
-    const end = await readEnd(store, conversation, known?.lineage)
+    const end = await readEnd(store, conversation, ends.get(conversation)?.lineage)
     if (E.isLeft(end)) return end
     const before = isNamed ? await earlier(conversation, envelope, end.right) : E.right(undefined)
     if (E.isLeft(before)) return before
@@ -106,10 +100,24 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       : E.right(writtenAt(conversation, lastPosition(end.right) + 1, []))
   }
 
+  /** A plain append is right wherever the conversation ends: it needs no look at the store, if its end is known. */
+  const attemptPlain = (
+    conversation: string,
+    command: ConversationCommand,
+    envelope: Sealed,
+  ): Result<Written> | undefined => {
+    const known = ends.get(conversation)
+    if (!known || command.type !== 'append' || command.after !== undefined) return undefined
+    const events = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
+    return E.isLeft(events) ? undefined : write(conversation, known, events.right, envelope, false)
+  }
+
   const handle: Handler['handle'] = async (conversation, command, envelope) => {
     const sealed = { actor: defaultActor, commandId: newCommandId(), ...envelope }
+    const isNamed = envelope.commandId !== undefined
     for (let tries = 1; ; tries++) {
-      const result = await attempt(conversation, command, sealed, envelope.commandId !== undefined)
+      const plain = isNamed ? undefined : attemptPlain(conversation, command, sealed)
+      const result = await (plain ?? attempt(conversation, command, sealed, isNamed))
       if (E.isRight(result)) return result
       ends.forget(conversation)
       if (result.left._tag !== 'Conflict' || tries === maxTries) return result

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 
-/** How long after the last append the heads are due, in milliseconds. */
-const pause = 100
+/** How often heads are written while appends go on, in milliseconds. */
+const interval = 100
 /** How many streams' heads wait at most. */
 const mostWaiting = 1_000
 
@@ -17,8 +17,8 @@ export interface Heads {
 }
 
 /**
- * A head in every transaction would be one more page to write for each append. So heads are written in a pause, and on closing;
- * a process that is killed leaves older ones, which are as true.
+ * A head in every transaction would be one more page to write for each append. So heads are written ten times a second, and on
+ * closing; a process that is killed leaves older ones, which are as true.
  *
  * @param due told when heads should be written
  */
@@ -33,8 +33,7 @@ export const streamHeads = (db: DatabaseSync, due: () => void): Heads => {
       timer ??= setTimeout(() => {
         timer = undefined
         if (waiting.size > 0) due()
-      }, pause).unref()
-      timer.refresh()
+      }, interval).unref()
     },
     write: () => {
       for (const [stream, { revision, event }] of waiting) update.run(revision, hashOf(event), stream)

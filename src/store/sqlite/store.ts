@@ -108,8 +108,8 @@ export const openSqlite =
 
     return E.right({
       url: settings.right.url,
-      append: (request) => async () =>
-        isClosed ? E.left(storeClosed(settings.right.url)) : writer.append(request),
+      append: (request) => () =>
+        isClosed ? Promise.resolve(E.left(storeClosed(settings.right.url))) : writer.append(request),
       read: ({ stream, from, direction, limit }) =>
         reading(() => {
           const id = idOf(stream)

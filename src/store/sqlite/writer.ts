@@ -32,7 +32,7 @@ export interface Writer {
 
 const maxStreams = 10_000
 /** Every so many flushes the process gets round to its other work, if appends follow one another without a pause. */
-const flushesPerTurn = 16
+const flushesPerTurn = 32
 
 /**
  * Writes appends. Those that arrive in the same tick share one transaction, and so one wait for the disk, while each has an
