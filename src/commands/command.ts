@@ -22,6 +22,7 @@ const newMessage = z.object({
   content,
   messageId: z.string().min(1).optional(),
   origin: originSchema.optional(),
+  sealed: dataSchemas.MessageAppended.shape.sealed,
 })
 
 /** Which slice of the effective history to hide. */
@@ -47,7 +48,7 @@ const fence = {
 
 const summary = z.union([
   z.string().regex(/\S/, { error: 'a summary needs text' }),
-  z.array(messageSchema).min(1),
+  z.array(z.object({ role: messageSchema.shape.role, content })).min(1),
   z.array(blockSchema).min(1),
 ])
 

@@ -1,12 +1,13 @@
+import type { Block } from '../events/blocks.ts'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
-import type { Block } from '../events/blocks.ts'
 import type { Event, EventData, Message } from '../events/events.ts'
 import type { Item } from '../projections/effective.ts'
 import { draftOf, evolve, needsView, type Slot, viewOf } from '../projections/outline.ts'
 import { estimateTokens } from '../projections/tokens.ts'
-import type { Command, Summary } from './command.ts'
+import type { Command, NewMessage, Summary } from './command.ts'
 import type { Rejection } from './rejections.ts'
+import { blocksOf } from './append.ts'
 import { chooseItems, tokensOf } from './slice.ts'
 import type { State } from './state.ts'
 
@@ -39,13 +40,16 @@ export const truncate = (command: Command<'truncate'>, state: State): E.Either<R
 
 /** Text or blocks are one user message; messages are themselves. */
 const summaryOf = (summary: Summary): readonly Message[] => {
-  if (typeof summary === 'string') return [{ role: 'user', content: [{ type: 'text', text: summary }] }]
-  const messages = summary.flatMap((part) => (isMessage(part) ? [part] : []))
-  if (messages.length === summary.length) return messages
-  return [{ role: 'user', content: summary.flatMap((part) => (isMessage(part) ? [] : [part])) }]
+  if (typeof summary === 'string') return [{ role: 'user', content: blocksOf(summary) }]
+  const messages = summary.flatMap((part) =>
+    isSaid(part) ? [{ ...part, content: blocksOf(part.content) }] : [],
+  )
+  const blocks = summary.flatMap((part) => (isSaid(part) ? [] : [part]))
+  return messages.length > 0 ? messages : [{ role: 'user', content: blocks }]
 }
 
-const isMessage = (part: Message | Block): part is Message => 'role' in part
+type Said = Pick<NewMessage, 'role' | 'content'>
+const isSaid = (part: Said | Block): part is Said => 'role' in part
 
 type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens'>
 

@@ -122,4 +122,5 @@ export const acceptsNewMessage = (value: unknown): boolean =>
   isRole(value['role']) &&
   (isText(value['content']) || isEvery(value['content'], isBlock)) &&
   isOptional(value['messageId'], isName) &&
-  isOptional(value['origin'], isOrigin)
+  isOptional(value['origin'], isOrigin) &&
+  value['sealed'] === undefined

@@ -9,8 +9,21 @@ import { copyJson, pathText } from './json.ts'
  */
 export const check = <S extends z.ZodType>(schema: S, value: unknown): E.Either<InvalidInput, z.infer<S>> => {
   const { error } = schema.safeParse(value)
-  const issue = error?.issues[0]
+  const issue = error?.issues[0] && deepest(error.issues[0])
   return issue ? E.left(invalidInput(pathText(issue.path), issue.message)) : E.right(value as z.infer<S>)
+}
+
+interface Issue {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** Of the branches of a union, what is wrong in the one that fits best: the one that fails deepest inside. */
+const deepest = (issue: z.core.$ZodIssue): Issue => {
+  if (issue.code !== 'invalid_union') return issue
+  const inner = issue.errors.flatMap(([first]) => (first ? [deepest(first)] : []))
+  const [best] = inner.toSorted((a, b) => b.path.length - a.path.length)
+  return best && best.path.length > 0 ? { ...best, path: [...issue.path, ...best.path] } : issue
 }
 
 /** As `check`, of a value that must also be JSON; what is returned shares nothing with what was given. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { acceptsData, acceptsMetadata } from './accept.ts'
 import { check } from './check.ts'
-import type { DecodeFailed, EventTooLarge } from './errors.ts'
+import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
 import { type ConversationEvent, dataSchemas, type Event, type Metadata, metadataSchema } from './events.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
@@ -24,22 +24,41 @@ export const maxEventBytes = 16 * 1024 * 1024
 export const hashOf = ({ id, type, data, metadata }: StoredEvent): string =>
   hash('sha256', `${id}\n${type}\n${data}\n${metadata}`)
 
-/** The stored form of an event. Errors: `EventTooLarge`. */
+/**
+ * The stored form of an event. What is written can be read: data or metadata that `decode` would refuse is `InvalidInput`.
+ * Errors: `InvalidInput`, `EventTooLarge`.
+ */
 export const encode = (
   event: Event,
   id: string,
-  metadata: Omit<Metadata, 'schema'>,
-): E.Either<EventTooLarge, StoredEvent> => {
-  const stored = {
-    id,
-    type: event.type,
-    data: JSON.stringify(event.data),
-    metadata: JSON.stringify({ schema: currentSchema, ...metadata }),
+  known: Omit<Metadata, 'schema'>,
+): E.Either<InvalidInput | EventTooLarge, StoredEvent> => {
+  const metadata = { schema: currentSchema, ...known }
+  if (!acceptsData(event.type, event.data)) {
+    const checked = check(dataSchemas[event.type], event.data)
+    if (E.isLeft(checked)) return checked
   }
+  if (!acceptsMetadata(metadata)) {
+    const checked = check(metadataSchema, metadata)
+    if (E.isLeft(checked)) return checked
+  }
+  const data = stringify(event.data)
+  if (data === undefined) return E.left(tooLarge(Infinity))
+  const stored = { id, type: event.type, data, metadata: JSON.stringify(metadata) }
   // A string's UTF-8 is at most three times its length: most events need no second look.
   if ((stored.data.length + stored.metadata.length) * 3 <= maxEventBytes) return E.right(stored)
   const bytes = Buffer.byteLength(stored.data) + Buffer.byteLength(stored.metadata)
   return bytes <= maxEventBytes ? E.right(stored) : E.left(tooLarge(bytes))
+}
+
+/** JSON, or undefined where it would be longer than a string can be. */
+const stringify = (value: unknown): string | undefined => {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
 }
 
 const tooLarge = (bytes: number): EventTooLarge => ({

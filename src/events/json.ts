@@ -60,6 +60,9 @@ const copy = (value: unknown, open: object[]): Json => {
   return copied
 }
 
+const nameOf = ({ constructor }: { readonly constructor?: unknown }): string =>
+  typeof constructor === 'function' ? `a ${constructor.name}` : 'an object with a prototype of its own'
+
 const copyArray = (array: readonly unknown[], open: object[]): Json => {
   const copied: Json[] = []
   for (let index = 0; index < array.length; index++) copied.push(copyAt(index, array[index], open))
@@ -70,7 +73,7 @@ const copyObject = (object: object, open: object[]): Json => {
   const prototype: unknown = Object.getPrototypeOf(object)
   // The prototype of a plain object, of this realm or another, has none itself.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
-    throw new NotJson(`a ${object.constructor.name} is not plain JSON`)
+    throw new NotJson(`${nameOf(object)} is not plain JSON`)
   const fields: [string, Json][] = []
   for (const [key, value] of Object.entries(object))
     if (value !== undefined) fields.push([key, copyAt(key, value, open)])

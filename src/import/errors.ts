@@ -47,3 +47,10 @@ export const importDiverged = (conversation: string, ref: string, what: string):
   conversation,
   ref,
 })
+
+export const hasChanged = (conversation: string, ref: string): ImportDiverged => ({
+  _tag: 'ImportDiverged',
+  message: `conversation ${conversation} has gone on by itself since this file was imported, so what the file has now (from entry ${ref} on) does not follow on it: import the file under another id`,
+  conversation,
+  ref,
+})

@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { append } from '../commands/append.ts'
 import { factsOf, withView } from '../commands/hide.ts'
 import { type Event, START } from '../events/events.ts'
-import { lastOf, type Log, parent } from '../projections/path.ts'
-import { type ImportError, importDiverged } from './errors.ts'
+import { lastOf, type Log, parent, resolve } from '../projections/path.ts'
+import { hasChanged, type ImportError, importDiverged } from './errors.ts'
 import type { ConversationPlan, Format, Step, StepType } from './plan.ts'
 import { type Stage, stage } from './stage.ts'
 
@@ -22,13 +22,14 @@ type Planned = E.Either<ImportError, Event>
  * The events that a plan's steps add to a conversation, in order.
  *
  * A step that the log holds already (by its command id, `import:<format>:<ref>`) adds nothing: the same file a second time adds
- * no event, a file that has grown adds what is new, at the conversation's head. Where the last message of an earlier import was
+ * no event, a file that has grown adds what is new. Where the last message of an earlier import was
  * recorded in part only, the conversation is rewound to before it, and goes on with the whole one.
  * What happened is recorded as it happened: a slice that parts a call from its result is no reason to refuse.
  *
  * @param log the whole lineage of the conversation, from its first event on; empty if the store has none of that id
  * @returns events for the positions from `log.length` on
- * Errors: `ImportDiverged` if a marker's slice is no longer shown.
+ * Errors: `ImportDiverged` if something else was said or rewound behind what the log holds of the file, or a marker's slice is no
+ * longer shown.
  */
 export const planEvents = (
   { id, steps }: ConversationPlan,
@@ -39,6 +40,8 @@ export const planEvents = (
   const positions = new Map<string, number>()
   const current = stage(log)
   const planned: PlannedEvent[] = []
+  /** Position of the last step that the log holds. */
+  let lastKnown: number = START
   // Of the steps behind a message that was taken again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
@@ -56,13 +59,28 @@ export const planEvents = (
       if (position === undefined) add(before, idOf(`${step.ref}:again`), step.time)
     }
     if (position === undefined) {
+      if (planned.length === 0 && !follows(log, lastKnown)) return E.left(hasChanged(id, step.ref))
       const event = eventOf(step, current, positions, id)
       if (E.isLeft(event)) return event
       add(event.right, idOf(step.ref), step.time)
     }
+    lastKnown = position ?? lastKnown
     positions.set(step.ref, position ?? lastOf(current.events))
   }
   return E.right(planned)
+}
+
+/**
+ * Whether what a file goes on with follows on what the conversation holds of it: nothing was said or rewound since. Markers and
+ * configurations in between change nothing of what was said.
+ */
+const follows = (log: Log, lastKnown: number): boolean => {
+  const from = resolve(log, lastKnown)
+  for (let at = resolve(log, lastOf(log)); at !== from; at = parent(log, at)) {
+    const event = log[at]
+    if (!event || event.type === 'MessageAppended' || event.type === 'Forked') return false
+  }
+  return true
 }
 
 /** Whether the event is this message, recorded when the file did not have all of its blocks yet. */

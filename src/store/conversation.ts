@@ -12,7 +12,7 @@ import {
 import { acceptsNewMessage } from '../events/accept.ts'
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
-import type { InvalidInput } from '../events/errors.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type ConversationEvent, metadataSchema } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
 import { copyJson } from '../events/json.ts'
@@ -103,11 +103,12 @@ export interface Conversation {
 
 const envelopeSchema = z.object({
   commandId: z.string().min(1).max(1_000).optional(),
-  actor: metadataSchema.shape.actor.optional(),
   now: z.date().optional(),
   correlationId: z.string().optional(),
   causationId: z.string().optional(),
 })
+
+const actorSchema = metadataSchema.shape.actor.optional()
 
 /** Divides a writer's options into the command and who sends it, each checked. */
 const split = <T extends CommandType>(
@@ -115,42 +116,58 @@ const split = <T extends CommandType>(
   { commandId, actor, now, correlationId, causationId, ...input }: Envelope & Record<string, unknown>,
 ): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: Envelope }> =>
   pipe(
-    check(envelopeSchema, { commandId, actor, now, correlationId, causationId }),
-    E.flatMap((given) =>
+    check(envelopeSchema, { commandId, now, correlationId, causationId }),
+    E.bindTo('named'),
+    E.bind('who', () => checkJson(actorSchema, actor)),
+    E.flatMap(({ named, who }) =>
       pipe(
         checkJson(commandSchemas[type], input),
         E.map((command) => ({
           command: { type, ...(command as object) } as Command<T>,
           envelope: Object.fromEntries(
-            Object.entries(given).filter(([, value]) => value !== undefined),
+            Object.entries({ ...named, actor: who }).filter(([, value]) => value !== undefined),
           ) as Envelope,
         })),
       ),
     ),
   )
 
+/** Options as an object: JavaScript lets anything come here. */
+const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unknown>> =>
+  typeof options === 'object' && options !== null
+    ? E.right({ ...options })
+    : E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
+
 /** The append of messages without options, where they are surely right; else nothing is said, and `split` finds the mistake. */
 const plainAppend = (message: NewMessage | readonly NewMessage[]): Command<'append'> | undefined => {
   const copied = copyJson([message].flat())
   if (E.isLeft(copied)) return undefined
-  const messages = copied.right as readonly NewMessage[]
-  return messages.length > 0 && messages.every(acceptsNewMessage) ? { type: 'append', messages } : undefined
+  const messages: unknown = copied.right
+  const isPlain = Array.isArray(messages) && messages.length > 0 && messages.every(acceptsNewMessage)
+  return isPlain ? { type: 'append', messages: messages as readonly NewMessage[] } : undefined
 }
 
 /** The handle of one conversation. An id that cannot be is an `InvalidInput` of each of its methods. */
 export const conversation = (store: EventStore, handler: Handler, id: string): Conversation => {
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
 
-  const run = (type: Exclude<CommandType, 'fork'>, input: object): Write<Written> =>
+  const run = (type: Exclude<CommandType, 'fork'>, input: unknown): Write<Written> =>
     pipe(
       checkedId,
-      E.flatMap(() => split(type, input as Record<string, unknown>)),
+      E.flatMap(() => objectOf(input)),
+      E.flatMap((options) => split(type, options)),
       TE.fromEither,
       TE.flatMap(
         ({ command, envelope }): Write<Written> =>
           () =>
             handler.handle(id, command, envelope),
       ),
+    )
+
+  const look = <O extends object, A>(options: O, read: (options: O) => Read<A>): Read<A> =>
+    pipe(
+      TE.fromEither<ReadError, unknown>(objectOf(options)),
+      TE.flatMap(() => read(options)),
     )
 
   const loaded = (at: number | undefined): Read<Effective> =>
@@ -189,12 +206,19 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
     )
 
   async function* events(options: EventsOptions = {}): AsyncGenerator<ConversationEvent, void> {
+    const given = objectOf(options)
+    if (E.isLeft(given)) throw toError(given.left)
     const { from = 0, to = Infinity, follow = false, signal } = options
+    if (!(from >= 0)) throw toError(invalidInput('from', 'is the first position, 0 or more'))
     const source = await opened()()
     if (E.isLeft(source)) throw toError(source.left)
     const { reading, lineage, last } = source.right
-    for await (const page of pages(reading, from, Math.min(to, last))) yield* page
-    if (!follow || to <= last) return
+    for await (const page of pages(reading, from, Math.min(to, last)))
+      for (const event of page) {
+        if (signal?.aborted) return
+        yield event
+      }
+    if (!follow || to <= last || signal?.aborted) return
     const newest = await recordedAt(store, lineage, last)
     if (E.isLeft(newest)) throw toError(newest.left)
     const after = newest.right?.checkpoint
@@ -219,7 +243,10 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
     append: (message, options) => () => {
       const plain = options === undefined && E.isRight(checkedId) ? plainAppend(message) : undefined
       if (plain) return handler.handle(id, plain, {})
-      return run('append', { ...options, messages: [message].flat() })()
+      const given = objectOf(options ?? {})
+      return E.isLeft(given)
+        ? Promise.resolve(given)
+        : run('append', { ...given.right, messages: [message].flat() })()
     },
     configure: (input) => run('configure', input),
     condense: (input) => run('condense', input),
@@ -244,19 +271,26 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
         opened(),
         TE.map(({ last }) => last),
       ),
-    effective: ({ at } = {}) =>
+    effective: (options = {}) =>
       pipe(
-        loaded(at),
+        look(options, ({ at }) => loaded(at)),
         TE.map(({ items }) => items),
       ),
-    full: (options = {}) => projected([options.at], (log) => full(log, options)),
-    render: ({ at, ...options } = {}) =>
-      pipe(
-        loaded(at),
-        TE.map((effective) => render(effective, options)),
+    full: (options = {}) => look(options, (given) => projected([given.at], (log) => full(log, given))),
+    render: (options = {}) =>
+      look(options, ({ at, ...given }) =>
+        pipe(
+          loaded(at),
+          TE.map((effective) => render(effective, given)),
+        ),
       ),
-    diff: ({ from, to }) => projected([from, to], (log, last) => diff(log, from, to ?? last)),
-    timeline: ({ at } = {}) => projected([at], (log) => timeline(log)),
+    diff: (options) =>
+      look(options, ({ from, to }) =>
+        from === undefined
+          ? TE.left(invalidInput('from', 'name the position to compare from'))
+          : projected([from, to], (log, last) => diff(log, from, to ?? last)),
+      ),
+    timeline: (options = {}) => look(options, ({ at }) => projected([at], (log) => timeline(log))),
     events,
     stored: () => storedEvents(store, id),
     verify: () =>

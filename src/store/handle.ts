@@ -9,7 +9,7 @@ import { eventId, newCommandId, streamOf } from '../events/ids.ts'
 import { type End, lastPosition, readEnd, remembered } from './ends.ts'
 import type { WriteError } from './errors.ts'
 import { gatherState, gatherTail } from './gather.ts'
-import { type EventStore, maxPage } from './port.ts'
+import { type EventStore, maxPage, type RecordedEvent } from './port.ts'
 import { reader, recordedAt } from './reader.ts'
 import { encodeChain, type Envelope, type Sealed, type Written, writtenAt } from './write.ts'
 
@@ -45,11 +45,14 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const appended = await store.append({ stream, events: chain.right, expected: end.revision, findable })()
     if (E.isLeft(appended)) return appended
     const last = chain.right.at(-1)
-    ends.set(conversation, {
-      ...end,
-      revision: end.revision + events.length,
-      hash: last ? hashOf(last) : end.hash,
-    })
+    // A repeat is another writer's: what stands there has its hash, not ours.
+    if (appended.right === 'repeated') ends.forget(conversation)
+    else
+      ends.set(conversation, {
+        ...end,
+        revision: end.revision + events.length,
+        hash: last ? hashOf(last) : end.hash,
+      })
     return E.right(writtenAt(conversation, lastPosition(end) + 1, chain.right))
   }
 
@@ -63,9 +66,17 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const found = await store.find(stream, eventId(stream, commandId, 0))()
     if (E.isLeft(found)) return found
     if (found.right === undefined) return E.right(undefined)
-    const read = await store.read({ stream, from: found.right, direction: 'forwards', limit: maxPage })()
-    if (E.isLeft(read)) return read
-    const events = read.right.filter(({ id }, index) => id === eventId(stream, commandId, index))
+    const events: RecordedEvent[] = []
+    for (;;) {
+      const from = found.right + events.length
+      const read = await store.read({ stream, from, direction: 'forwards', limit: maxPage })()
+      if (E.isLeft(read)) return read
+      const own = read.right.filter(
+        ({ id }, index) => id === eventId(stream, commandId, events.length + index),
+      )
+      events.push(...own)
+      if (own.length < maxPage) break
+    }
     return E.right(writtenAt(conversation, lastPosition({ ...end, revision: found.right }), events))
   }
 
@@ -127,11 +138,14 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   const inTurn: Handler['handle'] = async (conversation, command, envelope) => {
     const run = (): Result<Written> => handle(conversation, command, envelope)
-    const result = queues.get(conversation)?.then(run) ?? run()
+    // One that failed, however it did, holds up none behind it.
+    const result = queues.get(conversation)?.then(run, run) ?? run()
     queues.set(conversation, result)
-    const written = await result
-    if (queues.get(conversation) === result) queues.delete(conversation)
-    return written
+    try {
+      return await result
+    } finally {
+      if (queues.get(conversation) === result) queues.delete(conversation)
+    }
   }
 
   const forkFrom: Handler['fork'] = async (conversation, command, envelope) => {

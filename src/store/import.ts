@@ -1,15 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { check } from '../events/check.ts'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
-import { dataSchemas } from '../events/events.ts'
+import { isoTime } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
-import { type ImportError, importDiverged } from '../import/errors.ts'
+import { type ImportError, importDiverged, unknownFormat } from '../import/errors.ts'
 import { parseSession, type SessionFile } from '../import/parse-session.ts'
 import { type PlannedEvent, planEvents } from '../import/plan-events.ts'
 import type { ConversationPlan, Format, ImportReport, StoredConversation } from '../import/plan.ts'
 import { type End, lastPosition, readEnd } from './ends.ts'
-import type { WriteError } from './errors.ts'
+import { conflict, type WriteError } from './errors.ts'
+import { missingParent } from './lineage.ts'
 import { loadLog } from './log.ts'
 import { type EventStore, maxPage } from './port.ts'
 import { reader } from './reader.ts'
@@ -40,6 +40,8 @@ interface Prepared {
 /** Events and bytes of one append, roughly: a large session must not be one transaction. */
 const batchEvents = 500
 const batchBytes = 4 * 1024 * 1024
+/** How often an import is planned anew while others write to the same conversations. */
+const maxTries = 20
 
 /**
  * Imports a session file. Everything is read, planned and checked before the first event is written, so a bad file writes
@@ -50,6 +52,22 @@ export const importSession = async (
   session: SessionFile,
   { progress }: ImportOptions = {},
 ): Result<Imported> => {
+  for (let tries = 1; ; tries++) {
+    const imported = await importOnce(store, session, progress)
+    // Somebody else wrote to one of the conversations: what they have now decides what is new.
+    if (E.isRight(imported) || imported.left._tag !== 'Conflict' || tries === maxTries) return imported
+  }
+}
+
+const importOnce = async (
+  store: EventStore,
+  session: SessionFile,
+  progress: ImportOptions['progress'],
+): Result<Imported> => {
+  if (typeof session?.text !== 'string' || typeof session.file !== 'string')
+    return E.left(
+      invalidInput('session', 'must be { text, file }: the text to import and its name for messages'),
+    )
   const parsed = parseSession(session)
   if (E.isLeft(parsed)) return parsed
   const plan = parsed.right
@@ -58,10 +76,12 @@ export const importSession = async (
     const next =
       'steps' in conversation && plan.format !== 'palimpsest'
         ? await prepare(store, conversation, plan.format)
-        : await prepareStored(store, conversation as StoredConversation)
+        : await prepareStored(store, conversation as StoredConversation, plan.conversations)
     if (E.isLeft(next)) return next
     prepared.push(next.right)
   }
+  if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
+    return E.left(unknownFormat(`${session.file} holds no message of a ${plan.format} session`))
   const total = prepared.reduce((sum, { events }) => sum + events.length, 0)
   let before = 0
   for (const each of prepared) {
@@ -103,23 +123,32 @@ const encodePlanned = (
   const events: StoredEvent[] = []
   const imported = new Date()
   for (const { event, commandId, time } of planned) {
-    const valid = check(dataSchemas[event.type], event.data)
-    if (E.isLeft(valid)) return E.left(invalidInput(commandId, valid.left.message))
     const last = events.at(-1)
-    const now = time === undefined ? imported : new Date(time)
+    const now = time !== undefined && isoTime.test(time) ? new Date(time) : imported
     const envelope = { commandId, actor: { kind: 'import', id: format }, now }
     const encoded = encodeChain(conversation, last ? hashOf(last) : prev, [event], envelope)
-    if (E.isLeft(encoded)) return encoded
+    if (E.isLeft(encoded))
+      return E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
     events.push(...encoded.right)
   }
   return E.right(events)
 }
 
 /** Of events that are written as they are, those that the store does not have; the ones that it has must be the same. */
-const prepareStored = async (store: EventStore, { id, events }: StoredConversation): Result<Prepared> => {
+const prepareStored = async (
+  store: EventStore,
+  { id, events }: StoredConversation,
+  all: readonly { readonly id: string }[],
+): Result<Prepared> => {
   const stream = streamOf(id)
   const [first] = events
   const isFork = first?.type === 'Forked'
+  const parent = isFork ? parentIn(first) : undefined
+  if (parent !== undefined && !all.some((other) => other.id === parent)) {
+    const found = await readEnd(store, parent)
+    if (E.isLeft(found)) return found
+    if (found.right.revision < 0) return E.left(missingParent(id, parent))
+  }
   const end = isFork ? await endOfStream(store, id) : await readEnd(store, id)
   if (E.isLeft(end)) return end
   const there = end.right.revision + 1
@@ -134,6 +163,11 @@ const prepareStored = async (store: EventStore, { id, events }: StoredConversati
       return E.left(importDiverged(id, `revision ${different.revision}`, 'the event of the file'))
   }
   return E.right({ id, end: end.right, events: events.slice(there) })
+}
+
+const parentIn = ({ data }: StoredEvent): string | undefined => {
+  const forked = JSON.parse(data) as { readonly from?: { readonly conversation?: string } }
+  return forked.from?.conversation
 }
 
 /** The end of a stream whose parents need not be there yet: they may come with the same file. */
@@ -151,6 +185,9 @@ const writeAll = async (
     const expected = end.revision + written
     const appended = await store.append({ stream: streamOf(id), events: batch, expected })()
     if (E.isLeft(appended)) return appended
+    // What stands there may have another time, and so another hash than the next batch is chained to.
+    if (appended.right === 'repeated')
+      return E.left(conflict(streamOf(id), expected, expected + batch.length))
     written += batch.length
     progress(written)
   }

@@ -47,7 +47,7 @@ export const loadLineage = async (
   return E.right(lineage)
 }
 
-const missingParent = (conversation: string, parent: string): ConversationNotFound => ({
+export const missingParent = (conversation: string, parent: string): ConversationNotFound => ({
   ...conversationNotFound(parent),
   message: `conversation ${conversation} was forked from ${parent}, which is not in this store: import that one first`,
 })

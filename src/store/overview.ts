@@ -19,27 +19,35 @@ export interface Overview {
   readonly events: number
   /** When the last event was recorded, ISO 8601. */
   readonly updated: string
+  /** Why the conversation cannot be read; then the other fields are empty. One that is damaged hides none of the others. */
+  readonly problem?: string
 }
 
 const titleLength = 80
 /** How far into a conversation its title is looked for, in events. */
 const titleWithin = 20
 
-/** All conversations of a store, by id. Iteration throws a `ReadError`. */
+/** All conversations of a store, by id. Iteration throws a `StoreError`. */
 export async function* overviews(store: EventStore): AsyncGenerator<Overview, void> {
   for (let after = ''; ;) {
     const names = await store.streams(streamOf(''), after, maxPage)()
     if (E.isLeft(names)) throw toError(names.left)
     for (const name of names.right) {
-      const overview = await overviewOf(store, conversationOf(name) ?? name)
-      if (E.isLeft(overview)) throw toError(overview.left)
-      yield overview.right
+      const id = conversationOf(name) ?? name
+      const overview = await overviewOf(store, id)
+      if (E.isRight(overview)) yield overview.right
+      else if (isItsOwn(overview.left))
+        yield { id, title: '', messages: 0, events: 0, updated: '', problem: overview.left.message }
+      else throw toError(overview.left)
     }
     const last = names.right.at(-1)
     if (last === undefined) return
     after = last
   }
 }
+
+/** Whether an error is about the conversation, not about the store. */
+const isItsOwn = ({ _tag }: ReadError): boolean => _tag === 'DecodeFailed' || _tag === 'ConversationNotFound'
 
 const overviewOf = async (store: EventStore, id: string): Promise<E.Either<ReadError, Overview>> => {
   const opened = await openAt(store, id)

@@ -25,6 +25,12 @@ export interface Append {
 }
 
 /**
+ * What an append did. `repeated`: events with these ids stood there already, maybe with other texts (another time, another actor):
+ * who goes on from there reads them first.
+ */
+export type Appended = 'written' | 'repeated'
+
+/**
  * Events of one stream to read: at most `limit` from revision `from` on, that one included, in the direction given.
  * Backwards from beyond the end begins at the last event.
  */
@@ -92,7 +98,7 @@ export type Followed =
 export interface EventStore {
   /** URL without credentials, for messages. */
   readonly url: string
-  readonly append: (append: Append) => TaskEither<StoreError | Conflict, void>
+  readonly append: (append: Append) => TaskEither<StoreError | Conflict, Appended>
   readonly read: (range: Range) => TaskEither<StoreError, readonly RecordedEvent[]>
   /**
    * The revision of an event that was appended as `findable`, by its id; undefined if the stream has none. Stores may look

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { check } from '../events/check.ts'
+import { checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Actor, type ConversationEvent, metadataSchema } from '../events/events.ts'
@@ -59,7 +59,7 @@ export interface Store {
   readonly url: string
   /** The handle of a conversation, whether it is there yet or not. */
   readonly conversation: (id: string) => Conversation
-  /** All conversations, by id. Iteration throws a `ReadError`. */
+  /** All conversations, by id; one that cannot be read says why in `problem`. Iteration throws a `StoreError`. */
   readonly conversations: () => AsyncIterable<Overview>
   /**
    * Imports a session file's text: every format of `Format`, recognised by content. Nothing is written unless all of it can be;
@@ -87,21 +87,27 @@ export const openStore = (
   options: StoreOptions = {},
 ): TE.TaskEither<StoreError | InvalidInput, Store> =>
   pipe(
-    options.actor === undefined ? E.right(undefined) : check(metadataSchema.shape.actor, options.actor),
+    checkedOptions(url, options),
     TE.fromEither<StoreError | InvalidInput, unknown>,
     TE.flatMap(() => openEvents(url, options.create)),
     TE.map((events) => storeOn(events, options.actor ?? { kind: 'program' })),
   )
 
+const checkedOptions = (url: unknown, options: unknown): E.Either<InvalidInput, unknown> => {
+  if (typeof url !== 'string') return E.left(invalidInput('url', storeUrls))
+  if (typeof options !== 'object' || options === null)
+    return E.left(invalidInput('options', 'must be an object, like { create: false }'))
+  return 'actor' in options && options.actor !== undefined
+    ? checkJson(metadataSchema.shape.actor, options.actor)
+    : E.right(undefined)
+}
+
+const storeUrls = 'a store URL is memory: or sqlite:path/to/file.db'
+
 const openEvents = (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
   if (url === 'memory:') return TE.right(memoryStore())
   if (url.startsWith('sqlite:')) return openSqlite(url, create)
-  return TE.left(
-    invalidInput(
-      'url',
-      `a store URL is memory: or sqlite:path/to/file.db, not ${url.replace(/\/\/.*@/, '//')}`,
-    ),
-  )
+  return TE.left(invalidInput('url', `${storeUrls}, not ${url.replace(/\/\/.*@/, '//')}`))
 }
 
 /** The conversations in an event store, whatever kind it is. */

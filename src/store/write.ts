@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { encode, hashOf, type StoredEvent } from '../events/codec.ts'
-import type { EventTooLarge } from '../events/errors.ts'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { Actor, Event, EventType } from '../events/events.ts'
 import { eventId, streamOf } from '../events/ids.ts'
 
@@ -40,7 +40,7 @@ export const encodeChain = (
   prev: string | null,
   events: readonly Event[],
   { commandId, actor, now = new Date(), correlationId, causationId }: Sealed,
-): E.Either<EventTooLarge, readonly StoredEvent[]> => {
+): E.Either<InvalidInput | EventTooLarge, readonly StoredEvent[]> => {
   const chain: StoredEvent[] = []
   for (const event of events) {
     const before = chain.at(-1)

@@ -34,7 +34,7 @@ export type RepairKind =
   | 'cache-control-dropped'
   /** What a server-side compaction stands for left out, or a compaction block that stands for nothing. */
   | 'compaction-applied'
-  /** White space at the end of a prefill cut off. */
+  /** White space at the end of a prefill, or of a paused turn, cut off. */
   | 'whitespace-trimmed'
   /** The beginning left out, as a request holds 100,000 messages at most. */
   | 'history-cut'

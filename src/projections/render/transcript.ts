@@ -21,6 +21,8 @@ export interface Utterance extends RenderedMessage {
   readonly reply: string | undefined
   /** A summary, whose compaction block stands for everything before it. */
   readonly summary: boolean
+  /** A turn that the model paused: the request goes on with it, and it cannot end in white space. */
+  readonly paused: boolean
   /** A text of render's own: joining it to a message is no repair. */
   readonly note: boolean
 }
@@ -183,13 +185,22 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     })
   }
 
+  // Whatever comes later, so that appending changes nothing.
+  const trimmed = (content: readonly Block[], position: number): readonly Block[] => {
+    const last = content.at(-1)
+    if (!last || !isBlock(last, 'text') || last.text.trimEnd() === last.text) return content
+    report('whitespace-trimmed', position, 'a turn that goes on cannot end in white space')
+    return [...content.slice(0, -1), { ...last, text: last.text.trimEnd() }]
+  }
+
   const say = (said: Utterance): void => {
     const { role, position } = said
     const cleaned = compacted(said, clean(said.content, role, position, report))
     const paired = role === 'assistant' ? pairServerTools(cleaned, used, position, report) : cleaned
     const problem = thinkingProblem(paired, said.unchanged)
     if (problem) report('thinking-dropped', position, problem)
-    const content = problem ? paired.filter((block) => !isThinking(block)) : paired
+    const kept = problem ? paired.filter((block) => !isThinking(block)) : paired
+    const content = said.paused ? trimmed(kept, position) : kept
     if (content.length === 0) dropped(position)
     else if (role === 'assistant') assistant(said, content)
     else if (role === 'user') user(said, content)

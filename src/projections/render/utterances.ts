@@ -14,10 +14,23 @@ const utterances = (item: Item, unchanged: boolean, notes: boolean): readonly Ut
     const text = `[${item.messagesHidden} earlier ${item.messagesHidden === 1 ? 'message is' : 'messages are'} not shown.]`
     const content = [{ type: 'text', text }]
     return notes
-      ? [{ role: 'user', content, position, unchanged, reply: undefined, summary: false, note: true }]
+      ? [
+          {
+            role: 'user',
+            content,
+            position,
+            unchanged,
+            reply: undefined,
+            summary: false,
+            paused: false,
+            note: true,
+          },
+        ]
       : []
   }
   const reply = item.kind === 'message' ? item.origin?.requestId : undefined
+  const paused =
+    item.kind === 'message' && item.role === 'assistant' && item.origin?.stopReason === 'pause_turn'
   return messagesOf(item).map(({ role, content }) => ({
     role,
     content,
@@ -25,6 +38,7 @@ const utterances = (item: Item, unchanged: boolean, notes: boolean): readonly Ut
     unchanged,
     reply,
     summary: item.kind === 'summary',
+    paused,
     note: false,
   }))
 }

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../../events/codec.ts'
-import { conflict, type StoreClosed, storeClosed } from '../errors.ts'
+import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
 import { followReads } from '../follow.ts'
-import type { Append, AllRange, EventStore, RecordedEvent } from '../port.ts'
+import type { Append, Appended, AllRange, EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
 
 const url = 'memory:'
@@ -20,12 +20,12 @@ export const memoryStore = (): EventStore => {
     async () =>
       isClosed ? E.left(storeClosed(url)) : run()
 
-  const append = ({ stream, events, expected }: Append): E.Either<ReturnType<typeof conflict>, void> => {
+  const append = ({ stream, events, expected }: Append): E.Either<Conflict, Appended> => {
     const recorded = streams.get(stream) ?? []
     const actual = recorded.length - 1
     if (actual !== expected) {
       const isRepeat = events.every(({ id }, index) => recorded[expected + 1 + index]?.id === id)
-      return isRepeat ? E.right(undefined) : E.left(conflict(stream, expected, actual))
+      return isRepeat ? E.right('repeated') : E.left(conflict(stream, expected, actual))
     }
     for (const event of events) {
       const place = { stream, revision: recorded.length, checkpoint: String(all.length) }
@@ -35,7 +35,7 @@ export const memoryStore = (): EventStore => {
     }
     streams.set(stream, recorded)
     changes.beat()
-    return E.right(undefined)
+    return E.right('written')
   }
 
   const readAll: EventStore['readAll'] = ({ prefixes = [''], after, limit }: AllRange) =>

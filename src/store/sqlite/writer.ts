@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { remembered } from '../ends.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
-import type { Append } from '../port.ts'
+import type { Append, Appended } from '../port.ts'
 import { isBusy, storeError } from './errors.ts'
 import { streamHeads } from './heads.ts'
 
-type Outcome = E.Either<StoreError | Conflict, void>
+type Outcome = E.Either<StoreError | Conflict, Appended>
 interface Waiting {
   readonly request: Append
   readonly settle: (outcome: Outcome) => void
@@ -76,7 +76,7 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
     const last = known === undefined ? -1 : Number(statements.last.get(known)?.['revision'] ?? -1)
     if (last !== expected) {
       const isDone = known !== undefined && isRepeat(known, { stream, events, expected })
-      return { outcome: isDone ? E.right(undefined) : E.left(conflict(stream, expected, last)) }
+      return { outcome: isDone ? E.right('repeated') : E.left(conflict(stream, expected, last)) }
     }
     const id = known ?? Number(statements.create.get(stream)?.['id'])
     events.forEach((event, index) => {
@@ -84,7 +84,7 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
       const { data, metadata, type } = event
       statements.insert.run(id, expected + 1 + index, event.id, type, data, metadata, mark)
     })
-    return { outcome: E.right(undefined), id }
+    return { outcome: E.right('written'), id }
   }
 
   /** Takes the write lock without blocking the process while others have it. */
@@ -135,7 +135,7 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
       batch.forEach(({ request, settle }, index) => {
         const tried = E.isLeft(written) ? { outcome: written } : written.right[index]
         if (tried?.id !== undefined) note(request, tried.id)
-        settle(tried?.outcome ?? E.right(undefined))
+        if (tried) settle(tried.outcome)
       })
       wrote()
     }
