@@ -4,4 +4,11 @@ import { existsSync } from 'node:fs'
 
 const source = new URL('../src/cli/main.ts', import.meta.url)
 const built = new URL('../dist/cli/main.js', import.meta.url)
-await import((existsSync(source) ? source : built).href)
+const [major = 0, minor = 0] = process.version.slice(1).split('.').map(Number)
+
+// An older Node fails while it loads the program, with a SyntaxError or a missing module: hence the import behind the check.
+if (major > 22 || (major === 22 && minor >= 18)) await import((existsSync(source) ? source : built).href)
+else {
+  process.stderr.write(`palimpsest needs Node 22.18 or newer; this is ${process.version}: upgrade Node\n`)
+  process.exitCode = 1
+}

@@ -5,16 +5,27 @@ import type { Actor, Covers } from '../events/events.ts'
 import { toError } from '../store/errors.ts'
 import { fileUnreadable, usage } from './errors.ts'
 
-/** A whole number; -1 stands for the position before the first event. */
-export const whole = (text: string): number => {
-  if (!/^-?\d{1,15}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(text)
-}
+const wholeFrom =
+  (least: number) =>
+  (text: string): number => {
+    const number = Number(text)
+    if (!/^-?\d{1,15}$/.test(text) || number < least)
+      throw new InvalidArgumentError(`It must be a whole number, ${least} or more.`)
+    return number
+  }
 
-const fractional = (text: string): number => {
+/** A position. */
+export const position = wholeFrom(0)
+/** A position, or -1: before the first event. */
+export const positionOrStart = wholeFrom(-1)
+/** How many, at least one. */
+export const several = wholeFrom(1)
+const count = wholeFrom(0)
+
+const share = (text: string): number => {
   const number = Number(text)
-  if (text.trim() === '' || Number.isNaN(number))
-    throw new InvalidArgumentError('It must be a number, such as 0.5.')
+  if (!(number > 0 && number <= 1))
+    throw new InvalidArgumentError('It must be a number above 0, at most 1, such as 0.5.')
   return number
 }
 
@@ -41,7 +52,7 @@ export const withEnvelope = (command: Command): Command =>
 export const withWriteOptions = (command: Command): Command =>
   withEnvelope(
     command
-      .option('--after <position>', 'refuse unless this is still the last position', whole)
+      .option('--after <position>', 'refuse unless this is still the last position', positionOrStart)
       .addOption(
         new Option('--tolerate <what>', 'with --after: what may have come since').choices(['markers']),
       ),
@@ -50,14 +61,14 @@ export const withWriteOptions = (command: Command): Command =>
 /** Adds what says which slice of the effective history to hide. */
 export const withSelection = (command: Command): Command =>
   command
-    .option('--fraction <share>', 'hide this share of what is behind the kept first messages', fractional)
-    .option('--keep-first <n>', 'messages at the beginning that stay (default: 1)', whole)
+    .option('--fraction <share>', 'hide this share of what is behind the kept first messages', share)
+    .option('--keep-first <n>', 'messages at the beginning that stay (default: 1)', count)
     .option(
       '--keep-last <n>',
       'messages at the end that stay (default: 3; with a fraction or tokens 1)',
-      whole,
+      count,
     )
-    .option('--keep-tokens <n>', 'the newest items stay that are about so many tokens together', whole)
+    .option('--keep-tokens <n>', 'the newest items stay that are about so many tokens together', count)
     .option('--covers <first..last>', 'hide exactly this slice, by the positions of two shown items', slice)
 
 /** A text given on the command line, in a file, or on the standard input (`-`, or neither). Of the latter two the last newline goes. */
@@ -68,13 +79,16 @@ export const givenText = async (
 ): Promise<string> => {
   if (text !== undefined && file !== undefined)
     throw toError(usage(`give ${what} once: as a text or as a file`))
-  if (text !== undefined) return text
+  const given = text ?? (await readText(file, what))
+  if (given.trim() === '') throw toError(usage(`${what} is empty: nothing was written`))
+  return given
+}
+
+const readText = async (file: string | undefined, what: string): Promise<string> => {
   const isTyped = (file === undefined || file === '-') && process.stdin.isTTY
   if (isTyped) process.stderr.write(`Type ${what}; end it with Ctrl-D on a line of its own.\n`)
   const read = file === undefined || file === '-' ? await textOf(process.stdin) : await fileText(file)
-  const given = read.replace(/\r?\n$/, '')
-  if (given.trim() === '') throw toError(usage(`${what} is empty: nothing was written`))
-  return given
+  return read.replace(/\r?\n$/, '')
 }
 
 /** The text of a file, as UTF-8. */

@@ -32,9 +32,14 @@ export const run = async (argv: readonly string[]): Promise<number> => {
     if (!(thrown instanceof CommanderError)) return report(failureOf(thrown), isJson)
     if (thrown.exitCode === 0) return 0
     // Commander has written its message already, unless it was kept from it.
-    return isJson ? report(usage(thrown.message.replace(/^error: /, '')), isJson) : 2
+    return isJson ? report(usage(usageMessage(thrown)), isJson) : 2
   }
 }
+
+const usageMessage = ({ code, message }: CommanderError): string =>
+  code === 'commander.help'
+    ? 'no command is given: palimpsest --help lists them'
+    : message.replace(/^error: /, '')
 
 const programOf = (isJson: boolean): Command => {
   const program = new Command('palimpsest')

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Actor } from '../events/events.ts'
 import { openStore, type Store } from '../index.ts'
 import { toError } from '../store/errors.ts'
-import { ambiguousId } from './errors.ts'
+import { ambiguousId, failureOf, usage } from './errors.ts'
 import { type Output, outputOn } from './output.ts'
 
 /** The store that commands work on where none is named. */
@@ -43,9 +43,11 @@ export const shellOf = (program: Command): Shell => {
     (access, work) =>
     async (...args) => {
       const { store: url, json = false } = program.opts<GlobalOptions>()
-      const store = await openStore(url, { actor, create: access === 'created' })
+      const store = await opened(url, access)
       try {
         await work({ store, out: outputOn(process.stdout), isJson: json }, ...args)
+      } catch (error) {
+        throw await withGuess(store, error)
       } finally {
         await store.close()
       }
@@ -55,7 +57,9 @@ export const shellOf = (program: Command): Shell => {
       try {
         await work(session, id, options)
       } catch (error) {
-        const whole = isNotFound(error, id) ? await completed(session.store, id) : undefined
+        const ids = notFoundId(error) === id ? await beginningWith(session.store, id) : []
+        const whole = mainOf(ids)
+        if (ids.length > 0 && whole === undefined) throw toError(ambiguousId(id, ids))
         if (whole === undefined) throw error
         await work(session, whole, options)
       }
@@ -63,24 +67,46 @@ export const shellOf = (program: Command): Shell => {
   return { action, look }
 }
 
-const isNotFound = (error: unknown, id: string): boolean =>
-  error instanceof Error &&
-  '_tag' in error &&
-  error._tag === 'ConversationNotFound' &&
-  'conversation' in error &&
-  error.conversation === id
+/** The URL comes from the command line: a wrong one is wrong usage. */
+const opened = async (url: string, access: Access): Promise<Store> => {
+  try {
+    return await openStore(url, { actor, create: access === 'created' })
+  } catch (error) {
+    const { _tag, message } = failureOf(error)
+    throw _tag === 'InvalidInput' ? toError(usage(message.replace(/^url: /, ''))) : error
+  }
+}
 
-/** The one conversation whose id begins so, with or without those of its subagents (`id:agent`); undefined if there is none. */
-const completed = async (store: Store, beginning: string): Promise<string | undefined> => {
+const notFoundId = (error: unknown): string | undefined => {
+  const { _tag, conversation } = failureOf(error)
+  return _tag === 'ConversationNotFound' && typeof conversation === 'string' ? conversation : undefined
+}
+
+/** Says which conversation may have been meant, where the id is the beginning of one: writers want it whole. */
+const withGuess = async (store: Store, error: unknown): Promise<unknown> => {
+  const id = notFoundId(error)
+  const meant = id === undefined ? undefined : mainOf(await beginningWith(store, id))
+  if (meant === undefined) return error
+  const failure = failureOf(error)
+  return toError({ ...failure, message: `${failure.message}: did you mean ${meant}?` })
+}
+
+const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {
   const ids: string[] = []
   for await (const { id } of store.conversations()) if (id.startsWith(beginning)) ids.push(id)
-  const main = ids.find((id) => ids.every((other) => other === id || other.startsWith(`${id}:`)))
-  if (ids.length > 0 && main === undefined) throw toError(ambiguousId(beginning, ids))
-  return main
+  return ids
 }
+
+/** The one conversation among these, with or without those of its subagents (`id:agent`); undefined if there are several. */
+const mainOf = (ids: readonly string[]): string | undefined =>
+  ids.find((id) => ids.every((other) => other === id || other.startsWith(`${id}:`)))
 
 /** How a command is typed here: through npx in a checkout or a project, by its name where it is installed. */
 export const commandName = (): string =>
   process.env['npm_command'] !== undefined || import.meta.url.endsWith('.ts')
     ? 'npx palimpsest'
     : 'palimpsest'
+
+/** A word as a shell takes it: quoted where it has to be. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

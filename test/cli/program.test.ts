@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
@@ -6,6 +8,10 @@ const sample = '6513270e-269e-4d37-b2a7-4de452e6b438'
 
 const after = (command: string): Promise<Ran> =>
   inDirectory((directory) => shell(`${setUp}; ${command}`, directory))
+
+/** Changes the store behind the program's back. */
+const sql = (statement: string): string =>
+  `"$NODE" --disable-warning=ExperimentalWarning -e "new (require('node:sqlite').DatabaseSync)('palimpsest.db').exec(\\"${statement}\\")"`
 
 /** The keys of what a command answers with --json, and of the first of a list in it. */
 const shapeOf = (value: unknown): unknown => {
@@ -114,11 +120,62 @@ describe('the program', { timeout: 180_000 }, () => {
 
   test('verify ends with 1 where something was changed behind its back', async () => {
     const { stdout, code } = await after(
-      `"$NODE" --disable-warning=ExperimentalWarning -e "new (require('node:sqlite').DatabaseSync)('palimpsest.db').exec(\\"UPDATE events SET data = replace(data, 'cent', 'euro') WHERE revision = 0\\")"; palimpsest verify; palimpsest verify --json`,
+      `${sql("UPDATE events SET data = replace(data, 'cent', 'euro') WHERE revision = 0")}; palimpsest verify; palimpsest verify --json`,
     )
     expect(code).toBe(1)
     expect(stdout).toContain('CHANGED')
     expect(stdout).toContain('"ok":false')
+  })
+
+  test('one conversation that cannot be read is no obstacle to the others', async () => {
+    const { stdout, code } = await after(
+      `palimpsest fork ${sample} orphan; ${sql("DELETE FROM events WHERE stream = (SELECT id FROM streams WHERE name LIKE '%6513270e%')")}; palimpsest append other --role user --text Hi; palimpsest list | cut -f 1,5; palimpsest show oth; palimpsest start examples/sessions/pi.jsonl > /dev/null && echo started; palimpsest verify`,
+    )
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^orphan\t.+/m)
+    expect(stdout).toMatch(/^other\tHi$/m)
+    expect(stdout).toContain('started')
+    expect(stdout).toMatch(/^(CHANGED|UNREADABLE) +orphan/m)
+    expect(stdout).toMatch(/^ok +other/m)
+  })
+
+  test('a store whose name a shell would take apart is quoted in what start prints', async () => {
+    const { stdout } = await inDirectory((directory) =>
+      shell(
+        "palimpsest start --store 'sqlite:my store.db?synchronous=off&timeout=100' | grep -o 'npx palimpsest .*  ' > next.sh; wc -l < next.sh; set -e; . ./next.sh > /dev/null; echo all work",
+        directory,
+      ),
+    )
+    expect(stdout).toBe('3\nall work\n')
+  })
+
+  test('start shows both ends of a long conversation, and says which of several it is', async () => {
+    const { stdout } = await inDirectory(async (directory) => {
+      const messages = Array.from({ length: 60 }, (_, n) => ({ role: 'user', content: `m${n}` }))
+      await writeFile(join(directory, 'long.json'), JSON.stringify({ messages }))
+      return shell(
+        'palimpsest import long.json --id one > /dev/null; palimpsest fork one two > /dev/null; palimpsest export two > both.jsonl; palimpsest start both.jsonl --store sqlite:b.db',
+        directory,
+      )
+    })
+    for (const line of [
+      'This is the first of 2 conversations in the file: npx palimpsest list --store sqlite:b.db',
+      '       ⋮ 30 more: npx palimpsest log one --all --store sqlite:b.db',
+      '       ⋮ 30 more: npx palimpsest show one --store sqlite:b.db',
+      '   59  user       m59',
+    ])
+      expect(stdout.split('\n')).toContain(line)
+  })
+
+  test('on an older Node one line says which is needed', async () => {
+    const { stderr, code } = await inDirectory((directory) =>
+      shell(
+        `"$NODE" --import 'data:text/javascript,Object.defineProperty(process,"version",{value:"v20.19.0"})' "$ROOT/bin/palimpsest.js" list`,
+        directory,
+      ),
+    )
+    expect(stderr).toBe('palimpsest needs Node 22.18 or newer; this is v20.19.0: upgrade Node\n')
+    expect(code).toBe(1)
   })
 
   test('every command has help, and the commands in the examples of the help exist', async () => {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { whole } from '../options.ts'
+import { positionOrStart } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { diffLines } from '../views/diff.ts'
 
@@ -12,8 +12,8 @@ export const addDiff = (program: Command, shell: Shell): void => {
   program
     .command('diff <id>')
     .description('how what the model sees at one position differs from another')
-    .requiredOption('--from <position>', 'the one moment', whole)
-    .option('--to <position>', 'the other (default: now)', whole)
+    .requiredOption('--from <position>', 'the one moment', positionOrStart)
+    .option('--to <position>', 'the other (default: now)', positionOrStart)
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest diff task-42 --from 11 --to 12      what the event at 12 changed\n  palimpsest diff task-42 --from 4',

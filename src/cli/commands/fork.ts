@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { WriteOptions } from '../../index.ts'
 import { positionAt } from '../conversation.ts'
-import { whole, withEnvelope } from '../options.ts'
+import { position, withEnvelope } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends Pick<WriteOptions, 'commandId' | 'actor'> {
@@ -12,7 +12,7 @@ export const addFork = (program: Command, shell: Shell): void => {
   const command = program
     .command('fork <id> <new-id>')
     .description('a new conversation that begins with this one’s history; copies nothing')
-    .option('--at <position>', 'as it was at this position (default: now)', whole)
+    .option('--at <position>', 'as it was at this position (default: now)', position)
   withEnvelope(command)
     .addHelpText('after', '\nExample:\n  palimpsest fork task-42 task-42-retry --at 4')
     .action(
@@ -20,9 +20,9 @@ export const addFork = (program: Command, shell: Shell): void => {
         'existing',
         async ({ store, out, isJson }, id: string, newId: string, options: Options) => {
           const copy = await store.conversation(id).fork(newId, options)
-          const position = (await positionAt(copy, undefined)) - 1
-          if (isJson) return out.json({ conversation: newId, from: { conversation: id, position } })
-          await out.line([newId, 'bold'], [` begins as ${id} was at ${position}`])
+          const at = (await positionAt(copy, undefined)) - 1
+          if (isJson) return out.json({ conversation: newId, from: { conversation: id, position: at } })
+          await out.line([newId, 'bold'], [` begins as ${id} was at ${at}`])
         },
       ),
     )

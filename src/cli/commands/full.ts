@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { positionAt } from '../conversation.ts'
-import { whole } from '../options.ts'
+import { positionOrStart } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { entryParts } from '../views/items.ts'
 
@@ -13,7 +13,7 @@ export const addFull = (program: Command, shell: Shell): void => {
   program
     .command('full <id>')
     .description('the full history: every message and marker, and what became of it')
-    .option('--at <position>', 'at this moment (default: now)', whole)
+    .option('--at <position>', 'at this moment (default: now)', positionOrStart)
     .option('--abandoned', 'what was rewound away as well')
     .addHelpText(
       'after',

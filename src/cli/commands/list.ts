@@ -9,7 +9,7 @@ export const addList = (program: Command, shell: Shell): void => {
     .description('the conversations of the store')
     .addHelpText(
       'after',
-      '\nIn a pipe: id, messages, events, time of the last event and title, separated by tabs.',
+      '\nIn a pipe: id, messages, events, time of the last event and title, separated by tabs. Where a conversation cannot be read, the problem stands for the title.',
     )
     .action(
       shell.action('existing', async ({ store, out, isJson }) => {
@@ -26,17 +26,17 @@ export const addList = (program: Command, shell: Shell): void => {
 
 const headings = ['conversation', 'messages', 'last event', 'title']
 
-const shownRow = ({ id, messages, updated, title }: Overview): readonly string[] => [
+const shownRow = ({ id, messages, updated, title, problem }: Overview): readonly string[] => [
   id,
   String(messages),
   updated.slice(0, 10),
-  title,
+  problem ?? title,
 ]
 
-const plainRow = ({ id, messages, events, updated, title }: Overview): readonly string[] => [
+const plainRow = ({ id, messages, events, updated, title, problem }: Overview): readonly string[] => [
   id,
   String(messages),
   String(events),
   updated,
-  title,
+  problem ?? title,
 ]

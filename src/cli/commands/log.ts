@@ -21,7 +21,9 @@ export const addLog = (program: Command, shell: Shell): void => {
           return out.json({ conversation: id, entries: entries.filter(({ onPath }) => all || onPath) })
         for (const line of all ? timelineLines(entries, time) : pathLines(entries, time))
           await out.line(...line)
-        if (all) await out.aside([`\n${legend}`, 'dim'])
+        if (!all) return
+        await out.aside()
+        for (const line of legend) await out.aside([line, 'dim'])
       }),
     )
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { whole } from '../options.ts'
+import { positionOrStart } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options {
@@ -13,7 +13,7 @@ export const addRender = (program: Command, shell: Shell): void => {
   program
     .command('render <id>')
     .description('what the model sees as a request of the Messages API, with every repair: JSON')
-    .option('--at <position>', 'at this moment (default: now)', whole)
+    .option('--at <position>', 'at this moment (default: now)', positionOrStart)
     .option('--system-messages', 'the model takes system messages between the others')
     .option('--prefill', 'the last assistant message is one that the model is to go on with')
     .option('--no-truncation-notes', 'do not tell the model where messages are left out')

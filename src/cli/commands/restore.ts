@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { WriteOptions } from '../../index.ts'
 import { writeWritten } from '../conversation.ts'
-import { whole, withWriteOptions } from '../options.ts'
+import { position, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends WriteOptions {
@@ -12,7 +12,7 @@ export const addRestore = (program: Command, shell: Shell): void => {
   const command = program
     .command('restore <id>')
     .description('show again what a marker hid, in its place; later messages stay')
-    .requiredOption('--marker <position>', 'the summary or truncation to take back', whole)
+    .requiredOption('--marker <position>', 'the summary or truncation to take back', position)
   withWriteOptions(command)
     .addHelpText('after', '\nExample:\n  palimpsest restore task-42 --marker 12')
     .action(

@@ -4,16 +4,20 @@ import type { WriteOptions } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
 import { usage } from '../errors.ts'
 import { writeWritten } from '../conversation.ts'
-import { whole, withWriteOptions } from '../options.ts'
+import { position, positionOrStart, several, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 export const addRewind = (program: Command, shell: Shell): void => {
   const command = program
     .command('rewind <id>')
     .description('make the conversation what it was; what came after becomes an abandoned branch')
-    .option('--to <position>', 'to right after this position, on whatever branch; -1 empties it', whole)
-    .option('--before <position>', 'to right before this message', whole)
-    .option('--turns <n>', 'to right before the n-th last turn of the user', whole)
+    .option(
+      '--to <position>',
+      'to right after this position, on whatever branch; -1 empties it',
+      positionOrStart,
+    )
+    .option('--before <position>', 'to right before this message', position)
+    .option('--turns <n>', 'to right before the n-th last turn of the user', several)
     .option('--reason <text>', 'why, for those who look later')
   withWriteOptions(command)
     .addHelpText(

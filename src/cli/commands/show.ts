@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { positionAt } from '../conversation.ts'
-import { whole } from '../options.ts'
+import { positionOrStart } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { itemParts } from '../views/items.ts'
 
@@ -8,7 +8,7 @@ export const addShow = (program: Command, shell: Shell): void => {
   program
     .command('show <id>')
     .description('the effective history: what the model sees, or saw')
-    .option('--at <position>', 'at this moment (default: now)', whole)
+    .option('--at <position>', 'at this moment (default: now)', positionOrStart)
     .addHelpText('after', '\nExamples:\n  palimpsest show task-42\n  palimpsest show task-42 --at 12')
     .action(
       shell.look(async ({ store, out, isJson }, id: string, options: { at?: number }) => {

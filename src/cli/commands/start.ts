@@ -1,16 +1,14 @@
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import type { Item, Store } from '../../index.ts'
+import type { Store } from '../../index.ts'
 import type { Entry } from '../../projections/full.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
 import { toError } from '../../store/errors.ts'
 import { usage } from '../errors.ts'
 import type { Output } from '../output.ts'
-import { commandName, configuredStore, type GlobalOptions, type Shell } from '../shell.ts'
-import { padded, type Part, plural, rangesText } from '../text.ts'
-import { firstLine } from '../views/content.ts'
-import { itemParts, positionPart } from '../views/items.ts'
-import { legend, timelineLines } from '../views/timeline.ts'
+import { commandName, configuredStore, type GlobalOptions, type Shell, shellWord } from '../shell.ts'
+import { padded, widthOf } from '../text.ts'
+import { heading, tour, writeWhole } from '../views/tour.ts'
 import { importFile } from './import.ts'
 
 const sample = new URL('../../../examples/sessions/claude-code.jsonl', import.meta.url)
@@ -33,6 +31,7 @@ export const addStart = (program: Command, shell: Shell): void => {
         const full = await chat.full({ abandoned: true })
         if (session.isJson) return session.out.json({ imported, conversation: id, entries, full })
         const { out, store } = session
+        const typed = typedIn(program)
         const isNew = imported.conversations.some(({ added }) => added > 0)
         await out.line(
           [isNew ? `Imported the ${imported.format} session ` : 'Found session '],
@@ -40,39 +39,35 @@ export const addStart = (program: Command, shell: Shell): void => {
           [isNew ? ' into ' : ' in '],
           [store.url, 'bold'],
         )
-        await tour(out, { entries, items: await chat.effective(), full })
-        await goOn(out, nextCommands(await shortened(store, id), full, entries), storeOption(program))
+        const count = imported.conversations.length
+        if (count > 1)
+          await writeWhole(out, `This is the first of ${count} conversations in the file: ${typed('list')}`)
+        const name = await shortened(store, id)
+        await tour(out, { entries, items: await chat.effective(), full }, (command) => typed(command(name)))
+        await goOn(out, nextCommands(name, full, entries), typed)
       }),
     )
 }
 
-/** A conversation from all sides. */
-interface Sides {
-  readonly entries: readonly TimelineEntry[]
-  readonly items: readonly Item[]
-  readonly full: readonly Entry[]
-}
+/** A command as it is typed. */
+type Typed = (command: string) => string
 
-const tour = async (out: Output, { entries, items, full }: Sides): Promise<void> => {
-  await heading(out, 'Timeline', `${plural(entries.length, 'event')}; every one has its position, and stays`)
-  for (const line of timelineLines(entries)) await out.line(...line)
-  await out.line([`       ${legend}`, 'dim'])
-  await heading(out, 'What the model sees now', 'the effective history')
-  for (const item of items) await out.line(...itemParts(item))
-  await heading(out, 'What it does not see', 'hidden or left, never deleted')
-  for (const line of hiddenLines(full, entries)) await out.line(...line)
-}
-
-const goOn = async (out: Output, commands: readonly NextCommand[], option: string): Promise<void> => {
+const goOn = async (out: Output, commands: readonly NextCommand[], typed: Typed): Promise<void> => {
   await heading(out, 'Go on', 'three commands to type')
-  const lines = commands.map(([command, what]) => [`  ${commandName()} ${command}${option}`, what] as const)
-  const columns = Math.max(...lines.map(([line]) => line.length))
-  for (const [line, what] of lines) await out.line([padded(line, columns), 'call'], [`  ${what}`, 'dim'])
+  const lines = commands.map(([command, what]) => [`  ${typed(command)}`, what] as const)
+  const columns = Math.max(...lines.map(([line]) => widthOf(line)))
+  const isWide = lines.some(([, what]) => columns + 2 + widthOf(what) > out.columns)
+  for (const [line, what] of lines) {
+    if (!isWide) await out.line([padded(line, columns), 'call'], [`  ${what}`, 'dim'])
+    if (isWide) await out.line([`  # ${what}`, 'dim'])
+    if (isWide) await writeWhole(out, line)
+  }
 }
 
-const storeOption = (program: Command): string => {
+const typedIn = (program: Command): Typed => {
   const { store } = program.opts<GlobalOptions>()
-  return store === configuredStore() ? '' : ` --store ${store}`
+  const option = store === configuredStore() ? '' : ` --store ${shellWord(store)}`
+  return (command) => `${commandName()} ${command}${option}`
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -84,41 +79,6 @@ const shortened = async (store: Store, id: string): Promise<string> => {
   for await (const other of store.conversations())
     if (other.id.startsWith(beginning) && other.id !== id && !other.id.startsWith(`${id}:`)) return id
   return beginning
-}
-
-const heading = async (out: Output, title: string, what: string): Promise<void> => {
-  await out.line()
-  await out.line([title, 'bold'], [`  ${what}`, 'dim'])
-}
-
-/** What hides or left messages, and why. */
-const hiddenLines = (
-  full: readonly Entry[],
-  entries: readonly TimelineEntry[],
-): readonly (readonly Part[])[] => {
-  const groups = Map.groupBy(
-    full.filter(({ kind, status, by }) => kind === 'message' && status !== 'active' && by !== undefined),
-    ({ by }) => by ?? -1,
-  )
-  if (groups.size === 0) return [[['       nothing: all of it is shown', 'dim']]]
-  return [...groups]
-    .toSorted(([a], [b]) => a - b)
-    .map(([by, hidden]) => [
-      positionPart(by),
-      [
-        `${plural(hidden.length, 'message')} (${rangesText(hidden.map(({ position }) => position))})  `,
-        'bold',
-      ],
-      [reasonOf(entries[by])],
-    ])
-}
-
-const reasonOf = (entry: TimelineEntry | undefined): string => {
-  if (entry?.event.type === 'Condensed') return `condensed by the ${entry.event.data.method}`
-  if (entry?.event.type !== 'Truncated' && entry?.event.type !== 'Rewound') return ''
-  const { type, data } = entry.event
-  const why = data.reason === undefined ? '' : `: ${firstLine(data.reason)}`
-  return type === 'Truncated' ? `truncated${why}` : `left by a rewind to ${entry.parent}${why}`
 }
 
 type NextCommand = readonly [command: string, what: string]

@@ -18,8 +18,10 @@ const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: st
 }
 
 /** What the signs mean. */
-export const legend =
-  '● message  ◆ condensed  ■ truncated  ▲ restored  × rewound; hollow: on an abandoned branch'
+export const legend: readonly string[] = [
+  '● message  ◆ condensed  ■ truncated  ▲ restored',
+  '▪ configured  ▼ forked  × rewound; hollow: on an abandoned branch',
+]
 
 /** Every event as a line: position, graph, what it is, what it says. */
 export const timelineLines = (

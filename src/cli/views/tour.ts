@@ -1,0 +1,97 @@
+import type { Item } from '../../index.ts'
+import type { Entry } from '../../projections/full.ts'
+import type { TimelineEntry } from '../../projections/timeline.ts'
+import type { Output } from '../output.ts'
+import { type Part, plural, rangesText, visible } from '../text.ts'
+import { firstLine } from './content.ts'
+import { itemParts } from './items.ts'
+import { legend, timelineLines } from './timeline.ts'
+
+/** A conversation from all sides. */
+export interface Sides {
+  readonly entries: readonly TimelineEntry[]
+  readonly items: readonly Item[]
+  readonly full: readonly Entry[]
+}
+
+/** Shows a conversation; `more` gives the command that shows all of a list, as it is typed. */
+export const tour = async (
+  out: Output,
+  { entries, items, full }: Sides,
+  more: (command: (id: string) => string) => string,
+): Promise<void> => {
+  await heading(out, 'Timeline', `${plural(entries.length, 'event')}; every one has its position, and stays`)
+  await writeEnds(
+    out,
+    timelineLines(entries),
+    more((id) => `log ${id} --all`),
+  )
+  for (const line of legend) await out.line([`       ${line}`, 'dim'])
+  await heading(out, 'What the model sees now', 'the effective history')
+  await writeEnds(
+    out,
+    items.map(itemParts),
+    more((id) => `show ${id}`),
+  )
+  await heading(out, 'What it does not see', 'hidden or left, never deleted')
+  await writeEnds(
+    out,
+    hiddenLines(full, entries),
+    more((id) => `full ${id} --abandoned`),
+  )
+}
+
+/** Longer lists show this many lines of either end. The sample is shorter. */
+const longest = 40
+const shownOfEnd = 15
+
+const writeEnds = async (
+  out: Output,
+  lines: readonly (readonly Part[])[],
+  command: string,
+): Promise<void> => {
+  const isWhole = lines.length <= longest
+  for (const line of isWhole ? lines : lines.slice(0, shownOfEnd)) await out.line(...line)
+  if (isWhole) return
+  const left = (lines.length - 2 * shownOfEnd).toLocaleString('en')
+  await writeWhole(out, `       ⋮ ${left} more: ${command}`)
+  for (const line of lines.slice(-shownOfEnd)) await out.line(...line)
+}
+
+/** Writes a line that is not cut, as someone may copy a command from it. */
+export const writeWhole = (out: Output, line: string): Promise<void> => out.text(`${visible(line)}\n`)
+
+export const heading = async (out: Output, title: string, what: string): Promise<void> => {
+  await out.line()
+  await out.line([title, 'bold'], [`  ${what}`, 'dim'])
+}
+
+/** What hides or left messages, and why. */
+const hiddenLines = (
+  full: readonly Entry[],
+  entries: readonly TimelineEntry[],
+): readonly (readonly Part[])[] => {
+  const groups = Map.groupBy(
+    full.filter(({ kind, status, by }) => kind === 'message' && status !== 'active' && by !== undefined),
+    ({ by }) => by ?? -1,
+  )
+  if (groups.size === 0) return [[['       nothing: all of it is shown', 'dim']]]
+  return [...groups]
+    .toSorted(([a], [b]) => a - b)
+    .map(([by, hidden]) => [
+      [`at ${by}`.padStart(8), 'position'],
+      [
+        `  ${plural(hidden.length, 'message')} (${rangesText(hidden.map(({ position }) => position))})  `,
+        'bold',
+      ],
+      [reasonOf(entries[by])],
+    ])
+}
+
+const reasonOf = (entry: TimelineEntry | undefined): string => {
+  if (entry?.event.type === 'Condensed') return `condensed by the ${entry.event.data.method}`
+  if (entry?.event.type !== 'Truncated' && entry?.event.type !== 'Rewound') return ''
+  const { type, data } = entry.event
+  const why = data.reason === undefined ? '' : `: ${firstLine(data.reason)}`
+  return type === 'Truncated' ? `truncated${why}` : `left by a rewind to ${entry.parent}${why}`
+}
