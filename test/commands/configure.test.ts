@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { commandSchemas, type CommandType } from '../../src/commands/command.ts'
 import { fork, type ForkState } from '../../src/commands/fork.ts'
+import { check } from '../../src/events/check.ts'
 import { configured, user } from '../support/log.ts'
 import { given } from '../support/specification.ts'
 
@@ -38,6 +39,7 @@ describe('fork', () => {
   it('begins as the parent was right after a position, by default the last', () => {
     expect(fork({ type: 'fork', id: 'child', at: 2 }, parent)).toEqual(forked(2))
     expect(fork({ type: 'fork', id: 'child' }, parent)).toEqual(forked(5))
+    expect(fork({ type: 'fork', id: 'child' }, { ...parent, last: 0 })).toEqual(forked(0))
   })
 
   it.each<readonly [string, string, number | undefined, Partial<ForkState>]>([
@@ -61,8 +63,10 @@ describe('a command is refused', () => {
     ['with a fraction of nothing', 'truncate', { fraction: 0 }],
     ['with a fraction of more than all', 'truncate', { fraction: 1.1 }],
     ['with half a message to keep', 'truncate', { keepLast: 0.5 }],
+    ['with less than no message to keep', 'truncate', { keepFirst: -1 }],
     ['with a negative position', 'restore', { marker: -1 }],
     ['with a blank summary', 'condense', { summary: ' ' }],
+    ['with a summary of a role that is none', 'condense', { summary: [{ role: 'tool', content: 'x' }] }],
     ['with an empty summary', 'condense', { summary: [] }],
     ['with no place to rewind to', 'rewind', {}],
     ['with two places to rewind to', 'rewind', { to: 1, turns: 1 }],
@@ -74,10 +78,48 @@ describe('a command is refused', () => {
     expect(commandSchemas[type].safeParse(input).success).toBe(false)
   })
 
-  it('not at the ends of its ranges', () => {
-    expect(commandSchemas.truncate.safeParse({ fraction: 1, keepFirst: 0 }).success).toBe(true)
-    expect(commandSchemas.rewind.safeParse({ to: -1 }).success).toBe(true)
-    expect(commandSchemas.rewind.safeParse({ turns: 1 }).success).toBe(true)
-    expect(commandSchemas.undo.safeParse({ after: -1, tolerate: 'markers' }).success).toBe(true)
+  it.each<readonly [CommandType, unknown]>([
+    ['append', { messages: [{ role: 'user', content: 'Hello.' }], after: 0 }],
+    ['configure', { system: 'Be brief.', tools: null, model: null, parameters: { max_tokens: 9 } }],
+    ['condense', { summary: 'S.', method: 'client', origin: { model: 'm' }, keepFirst: 2, keepLast: 3 }],
+    ['truncate', { fraction: 1, keepFirst: 0, keepLast: 0, keepTokens: 0 }],
+    ['truncate', { keepTokens: 1_000, reason: 'too long' }],
+    ['truncate', { covers: { first: 0, last: 0 } }],
+    ['restore', { marker: 0 }],
+    ['rewind', { to: -1 }],
+    ['rewind', { before: 0, reason: 'wrong turn' }],
+    ['rewind', { turns: 1 }],
+    ['undo', { after: -1, tolerate: 'markers' }],
+    ['fork', { id: 'child', at: 0 }],
+  ])('not as a good %s: %j', (type, input) => {
+    expect(check(commandSchemas[type], input)).toEqual(E.right(input))
+  })
+
+  it('and the refusal says what it needs', () => {
+    expect(check(commandSchemas.condense, { summary: ' ' })).toMatchObject({
+      left: { message: 'summary: a summary needs text' },
+    })
+    expect(check(commandSchemas.rewind, { to: 1, turns: 1 })).toMatchObject({
+      left: { message: 'say where to rewind: exactly one of to, before, turns' },
+    })
+  })
+
+  it('and names the place in the form that fits best, where there are several', () => {
+    const message = (content: unknown): unknown => ({ messages: [{ role: 'user', content }] })
+    const blank = { role: 'user', content: [{ type: 'text' }] }
+    const path = (type: CommandType, input: unknown): unknown => {
+      const checked = check(commandSchemas[type], input)
+      return E.isLeft(checked) && checked.left.path
+    }
+    expect(path('append', message([{ type: 'text' }]))).toBe('messages[0].content[0].text')
+    expect(path('condense', { summary: [blank] })).toBe('summary[0].content[0].text')
+    expect(path('condense', { summary: [{ role: 'tool', content: 'x' }] })).toBe('summary[0].role')
+    expect(path('condense', { summary: [{ role: 'user', content: [{ type: 1 }] }] })).toBe(
+      'summary[0].content[0].type',
+    )
+    expect(path('configure', { system: [{ type: 1 }] })).toBe('system[0].type')
+    expect(check(commandSchemas.append, message(5))).toMatchObject({
+      left: { path: 'messages[0].content', message: 'messages[0].content: Invalid input' },
+    })
   })
 })

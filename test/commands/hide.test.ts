@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fold, viewIn, viewOf } from '../../src/projections/outline.ts'
 import { apply } from '../support/histories.ts'
 import { assistant, condensed, logOf, text, toolResult, toolUse, truncated, user } from '../support/log.ts'
+import { runs } from '../support/runs.ts'
 import { given } from '../support/specification.ts'
 
 const talk = [user('m0'), assistant('m1'), user('m2'), assistant('m3'), user('m4'), assistant('m5')]
@@ -77,6 +78,12 @@ describe('what is kept', () => {
       .shows('T7 5')
   })
 
+  it('at the end is messages: markers among them are not counted', () => {
+    given(...talk, condensed(3, 4))
+      .when({ type: 'truncate', keepLast: 2 })
+      .shows('0 T7 2 S6 5')
+  })
+
   it('may leave nothing to hide', () => {
     given(user('m0')).when({ type: 'truncate', fraction: 1 }).then('NothingToHide')
     given(...talk)
@@ -110,6 +117,16 @@ describe('a cut', () => {
   it('that can only be inside the open round leaves nothing to hide', () => {
     given(user('m0'), assistant([toolUse('a'), toolUse('b')]), user([toolResult('a')]))
       .when({ type: 'truncate', fraction: 1 })
+      .then('NothingToHide')
+  })
+
+  it('moves on to the end only where the caller keeps no last message', () => {
+    const open = [user('m0'), assistant([toolUse('a')]), user([toolResult('a')])]
+    given(...open)
+      .when({ type: 'truncate', fraction: 0.7, keepLast: 0 })
+      .shows('0 T3')
+    given(...open)
+      .when({ type: 'truncate', fraction: 0.7, keepLast: 1 })
       .then('NothingToHide')
   })
 
@@ -228,6 +245,12 @@ describe('an edit in place', () => {
       .then('UnsafeCut')
   })
 
+  it('is of one item: a slice of more is no edit, although its summary has the same result', () => {
+    given(...round)
+      .when({ type: 'condense', covers: { first: 2, last: 3 }, summary: cleared })
+      .then('UnsafeCut')
+  })
+
   it('that puts text between results, or the results into another role, is refused', () => {
     const content = [toolResult('a'), text('By the way.')]
     for (const role of ['user', 'assistant'] as const)
@@ -284,13 +307,23 @@ describe('a marker', () => {
     expect(views).toEqual([viewOf(fold(log, 6).outline), undefined])
   })
 
-  it('costs O(1) of views: three hundred results cleared one by one hold a thousand segments together', () => {
-    const events = Array.from({ length: 300 }, (_, n) => [
+  it('that is restored leaves a view, however few events came since the last one', () => {
+    const hidden = apply(logOf(...talk), { type: 'truncate', covers: { first: 1, last: 1 } })
+    const log = apply(hidden, { type: 'restore', marker: 6 })
+    expect(viewIn(log[7] ?? user(''))).toEqual({
+      items: [{ first: 0, last: 5 }],
+      restored: [{ after: 6, before: 7 }],
+    })
+  })
+
+  it('costs O(1) of views: hundreds of results cleared one by one hold a few segments each', () => {
+    const results = Math.max(50, runs(300))
+    const events = Array.from({ length: results }, (_, n) => [
       assistant([toolUse(`c${n}`)]),
       user([toolResult(`c${n}`)]),
     ])
     let log = logOf(user('m0'), ...events.flat())
-    for (let n = 0; n < 300; n++) {
+    for (let n = 0; n < results; n++) {
       const covers = { first: 2 * n + 2, last: 2 * n + 2 }
       log = apply(log, {
         type: 'condense',
@@ -299,7 +332,7 @@ describe('a marker', () => {
       })
     }
     const segments = log.reduce((sum, event) => sum + (viewIn(event)?.items.length ?? 0), 0)
-    expect(log).toHaveLength(901)
-    expect(segments).toBeLessThan(4 * 300)
+    expect(log).toHaveLength(3 * results + 1)
+    expect(segments).toBeLessThan(4 * results)
   })
 })

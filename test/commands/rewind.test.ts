@@ -105,6 +105,13 @@ describe('rewind turns', () => {
       .shows('0 1')
   })
 
+  it('counts a message without blocks as a turn, and a summary as none', () => {
+    given(user('m0'), assistant('m1'), user([])).when({ type: 'rewind', turns: 1 }).shows('0 1')
+    given(...talk, condensed(1, 2))
+      .when({ type: 'rewind', turns: 1 })
+      .then([{ type: 'Rewound', data: { to: 1 } }])
+  })
+
   it('counts turns on the path only', () => {
     given(...talk, rewound(1), user('else'))
       .when({ type: 'rewind', turns: 2 })
@@ -139,7 +146,10 @@ describe('undo', () => {
       .shows('0 S4 3')
   })
 
-  it('does not take back what was said or set', () => {
+  it('does not take back what was said or set, nor a fork', () => {
+    given({ type: 'Forked', data: { from: { conversation: 'parent', position: 0, hash: 'h' } } })
+      .when({ type: 'undo' })
+      .then('NothingToUndo')
     given(...talk)
       .when({ type: 'undo' })
       .then('NothingToUndo')

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { decode, encode, hashOf, maxEventBytes, type StoredEvent } from '../../src/events/codec.ts'
+import type { Event } from '../../src/events/events.ts'
 import { currentSchema, type Upcaster, upcast } from '../../src/events/upcast.ts'
 import { user } from '../support/log.ts'
 
@@ -19,6 +20,29 @@ describe('encode', () => {
     expect(currentSchema).toBe(1)
   })
 
+  it('writes nothing that could not be read: data and metadata are checked', () => {
+    expect(encode({ type: 'Rewound', data: { to: -2 } }, 'id', metadata)).toMatchObject({
+      left: { _tag: 'InvalidInput', path: 'to' },
+    })
+    expect(encode(user('x'), 'id', { ...metadata, commandId: '' })).toMatchObject({
+      left: { _tag: 'InvalidInput', path: 'commandId' },
+    })
+    expect(E.isRight(encode({ type: 'Configured', data: {} }, 'id', metadata))).toBe(true)
+  })
+
+  it('refuses an event whose JSON is longer than a string can be, and lets other errors pass', () => {
+    const failing = (error: Error): Event => {
+      const toJSON = (): never => {
+        throw error
+      }
+      return user([{ type: 'x', toJSON }])
+    }
+    expect(encode(failing(new RangeError('Invalid string length')), 'id', metadata)).toMatchObject({
+      left: { _tag: 'EventTooLarge' },
+    })
+    expect(() => encode(failing(new Error('broken')), 'id', metadata)).toThrow('broken')
+  })
+
   it('takes an event of exactly 16 MiB and refuses one of a byte more', () => {
     const sizeOf = (text: string): number => {
       const { data, metadata: rest } = E.getOrElse(() => stored)(encode(user(text), 'id', metadata))
@@ -29,6 +53,17 @@ describe('encode', () => {
     expect(encode(user('x'.repeat(room + 1)), 'id', metadata)).toMatchObject({
       left: { _tag: 'EventTooLarge', bytes: maxEventBytes + 1, limit: 16 * 1024 * 1024 },
     })
+  })
+
+  it('says how large an event is that is too large, and what to do', () => {
+    expect(encode(user('x'.repeat(20 * 1024 * 1024)), 'id', metadata)).toMatchObject({
+      left: { message: expect.stringMatching(/^the event is 20\.0 MiB of JSON; at most 16 MiB fit\. Split/) },
+    })
+  })
+
+  it('counts the metadata as well', () => {
+    const long = { ...metadata, commandId: 'x'.repeat(8 * 1024 * 1024) }
+    expect(E.isLeft(encode(user('x'.repeat(9 * 1024 * 1024)), 'id', long))).toBe(true)
   })
 
   it('counts bytes, not characters', () => {
@@ -43,7 +78,14 @@ describe('decode', () => {
     })
   })
 
+  it('reads a rewind to an earlier position', () => {
+    const rewound = { ...stored, type: 'Rewound', data: '{"to":4}' }
+    expect(decode(rewound, place)).toMatchObject({ right: { type: 'Rewound', data: { to: 4 } } })
+  })
+
   it.each<readonly [string, Partial<StoredEvent>, RegExp]>([
+    ['a rewind to itself', { type: 'Rewound', data: '{"to":5}' }, /rewinds to itself/],
+    ['a rewind to what comes after it', { type: 'Rewound', data: '{"to":6}' }, /comes after it/],
     ['data that is not JSON', { data: '{' }, /not JSON/],
     ['metadata that is not JSON', { metadata: '' }, /not JSON/],
     ['metadata of another shape', { metadata: '{}' }, /metadata/],

@@ -4,11 +4,20 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { blockSchema } from '../../src/events/blocks.ts'
 import { check, checkJson } from '../../src/events/check.ts'
-import { dataSchemas, type EventType, messageSchema, metadataSchema } from '../../src/events/events.ts'
+import {
+  contentOf,
+  dataSchemas,
+  type Event,
+  type EventType,
+  isMarker,
+  messageSchema,
+  metadataSchema,
+} from '../../src/events/events.ts'
 import {
   conversationIdSchema,
   conversationOf,
   eventId,
+  isConversationId,
   newCommandId,
   streamOf,
 } from '../../src/events/ids.ts'
@@ -137,6 +146,21 @@ describe('a block of a known type has its fields', () => {
       left: { path: 'content[0].content' },
     })
   })
+
+  it.each([
+    [{ type: 'tool_use', id: 'a', name: 'run' }, 'input: is required'],
+    [{ type: 'compaction', content: undefined }, 'content: is required'],
+  ])('and what is missing: %j', (block, problem) => {
+    expect(check(blockSchema, block)).toMatchObject({ left: { message: problem } })
+  })
+
+  it('and a value left out is for the schema to judge', () => {
+    const problem = 'Invalid input: expected object, received undefined'
+    expect(checkJson(messageSchema, undefined)).toEqual(
+      E.left({ _tag: 'InvalidInput', message: problem, path: '' }),
+    )
+    expect(checkJson(messageSchema.optional(), undefined)).toEqual(E.right(undefined))
+  })
 })
 
 describe('the data of an event', () => {
@@ -159,11 +183,17 @@ describe('the data of an event', () => {
     ['MessageAppended', { role: 'tool', content: [] }],
     ['MessageAppended', { role: 'user', content: 'text' }],
     ['MessageAppended', { role: 'user', content: [], messageId: '' }],
+    ['MessageAppended', { role: 'user', content: [], origin: { model: 1 } }],
+    ['MessageAppended', { role: 'user', content: [], origin: { usage: 1 } }],
     ['Condensed', { ...condensed(0, 1).data, summary: [] }],
     ['Condensed', { ...condensed(0, 1).data, method: 'magic' }],
     ['Truncated', { ...truncated(0, 1).data, covers: { first: -1, last: 1 } }],
     ['Truncated', { ...truncated(0, 1).data, messagesHidden: 0.5 }],
     ['Truncated', { ...truncated(0, 1).data, tokens: { before: -1, after: 0 } }],
+    ['Truncated', { ...truncated(0, 1).data, view: {} }],
+    ['Truncated', { ...truncated(0, 1).data, view: { items: [{ first: 0 }] } }],
+    ['Truncated', { ...truncated(0, 1).data, view: { items: [{ marker: -1 }] } }],
+    ['Restored', { marker: 0, view: { items: [], restored: [{ after: -1, before: 1 }] } }],
     ['Restored', {}],
     ['Rewound', { to: -2 }],
     ['Configured', { model: '' }],
@@ -188,21 +218,50 @@ describe('the data of an event', () => {
     const bad = [
       { schema: 0 },
       { time: 'today' },
+      { time: ` ${metadata.time}` },
+      { time: `${metadata.time} ` },
       { actor: {} },
       { commandId: '' },
       { prev: undefined },
       { sealed: 1 },
     ]
     for (const field of bad) expect(E.isLeft(check(metadataSchema, { ...metadata, ...field }))).toBe(true)
+    expect(check(metadataSchema, { ...metadata, time: 'today' })).toMatchObject({
+      left: { message: 'time: is not a time like 2026-01-31T12:00:00.000Z' },
+    })
+  })
+})
+
+describe('an event', () => {
+  const said = assistant('x')
+  const forked: Event = { type: 'Forked', data: { from: { conversation: 'a', position: 0, hash: 'h' } } }
+  const others = [restored(0), rewound(-1), configured({}), forked]
+
+  it('brings the messages that it says: one, a summary, or none', () => {
+    expect(contentOf(said)).toEqual([said.data])
+    expect(contentOf(condensed(0, 1, 'S.'))).toEqual([{ role: 'user', content: [text('S.')] }])
+    expect([truncated(0, 1), ...others].map((event) => contentOf(event))).toEqual([[], [], [], [], []])
+  })
+
+  it('is a marker if it hides something', () => {
+    expect([condensed(0, 1), truncated(0, 1)].map((event) => isMarker(event))).toEqual([true, true])
+    expect([said, ...others].some((event) => isMarker(event))).toBe(false)
   })
 })
 
 describe('ids', () => {
   it('of conversations have 1 to 200 characters of a set', () => {
-    for (const id of ['a', 'A-1._:', 'x'.repeat(200)])
-      expect(conversationIdSchema.safeParse(id).success).toBe(true)
-    for (const id of ['', 'x'.repeat(201), 'a b', 'a/b', 'ä', 'a\n'])
-      expect(conversationIdSchema.safeParse(id).success).toBe(false)
+    const right: readonly string[] = ['a', 'A-1._:', 'x'.repeat(200)]
+    const wrong: readonly unknown[] = ['', 'x'.repeat(201), 'a b', 'a/b', 'ä', 'a\n', 1, ['a']]
+    for (const id of right) expect(conversationIdSchema.safeParse(id).success).toBe(true)
+    for (const id of wrong) expect(conversationIdSchema.safeParse(id).success).toBe(false)
+    expect([...right, ...wrong].map((id) => isConversationId(id as string))).toEqual([
+      ...right.map(() => true),
+      ...wrong.map(() => false),
+    ])
+    expect(check(conversationIdSchema, 'a b')).toMatchObject({
+      left: { message: 'a conversation id has 1 to 200 characters of A–Z a–z 0–9 . _ : -' },
+    })
   })
 
   it('of streams begin with conversation-', () => {
@@ -211,7 +270,12 @@ describe('ids', () => {
   })
 
   it('of events derive from stream, command and index, for ever', () => {
-    expect(eventId('conversation-a', 'command', 0)).toBe('b3403b7e-65de-5756-8784-7ccd32326c92')
+    expect([0, 1, 2, 3].map((index) => eventId('conversation-a', 'command', index))).toEqual([
+      'b3403b7e-65de-5756-8784-7ccd32326c92',
+      'a03b29c4-90db-5d4b-88a5-4fcb6e99aa82',
+      'f59e9f9a-5138-5510-b67b-4288c5a4ba33',
+      '7d0a3910-f018-5c0d-b9b7-371edd29bded',
+    ])
     const ids = [
       eventId('conversation-a', 'c', 0),
       eventId('conversation-a', 'c', 1),

@@ -69,24 +69,29 @@ describe('a rewind', () => {
 })
 
 describe('truncations one after the other', () => {
-  let log = logOf(...talk)
-  for (let n = 0; n < 4; n++) {
-    log = apply(log, {
-      type: 'append',
-      messages: [
-        { role: 'user', content: `more ${n}` },
-        { role: 'assistant', content: 'ok' },
-      ],
-    })
-    log = apply(log, { type: 'truncate', fraction: 0.5 })
+  const truncatedFourTimes = (): Log => {
+    let log = logOf(...talk)
+    for (let n = 0; n < 4; n++) {
+      log = apply(log, {
+        type: 'append',
+        messages: [
+          { role: 'user', content: `more ${n}` },
+          { role: 'assistant', content: 'ok' },
+        ],
+      })
+      log = apply(log, { type: 'truncate', fraction: 0.5 })
+    }
+    return log
   }
 
   it('keep the first message', () => {
+    const log = truncatedFourTimes()
     expect(log.filter(({ type }) => type === 'Truncated')).toHaveLength(4)
     expect(shownAs(log).split(' ')[0]).toBe('0')
   })
 
   it('lose no message from the full history: each is active or says what hides it', () => {
+    const log = truncatedFourTimes()
     const messages = full(log).filter(({ kind }) => kind === 'message')
     expect(messages).toHaveLength(14)
     for (const { status, by } of messages)
@@ -112,7 +117,11 @@ describe('a tool result whose call is not shown', () => {
   })
 
   it('is dropped alone: the results of calls that are shown stay', () => {
-    const log = logOf(user('m0'), assistant([toolUse('b')]), user([toolResult('a'), toolResult('b')]))
+    const log = logOf(
+      user('m0'),
+      assistant([toolUse('b')]),
+      user([toolResult('a', 'other'), toolResult('b')]),
+    )
     expect(render(effective(log)).messages.at(-1)?.content).toEqual([toolResult('b')])
   })
 

@@ -372,17 +372,6 @@ describe('render', () => {
     expect(rendered([configured({ system: ' ' }), hello]).system).toBeUndefined()
     expect(rendered([configured({ system: [text('')] }), hello]).system).toBeUndefined()
   })
-
-  it('cuts the beginning off a history that is too long for one request', () => {
-    const pair = [hello, assistant('Yes.')]
-    const { messages, repairs, awaits } = rendered([
-      ...Array.from({ length: 50_001 }, () => pair).flat(),
-      user('Now?'),
-    ])
-    expect(messages.length).toBeLessThanOrEqual(100_000)
-    expect([messages[0]?.role, messages.at(-1)?.content, awaits]).toEqual(['user', [text('Now?')], 'model'])
-    expect(repairs[0]?.kind).toBe('history-cut')
-  })
 })
 
 describe('whose turn it is', () => {

@@ -23,7 +23,7 @@ const conversation = async (): Promise<readonly ConversationEvent[]> => {
     { role: 'user', content: [result('a', false), result('b', true), result('z', true)] },
     now(3),
   )
-  await chat.append({ role: 'assistant', content: [use('d', 'edit')] }, now(4))
+  await chat.append({ role: 'assistant', content: [use('d', 'edit'), use('e', 'write')] }, now(4))
   await chat.rewind({ to: 2 })
   await chat.append({ role: 'system', content: 'x'.repeat(33) }, now(5))
   await chat.condense({ covers: { first: 1, last: 2 }, summary: 'x'.repeat(66) })
@@ -55,6 +55,7 @@ describe('stats', () => {
       { name: 'grep', calls: 2, errors: 1 },
       { name: 'edit', calls: 1, errors: 0 },
       { name: 'read', calls: 1, errors: 0 },
+      { name: 'write', calls: 1, errors: 0 },
     ])
   })
 

@@ -69,6 +69,7 @@ describe('the worked example', () => {
 
   it('has at 11 what was rewound away as abandoned, by the rewind that left it', () => {
     expect(entriesAt(11)).toHaveLength(6)
+    expect(full(log, { at: 11 })).toHaveLength(6)
     expect(entriesAt(11, true).slice(6)).toEqual([
       '6 abandoned by 11',
       '7 abandoned by 11',
@@ -103,6 +104,23 @@ describe('the worked example', () => {
       '5 appeared active',
       '7 kept active',
     ])
+  })
+
+  it('differs backwards in time by what was shown then, as it was then', () => {
+    expect(
+      diff(log, 9, 7).changes.map(({ change, entry }) => `${entry.position} ${change} ${entry.status}`),
+    ).toEqual([
+      '0 kept active',
+      '9 disappeared active',
+      '6 appeared active',
+      '4 appeared active',
+      '5 appeared active',
+      '7 kept active',
+    ])
+  })
+
+  it('has in its timeline what happened up to a position', () => {
+    expect(timeline(log, 3).map(({ event }) => event.position)).toEqual([0, 1, 2, 3])
   })
 
   it('is one branch as long as rewinds lead back and forth on it, and another one where it goes on from its middle', () => {

@@ -36,10 +36,15 @@ describe('the repairs of every request', () => {
         const { items } = effective(log)
         const { messages, repairs } = render(effective(log))
         const repaired = new Set(repairs.map(({ position }) => position))
+        // One repair, of the compaction, speaks for all that stands before it.
+        const compacted = repairs.findLast(({ detail }) =>
+          detail.endsWith('before the compaction are left out'),
+        )
+        const begin = items.findIndex(({ position }) => position === compacted?.position)
         let rest = messages
           .flatMap(({ role, content }) => content.map((block) => ({ role, block })))
           .filter(({ block }) => block['content'] !== fillers.noResult)
-        for (const { position } of items) {
+        for (const { position } of items.slice(Math.max(0, begin))) {
           const event = log[position]
           if (!event || repaired.has(position)) continue
           const blocks = contentOf(event).flatMap(({ role, content }) =>

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import type { ConversationCommand } from '../../src/commands/command.ts'
+import { fork } from '../../src/commands/fork.ts'
+import type { Event } from '../../src/events/events.ts'
+import { assistant, condensed, toolResult, toolUse, user } from '../support/log.ts'
+import { given, type Refusal } from '../support/specification.ts'
+
+const talk = [user('m0'), assistant('m1'), user('m2'), assistant('m3')]
+const round = [user('m0'), assistant([toolUse('a'), toolUse('b')]), user([toolResult('b'), toolResult('a')])]
+const many = (length: number): readonly Event[] => Array.from({ length }, () => user('Again.'))
+const hello = { role: 'user' as const, content: 'Hello.' }
+
+const noMarker = (shown: string): string =>
+  `position 0 is no marker that conversation c shows now; it shows ${shown}`
+const noItem = (position: number, shown: string): string =>
+  `position ${position} is no item that conversation c shows now; it shows ${shown}`
+
+describe('a refusal says what is wrong, and what to do next', () => {
+  it.each<readonly [string, readonly Event[], ConversationCommand, Refusal]>([
+    [
+      'the conversation has gone on',
+      talk,
+      { type: 'append', messages: [hello], after: 1 },
+      {
+        _tag: 'StaleContext',
+        message: 'conversation c has gone on to position 3 since position 1: read it again and decide again',
+        conversation: 'c',
+        after: 1,
+        last: 3,
+      },
+    ],
+    [
+      'the position is yet to come',
+      talk,
+      { type: 'append', messages: [hello], after: 4 },
+      {
+        _tag: 'StaleContext',
+        message: 'conversation c ends at position 3; nothing can be computed from position 4',
+      },
+    ],
+    [
+      'there is no such position',
+      talk,
+      { type: 'rewind', to: 9 },
+      {
+        _tag: 'OutOfRange',
+        message: 'conversation c has no position 9; it has 0 to 3',
+        conversation: 'c',
+        position: 9,
+        last: 3,
+      },
+    ],
+    [
+      'no marker is shown',
+      talk,
+      { type: 'restore', marker: 0 },
+      { _tag: 'NotShown', message: noMarker('none'), conversation: 'c', position: 0, shown: [] },
+    ],
+    [
+      'another marker is shown',
+      [...talk, condensed(1, 2)],
+      { type: 'restore', marker: 0 },
+      { _tag: 'NotShown', message: noMarker('4'), shown: [4] },
+    ],
+    [
+      'the first of a slice is not shown',
+      [...talk, condensed(1, 2)],
+      { type: 'truncate', covers: { first: 1, last: 3 } },
+      { _tag: 'NotShown', message: noItem(1, '0 4 3'), position: 1, shown: [0, 4, 3] },
+    ],
+    [
+      'the last of a slice is not shown',
+      talk,
+      { type: 'truncate', covers: { first: 1, last: 9 } },
+      { _tag: 'NotShown', message: noItem(9, '0 1 2 3'), position: 9 },
+    ],
+    [
+      'twenty items are all named',
+      many(20),
+      { type: 'truncate', covers: { first: 20, last: 20 } },
+      { _tag: 'NotShown', message: noItem(20, [...Array(20).keys()].join(' ')) },
+    ],
+    [
+      'of more than twenty the first ten and the last ten are',
+      many(22),
+      { type: 'truncate', covers: { first: 22, last: 22 } },
+      {
+        _tag: 'NotShown',
+        message: noItem(22, '0 1 2 3 4 5 6 7 8 9 … 12 13 14 15 16 17 18 19 20 21'),
+      },
+    ],
+    [
+      'a slice ends before it begins',
+      talk,
+      { type: 'truncate', covers: { first: 2, last: 1 } },
+      { _tag: 'InvalidInput', message: 'covers: first stands behind last', path: 'covers' },
+    ],
+    [
+      'a slice parts calls from their results',
+      round,
+      { type: 'truncate', covers: { first: 1, last: 1 } },
+      {
+        _tag: 'UnsafeCut',
+        message:
+          'hiding 1 to 1 would part tool calls from their results (b, a): choose a slice with both or neither',
+        conversation: 'c',
+        covers: { first: 1, last: 1 },
+        calls: ['b', 'a'],
+      },
+    ],
+    [
+      'everything is kept',
+      talk,
+      { type: 'truncate', keepLast: 4 },
+      {
+        _tag: 'NothingToHide',
+        message:
+          'nothing in conversation c is left to hide: keep fewer messages, or name a slice with covers',
+        conversation: 'c',
+      },
+    ],
+    [
+      'the conversation stands at a message',
+      talk,
+      { type: 'undo' },
+      {
+        _tag: 'NothingToUndo',
+        message:
+          'conversation c does not stand at a rewind, condense, truncate or restore: to take back messages, rewind',
+        conversation: 'c',
+      },
+    ],
+    [
+      'the conversation stands there already',
+      talk,
+      { type: 'rewind', to: 3 },
+      { _tag: 'NothingToRewind', message: 'conversation c stands at position 3 already', conversation: 'c' },
+    ],
+    [
+      'there are fewer turns',
+      talk,
+      { type: 'rewind', turns: 3 },
+      { _tag: 'NothingToRewind', message: 'conversation c has fewer than 3 turns of the user' },
+    ],
+    [
+      'what is to be rewound to is no message',
+      [...talk, condensed(1, 2)],
+      { type: 'rewind', before: 4 },
+      {
+        _tag: 'InvalidInput',
+        message: 'before: position 4 holds a Condensed, not a message: use to',
+        path: 'before',
+      },
+    ],
+    [
+      'there is no conversation',
+      [],
+      { type: 'undo' },
+      {
+        _tag: 'ConversationNotFound',
+        message: 'there is no conversation c in this store',
+        conversation: 'c',
+      },
+    ],
+  ])('%s', (_, events, command, refusal) => {
+    given(...events)
+      .when(command)
+      .then(refusal)
+  })
+
+  it('a fork has a name that is taken, or a position that the parent has not', () => {
+    const parent = { conversation: 'parent', last: 5, hash: 'h', exists: false }
+    expect(fork({ type: 'fork', id: 'child' }, { ...parent, exists: true })).toEqual({
+      _tag: 'Left',
+      left: {
+        _tag: 'ConversationExists',
+        message: 'there is a conversation child already: fork under another id',
+        conversation: 'child',
+      },
+    })
+    expect(fork({ type: 'fork', id: 'child', at: 6 }, parent)).toMatchObject({
+      left: { message: 'conversation parent has no position 6; it has 0 to 5' },
+    })
+  })
+})

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import type { Block } from '../../src/events/blocks.ts'
+import type { Event } from '../../src/events/events.ts'
+import { effective } from '../../src/projections/effective.ts'
+import { fillers } from '../../src/projections/render/transcript.ts'
+import { render, type Rendered } from '../../src/projections/render/render.ts'
+import { assistant, logOf, said, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
+import { serverResults } from '../support/tool-predicates.ts'
+
+const rendered = (...events: readonly Event[]): Rendered => render(effective(logOf(...events)))
+const hello = user('Hello.')
+const ofType = (type: string): Block => ({ type })
+
+/** Which of these types stay in the request, where the message is of that role. */
+const staying = (
+  types: readonly string[],
+  message: (content: readonly Block[]) => Event,
+): readonly string[] =>
+  types.filter((type) => {
+    const { messages } = rendered(hello, assistant('Yes.'), message([ofType(type), text('.')]))
+    return messages.slice(1).some(({ content }) => content.some((block) => block.type === type))
+  })
+
+const all = [
+  'image',
+  'document',
+  'search_result',
+  'container_upload',
+  'tool_reference',
+  'thinking',
+  'redacted_thinking',
+  'block_of_the_future',
+]
+
+describe('a block stays where the API takes it, and nowhere else', () => {
+  it('in a message of the user', () => {
+    expect(staying(all, user)).toEqual(['image', 'document', 'search_result', 'container_upload'])
+  })
+
+  it('in a message of the assistant', () => {
+    expect(staying(all, assistant)).toEqual(['redacted_thinking'])
+  })
+
+  it('in a system message: text', () => {
+    expect(staying(all, (content) => said('system', content))).toEqual([])
+  })
+
+  it('in a result', () => {
+    const { messages } = rendered(
+      hello,
+      assistant([toolUse('a')]),
+      user([toolResult('a', [...all, 'tool_use', 'tool_result', 'compaction'].map(ofType))]),
+    )
+    const [result] = messages[2]?.content ?? []
+    expect(result?.['content']).toEqual(['image', 'document', 'search_result', 'tool_reference'].map(ofType))
+  })
+
+  it('in a result, a blank one left out wherever it stands', () => {
+    const round = (content: readonly Block[]): Rendered =>
+      rendered(hello, assistant([toolUse('a')]), user([toolResult('a', content)]))
+    expect(round([text('ok'), text('')]).messages[2]?.content).toEqual([toolResult('a', [text('ok')])])
+  })
+
+  it('and a text of the assistant keeps its citations', () => {
+    const cited = { ...text('one'), citations: [] }
+    expect(rendered(hello, assistant([cited])).messages[1]?.content).toEqual([cited])
+  })
+})
+
+describe('a server tool use and its result', () => {
+  const use = (id: string, type = 'server_tool_use'): Block => ({ type, id, name: 'web_search', input: {} })
+  const result = (id: string, type = 'web_search_tool_result'): Block => ({
+    type,
+    tool_use_id: id,
+    content: [],
+  })
+
+  it.each(serverResults)('stay, of any kind: %s', (type) => {
+    const pair = [
+      use('s', type === 'mcp_tool_result' ? 'mcp_tool_use' : 'server_tool_use'),
+      result('s', type),
+    ]
+    const { messages, repairs } = rendered(hello, assistant(pair))
+    expect(messages[1]?.content).toEqual(pair)
+    expect(repairs).toEqual([])
+  })
+
+  it.each<readonly [string, readonly Block[], readonly Block[]]>([
+    ['a result before its use goes, and the use with it', [result('s'), use('s')], []],
+    ['a second result goes', [use('s'), result('s'), result('s')], [use('s'), result('s')]],
+    ['each result has its own use', [use('s'), use('t'), result('t')], [use('t'), result('t')]],
+    [
+      'pairs may cross',
+      [use('s'), use('t'), result('s'), result('t')],
+      [use('s'), use('t'), result('s'), result('t')],
+    ],
+  ])('%s', (_, content, kept) => {
+    const { messages } = rendered(hello, assistant([...content, text('.')]))
+    expect(messages[1]?.content).toEqual([...kept, text('.')])
+  })
+
+  it('go where an earlier pair, or a call, has the same id', () => {
+    const again = assistant([use('s'), result('s'), text('.')])
+    const round = [assistant([toolUse('s')]), user([toolResult('s')])]
+    for (const events of [[again, user('And?')], round]) {
+      const { messages } = rendered(hello, ...events, again)
+      expect(messages.at(-1)?.content).toEqual([text('.')])
+    }
+  })
+})
+
+describe('thinking', () => {
+  it.each<readonly [string, Block]>([
+    ['a signature of no characters', { type: 'thinking', thinking: 'hm', signature: '' }],
+    ['a cache breakpoint', { ...thinking('s'), cache_control: { type: 'ephemeral' } }],
+    ['half a character', { type: 'redacted_thinking', data: '\ud83d' }],
+  ])('with %s goes, and all of its message with it', (_, broken) => {
+    const { messages, repairs } = rendered(
+      hello,
+      assistant([thinking('s'), text('one'), broken, text('two')]),
+    )
+    expect(messages[1]?.content).toEqual([text('one'), text('two')])
+    expect(repairs.map(({ kind }) => kind)).toEqual(['thinking-dropped'])
+  })
+
+  it('stays where only a text beside it has a cache breakpoint', () => {
+    const content = [thinking('s'), { ...text('one'), cache_control: { type: 'ephemeral' } }]
+    expect(rendered(hello, assistant(content)).messages[1]?.content).toEqual(content)
+  })
+})
+
+it('the texts that render puts in never change: they are part of every cached prompt', () => {
+  expect(fillers).toEqual({
+    noResult: 'No result was recorded for this call.',
+    noBeginning: '(The beginning of this conversation is not shown.)',
+    noReply: '(No reply.)',
+  })
+})
