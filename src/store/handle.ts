@@ -136,16 +136,17 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     }
   }
 
-  const inTurn: Handler['handle'] = async (conversation, command, envelope) => {
+  const inTurn: Handler['handle'] = (conversation, command, envelope) => {
+    const before = queues.get(conversation)
     const run = (): Result<Written> => handle(conversation, command, envelope)
     // One that failed, however it did, holds up none behind it.
-    const result = queues.get(conversation)?.then(run, run) ?? run()
+    const result = before ? before.then(run, run) : run()
     queues.set(conversation, result)
-    try {
-      return await result
-    } finally {
+    const leave = (): void => {
       if (queues.get(conversation) === result) queues.delete(conversation)
     }
+    result.then(leave, leave)
+    return result
   }
 
   const forkFrom: Handler['fork'] = async (conversation, command, envelope) => {

@@ -27,8 +27,6 @@ const codeOf = (error: unknown): number =>
     ? error.errcode & 0xff
     : 0
 
-export const isBusy = (error: unknown): boolean => tags[codeOf(error)]?.[0] === 'StoreBusy'
-
 /** The driver's error as a store's, with the file that it is about. */
 export const storeError = (store: string, cause: unknown): StoreError => {
   const reason = cause instanceof Error ? cause.message : String(cause)

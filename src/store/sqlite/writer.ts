@@ -4,7 +4,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { remembered } from '../ends.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import type { Append, Appended } from '../port.ts'
-import { isBusy, storeError } from './errors.ts'
+import { storeError } from './errors.ts'
 import { streamHeads } from './heads.ts'
 
 type Outcome = E.Either<StoreError | Conflict, Appended>
@@ -32,7 +32,7 @@ export interface Writer {
 
 const maxStreams = 10_000
 /** Every so many flushes the process gets round to its other work, if appends follow one another without a pause. */
-const flushesPerTurn = 32
+const flushesPerTurn = 64
 
 /**
  * Writes appends. Those that arrive in the same tick share one transaction, and so one wait for the disk, while each has an
@@ -87,17 +87,22 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
     return { outcome: E.right('written'), id }
   }
 
-  /** Takes the write lock without blocking the process while others have it. */
-  const begin = async (): Promise<E.Either<StoreError, void>> => {
+  const tryBegin = (): E.Either<StoreError, void> => {
+    try {
+      statements.begin.run()
+      return E.right(undefined)
+    } catch (error) {
+      return E.left(storeError(url, error))
+    }
+  }
+
+  /** Takes the write lock once others have let go of it, without blocking the process. */
+  const waitForLock = async (): Promise<E.Either<StoreError, void>> => {
     const deadline = Date.now() + timeout
     for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
-      try {
-        statements.begin.run()
-        return E.right(undefined)
-      } catch (error) {
-        if (!isBusy(error) || Date.now() > deadline) return E.left(storeError(url, error))
-        await sleep(Math.random() * pause)
-      }
+      const begun = tryBegin()
+      if (E.isRight(begun) || begun.left._tag !== 'StoreBusy' || Date.now() > deadline) return begun
+      await sleep(Math.random() * pause)
     }
   }
 
@@ -115,7 +120,7 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
 
   /** Remembers what a transaction wrote, now that it is kept. */
   const note = ({ stream, events, expected }: Append, id: number): void => {
-    ids.set(stream, id)
+    if (ids.get(stream) === undefined) ids.set(stream, id)
     const last = events.at(-1)
     if (last) heads.note(id, expected + events.length, last)
   }
@@ -127,7 +132,8 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
         if (++turns % flushesPerTurn === 0) setImmediate(resolve)
         else process.nextTick(resolve)
       })
-      const begun = await begin()
+      const free = tryBegin()
+      const begun = E.isLeft(free) && free.left._tag === 'StoreBusy' ? await waitForLock() : free
       const batch = waiting
       waiting = []
       const written = E.isLeft(begun) ? begun : writeAll(batch)
