@@ -112,8 +112,19 @@ describe('a repair says where it was made, and what was done', () => {
     ['no beginning', [assistant('one')], [`message-inserted 0: user: ${fillers.noBeginning}`]],
     [
       'ids that are taken, and other characters',
-      [hello, assistant([toolUse('a b')]), user([toolResult('a b')])],
-      ['id-replaced 1: tool_use a b is sent as a_b', 'id-replaced 2: tool_result a b is sent as that of a_b'],
+      [
+        hello,
+        assistant([toolUse('a b'), toolUse('a b'), toolUse('a_b')]),
+        user([toolResult('a b'), toolResult('a b'), toolResult('a_b')]),
+      ],
+      [
+        'id-replaced 1: tool_use a b is sent as a_b',
+        'id-replaced 1: tool_use a b is sent as a_b_2',
+        'id-replaced 1: tool_use a_b is sent as a_b_3',
+        'id-replaced 2: tool_result a b is sent as that of a_b',
+        'id-replaced 2: tool_result a b is sent as that of a_b_2',
+        'id-replaced 2: tool_result a_b is sent as that of a_b_3',
+      ],
     ],
     [
       'an input that is no object, and a result behind a text',

@@ -1,4 +1,4 @@
-import type { SQLOutputValue } from 'node:sqlite'
+import type { SQLOutputValue, StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
@@ -32,6 +32,11 @@ const recordedIn =
 
 const columns = 'revision, position, e.id AS id, type, data, metadata'
 
+const lazily = <T>(make: () => T): (() => T) => {
+  let made: T | undefined
+  return () => (made ??= make())
+}
+
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite =
   (url: string, create = true): TaskEither<StoreError | InvalidInput, EventStore> =>
@@ -42,28 +47,30 @@ export const openSqlite =
     if (E.isLeft(opened)) return opened
     const db = opened.right
     const changes = pulse()
-    const writer = sqliteWriter(db, settings.right, changes.beat)
+    // Prepared when first used: who opens a store to look at one thing waits for no more than that.
+    const writer = lazily(() => sqliteWriter(db, settings.right, changes.beat))
+    const prepared = (sql: string): (() => StatementSync) => lazily(() => db.prepare(sql))
     const statements = {
-      stream: db.prepare('SELECT id, last, hash FROM streams WHERE name = ?'),
-      forwards: db.prepare(
+      stream: prepared('SELECT id, last, hash FROM streams WHERE name = ?'),
+      forwards: prepared(
         `SELECT ${columns} FROM events e WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
       ),
-      backwards: db.prepare(
+      backwards: prepared(
         `SELECT ${columns} FROM events e WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
       ),
-      find: db.prepare('SELECT revision FROM events WHERE stream = ? AND id = ? AND findable = 1'),
-      count: db.prepare(
+      find: prepared('SELECT revision FROM events WHERE stream = ? AND id = ? AND findable = 1'),
+      count: prepared(
         `SELECT count(*) AS n FROM events WHERE stream = ? AND type = ? AND revision <= ? AND type <> 'MessageAppended'`,
       ),
-      others: db.prepare(
+      others: prepared(
         `SELECT count(*) AS n FROM events WHERE stream = ? AND revision <= ? AND type <> 'MessageAppended'`,
       ),
-      last: db.prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
-      streams: db.prepare(
+      last: prepared('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
+      streams: prepared(
         'SELECT name FROM streams WHERE name > ? AND substr(name, 1, ?) = ? ORDER BY name LIMIT ?',
       ),
-      newest: db.prepare('SELECT max(position) AS position FROM events'),
-      all: db.prepare(
+      newest: prepared('SELECT max(position) AS position FROM events'),
+      all: prepared(
         `SELECT s.name AS stream, ${columns} FROM events e JOIN streams s ON s.id = e.stream
          WHERE position > ? AND position <= ? AND EXISTS (
            SELECT 1 FROM json_each(?) p WHERE substr(s.name, 1, length(p.value)) = p.value
@@ -85,22 +92,22 @@ export const openSqlite =
       }
 
     const idOf = (stream: string): number | undefined =>
-      statements.stream.get(stream)?.['id'] as number | undefined
+      statements.stream().get(stream)?.['id'] as number | undefined
 
     const countOf = (stream: string, type: string, through: number): number => {
       const id = idOf(stream)
       if (id === undefined) return 0
-      if (type !== 'MessageAppended') return Number(statements.count.get(id, type, through)?.['n'])
-      const last = Number(statements.last.get(id)?.['revision'] ?? -1)
-      return Math.min(last, through) + 1 - Number(statements.others.get(id, through)?.['n'])
+      if (type !== 'MessageAppended') return Number(statements.count().get(id, type, through)?.['n'])
+      const last = Number(statements.last().get(id)?.['revision'] ?? -1)
+      return Math.min(last, through) + 1 - Number(statements.others().get(id, through)?.['n'])
     }
 
     const readAll: EventStore['readAll'] = ({ prefixes = [''], after, limit }: AllRange) =>
       reading(() => {
         const behind = Number(after ?? 0)
-        const newest = Number(statements.newest.get()?.['position'] ?? 0)
+        const newest = Number(statements.newest().get()?.['position'] ?? 0)
         const until = Math.min(newest, behind + window)
-        const rows = statements.all.all(behind, until, JSON.stringify(prefixes), limit)
+        const rows = statements.all().all(behind, until, JSON.stringify(prefixes), limit)
         const events = rows.map((row) => recordedIn(row['stream'] as string)(row))
         const reached = events.length < limit ? until : Number(events.at(-1)?.checkpoint)
         return { events, checkpoint: reached > behind ? String(reached) : after }
@@ -109,28 +116,31 @@ export const openSqlite =
     return E.right({
       url: settings.right.url,
       append: (request) => () =>
-        isClosed ? Promise.resolve(E.left(storeClosed(settings.right.url))) : writer.append(request),
+        isClosed ? Promise.resolve(E.left(storeClosed(settings.right.url))) : writer().append(request),
       read: ({ stream, from, direction, limit }) =>
         reading(() => {
           const id = idOf(stream)
-          return id === undefined ? [] : statements[direction].all(id, from, limit).map(recordedIn(stream))
+          return id === undefined ? [] : statements[direction]().all(id, from, limit).map(recordedIn(stream))
         }),
       find: (stream, eventId) =>
         reading(() => {
           const id = idOf(stream)
           return id === undefined
             ? id
-            : (statements.find.get(id, eventId)?.['revision'] as number | undefined)
+            : (statements.find().get(id, eventId)?.['revision'] as number | undefined)
         }),
       count: (stream, type, through) => reading(() => countOf(stream, type, through)),
       head: (stream) =>
         reading(() => {
-          const { last, hash } = statements.stream.get(stream) ?? {}
+          const { last, hash } = statements.stream().get(stream) ?? {}
           return typeof last === 'number' && typeof hash === 'string' ? { last, hash } : undefined
         }),
       streams: (prefix, after, limit) =>
         reading(() =>
-          statements.streams.all(after, prefix.length, prefix, limit).map((row) => String(row['name'])),
+          statements
+            .streams()
+            .all(after, prefix.length, prefix, limit)
+            .map((row) => String(row['name'])),
         ),
       readAll,
       follow: (options) =>
@@ -138,7 +148,7 @@ export const openSqlite =
       close: () => async () => {
         if (isClosed) return E.right(undefined)
         isClosed = true
-        await writer.finish()
+        await writer().finish()
         changes.beat()
         try {
           db.close()
