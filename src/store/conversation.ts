@@ -25,7 +25,7 @@ import { type TimelineEntry, timeline } from '../projections/timeline.ts'
 import { type ReadError, toError, type WriteError } from './errors.ts'
 import type { Handler } from './handle.ts'
 import { loadEffective } from './load.ts'
-import { loadLog, openAt } from './log.ts'
+import { loadLog, openAt, outsideOf } from './log.ts'
 import type { EventStore } from './port.ts'
 import { pages, recordedAt } from './reader.ts'
 import { type PlacedEvent, storedEvents } from './stored.ts'
@@ -195,10 +195,10 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
   ): Read<A> =>
     pipe(
       opened(),
-      TE.flatMap(({ reading, last }) => async () => {
+      TE.flatMap(({ reading, last }): Read<A> => async () => {
         for (const position of positions) {
-          const checked = await openAt(store, id, position)
-          if (E.isLeft(checked)) return checked
+          const outside = outsideOf(id, position, last)
+          if (outside) return E.left(outside)
         }
         const until = Math.max(...positions.map((position) => position ?? last))
         return E.map((log: Log) => project(log, last))(await loadLog(reading, until))

@@ -156,7 +156,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const last = lastPosition(parent.right)
     const target = await readEnd(store, command.id)
     if (E.isLeft(target)) return target
-    const before = await earlier(command.id, sealed, target.right)
+    const isNamed = envelope.commandId !== undefined
+    const before = isNamed ? await earlier(command.id, sealed, target.right) : E.right(undefined)
     if (E.isLeft(before)) return before
     if (before.right) return E.right(before.right)
     const position = command.at ?? last
@@ -172,7 +173,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       last: Infinity,
     }
     const end = { lineage: [own, ...below(parent.right, position)], revision: -1, hash: hash ?? null }
-    const written = await write(command.id, end, events.right, sealed, envelope.commandId !== undefined)
+    const written = await write(command.id, end, events.right, sealed, isNamed)
     // Somebody was faster: the conversation exists now, which is how the second try ends.
     return E.isLeft(written) && written.left._tag === 'Conflict'
       ? forkFrom(conversation, command, envelope)

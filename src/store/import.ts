@@ -6,7 +6,14 @@ import { streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged, unknownFormat } from '../import/errors.ts'
 import { parseSession, type SessionFile } from '../import/parse-session.ts'
 import { type PlannedEvent, planEvents } from '../import/plan-events.ts'
-import type { ConversationPlan, Format, ImportReport, StoredConversation } from '../import/plan.ts'
+import type {
+  ConversationPlan,
+  Format,
+  ImportPlan,
+  ImportReport,
+  StoredConversation,
+  StoredImport,
+} from '../import/plan.ts'
 import { type End, lastPosition, readEnd } from './ends.ts'
 import { conflict, type WriteError } from './errors.ts'
 import { missingParent } from './lineage.ts'
@@ -52,8 +59,14 @@ export const importSession = async (
   session: SessionFile,
   { progress }: ImportOptions = {},
 ): Result<Imported> => {
+  if (typeof session?.text !== 'string' || typeof session.file !== 'string')
+    return E.left(
+      invalidInput('session', 'must be { text, file }: the text to import and its name for messages'),
+    )
+  const parsed = parseSession(session)
+  if (E.isLeft(parsed)) return parsed
   for (let tries = 1; ; tries++) {
-    const imported = await importOnce(store, session, progress)
+    const imported = await importOnce(store, session.file, parsed.right, progress)
     // Somebody else wrote to one of the conversations: what they have now decides what is new.
     if (E.isRight(imported) || imported.left._tag !== 'Conflict' || tries === maxTries) return imported
   }
@@ -61,16 +74,10 @@ export const importSession = async (
 
 const importOnce = async (
   store: EventStore,
-  session: SessionFile,
+  file: string,
+  plan: ImportPlan | StoredImport,
   progress: ImportOptions['progress'],
 ): Result<Imported> => {
-  if (typeof session?.text !== 'string' || typeof session.file !== 'string')
-    return E.left(
-      invalidInput('session', 'must be { text, file }: the text to import and its name for messages'),
-    )
-  const parsed = parseSession(session)
-  if (E.isLeft(parsed)) return parsed
-  const plan = parsed.right
   const prepared: Prepared[] = []
   for (const conversation of plan.conversations) {
     const next =
@@ -81,7 +88,7 @@ const importOnce = async (
     prepared.push(next.right)
   }
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
-    return E.left(unknownFormat(`${session.file} holds no message of a ${plan.format} session`))
+    return E.left(unknownFormat(`${file} holds no message of a ${plan.format} session`))
   const total = prepared.reduce((sum, { events }) => sum + events.length, 0)
   let before = 0
   for (const each of prepared) {

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { conversationNotFound, outOfRange } from '../commands/rejections.ts'
-import type { ConversationEvent } from '../events/events.ts'
+import { conversationNotFound, type OutOfRange, outOfRange } from '../commands/rejections.ts'
+import { type ConversationEvent, START } from '../events/events.ts'
 import type { Log } from '../projections/path.ts'
 import { lastPosition, readEnd } from './ends.ts'
 import type { ReadError, StoreError } from './errors.ts'
@@ -27,11 +27,21 @@ export const openAt = async (
   if (E.isLeft(end)) return end
   const last = lastPosition(end.right)
   if (end.right.revision < 0) return E.left(conversationNotFound(conversation))
-  if (at !== undefined && !(Number.isInteger(at) && at >= -1 && at <= last))
-    return E.left(outOfRange(conversation, at, last))
+  const outside = outsideOf(conversation, at, last)
+  if (outside) return E.left(outside)
   const { lineage } = end.right
   return E.right({ reading: reader(store, lineage), lineage, last, at: at ?? last })
 }
+
+/** What is wrong with a position to look from, if the conversation goes to `last`. */
+export const outsideOf = (
+  conversation: string,
+  at: number | undefined,
+  last: number,
+): OutOfRange | undefined =>
+  at !== undefined && !(Number.isInteger(at) && at >= START && at <= last)
+    ? outOfRange(conversation, at, last)
+    : undefined
 
 /** The events of positions 0 through `last`, all of them in memory: for the projections that need the whole log. */
 export const loadLog = async (reading: Reader, last: number): Promise<E.Either<StoreError, Log>> => {
