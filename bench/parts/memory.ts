@@ -27,17 +27,7 @@ export const memory = async ({ conversationOf, isQuick }: Setting): Promise<Part
         1.3,
       ),
     )
-    const [, middle = Number.NaN, whole = Number.NaN] = add(
-      `${what}, heap as it comes`,
-      await peaksOf(what, files, []),
-    )
-    figures.push(
-      atMost(
-        `${what}, heap as it comes: ${count(sizes[2] ?? 0)} events beside ${count(sizes[1] ?? 0)}`,
-        whole / middle,
-        1.3,
-      ),
-    )
+    add(`${what}, heap as it comes`, await peaksOf(what, files, []))
   }
   function add(name: string, peaks: readonly number[]): readonly number[] {
     rows.push([name, ...peaks.map(mebibytes)])
@@ -48,7 +38,7 @@ export const memory = async ({ conversationOf, isQuick }: Setting): Promise<Part
     figures,
     table: { head: ['peak resident memory', ...sizes.map((size) => `${count(size)} events`)], rows },
     notes: [
-      'Each in a process of its own (export: every event of chat.events() made JSON; verify: chat.verify()), Node and the library included; median of 3. The small heap (V8: 48 MiB old space, 8 MiB semi-spaces) has room for what is live and little more: a program that kept what it reads would end there. As it comes, V8 lets garbage pile up as long as the machine has room for it; the small heap shows that none of it is needed.',
+      'Each in a process of its own (export: every event of chat.events() made JSON; verify: chat.verify()), Node and the library included; median of 3. The small heap (V8: 48 MiB old space, 8 MiB semi-spaces) has room for what is live and little more: a program that kept what it reads would end there. As it comes, V8 lets garbage pile up as long as the machine has room for it, more of it the longer it runs; the small heap shows that none of it is needed.',
     ],
   }
 }

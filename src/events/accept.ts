@@ -115,12 +115,3 @@ export const acceptsMetadata = (value: unknown): boolean =>
   isOptional(value['$causationId'], isText) &&
   (value['prev'] === null || isText(value['prev'])) &&
   value['sealed'] === undefined
-
-/** Whether this is surely the message of an append; its content may be a string. */
-export const acceptsNewMessage = (value: unknown): boolean =>
-  isFields(value) &&
-  isRole(value['role']) &&
-  (isText(value['content']) || isEvery(value['content'], isBlock)) &&
-  isOptional(value['messageId'], isName) &&
-  isOptional(value['origin'], isOrigin) &&
-  value['sealed'] === undefined

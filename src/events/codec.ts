@@ -31,9 +31,10 @@ export const hashOf = ({ id, type, data, metadata }: StoredEvent): string =>
 export const encode = (
   event: Event,
   id: string,
-  known: Omit<Metadata, 'schema'>,
+  { time, actor, commandId, $correlationId, $causationId, prev }: Omit<Metadata, 'schema'>,
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> => {
-  const metadata = { schema: currentSchema, ...known }
+  const schema = currentSchema
+  const metadata = { schema, time, actor, commandId, $correlationId, $causationId, prev }
   if (!acceptsData(event.type, event.data)) {
     const checked = check(dataSchemas[event.type], event.data)
     if (E.isLeft(checked)) return checked

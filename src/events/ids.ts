@@ -22,15 +22,17 @@ export const conversationOf = (stream: string): string | undefined =>
 
 // Event ids derive from it: fixed for ever.
 const namespace = Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
+const room = ' '.repeat(namespace.length)
 
 /**
  * The id of the `index`-th event that a command writes to a stream: UUIDv5 (RFC 9562, section 5.5) of the three.
  * A repeated command has the same ids, which is how a store recognises it.
  */
 export const eventId = (stream: string, commandId: string, index: number): string => {
-  const name = Buffer.from(`${stream}\n${commandId}\n${index}`)
-  const hex = hash('sha1', Buffer.concat([namespace, name]))
-  const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16)
+  const name = Buffer.from(`${room}${stream}\n${commandId}\n${index}`)
+  name.set(namespace)
+  const hex = hash('sha1', name)
+  const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) % 4)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 

@@ -43,6 +43,32 @@ export const copyJson = (value: unknown): E.Either<Problem, Json> => {
   }
 }
 
+/** Whether a value is surely JSON, and so needs no copy to be stringified as `copyJson` would have it. */
+export const isJson = (value: unknown, open: object[] = []): boolean => {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || open.length > maxDepth || open.includes(value)) return false
+  open.push(value)
+  const isGood = Array.isArray(value) ? isJsonArray(value, open) : isJsonObject(value, open)
+  open.pop()
+  return isGood
+}
+
+const isJsonArray = (array: readonly unknown[], open: object[]): boolean => {
+  for (let index = 0; index < array.length; index++) if (!isJson(array[index], open)) return false
+  return true
+}
+
+const isJsonObject = (object: object, open: object[]): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (prototype !== Object.prototype && prototype !== null) return false
+  for (const key of Object.keys(object)) {
+    const value: unknown = (object as Record<string, unknown>)[key]
+    if (value !== undefined && !isJson(value, open)) return false
+  }
+  return true
+}
+
 const copy = (value: unknown, open: object[]): Json => {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') {
@@ -74,12 +100,18 @@ const copyObject = (object: object, open: object[]): Json => {
   // The prototype of a plain object, of this realm or another, has none itself.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     throw new NotJson(`${nameOf(object)} is not plain JSON`)
-  const fields: [string, Json][] = []
-  for (const [key, value] of Object.entries(object))
-    if (value !== undefined) fields.push([key, copyAt(key, value, open)])
-  // Defines every key, `__proto__` too, where an assignment would set the prototype.
-  return Object.fromEntries(fields)
+  const copied: Record<string, Json> = {}
+  for (const key of Object.keys(object)) {
+    const value: unknown = (object as Record<string, unknown>)[key]
+    if (value === undefined) continue
+    // An assignment would set the prototype.
+    if (key === '__proto__') Object.defineProperty(copied, key, { ...plain, value: copyAt(key, value, open) })
+    else copied[key] = copyAt(key, value, open)
+  }
+  return copied
 }
+
+const plain = { configurable: true, enumerable: true, writable: true }
 
 const copyAt = (key: PropertyKey, value: unknown, open: object[]): Json => {
   try {

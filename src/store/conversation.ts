@@ -9,13 +9,12 @@ import {
   commandSchemas,
   type NewMessage,
 } from '../commands/command.ts'
-import { acceptsNewMessage } from '../events/accept.ts'
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type ConversationEvent, metadataSchema } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
-import { copyJson } from '../events/json.ts'
+import { isJson } from '../events/json.ts'
 import { type Diff, diff } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
 import { type Entry, full, type FullOptions } from '../projections/full.ts'
@@ -138,14 +137,11 @@ const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unkno
     ? E.right({ ...options })
     : E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
 
-/** The append of messages without options, where they are surely right; else nothing is said, and `split` finds the mistake. */
-const plainAppend = (message: NewMessage | readonly NewMessage[]): Command<'append'> | undefined => {
-  const copied = copyJson([message].flat())
-  if (E.isLeft(copied)) return undefined
-  const messages: unknown = copied.right
-  const isPlain = Array.isArray(messages) && messages.length > 0 && messages.every(acceptsNewMessage)
-  return isPlain ? { type: 'append', messages: messages as readonly NewMessage[] } : undefined
-}
+/** Whether these are objects that JSON can hold as they are; whether they are messages too, shows when they are encoded. */
+const arePlain = (messages: readonly unknown[]): messages is readonly NewMessage[] =>
+  messages.length > 0 &&
+  messages.every((message) => typeof message === 'object' && message !== null) &&
+  isJson(messages)
 
 /** The handle of one conversation. An id that cannot be is an `InvalidInput` of each of its methods. */
 export const conversation = (store: EventStore, handler: Handler, id: string): Conversation => {
@@ -241,12 +237,12 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
   return {
     id,
     append: (message, options) => () => {
-      const plain = options === undefined && E.isRight(checkedId) ? plainAppend(message) : undefined
-      if (plain) return handler.handle(id, plain, {})
+      const messages = Array.isArray(message) ? message : [message]
+      const isPlain = options === undefined && E.isRight(checkedId) && arePlain(messages)
+      const done = isPlain ? handler.appendNow(id, messages, {}) : undefined
+      if (done) return done
       const given = objectOf(options ?? {})
-      return E.isLeft(given)
-        ? Promise.resolve(given)
-        : run('append', { ...given.right, messages: [message].flat() })()
+      return E.isLeft(given) ? Promise.resolve(given) : run('append', { ...given.right, messages })()
     },
     configure: (input) => run('configure', input),
     condense: (input) => run('condense', input),

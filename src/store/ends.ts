@@ -3,7 +3,7 @@ import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import type { ReadError } from './errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
-import type { EventStore } from './port.ts'
+import type { EventStore, RecordedEvent } from './port.ts'
 
 /** Where a conversation ends. */
 export interface End {
@@ -15,31 +15,45 @@ export interface End {
 }
 
 /** The last position of a conversation. */
-export const lastPosition = ({ lineage, revision }: End): number => (lineage[0]?.offset ?? 0) + revision
+export const lastPosition = ({ lineage, revision }: Pick<End, 'lineage' | 'revision'>): number =>
+  (lineage[0]?.offset ?? 0) + revision
 
 /** Reads where a conversation ends. */
 export const readEnd = async (
   store: EventStore,
   conversation: string,
   known?: Lineage,
-): Promise<E.Either<ReadError, End>> => {
+): Promise<E.Either<ReadError, End>> =>
+  E.map(({ lineage, last }: Ending) => ({
+    lineage,
+    revision: last?.revision ?? -1,
+    hash: last ? hashOf(last) : null,
+  }))(await readEnding(store, conversation, known))
+
+/** The end of a conversation, as who only reads needs it: the first hash of a process takes long. */
+export interface Ending {
+  readonly lineage: Lineage
+  /** The last event of the conversation's own stream, if it has one. */
+  readonly last: RecordedEvent | undefined
+}
+
+export const readEnding = async (
+  store: EventStore,
+  conversation: string,
+  known?: Lineage,
+): Promise<E.Either<ReadError, Ending>> => {
   const stream = streamOf(conversation)
   const lineage = known ? E.right(known) : await loadLineage(store, conversation)
   if (E.isLeft(lineage)) return lineage
   const from = Number.MAX_SAFE_INTEGER
   const read = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
   if (E.isLeft(read)) return read
-  const [last] = read.right
   // A conversation that is not there yet has the lineage that its first message will give it.
   const own = { conversation, stream, offset: 0, last: Infinity }
-  return E.right({
-    lineage: lineage.right ?? [own],
-    revision: last?.revision ?? -1,
-    hash: last ? hashOf(last) : null,
-  })
+  return E.right({ lineage: lineage.right ?? [own], last: read.right[0] })
 }
 
-/** Remembers a bounded number of things by conversation, those used last. */
+/** Remembers a bounded number of things by conversation, those that came last. */
 export interface Remembered<T> {
   readonly get: (conversation: string) => T | undefined
   readonly set: (conversation: string, value: T) => void
@@ -51,7 +65,6 @@ export const remembered = <T>(most: number): Remembered<T> => {
   return {
     get: (conversation) => values.get(conversation),
     set: (conversation, value) => {
-      values.delete(conversation)
       values.set(conversation, value)
       const oldest = values.size > most ? values.keys().next() : undefined
       if (oldest?.done === false) values.delete(oldest.value)

@@ -1,21 +1,40 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import type { Command, ConversationCommand } from '../commands/command.ts'
+import { append as appendedBy } from '../commands/append.ts'
+import type { Command, ConversationCommand, NewMessage } from '../commands/command.ts'
 import { decide, decideAppend } from '../commands/decide.ts'
 import { fork } from '../commands/fork.ts'
 import { hashOf } from '../events/codec.ts'
 import type { Actor, Event } from '../events/events.ts'
-import { eventId, newCommandId, streamOf } from '../events/ids.ts'
+import { eventId, streamOf } from '../events/ids.ts'
 import { type End, lastPosition, readEnd, remembered } from './ends.ts'
-import type { WriteError } from './errors.ts'
+import type { StoreError, WriteError } from './errors.ts'
 import { gatherState, gatherTail } from './gather.ts'
-import { type EventStore, maxPage, type RecordedEvent } from './port.ts'
+import { type Appended, type EventStore, maxPage, type RecordedEvent } from './port.ts'
 import { reader, recordedAt } from './reader.ts'
-import { encodeChain, type Envelope, type Sealed, type Written, writtenAt } from './write.ts'
+import {
+  type Chain,
+  encodeChain,
+  type Envelope,
+  seal,
+  type Sealed,
+  type Written,
+  writtenAt,
+} from './write.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
 
 export interface Handler {
+  /**
+   * An append that needs no look at the store: without a fence it is right wherever the conversation ends, if that is known.
+   * Undefined where it is not, where others wait their turn, or where a message cannot be stored. When this has returned, the
+   * messages are not looked at any more.
+   */
+  readonly appendNow: (
+    conversation: string,
+    messages: readonly NewMessage[],
+    envelope: Envelope,
+  ) => Result<Written> | undefined
   readonly handle: (conversation: string, command: ConversationCommand, envelope: Envelope) => Result<Written>
   readonly fork: (conversation: string, command: Command<'fork'>, envelope: Envelope) => Result<Written>
 }
@@ -32,29 +51,24 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const ends = remembered<End>(maxEnds)
   const queues = new Map<string, Promise<unknown>>()
 
-  const write = async (
+  const append = (conversation: string, { revision }: End, { events }: Chain, findable: boolean) =>
+    store.append({ stream: streamOf(conversation), events, expected: revision, findable })()
+
+  /** What an append behind that end has come to. */
+  const noted = (
     conversation: string,
     end: End,
-    events: readonly Event[],
-    envelope: Sealed,
-    findable: boolean,
-  ): Result<Written> => {
-    const chain = encodeChain(conversation, end.hash, events, envelope)
-    if (E.isLeft(chain)) return chain
-    const stream = streamOf(conversation)
-    const appended = await store.append({ stream, events: chain.right, expected: end.revision, findable })()
-    if (E.isLeft(appended)) return appended
-    const last = chain.right.at(-1)
+    { events, hash }: Chain,
+    appended: E.Either<StoreError, Appended>,
+  ): E.Either<StoreError, Written> => {
     // A repeat is another writer's: what stands there has its hash, not ours.
-    if (appended.right === 'repeated') ends.forget(conversation)
-    else
-      ends.set(conversation, {
-        ...end,
-        revision: end.revision + events.length,
-        hash: last ? hashOf(last) : end.hash,
-      })
-    return E.right(writtenAt(conversation, lastPosition(end) + 1, chain.right))
+    if (E.isLeft(appended) || appended.right === 'repeated') ends.forget(conversation)
+    else ends.set(conversation, { lineage: end.lineage, revision: end.revision + events.length, hash })
+    return E.map(() => writtenAt(conversation, lastPosition(end) + 1, events))(appended)
   }
+
+  const write = async (conversation: string, end: End, chain: Chain, findable: boolean): Result<Written> =>
+    noted(conversation, end, chain, await append(conversation, end, chain, findable))
 
   /** What the command wrote the first time, if this is not the first. */
   const earlier = async (
@@ -97,38 +111,46 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     conversation: string,
     command: ConversationCommand,
     envelope: Sealed,
-    isNamed: boolean,
   ): Result<Written> => {
     const end = await readEnd(store, conversation, ends.get(conversation)?.lineage)
     if (E.isLeft(end)) return end
-    const before = isNamed ? await earlier(conversation, envelope, end.right) : E.right(undefined)
+    const before = envelope.isNamed ? await earlier(conversation, envelope, end.right) : E.right(undefined)
     if (E.isLeft(before)) return before
     if (before.right) return E.right(before.right)
     const events = await decideAt(conversation, end.right, command)
     if (E.isLeft(events)) return events
-    return events.right.length > 0
-      ? write(conversation, end.right, events.right, envelope, isNamed)
-      : E.right(writtenAt(conversation, lastPosition(end.right) + 1, []))
+    if (events.right.length === 0) return E.right(writtenAt(conversation, lastPosition(end.right) + 1, []))
+    const chain = encodeChain(conversation, end.right.hash, events.right, envelope)
+    return E.isLeft(chain) ? chain : write(conversation, end.right, chain.right, envelope.isNamed)
   }
 
-  /** A plain append is right wherever the conversation ends: it needs no look at the store, if its end is known. */
-  const attemptPlain = (
-    conversation: string,
-    command: ConversationCommand,
-    envelope: Sealed,
-  ): Result<Written> | undefined => {
-    const known = ends.get(conversation)
-    if (!known || command.type !== 'append' || command.after !== undefined) return undefined
-    const events = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
-    return E.isLeft(events) ? undefined : write(conversation, known, events.right, envelope, false)
+  const appendNow: Handler['appendNow'] = (conversation, messages, envelope) => {
+    const end = ends.get(conversation)
+    if (!end || queues.has(conversation)) return undefined
+    const sealed = seal(envelope, defaultActor)
+    const chain = encodeChain(conversation, end.hash, appendedBy({ type: 'append', messages }), sealed)
+    if (E.isLeft(chain)) return undefined
+    // Promises are few here: what runs after a wait for the disk runs with cold caches, and costs ten times what it seems to.
+    const result: Result<Written> = append(conversation, end, chain.right, false).then((appended) => {
+      const leave = (): void => {
+        if (queues.get(conversation) === result) queues.delete(conversation)
+      }
+      const outcome = noted(conversation, end, chain.right, appended)
+      if (E.isRight(outcome) || outcome.left._tag !== 'Conflict') {
+        leave()
+        return outcome
+      }
+      const copies = chain.right.events.map(({ data }) => JSON.parse(data) as NewMessage)
+      return handle(conversation, { type: 'append', messages: copies }, envelope).finally(leave)
+    })
+    queues.set(conversation, result)
+    return result
   }
 
   const handle: Handler['handle'] = async (conversation, command, envelope) => {
-    const sealed = { actor: defaultActor, commandId: newCommandId(), ...envelope }
-    const isNamed = envelope.commandId !== undefined
+    const sealed = seal(envelope, defaultActor)
     for (let tries = 1; ; tries++) {
-      const plain = isNamed ? undefined : attemptPlain(conversation, command, sealed)
-      const result = await (plain ?? attempt(conversation, command, sealed, isNamed))
+      const result = await attempt(conversation, command, sealed)
       if (E.isRight(result)) return result
       ends.forget(conversation)
       if (result.left._tag !== 'Conflict' || tries === maxTries) return result
@@ -136,9 +158,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     }
   }
 
-  const inTurn: Handler['handle'] = (conversation, command, envelope) => {
+  const inTurn = (conversation: string, run: () => Result<Written>): Result<Written> => {
     const before = queues.get(conversation)
-    const run = (): Result<Written> => handle(conversation, command, envelope)
     // One that failed, however it did, holds up none behind it.
     const result = before ? before.then(run, run) : run()
     queues.set(conversation, result)
@@ -150,14 +171,13 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   }
 
   const forkFrom: Handler['fork'] = async (conversation, command, envelope) => {
-    const sealed = { actor: defaultActor, commandId: newCommandId(), ...envelope }
+    const sealed = seal(envelope, defaultActor)
     const parent = await readEnd(store, conversation)
     if (E.isLeft(parent)) return parent
     const last = lastPosition(parent.right)
     const target = await readEnd(store, command.id)
     if (E.isLeft(target)) return target
-    const isNamed = envelope.commandId !== undefined
-    const before = isNamed ? await earlier(command.id, sealed, target.right) : E.right(undefined)
+    const before = sealed.isNamed ? await earlier(command.id, sealed, target.right) : E.right(undefined)
     if (E.isLeft(before)) return before
     if (before.right) return E.right(before.right)
     const position = command.at ?? last
@@ -173,14 +193,25 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       last: Infinity,
     }
     const end = { lineage: [own, ...below(parent.right, position)], revision: -1, hash: hash ?? null }
-    const written = await write(command.id, end, events.right, sealed, isNamed)
+    const chain = encodeChain(command.id, end.hash, events.right, sealed)
+    if (E.isLeft(chain)) return chain
+    const written = await write(command.id, end, chain.right, sealed.isNamed)
     // Somebody was faster: the conversation exists now, which is how the second try ends.
     return E.isLeft(written) && written.left._tag === 'Conflict'
       ? forkFrom(conversation, command, envelope)
       : written
   }
 
-  return { handle: inTurn, fork: forkFrom }
+  return {
+    appendNow,
+    handle: (conversation, command, envelope) => {
+      const isPlain =
+        command.type === 'append' && command.after === undefined && envelope.commandId === undefined
+      const done = isPlain ? appendNow(conversation, command.messages, envelope) : undefined
+      return done ?? inTurn(conversation, () => handle(conversation, command, envelope))
+    },
+    fork: forkFrom,
+  }
 }
 
 /** What a fork at a position has of its parent's lineage. */

@@ -20,7 +20,7 @@ import { missingParent } from './lineage.ts'
 import { loadLog } from './log.ts'
 import { type EventStore, maxPage } from './port.ts'
 import { reader } from './reader.ts'
-import { encodeChain } from './write.ts'
+import { encodeChain, seal } from './write.ts'
 
 /** What an import did. */
 export interface Imported {
@@ -129,14 +129,17 @@ const encodePlanned = (
 ): E.Either<ImportError, readonly StoredEvent[]> => {
   const events: StoredEvent[] = []
   const imported = new Date()
+  let hash = prev
   for (const { event, commandId, time } of planned) {
-    const last = events.at(-1)
-    const now = time !== undefined && isoTime.test(time) ? new Date(time) : imported
-    const envelope = { commandId, actor: { kind: 'import', id: format }, now }
-    const encoded = encodeChain(conversation, last ? hashOf(last) : prev, [event], envelope)
+    const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : imported
+    // What looks like a time need not be one: the 99th month.
+    const now = Number.isNaN(recorded.getTime()) ? imported : recorded
+    const envelope = seal({ commandId, now }, { kind: 'import', id: format })
+    const encoded = encodeChain(conversation, hash, [event], envelope)
     if (E.isLeft(encoded))
       return E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
-    events.push(...encoded.right)
+    events.push(...encoded.right.events)
+    hash = encoded.right.hash
   }
   return E.right(events)
 }

@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type ConversationNotFound, conversationNotFound } from '../commands/rejections.ts'
 import { decode } from '../events/codec.ts'
+import type { ConversationEvent, EventData } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import type { StoreError } from './errors.ts'
-import type { EventStore } from './port.ts'
+import type { EventStore, RecordedEvent } from './port.ts'
 
 /** The streams whose events make up a conversation: its own, and for a fork those that it was forked from. */
 export interface Stretch {
@@ -35,16 +36,22 @@ export const loadLineage = async (
     if (E.isLeft(read)) return read
     const [first] = read.right
     if (!first) return lineage.length === 0 ? E.right(undefined) : E.left(missingParent(conversation, id))
-    const decoded = decode(first, { stream, revision: 0, position: 0 })
-    if (E.isLeft(decoded)) return decoded
-    const from = decoded.right.type === 'Forked' ? decoded.right.data.from : undefined
-    const offset = from ? from.position + 1 : 0
+    const from = originOf(first)
+    if (E.isLeft(from)) return from
+    const offset = from.right ? from.right.position + 1 : 0
     // A fork of a fork at a position that the first one has from its own parent leaves nothing of the first one.
     if (offset <= last) lineage.push({ conversation: id, stream, offset, last })
     last = Math.min(last, offset - 1)
-    id = from?.conversation
+    id = from.right?.conversation
   }
   return E.right(lineage)
+}
+
+/** Where a conversation's first event says that it was forked from. */
+const originOf = (first: RecordedEvent): E.Either<StoreError, EventData['Forked']['from'] | undefined> => {
+  if (first.type !== 'Forked') return E.right(undefined)
+  const decoded = decode(first, { stream: first.stream, revision: 0, position: 0 })
+  return E.map((event: ConversationEvent) => (event.type === 'Forked' ? event.data.from : undefined))(decoded)
 }
 
 export const missingParent = (conversation: string, parent: string): ConversationNotFound => ({

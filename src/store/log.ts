@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound, type OutOfRange, outOfRange } from '../commands/rejections.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
 import type { Log } from '../projections/path.ts'
-import { lastPosition, readEnd } from './ends.ts'
+import { lastPosition, readEnding } from './ends.ts'
 import type { ReadError, StoreError } from './errors.ts'
 import type { Lineage } from './lineage.ts'
 import type { EventStore } from './port.ts'
@@ -23,13 +23,13 @@ export const openAt = async (
   conversation: string,
   at?: number,
 ): Promise<E.Either<ReadError, Opened>> => {
-  const end = await readEnd(store, conversation)
-  if (E.isLeft(end)) return end
-  const last = lastPosition(end.right)
-  if (end.right.revision < 0) return E.left(conversationNotFound(conversation))
+  const ending = await readEnding(store, conversation)
+  if (E.isLeft(ending)) return ending
+  const { lineage, last: event } = ending.right
+  if (!event) return E.left(conversationNotFound(conversation))
+  const last = lastPosition({ lineage, revision: event.revision })
   const outside = outsideOf(conversation, at, last)
   if (outside) return E.left(outside)
-  const { lineage } = end.right
   return E.right({ reading: reader(store, lineage), lineage, last, at: at ?? last })
 }
 

@@ -2,7 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { encode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { Actor, Event, EventType } from '../events/events.ts'
-import { eventId, streamOf } from '../events/ids.ts'
+import { eventId, newCommandId, streamOf } from '../events/ids.ts'
+import { isoTimeOf } from './time.ts'
 
 /** Who asks for something, when, and as part of what. */
 export interface Envelope {
@@ -16,7 +17,20 @@ export interface Envelope {
   readonly causationId?: string
 }
 /** An envelope in which nothing is left to default. */
-export type Sealed = Envelope & Required<Pick<Envelope, 'commandId' | 'actor'>>
+export interface Sealed extends Envelope {
+  readonly commandId: string
+  readonly actor: Actor
+  /** Whether the caller named the command, and so may repeat it. */
+  readonly isNamed: boolean
+}
+
+/** Fills in what the envelope leaves open. */
+export const seal = (envelope: Envelope, actor: Actor): Sealed => ({
+  actor,
+  ...envelope,
+  commandId: envelope.commandId ?? newCommandId(),
+  isNamed: envelope.commandId !== undefined,
+})
 
 /** What a command wrote. */
 export interface Written {
@@ -34,26 +48,39 @@ export const writtenAt = (conversation: string, first: number, events: readonly 
   events: events.map(({ id, type }, index) => ({ position: first + index, id, type: type as EventType })),
 })
 
+/** What one command writes, as it is stored. */
+export interface Chain {
+  readonly events: readonly StoredEvent[]
+  /** Of the last of them; of what they come after, if there are none. */
+  readonly hash: string | null
+}
+
 /** The stored forms of what one command writes behind an event of hash `prev`, chained to it and to each other. */
 export const encodeChain = (
   conversation: string,
   prev: string | null,
   events: readonly Event[],
-  { commandId, actor, now = new Date(), correlationId, causationId }: Sealed,
-): E.Either<InvalidInput | EventTooLarge, readonly StoredEvent[]> => {
+  { commandId, isNamed, actor, now = new Date(), correlationId, causationId }: Sealed,
+): E.Either<InvalidInput | EventTooLarge, Chain> => {
   const chain: StoredEvent[] = []
+  const stream = streamOf(conversation)
+  const time = isoTimeOf(now)
+  let hash = prev
   for (const event of events) {
-    const before = chain.at(-1)
-    const stored = encode(event, eventId(streamOf(conversation), commandId, chain.length), {
-      time: now.toISOString(),
+    // A new UUID is as good an id as one derived from it.
+    const isOwn = !isNamed && chain.length === 0
+    const id = isOwn ? commandId : eventId(stream, commandId, chain.length)
+    const stored = encode(event, id, {
+      time,
       actor,
       commandId,
-      ...(correlationId !== undefined && { $correlationId: correlationId }),
-      ...(causationId !== undefined && { $causationId: causationId }),
-      prev: before ? hashOf(before) : prev,
+      $correlationId: correlationId,
+      $causationId: causationId,
+      prev: hash,
     })
     if (E.isLeft(stored)) return stored
     chain.push(stored.right)
+    hash = hashOf(stored.right)
   }
-  return E.right(chain)
+  return E.right({ events: chain, hash })
 }

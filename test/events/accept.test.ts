@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { commandSchemas } from '../../src/commands/command.ts'
-import { acceptsData, acceptsMetadata, acceptsNewMessage } from '../../src/events/accept.ts'
+import { acceptsData, acceptsMetadata } from '../../src/events/accept.ts'
 import { dataSchemas, type EventType, metadataSchema } from '../../src/events/events.ts'
 import { text, thinking, toolResult, toolUse } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
@@ -48,11 +47,6 @@ const metadatas = [
   metadata,
   { ...metadata, actor: { kind: 'agent', id: '' }, $correlationId: 'a', $causationId: 'b', prev: 'hash' },
 ]
-const newMessages = [
-  { role: 'user', content: 'Hello.' },
-  { role: 'assistant', content, messageId: 'id', origin },
-  { role: 'system', content: '', future: 1 },
-]
 
 interface Good {
   readonly name: string
@@ -72,12 +66,6 @@ const good: readonly Good[] = [
     value,
     accepts: acceptsMetadata,
     schema: metadataSchema,
-  })),
-  ...newMessages.map((value) => ({
-    name: 'a new message',
-    value,
-    accepts: acceptsNewMessage,
-    schema: commandSchemas.append.shape.messages.element,
   })),
 ]
 

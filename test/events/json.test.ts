@@ -1,6 +1,8 @@
 import { runInNewContext } from 'node:vm'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { copyJson, pathText } from '../../src/events/json.ts'
+import { copyJson, isJson, pathText } from '../../src/events/json.ts'
+import { runs } from '../support/runs.ts'
 
 const cycle: Record<string, unknown> = {}
 cycle['self'] = cycle
@@ -54,6 +56,41 @@ describe('a copy of JSON', () => {
     }
     expect(() => copyJson([broken])).toThrow('broken getter')
   })
+})
+
+describe('what is surely JSON', () => {
+  const anything = fc.anything({
+    withNullPrototype: true,
+    withDate: true,
+    withBigInt: true,
+    withSparseArray: true,
+  })
+
+  it('is a value of which a copy has the same text', () => {
+    fc.assert(
+      fc.property(fc.oneof(anything, fc.jsonValue()), (value) => {
+        if (isJson(value))
+          expect(copyJson(value)).toMatchObject({ right: JSON.parse(JSON.stringify(value)) as unknown })
+      }),
+      { numRuns: runs(1_000) },
+    )
+  })
+
+  it('is every value that was parsed', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        expect(isJson(JSON.parse(text))).toBe(true)
+      }),
+      { numRuns: runs(300) },
+    )
+  })
+
+  it.each([{ cycle }, nested(1_002), [undefined], Object.create({ a: 1 }), Array(2)])(
+    'is not %#',
+    (value) => {
+      expect(isJson(value)).toBe(false)
+    },
+  )
 })
 
 it('a path is written as in code', () => {

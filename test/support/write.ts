@@ -1,17 +1,19 @@
-import { hashOf, type StoredEvent } from '../../src/events/codec.ts'
+import type { StoredEvent } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/events.ts'
 import { streamOf } from '../../src/events/ids.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { encodeChain } from '../../src/store/write.ts'
+import { type Chain, encodeChain, seal } from '../../src/store/write.ts'
 import { right } from './either.ts'
 
 /** The stored forms of events, each as if a command of its own had written it, chained. */
 export const chainOf = (id: string, events: readonly Event[]): readonly StoredEvent[] => {
   const stored: StoredEvent[] = []
+  let hash: string | null = null
   for (const event of events) {
-    const last = stored.at(-1)
-    const envelope = { commandId: `${stored.length}`, actor: { kind: 'test' }, now: new Date(0) }
-    stored.push(...right(encodeChain(id, last ? hashOf(last) : null, [event], envelope)))
+    const envelope = seal({ commandId: `${stored.length}`, now: new Date(0) }, { kind: 'test' })
+    const chain: Chain = right(encodeChain(id, hash, [event], envelope))
+    stored.push(...chain.events)
+    hash = chain.hash
   }
   return stored
 }

@@ -32,9 +32,10 @@ const recordedIn =
 
 const columns = 'revision, position, e.id AS id, type, data, metadata'
 
-const lazily = <T>(make: () => T): (() => T) => {
+/** What is made when it is first asked for; `made` tells if that was already. */
+const lazily = <T>(make: () => T): (() => T) & { readonly made: () => T | undefined } => {
   let made: T | undefined
-  return () => (made ??= make())
+  return Object.assign(() => (made ??= make()), { made: () => made })
 }
 
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
@@ -148,7 +149,7 @@ export const openSqlite =
       close: () => async () => {
         if (isClosed) return E.right(undefined)
         isClosed = true
-        await writer().finish()
+        await writer.made()?.finish()
         changes.beat()
         try {
           db.close()

@@ -13,6 +13,13 @@ interface Waiting {
   readonly settle: (outcome: Outcome) => void
 }
 
+/** A stream that this process has written to. */
+interface Known {
+  readonly id: number
+  /** A revision that it has; the last one, unless another process has gone on from there. */
+  last: number
+}
+
 /** What became of an append in a transaction; `id` is that of its stream, if it wrote. */
 interface Tried {
   readonly outcome: Outcome
@@ -30,6 +37,7 @@ export interface Writer {
   readonly finish: () => Promise<void>
 }
 
+const written: Outcome = E.right('written')
 const maxStreams = 10_000
 /** Every so many flushes the process gets round to its other work, if appends follow one another without a pause. */
 const flushesPerTurn = 64
@@ -47,44 +55,54 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
     create: db.prepare('INSERT INTO streams (name) VALUES (?) RETURNING id'),
     last: db.prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
     insert: db.prepare(
-      'INSERT INTO events (stream, revision, id, type, data, metadata, findable) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      `INSERT INTO events (stream, revision, id, type, data, metadata, findable) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (stream, revision) DO NOTHING`,
     ),
     idAt: db.prepare('SELECT id FROM events WHERE stream = ? AND revision = ?'),
   }
-  const ids = remembered<number>(maxStreams)
+  const streams = remembered<Known>(maxStreams)
   const heads = streamHeads(db, () => {
     headsAreDue = true
-    flushing ??= flush()
+    schedule()
   })
   let headsAreDue = false
   let waiting: Waiting[] = []
-  let flushing: Promise<void> | undefined
+  let whenIdle: (() => void)[] = []
+  let isScheduled = false
   let turns = 0
 
   const isRepeat = (stream: number, { events, expected }: Append): boolean =>
     events.every((event, index) => statements.idAt.get(stream, expected + 1 + index)?.['id'] === event.id)
 
   const idOf = (stream: string): number | undefined => {
-    const known = ids.get(stream)
-    if (known !== undefined) return known
     const row = statements.stream.get(stream)
     return row && Number(row['id'])
   }
 
-  const write = ({ stream, events, expected, findable = false }: Append): Tried => {
-    const known = idOf(stream)
-    const last = known === undefined ? -1 : Number(statements.last.get(known)?.['revision'] ?? -1)
-    if (last !== expected) {
-      const isDone = known !== undefined && isRepeat(known, { stream, events, expected })
-      return { outcome: isDone ? E.right('repeated') : E.left(conflict(stream, expected, last)) }
-    }
-    const id = known ?? Number(statements.create.get(stream)?.['id'])
-    events.forEach((event, index) => {
+  /** Whether the events could be written: the first revision that they would have may be another writer's. */
+  const insert = (id: number, { events, expected, findable = false }: Append): boolean =>
+    events.every((event, index) => {
       const mark = findable && index === 0 ? 1 : null
       const { data, metadata, type } = event
-      statements.insert.run(id, expected + 1 + index, event.id, type, data, metadata, mark)
+      return (
+        statements.insert.run(id, expected + 1 + index, event.id, type, data, metadata, mark).changes === 1
+      )
     })
-    return { outcome: E.right('written'), id }
+
+  const write = (request: Append): Tried => {
+    const { stream, expected } = request
+    const known = streams.get(stream)
+    // Events stay: one that was seen need not be looked for, and the index tells whether another has come behind it.
+    if (known?.last === expected && insert(known.id, request)) return { outcome: written, id: known.id }
+    const found = known?.id ?? idOf(stream)
+    const last = found === undefined ? -1 : Number(statements.last.get(found)?.['revision'] ?? -1)
+    if (last !== expected) {
+      const isDone = found !== undefined && isRepeat(found, request)
+      return { outcome: isDone ? E.right('repeated') : E.left(conflict(stream, expected, last)) }
+    }
+    const id = found ?? Number(statements.create.get(stream)?.['id'])
+    insert(id, request)
+    return { outcome: written, id }
   }
 
   const tryBegin = (): E.Either<StoreError, void> => {
@@ -120,44 +138,78 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
 
   /** Remembers what a transaction wrote, now that it is kept. */
   const note = ({ stream, events, expected }: Append, id: number): void => {
-    if (ids.get(stream) === undefined) ids.set(stream, id)
-    const last = events.at(-1)
-    if (last) heads.note(id, expected + events.length, last)
+    const last = expected + events.length
+    const known = streams.get(stream)
+    if (known) known.last = last
+    else streams.set(stream, { id, last })
+    const event = events.at(-1)
+    if (event) heads.note(id, last, event)
   }
 
-  const flush = async (): Promise<void> => {
-    while (waiting.length > 0 || headsAreDue) {
-      // At the end of the work at hand, so that what it still appends goes along.
-      await new Promise((resolve) => {
-        if (++turns % flushesPerTurn === 0) setImmediate(resolve)
-        else process.nextTick(resolve)
-      })
-      const free = tryBegin()
-      const begun = E.isLeft(free) && free.left._tag === 'StoreBusy' ? await waitForLock() : free
-      const batch = waiting
-      waiting = []
-      const written = E.isLeft(begun) ? begun : writeAll(batch)
-      headsAreDue = false
-      batch.forEach(({ request, settle }, index) => {
-        const tried = E.isLeft(written) ? { outcome: written } : written.right[index]
-        if (tried?.id !== undefined) note(request, tried.id)
-        if (tried) settle(tried.outcome)
-      })
-      wrote()
+  /**
+   * One event behind one that was seen: a single statement, and so a transaction of its own. Undefined where that is not all there
+   * is to do, or went wrong: the long way finds out how.
+   */
+  const writeAlone = (): Tried | undefined => {
+    const [only] = waiting
+    if (!only || waiting.length > 1 || headsAreDue || only.request.events.length > 1) return undefined
+    const known = streams.get(only.request.stream)
+    if (known?.last !== only.request.expected) return undefined
+    try {
+      return insert(known.id, only.request) ? { outcome: written, id: known.id } : undefined
+    } catch {
+      return undefined
     }
-    flushing = undefined
+  }
+
+  const settleAll = (tried: E.Either<StoreError, readonly Tried[]>): void => {
+    const batch = waiting
+    waiting = []
+    headsAreDue = false
+    batch.forEach(({ request, settle }, index) => {
+      const one = E.isLeft(tried) ? { outcome: tried } : tried.right[index]
+      if (one?.id !== undefined) note(request, one.id)
+      if (one) settle(one.outcome)
+    })
+    isScheduled = false
+    if (waiting.length > 0 || headsAreDue) schedule()
+    else {
+      for (const tell of whenIdle) tell()
+      whenIdle = []
+    }
+    wrote()
+  }
+
+  const flush = (): void => {
+    const alone = writeAlone()
+    if (alone) return settleAll(E.right([alone]))
+    const finish = (begun: E.Either<StoreError, void>): void =>
+      settleAll(E.isLeft(begun) ? begun : writeAll(waiting))
+    const begun = tryBegin()
+    if (E.isLeft(begun) && begun.left._tag === 'StoreBusy') void waitForLock().then(finish)
+    else finish(begun)
+  }
+
+  /** Has the writing done at the end of the work at hand, so that what that still appends goes along. */
+  const schedule = (): void => {
+    if (isScheduled) return
+    isScheduled = true
+    if (++turns % flushesPerTurn === 0) setImmediate(flush)
+    else process.nextTick(flush)
   }
 
   return {
     append: (request) =>
       new Promise((settle) => {
         waiting.push({ request, settle })
-        flushing ??= flush()
+        schedule()
       }),
-    finish: async () => {
-      heads.stop()
-      headsAreDue = heads.areWaiting()
-      await (flushing ?? flush())
-    },
+    finish: () =>
+      new Promise((resolve) => {
+        heads.stop()
+        headsAreDue = heads.areWaiting()
+        whenIdle.push(resolve)
+        schedule()
+      }),
   }
 }
