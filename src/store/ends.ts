@@ -43,11 +43,15 @@ export const readEnding = async (
   known?: Lineage,
 ): Promise<E.Either<ReadError, Ending>> => {
   const stream = streamOf(conversation)
-  const lineage = known ? E.right(known) : await loadLineage(store, conversation)
-  if (E.isLeft(lineage)) return lineage
   const from = Number.MAX_SAFE_INTEGER
-  const read = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
+  const [lineage, read] = await Promise.all([
+    known ? E.right(known) : loadLineage(store, conversation),
+    store.read({ stream, from, direction: 'backwards', limit: 1 })(),
+  ])
+  if (E.isLeft(lineage)) return lineage
   if (E.isLeft(read)) return read
+  // Somebody began it between the two.
+  if (!lineage.right && read.right.length > 0) return readEnding(store, conversation)
   // A conversation that is not there yet has the lineage that its first message will give it.
   const own = { conversation, stream, offset: 0, last: Infinity }
   return E.right({ lineage: lineage.right ?? [own], last: read.right[0] })

@@ -5,9 +5,14 @@ import type { ConversationNotFound, OutOfRange, Rejection } from '../commands/re
 export type StoreError =
   | DecodeFailed
   | Conflict
+  | OutcomeUnknown
+  | HistoryLost
+  | BlobMissing
+  | BlobDamaged
   | StoreBusy
   | StoreClosed
   | StoreCorrupt
+  | StoreDenied
   | StoreFull
   | StoreNotFound
   | StoreReadOnly
@@ -29,6 +34,38 @@ export interface Conflict {
   readonly actual: number
 }
 
+/** Whether the events were written could not be found out in time. Sending the same command again (same command id) finds out. */
+export interface OutcomeUnknown {
+  readonly _tag: 'OutcomeUnknown'
+  readonly message: string
+  readonly stream: string
+  /** The ids of the events that may stand in the stream, or may not. */
+  readonly events: readonly string[]
+  readonly cause?: unknown
+}
+
+/** Events of the stream are gone from the database: what is left is not the conversation. */
+export interface HistoryLost {
+  readonly _tag: 'HistoryLost'
+  readonly message: string
+  readonly stream: string
+}
+
+/** Content of an event that stands outside it is not there. */
+export interface BlobMissing {
+  readonly _tag: 'BlobMissing'
+  readonly message: string
+  readonly stream: string
+  readonly revision: number
+  /** The event's id. */
+  readonly event: string
+  readonly sha256: string
+}
+/** Content of an event that stands outside it is not what its hash says. */
+export interface BlobDamaged extends Omit<BlobMissing, '_tag'> {
+  readonly _tag: 'BlobDamaged'
+}
+
 interface StoreFailure<T extends string> {
   readonly _tag: T
   readonly message: string
@@ -41,6 +78,8 @@ export type StoreBusy = StoreFailure<'StoreBusy'>
 export type StoreClosed = StoreFailure<'StoreClosed'>
 /** The file is no store, or is damaged. */
 export type StoreCorrupt = StoreFailure<'StoreCorrupt'>
+/** The server refuses the credentials. */
+export type StoreDenied = StoreFailure<'StoreDenied'>
 /** There is no store there, and it was not to be created. */
 export type StoreNotFound = StoreFailure<'StoreNotFound'>
 /** No room left to write. */
@@ -57,6 +96,24 @@ export const conflict = (stream: string, expected: number, actual: number): Conf
   stream,
   expected,
   actual,
+})
+
+export const outcomeUnknown = (
+  stream: string,
+  events: readonly string[],
+  cause: unknown,
+): OutcomeUnknown => ({
+  _tag: 'OutcomeUnknown',
+  message: `whether ${events.length === 1 ? 'the event was' : `the ${events.length} events were`} written to ${stream} could not be found out in time: look for ${events[0]} there, or send the command again under the same command id, which writes it once`,
+  stream,
+  events,
+  cause,
+})
+
+export const historyLost = (stream: string, how: string): HistoryLost => ({
+  _tag: 'HistoryLost',
+  message: `stream ${stream} has lost events (${how}): restore a backup of the database, and set no $maxCount, $maxAge or $tb on conversations`,
+  stream,
 })
 
 export const storeClosed = (store: string): StoreClosed => ({

@@ -8,7 +8,7 @@ import { hashOf } from '../events/codec.ts'
 import type { Actor, Event } from '../events/events.ts'
 import { eventId, streamOf } from '../events/ids.ts'
 import { type End, lastPosition, readEnd, remembered } from './ends.ts'
-import type { StoreError, WriteError } from './errors.ts'
+import type { WriteError } from './errors.ts'
 import { gatherState, gatherTail } from './gather.ts'
 import { type Appended, type EventStore, maxPage, type RecordedEvent } from './port.ts'
 import { reader, recordedAt } from './reader.ts'
@@ -52,15 +52,15 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const queues = new Map<string, Promise<unknown>>()
 
   const append = (conversation: string, { revision }: End, { events }: Chain, findable: boolean) =>
-    store.append({ stream: streamOf(conversation), events, expected: revision, findable })()
+    store.append({ stream: streamOf(conversation), events, expected: revision, findable, isNew: !findable })()
 
   /** What an append behind that end has come to. */
   const noted = (
     conversation: string,
     end: End,
     { events, hash }: Chain,
-    appended: E.Either<StoreError, Appended>,
-  ): E.Either<StoreError, Written> => {
+    appended: E.Either<WriteError, Appended>,
+  ): E.Either<WriteError, Written> => {
     // A repeat is another writer's: what stands there has its hash, not ours.
     if (E.isLeft(appended) || appended.right === 'repeated') ends.forget(conversation)
     else ends.set(conversation, { lineage: end.lineage, revision: end.revision + events.length, hash })
@@ -89,7 +89,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         ({ id }, index) => id === eventId(stream, commandId, events.length + index),
       )
       events.push(...own)
-      if (own.length < maxPage) break
+      if (own.length === 0 || own.length < read.right.length) break
     }
     return E.right(writtenAt(conversation, lastPosition({ ...end, revision: found.right }), events))
   }

@@ -19,8 +19,14 @@ type Events = Map<number, ConversationEvent>
  * Loads the effective history at a position by reading what it shows: backwards to the newest event with a view, then what that
  * view names, then forwards again over what was passed. Equal to folding the log from its start (a property test); the length of
  * the log does not matter.
+ *
+ * @param withConfiguration also reads the event that the configuration is in
  */
-export const loadEffective = async (reading: Reader, at: number): Promise<E.Either<StoreError, Loaded>> => {
+export const loadEffective = async (
+  reading: Reader,
+  at: number,
+  withConfiguration = true,
+): Promise<E.Either<StoreError, Loaded>> => {
   const passed: ConversationEvent[] = []
   let view: View | undefined
   // A restore without a view (of another program) needs what its marker hid: the walk goes on to before that marker.
@@ -35,7 +41,9 @@ export const loadEffective = async (reading: Reader, at: number): Promise<E.Eith
   const sinceView = passed.findIndex((event) => viewIn(event) !== undefined)
   if (view) passed.pop()
   const events: Events = new Map(passed.map((event) => [event.position, event]))
-  const draft = view ? await draftFrom(reading, view, events) : E.right(draftOf(emptyOutline))
+  const draft = view
+    ? await draftFrom(reading, view, events, withConfiguration)
+    : E.right(draftOf(emptyOutline))
   if (E.isLeft(draft)) return draft
   return E.right({
     effective: { at, head: walked.right, ...shown(draft.right, passed.toReversed(), events) },
@@ -66,11 +74,14 @@ const draftFrom = async (
   reading: Reader,
   view: View,
   events: Events,
+  withConfiguration: boolean,
 ): Promise<E.Either<StoreError, Draft>> => {
   const { items, configured, promptSince, restored = [] } = view
-  const configuration = configured === undefined ? E.right(undefined) : await eventAt(reading, configured)()
+  const [configuration, ...segments] = await Promise.all([
+    configured === undefined || !withConfiguration ? E.right(undefined) : eventAt(reading, configured)(),
+    ...items.map((segment) => readSegment(reading, segment)),
+  ])
   if (E.isLeft(configuration)) return configuration
-  const segments = await Promise.all(items.map((segment) => readSegment(reading, segment)))
   const slots: Slot[] = []
   for (const segment of segments) {
     if (E.isLeft(segment)) return segment

@@ -1,12 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound, type OutOfRange, outOfRange } from '../commands/rejections.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
+import { streamOf } from '../events/ids.ts'
 import type { Log } from '../projections/path.ts'
 import { lastPosition, readEnding } from './ends.ts'
 import type { ReadError, StoreError } from './errors.ts'
-import type { Lineage } from './lineage.ts'
+import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore } from './port.ts'
-import { pages, type Reader, reader } from './reader.ts'
+import { firstPage, pages, type Reader, reader } from './reader.ts'
 
 /** A conversation opened for reading, as of now. */
 export interface Opened {
@@ -31,6 +32,38 @@ export const openAt = async (
   const outside = outsideOf(conversation, at, last)
   if (outside) return E.left(outside)
   return E.right({ reading: reader(store, lineage), lineage, last, at: at ?? last })
+}
+
+/**
+ * As `openAt`, to load what is shown at the position: the stream's events before it are read together with the first one, which
+ * tells whether the conversation is a fork.
+ */
+export const openShown = async (
+  store: EventStore,
+  conversation: string,
+  at?: number,
+): Promise<E.Either<ReadError, Pick<Opened, 'reading' | 'at'>>> => {
+  if (at !== undefined && !(Number.isInteger(at) && at >= 0)) return openAt(store, conversation, at)
+  const [lineage, page] = await Promise.all([
+    loadLineage(store, conversation),
+    store.read({
+      stream: streamOf(conversation),
+      from: at ?? Number.MAX_SAFE_INTEGER,
+      direction: 'backwards',
+      limit: firstPage,
+    })(),
+  ])
+  if (E.isLeft(lineage)) return lineage
+  if (E.isLeft(page)) return page
+  const { offset = 0 } = lineage.right?.[0] ?? {}
+  const [newest] = page.right
+  // A position in a fork is no revision, and there may be no such position: then one has to look closer.
+  const isIt = newest !== undefined && (at === undefined || (offset === 0 && newest.revision === at))
+  if (!isIt || !lineage.right) return openAt(store, conversation, at)
+  return E.right({
+    reading: reader(store, lineage.right, page.right),
+    at: at ?? offset + newest.revision,
+  })
 }
 
 /** What is wrong with a position to look from, if the conversation goes to `last`. */

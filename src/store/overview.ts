@@ -27,18 +27,20 @@ const titleLength = 80
 /** How far into a conversation its title is looked for, in events. */
 const titleWithin = 20
 
+/** How many conversations are looked at side by side: a store may be far away. */
+const atOnce = 16
+
 /** All conversations of a store, by id. Iteration throws a `StoreError`. */
 export async function* overviews(store: EventStore): AsyncGenerator<Overview, void> {
   for (let after = ''; ;) {
     const names = await store.streams(streamOf(''), after, maxPage)()
     if (E.isLeft(names)) throw toError(names.left)
-    for (const name of names.right) {
-      const id = conversationOf(name) ?? name
-      const overview = await overviewOf(store, id)
-      if (E.isRight(overview)) yield overview.right
-      else if (isItsOwn(overview.left))
-        yield { id, title: '', messages: 0, events: 0, updated: '', problem: overview.left.message }
-      else throw toError(overview.left)
+    for (let next = 0; next < names.right.length; next += atOnce) {
+      const ids = names.right.slice(next, next + atOnce).map((name) => conversationOf(name) ?? name)
+      for (const overview of await Promise.all(ids.map((id) => overviewOrProblem(store, id)))) {
+        if (E.isLeft(overview)) throw toError(overview.left)
+        yield overview.right
+      }
     }
     const last = names.right.at(-1)
     if (last === undefined) return
@@ -47,7 +49,21 @@ export async function* overviews(store: EventStore): AsyncGenerator<Overview, vo
 }
 
 /** Whether an error is about the conversation, not about the store. */
-const isItsOwn = ({ _tag }: ReadError): boolean => _tag === 'DecodeFailed' || _tag === 'ConversationNotFound'
+const isItsOwn = ({ _tag }: ReadError): boolean => itsOwn.has(_tag)
+const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
+  'DecodeFailed',
+  'ConversationNotFound',
+  'HistoryLost',
+  'BlobMissing',
+  'BlobDamaged',
+])
+
+const overviewOrProblem = async (store: EventStore, id: string): Promise<E.Either<ReadError, Overview>> => {
+  const overview = await overviewOf(store, id)
+  return E.isLeft(overview) && isItsOwn(overview.left)
+    ? E.right({ id, title: '', messages: 0, events: 0, updated: '', problem: overview.left.message })
+    : overview
+}
 
 const overviewOf = async (store: EventStore, id: string): Promise<E.Either<ReadError, Overview>> => {
   const opened = await openAt(store, id)

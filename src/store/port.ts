@@ -1,6 +1,7 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../events/codec.ts'
-import type { Conflict, StoreError } from './errors.ts'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+import type { StoreError } from './errors.ts'
 
 /** A place in the global order of a store's events. Opaque: pass on what the same store gave. */
 export type Checkpoint = string
@@ -20,18 +21,21 @@ export interface Append {
   readonly events: readonly StoredEvent[]
   /** The stream's last revision as the writer read it; -1 if it must not exist. */
   readonly expected: number
-  /** `find` may be asked for the first event. Default false: an index that nobody needs costs every append. */
-  readonly findable?: boolean
+  /** `find` may be asked for the first event, or for each. Default false: an index that nobody needs costs every append. */
+  readonly findable?: boolean | 'each'
+  /** Nobody else can have sent events of these ids; spares a store that cannot tell repeats a look. Default false. */
+  readonly isNew?: boolean
 }
 
 /**
  * What an append did. `repeated`: events with these ids stood there already, maybe with other texts (another time, another actor):
- * who goes on from there reads them first.
+ * who goes on from there reads them first. Where the texts are the same, a store may say `written`.
  */
 export type Appended = 'written' | 'repeated'
 
 /**
- * Events of one stream to read: at most `limit` from revision `from` on, that one included, in the direction given.
+ * Events of one stream to read: at most `limit` from revision `from` on, that one included, in the direction given; fewer, but at
+ * least one, where their content would be too much at once.
  * Backwards from beyond the end begins at the last event.
  */
 export interface Range {
@@ -84,6 +88,31 @@ export type Followed =
   | { readonly type: 'event'; readonly event: RecordedEvent; readonly checkpoint: Checkpoint }
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
+/** Content that stands outside the events that refer to it: bytes under their SHA-256 (hex), each kept once. */
+export interface Blobs {
+  /**
+   * Keeps the chunks, in order, under the hash of them all, unless they are there; then only their time is new. All are kept, or
+   * none. A chunk is at most `blobChunk` bytes, and the store's own from then on. The chunks may be iterated more than once.
+   */
+  readonly put: (sha256: string, chunks: Iterable<Uint8Array>) => TaskEither<StoreError, void>
+  /** The bytes in order, in pieces of any size; no piece if there is no such blob. Not checked. Iteration throws a `StoreError`. */
+  readonly get: (sha256: string) => AsyncIterable<Uint8Array>
+  /** In any order. Iteration throws a `StoreError`. */
+  readonly list: () => AsyncIterable<BlobInfo>
+  /** Removes it, unless it was put since that time. */
+  readonly remove: (sha256: string, before: Date) => TaskEither<StoreError, void>
+}
+
+export interface BlobInfo {
+  readonly sha256: string
+  readonly bytes: number
+  /** When it was last put. */
+  readonly time: Date
+}
+
+/** The most bytes of a chunk: half of what one append call of EventStoreDB takes. */
+export const blobChunk = 512 * 1024
+
 /**
  * What Palimpsest asks of a database. The contract, in the order of its tests (test/contract):
  *
@@ -94,11 +123,13 @@ export type Followed =
  * 4. Texts come back as they were written, to the byte.
  * 5. A read of a stream that is not there is empty. Reads see every append that returned before them.
  * 6. Checkpoints order all events as they were committed: a follower never misses one.
+ * 7. Blobs come back to the byte, whoever puts them at once, and are no events.
  */
 export interface EventStore {
   /** URL without credentials, for messages. */
   readonly url: string
-  readonly append: (append: Append) => TaskEither<StoreError | Conflict, Appended>
+  /** `EventTooLarge` and `InvalidInput` are those of a store that keeps large content outside its events (see `blobs`). */
+  readonly append: (append: Append) => TaskEither<StoreError | EventTooLarge | InvalidInput, Appended>
   readonly read: (range: Range) => TaskEither<StoreError, readonly RecordedEvent[]>
   /**
    * The revision of an event that was appended as `findable`, by its id; undefined if the stream has none. Stores may look
@@ -118,5 +149,8 @@ export interface EventStore {
   readonly readAll: (range: AllRange) => TaskEither<StoreError, AllPage>
   /** What is there, then what comes. Iteration throws a `StoreError`. */
   readonly follow: (options: FollowOptions) => AsyncIterable<Followed>
+  readonly blobs: Blobs
+  /** The most bytes of data and metadata, all events together, that one append takes. */
+  readonly maxAppendBytes: number
   readonly close: () => TaskEither<StoreError, void>
 }

@@ -31,7 +31,12 @@ export const recordedAt = async (
   return E.map((events: readonly RecordedEvent[]) => events[0])(read)
 }
 
-export const reader = (store: EventStore, lineage: Lineage): Reader => ({
+/** @param known events of the conversation's own stream that need not be read again, newest first, without a gap */
+export const reader = (
+  store: EventStore,
+  lineage: Lineage,
+  known: readonly RecordedEvent[] = [],
+): Reader => ({
   last: async () => {
     const [own] = lineage
     if (!own) return E.right(START)
@@ -48,6 +53,12 @@ export const reader = (store: EventStore, lineage: Lineage): Reader => ({
     if (!stretch) return E.right([])
     const { stream, offset } = stretch
     const from = direction === 'forwards' ? first : last
+    const newest = known[0]?.revision ?? -1
+    if (direction === 'backwards' && stretch === lineage[0] && last - offset <= newest) {
+      const back = newest - (last - offset)
+      const part = known.slice(back, back + 1 + last - Math.max(first, offset))
+      if (part.length > 0) return decodeAll(part, stretch)
+    }
     const room =
       direction === 'forwards' ? Math.min(last, stretch.last) - first : last - Math.max(first, offset)
     const read = await store.read({
@@ -99,7 +110,7 @@ export const eventAt =
         )
 
 /** How many events a backward walk reads at first: most answers are near. */
-const firstPage = 32
+export const firstPage = 32
 
 /**
  * Walks a path backwards: visits the event at `from` and those before it on its path, down to position `first`; it jumps at every

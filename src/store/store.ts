@@ -6,7 +6,10 @@ import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Actor, type ConversationEvent, metadataSchema } from '../events/events.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
+import { collect, type Collected, type GcOptions } from './blobs/gc.ts'
+import { withLargeContent } from './blobs/large-content.ts'
 import { conversation, type Conversation } from './conversation.ts'
+import { type Finding, finding } from './diagnosis.ts'
 import { remembered } from './ends.ts'
 import type { ImportError } from '../import/errors.ts'
 import type { SessionFile } from '../import/parse-session.ts'
@@ -23,6 +26,7 @@ import {
   streamPage,
   type RecordedEvent,
 } from './port.ts'
+import { diagnoseSqlite } from './sqlite/diagnose.ts'
 import { openSqlite } from './sqlite/store.ts'
 
 export interface StoreOptions {
@@ -30,6 +34,11 @@ export interface StoreOptions {
   readonly actor?: Actor
   /** Create the store if it is not there. Default true; false answers `StoreNotFound`. */
   readonly create?: boolean
+  /**
+   * Strings in events of more bytes than this are stored once, outside of them. Default 65,536; at least 1,024. Only what is written
+   * depends on it: conversations read, hash and export the same under every value.
+   */
+  readonly largeContent?: number
 }
 
 /** An event with its conversation and its place in the store's global order. */
@@ -69,10 +78,18 @@ export interface Store {
     session: SessionFile,
     options?: ImportOptions,
   ) => TE.TaskEither<ImportError | WriteError, Imported>
-  /** All events in global order, as far as they go now. Iteration throws a `ReadError`. */
+  /**
+   * All events in global order, as far as they go now; without those of conversations that have lost some (`conversations` names
+   * them). Iteration throws a `ReadError`.
+   */
   readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
   /** All events, then what comes, until the signal aborts or the store closes. Iteration throws a `ReadError`. */
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
+  /**
+   * Removes large content that no event refers to: what an interrupted append leaves behind. Errors: `InvalidInput` for an `olderThan`
+   * in the future.
+   */
+  readonly gc: (options?: GcOptions) => TE.TaskEither<StoreError | InvalidInput, Collected>
   /** Waits for appends under way, then closes. */
   readonly close: () => TE.TaskEither<StoreError, void>
 }
@@ -89,29 +106,81 @@ export const openStore = (
   pipe(
     checkedOptions(url, options),
     TE.fromEither<StoreError | InvalidInput, unknown>,
-    TE.flatMap(() => openEvents(url, options.create)),
-    TE.map((events) => storeOn(events, options.actor ?? { kind: 'program' })),
+    TE.flatMap(() => openAdapter(url, options.create)),
+    TE.map((events) => storeOn(events, options.actor ?? { kind: 'program' }, options.largeContent)),
   )
+
+const defaultLargeContent = 65_536
+const leastLargeContent = 1_024
+const isLargeContent = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && Number(value) >= leastLargeContent
 
 const checkedOptions = (url: unknown, options: unknown): E.Either<InvalidInput, unknown> => {
   if (typeof url !== 'string') return E.left(invalidInput('url', storeUrls))
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
-  return 'actor' in options && options.actor !== undefined
-    ? checkJson(metadataSchema.shape.actor, options.actor)
-    : E.right(undefined)
+  const { actor, largeContent }: Readonly<Record<string, unknown>> = { ...options }
+  if (largeContent !== undefined && !isLargeContent(largeContent))
+    return E.left(invalidInput('largeContent', `is a whole number of bytes, at least ${leastLargeContent}`))
+  return actor === undefined ? E.right(undefined) : checkJson(metadataSchema.shape.actor, actor)
 }
 
-const storeUrls = 'a store URL is memory: or sqlite:path/to/file.db'
+const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host:2113'
 
-const openEvents = (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
+/** Opens a store of events by its URL, large content outside of them. */
+export const openEvents = (
+  url: string,
+  create = true,
+): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
+  pipe(
+    openAdapter(url, create),
+    TE.map((events) => withLargeContent(events, defaultLargeContent)),
+  )
+
+const openAdapter = (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
   if (url === 'memory:') return TE.right(memoryStore())
   if (url.startsWith('sqlite:')) return openSqlite(url, create)
-  return TE.left(invalidInput('url', `${storeUrls}, not ${url.replace(/\/\/.*@/, '//')}`))
+  return isRemote(url) ? openRemote(url) : TE.left(unknownStore(url))
 }
 
-/** The conversations in an event store, whatever kind it is. */
-export const storeOn = (events: EventStore, actor: Actor): Store => {
+const isRemote = (url: string): boolean => /^esdb(\+discover)?:/.test(url)
+
+const unknownStore = (url: string): InvalidInput =>
+  invalidInput('url', `${storeUrls}, not ${url.replace(/\/\/.*@/, '//')}`)
+
+/** The driver takes ten times as long to load as all the rest: only those wait for it who need it. */
+const openRemote =
+  (url: string): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
+  async () => {
+    const { openEventStoreDb } = await import('./eventstoredb/store.ts')
+    return openEventStoreDb(url)()
+  }
+
+/** Looks for what is wrong with a store, and what to do about it. Changes nothing in it. */
+export const diagnose =
+  (url: string): TE.TaskEither<InvalidInput, readonly Finding[]> =>
+  async () => {
+    if (url === 'memory:') return E.right([finding('store', 'warning', forgetful)])
+    if (url.startsWith('sqlite:')) return diagnoseSqlite(url)()
+    if (!isRemote(url)) return E.left(unknownStore(url))
+    const { diagnoseEventStoreDb } = await import('./eventstoredb/diagnose.ts')
+    return diagnoseEventStoreDb(url)()
+  }
+
+const forgetful =
+  'memory: keeps everything in the process and forgets it when that ends: name a sqlite: or esdb: store for what is to stay'
+
+/**
+ * The conversations in an event store, whatever kind it is.
+ *
+ * @param largeContent as in `StoreOptions`
+ */
+export const storeOn = (
+  adapter: EventStore,
+  actor: Actor,
+  largeContent: number = defaultLargeContent,
+): Store => {
+  const events = withLargeContent(adapter, largeContent)
   const commands = handler(events, actor)
   const placed = placer(events)
 
@@ -119,7 +188,10 @@ export const storeOn = (events: EventStore, actor: Actor): Store => {
     for (let from = after; ;) {
       const page = await events.readAll({ after: from, limit: streamPage, prefixes: [streamOf('')] })()
       if (E.isLeft(page)) throw toError(page.left)
-      for (const event of page.right.events) yield await placed(event)
+      for (const event of page.right.events) {
+        const streamed = await placed(event)
+        if (streamed) yield streamed
+      }
       if (page.right.checkpoint === from) return
       from = page.right.checkpoint
     }
@@ -134,8 +206,11 @@ export const storeOn = (events: EventStore, actor: Actor): Store => {
       ...(after !== undefined && { after }),
       ...(signal && { signal }),
     }
-    for await (const followed of events.follow(options))
-      yield followed.type === 'event' ? { type: 'event', ...(await placed(followed.event)) } : followed
+    for await (const followed of events.follow(options)) {
+      const streamed = followed.type === 'event' ? await placed(followed.event) : undefined
+      if (streamed) yield { type: 'event', ...streamed }
+      else yield { type: 'checkpoint', checkpoint: followed.checkpoint }
+    }
   }
 
   return {
@@ -145,19 +220,24 @@ export const storeOn = (events: EventStore, actor: Actor): Store => {
     importSession: (session, options) => () => importSession(events, session, options),
     readAll,
     follow,
+    gc: (options) => () => collect(adapter, options),
     close: events.close,
   }
 }
 
 const maxOffsets = 10_000
 
-/** Tells events their positions: a fork's do not begin at 0. */
-const placer = (store: EventStore): ((event: RecordedEvent) => Promise<StreamedEvent>) => {
+/**
+ * Tells events their positions: a fork's do not begin at 0. Undefined of a conversation that has lost events, its first among them:
+ * one that was deleted must not keep everybody from the others.
+ */
+const placer = (store: EventStore): ((event: RecordedEvent) => Promise<StreamedEvent | undefined>) => {
   const offsets = remembered<number>(maxOffsets)
-  const offsetOf = async (id: string): Promise<number> => {
+  const offsetOf = async (id: string): Promise<number | undefined> => {
     const known = offsets.get(id)
     if (known !== undefined) return known
     const lineage = await loadLineage(store, id)
+    if (E.isLeft(lineage) && lineage.left._tag === 'HistoryLost') return undefined
     if (E.isLeft(lineage)) throw toError(lineage.left)
     const offset = lineage.right?.[0]?.offset ?? 0
     offsets.set(id, offset)
@@ -166,7 +246,9 @@ const placer = (store: EventStore): ((event: RecordedEvent) => Promise<StreamedE
   return async (recorded) => {
     const { stream, revision, checkpoint } = recorded
     const id = conversationOf(stream) ?? stream
-    const position = (await offsetOf(id)) + revision
+    const offset = await offsetOf(id)
+    if (offset === undefined) return undefined
+    const position = offset + revision
     const decoded = decode(recorded, { stream, revision, position })
     if (E.isLeft(decoded)) throw toError(decoded.left)
     return { conversation: id, event: decoded.right, checkpoint }

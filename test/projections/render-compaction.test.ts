@@ -3,7 +3,7 @@ import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { render, type Rendered } from '../../src/projections/render/render.ts'
-import { assistant, condensed, logOf, text, user } from '../support/log.ts'
+import { assistant, compacted, condensed, logOf, text, user } from '../support/log.ts'
 
 const rendered = (...events: readonly Event[]): Rendered => render(effective(logOf(...events)))
 const hello = user('Hello.')
@@ -43,8 +43,19 @@ describe('a compaction', () => {
   })
 
   it('makes itself first in its summary', () => {
-    const request = rendered(hello, condensed(0, 0, [text('Before.'), compaction, text('After.')]))
+    const request = rendered(hello, compacted(0, 0, [text('Before.'), compaction, text('After.')]))
     expect(request.messages.map(({ content }) => content)).toEqual([[compaction, text('After.')]])
     expect(kinds(request)).toEqual(['compaction-applied 1'])
+  })
+
+  it('in a message that was edited in place is as little as in the message', () => {
+    const [before, after] = [
+      user([text('And?'), compaction]),
+      condensed(1, 1, [text('And then?'), compaction]),
+    ]
+    expect(rendered(hello, before, after).messages.map(({ content }) => content)).toEqual([
+      [text('Hello.'), text('And then?')],
+    ])
+    expect(kinds(rendered(hello, before, after))).toContain('compaction-applied 2')
   })
 })

@@ -6,6 +6,7 @@ import { fillers } from '../../src/projections/render/transcript.ts'
 import { render, type Rendered, type RenderOptions } from '../../src/projections/render/render.ts'
 import {
   assistant,
+  compacted,
   condensed,
   configured,
   logOf,
@@ -264,7 +265,7 @@ const rules: readonly Rule[] = [
     events: [
       hello,
       assistant([toolUse('a')]),
-      condensed(1, 1, [{ role: 'assistant', content: [{ type: 'compaction', content: 'c' }] }]),
+      compacted(1, 1, [{ role: 'assistant', content: [{ type: 'compaction', content: 'c' }] }]),
       user('And?'),
     ],
     request: ['assistant: compaction', 'user: And?'],

@@ -6,7 +6,7 @@ import { fillers } from '../../src/projections/render/transcript.ts'
 import { render, type RenderOptions } from '../../src/projections/render/render.ts'
 import {
   assistant,
-  condensed,
+  compacted,
   configured,
   logOf,
   said,
@@ -150,7 +150,7 @@ describe('a repair says where it was made, and what was done', () => {
     ],
     [
       'a compaction that stands for what is before it',
-      [hello, assistant('one'), user('two'), condensed(2, 2, [{ role: 'assistant', content: [compaction] }])],
+      [hello, assistant('one'), user('two'), compacted(2, 2, [{ role: 'assistant', content: [compaction] }])],
       ['compaction-applied 3: 2 messages before the compaction are left out'],
     ],
   ])('%s', (_, events, repairs) => {

@@ -50,6 +50,12 @@ export const condensed = (
   data: { ...hiding(first, last, messagesHidden), summary: summaryOf(summary), method: 'manual' },
 })
 
+/** As `condensed`, by the model's provider. */
+export const compacted = (...args: Parameters<typeof condensed>): Event<'Condensed'> => {
+  const { type, data } = condensed(...args)
+  return { type, data: { ...data, method: 'provider' } }
+}
+
 const summaryOf = (summary: Content | readonly Message[]): readonly Message[] => {
   if (typeof summary === 'string') return [{ role: 'user', content: blocksOf(summary) }]
   const messages = summary.flatMap((part) => ('role' in part ? [part as Message] : []))

@@ -37,8 +37,12 @@ const utterances = (item: Item, unchanged: boolean, notes: boolean): readonly Ut
     position,
     unchanged,
     reply,
-    summary: item.kind === 'summary',
+    summary: isSummary(item),
     paused,
     note: false,
   }))
 }
+
+/** An edit in place is a message as any other: a compaction that it holds stands for nothing, as it did in the message. */
+const isSummary = (item: Item): boolean =>
+  item.kind === 'summary' && (item.method === 'provider' || item.covers.first !== item.covers.last)

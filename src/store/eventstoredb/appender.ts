@@ -1,0 +1,163 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import { type Conflict, conflict, historyLost, outcomeUnknown, type StoreError } from '../errors.ts'
+import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
+import { finalFailure, noAnswer, refused, storeDenied } from './failures.ts'
+import {
+  actualRevision,
+  appendLimit,
+  appendRequest,
+  type BatchAppendError,
+  type BatchAppendResp,
+  kindOf,
+  type Proposed,
+  revisionWritten,
+} from './messages.ts'
+import { appendMargin } from './settings.ts'
+
+/** What one attempt came to: an answer, or nothing that one could rely on. */
+type Answer =
+  | { readonly type: 'written'; readonly revision: number }
+  | { readonly type: 'error'; readonly error: BatchAppendError }
+  | { readonly type: 'unknown'; readonly cause: unknown }
+
+export interface AppendTo {
+  readonly stream: string
+  /** The stream's last revision; -1: it must not be there. */
+  readonly expected: number | 'any'
+  readonly events: readonly Proposed[]
+}
+
+/** `revision`: of the last event. */
+export interface Done {
+  readonly revision: number
+}
+
+export type Append = (append: AppendTo) => Promise<E.Either<StoreError | Conflict, Done>>
+
+/** A call that carries any number of appends, told apart by correlation ids. */
+interface Line {
+  readonly client: StreamsClient
+  readonly call: ReturnType<StreamsClient['batchAppend']>
+  readonly pending: Map<string, (answer: Answer) => void>
+  readonly end: () => void
+}
+
+/**
+ * Appends over one call at a time. Whatever is no clear answer (a deadline, a broken connection, another leader) leaves the outcome
+ * unknown: the same events are sent again, at the same expected revision, until it is known or patience ends (`OutcomeUnknown`).
+ * The server recognises events that it has.
+ */
+export const appender = (connection: Connection): Append => {
+  const { settings } = connection
+  let line: Promise<Line> | undefined
+
+  const open = (): Promise<Line> => {
+    const opened = connection.once(async (client) => {
+      const pending: Line['pending'] = new Map()
+      const call = client.batchAppend(...connection.callArguments(Infinity))
+      /** Ends the line; what it still carries is unknown. Appends of other lines, and of other stores, go on. */
+      const drop = (cause: unknown): void => {
+        if (line === opened) line = undefined
+        for (const settle of pending.values()) settle({ type: 'unknown', cause })
+        end()
+      }
+      const end = connection.tracked(() => call.cancel())
+      call.on('data', (response: BatchAppendResp) => {
+        const id = response.getCorrelationId()?.getString() ?? ''
+        const error = response.getError()
+        pending.get(id)?.(
+          error ? { type: 'error', error } : { type: 'written', revision: revisionWritten(response) },
+        )
+      })
+      call.on('error', (cause) => {
+        drop(cause)
+        connection.failed(client, cause)
+      })
+      call.on('end', () => drop(new Error('the server ended the call')))
+      return { client, call, pending, end }
+    })
+    return opened
+  }
+
+  const attempt = async ({ stream, expected, events }: AppendTo): Promise<Answer> => {
+    const opened = (line ??= open())
+    /** Leaves a line to the appends that are under way on it. */
+    const leave = (): void => {
+      if (line === opened) line = undefined
+    }
+    try {
+      const { client, call, pending, end } = await opened
+      const id = randomUUID()
+      return await new Promise<Answer>((resolve) => {
+        const timer = setTimeout(() => {
+          const cause = noAnswer(settings.attempt)
+          leave()
+          connection.failed(client, cause)
+          settle({ type: 'unknown', cause })
+        }, settings.attempt)
+        const settle = (answer: Answer): void => {
+          clearTimeout(timer)
+          pending.delete(id)
+          if (line !== opened && pending.size === 0) end()
+          resolve(answer)
+        }
+        pending.set(id, settle)
+        call.write(appendRequest(id, stream, expected, events))
+      })
+    } catch (cause) {
+      leave()
+      return { type: 'unknown', cause }
+    }
+  }
+
+  return async (request) => {
+    const end = Date.now() + settings.patience
+    for (let pause = firstPause, isFirst = true; ; pause = Math.min(pause * 2, longestPause)) {
+      const answer = await attempt(request)
+      if (answer.type === 'written') return E.right({ revision: answer.revision })
+      const final = finalError(settings.url, request, answer)
+      // A refusal of who asks, or of what, says nothing of an earlier attempt.
+      if (final && (isFirst || final._tag === 'Conflict')) return E.left(final)
+      if (final || connection.closing.aborted || Date.now() + pause > end)
+        return E.left(
+          outcomeUnknown(
+            request.stream,
+            request.events.map(({ id }) => id),
+            answer.type === 'unknown' ? answer.cause : answer.error.getMessage(),
+          ),
+        )
+      isFirst = false
+      await sleep(pause)
+    }
+  }
+}
+
+/** The error of an answer that is final; undefined for one after which the events may still be written, or already are. */
+const finalError = (
+  store: string,
+  { stream, expected }: AppendTo,
+  answer: Exclude<Answer, { readonly type: 'written' }>,
+): StoreError | Conflict | undefined => {
+  if (answer.type === 'unknown') return finalFailure(store, answer.cause)
+  const { error } = answer
+  const actual = actualRevision(error)
+  if (actual !== undefined && expected !== 'any') return conflict(stream, expected, actual)
+  const limit = appendLimit(error)
+  if (limit !== undefined)
+    return refused(
+      store,
+      `the server takes at most ${limit} bytes in one append, fewer than assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
+    )
+  switch (kindOf(error)) {
+    case 'StreamDeleted':
+      return historyLost(stream, 'it was deleted for ever')
+    case 'AccessDenied':
+      return storeDenied(store, error.getMessage())
+    case 'BadRequest':
+      return refused(store, error.getMessage())
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,149 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { InvalidInput } from '../../events/errors.ts'
+import { conversationOf, streamOf } from '../../events/ids.ts'
+import { type Finding, finding } from '../diagnosis.ts'
+import type { StoreError } from '../errors.ts'
+import { type Connection, connect } from './connection.ts'
+import { reasonOf } from './failures.ts'
+import type { ServerEvent } from './messages.ts'
+import { addressesIn, probe } from './probe.ts'
+import { type Reads, reads } from './reads.ts'
+import { patience, scratchFindings, within } from './scratch.ts'
+import { esdbSettings, type Settings } from './settings.ts'
+
+/** Settings of conversations that are looked at. */
+const mostSettings = 1_000
+
+/**
+ * Looks at an EventStoreDB. It writes about a megabyte to a stream `palimpsest-doctor-…` of its own, which the database drops after a
+ * minute; nothing else.
+ */
+export const diagnoseEventStoreDb =
+  (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
+  async () => {
+    const settings = esdbSettings(url)
+    if (E.isLeft(settings)) return settings
+    const reached = await connectionFindings(settings.right)
+    if (reached.every(({ status }) => status !== 'ok')) return E.right(reached)
+    const connection = connect({ ...settings.right, attempt: patience, patience })
+    if (E.isLeft(connection)) return connection
+    try {
+      return E.right([...reached, ...(await serverFindings(connection.right))])
+    } finally {
+      await connection.right.close()
+    }
+  }
+
+/** A node that is down is a problem only where no other one answers. */
+const connectionFindings = async ({ connectionString }: Settings): Promise<readonly Finding[]> => {
+  const nodes = await Promise.all(
+    addressesIn(connectionString).map(async (address) => ({
+      name: `${address.host}:${address.port}`,
+      problem: await probe(address, patience),
+    })),
+  )
+  const failed = nodes.some(({ problem }) => problem === undefined) ? 'warning' : 'problem'
+  return nodes.map(({ name, problem }) =>
+    problem === undefined
+      ? finding('connection', 'ok', `${name} answers`)
+      : finding('connection', failed, `${name}: ${problem}`),
+  )
+}
+
+const serverFindings = async (connection: Connection): Promise<readonly Finding[]> => {
+  const reading = reads(connection)
+  const read = await reading.whatIsThere({
+    stream: streamOf('palimpsest-doctor'),
+    from: 0,
+    direction: 'forwards',
+    limit: 1,
+  })
+  if (E.isLeft(read))
+    return [
+      finding(read.left._tag === 'StoreDenied' ? 'credentials' : 'answers', 'problem', read.left.message),
+    ]
+  const { credentials } = connection.settings
+  const who = credentials ? ` to ${credentials.username}` : ''
+  const server = await versionFinding(connection)
+  const found = [finding('credentials', 'ok', `reading is allowed${who}`), server]
+  if (server.status === 'problem') return found
+  try {
+    return [...found, ...(await scratchFindings(connection, reading)), await settingsFinding(reading)]
+  } catch (error) {
+    return [...found, finding('appends', 'problem', `the server does not take them: ${reasonOf(error)}`)]
+  }
+}
+
+interface Features {
+  readonly serverVersion: string
+  readonly supports: (method: { readonly path: string }) => boolean
+}
+
+/** What the client found out about the server, which it keeps to itself. */
+const versionFinding = async ({ client }: Connection): Promise<Finding> => {
+  try {
+    const { serverVersion, supports } = await within(Reflect.get(client, 'capabilities') as Promise<Features>)
+    return supports({ path: '/event_store.client.streams.streams/batchappend' })
+      ? finding('server', 'ok', `EventStoreDB ${serverVersion}, with batch append`)
+      : finding(
+          'server',
+          'problem',
+          `EventStoreDB ${serverVersion} has no batch append: upgrade it to 21.10 or newer`,
+        )
+  } catch (error) {
+    return finding('server', 'problem', `it does not say what it can do: ${reasonOf(error)}`)
+  }
+}
+
+/** Looks for what makes the database drop events of conversations. */
+const settingsFinding = async (reading: Reads): Promise<Finding> => {
+  const check = 'history'
+  const unseen = ({ _tag, message }: StoreError): Finding =>
+    finding(
+      check,
+      _tag === 'StoreDenied' ? 'problem' : 'warning',
+      `$all cannot be looked through, which is also where the list of conversations comes from: ${message}`,
+    )
+  const changes = await reading.all(
+    { on: 'stream', prefixes: [`$$${streamOf('')}`] },
+    undefined,
+    mostSettings,
+  )
+  if (E.isLeft(changes)) return unseen(changes.left)
+  const tombstones = await reading.all({ on: 'type', prefixes: ['$streamDeleted'] }, undefined, mostSettings)
+  if (E.isLeft(tombstones)) return unseen(tombstones.left)
+  const traps = new Map<string, string>()
+  for (const change of changes.right) {
+    const id = conversationOf(change.stream.slice('$$'.length)) ?? ''
+    const trap = trapIn(change)
+    if (trap === undefined) traps.delete(id)
+    else traps.set(id, trap)
+  }
+  for (const { stream } of tombstones.right) {
+    const id = conversationOf(stream)
+    if (id !== undefined) traps.set(id, 'deleted for ever')
+  }
+  const looked = Math.max(changes.right.length, tombstones.right.length)
+  const bound =
+    looked === mostSettings ? ` (only the first ${mostSettings} settings of streams were looked at)` : ''
+  if (traps.size === 0) return finding(check, 'ok', `no conversation is limited or deleted${bound}`)
+  const named = [...traps].slice(0, 5).map(([id, trap]) => `${id} (${trap})`)
+  const others = traps.size > named.length ? ` and ${traps.size - named.length} more` : ''
+  return finding(
+    check,
+    'problem',
+    `the database drops events of ${named.join(', ')}${others}${bound}: take $maxCount, $maxAge and $tb out of their metadata, and restore what is gone from a backup`,
+  )
+}
+
+const trapIn = ({ data }: ServerEvent): string | undefined => {
+  const limits = [
+    ...Buffer.from(data)
+      .toString()
+      .matchAll(/"(\$maxCount|\$maxAge|\$tb)"\s*:\s*(\d+)/g),
+  ]
+  // The largest revision there is: how the server marks a stream as deleted.
+  if (limits.some(([, name, value]) => name === '$tb' && value === String(2n ** 63n - 1n))) return 'deleted'
+  return limits.length === 0 ? undefined : limits.map(([, name, value]) => `${name} ${value}`).join(', ')
+}

@@ -1,0 +1,80 @@
+import type { StoreError } from '../errors.ts'
+
+// Status codes of gRPC (https://grpc.io/docs/guides/status-codes).
+const invalidArgument = 3
+const deadlineExceeded = 4
+const permissionDenied = 7
+const unimplemented = 12
+const unavailableCode = 14
+const unauthenticated = 16
+
+const fieldOf = (error: unknown, field: string): unknown =>
+  typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[field] : undefined
+
+/** Whether the server refuses who asks; trying again would not help. */
+export const isDenied = (error: unknown): boolean =>
+  fieldOf(error, 'code') === permissionDenied || fieldOf(error, 'code') === unauthenticated
+
+/** Whether a call was not answered in time. */
+export const isTimeOut = (error: unknown): boolean => fieldOf(error, 'code') === deadlineExceeded
+
+/** The failure of an attempt that was not answered in time, as one of the connection. */
+export const noAnswer = (ms: number): Error =>
+  Object.assign(new Error(`no answer within ${ms} ms`), { code: unavailableCode })
+
+/** A trailer that the server sent with an error. */
+export const trailerOf = (error: unknown, name: string): string | undefined => {
+  const metadata = fieldOf(error, 'metadata') as
+    | { readonly get?: (name: string) => readonly unknown[] }
+    | undefined
+  const [value] = metadata?.get?.(name) ?? []
+  return typeof value === 'string' ? value : undefined
+}
+
+/** What went wrong, in the driver's words, on one line. */
+export const reasonOf = (error: unknown): string => {
+  const text = fieldOf(error, 'details') ?? fieldOf(error, 'message')
+  return String(typeof text === 'string' && text !== '' ? text : error).replace(/\s+/g, ' ')
+}
+
+export const unavailable = (store: string, reason: string, cause?: unknown): StoreError => ({
+  _tag: 'StoreUnavailable',
+  message: `${store} does not answer (${reason}): check that the server runs and the URL's host, port and tls are right; \`palimpsest doctor\` looks closer`,
+  store,
+  cause,
+})
+
+export const storeDenied = (store: string, cause: unknown): StoreError => ({
+  _tag: 'StoreDenied',
+  message: `${store} refuses the credentials (${reasonOf(cause)}): name a user who may read and write, in the URL or in PALIMPSEST_ESDB_USER and PALIMPSEST_ESDB_PASSWORD`,
+  store,
+  cause,
+})
+
+/** The server answered, and will not do it. */
+export const refused = (store: string, problem: string, cause?: unknown): StoreError => ({
+  _tag: 'StoreUnavailable',
+  message: `${store}: ${problem}`,
+  store,
+  cause,
+})
+
+/** The error of a failure after which trying again would not help; undefined for every other. */
+export const finalFailure = (store: string, failure: unknown): StoreError | undefined => {
+  if (isDenied(failure)) return storeDenied(store, failure)
+  const code = fieldOf(failure, 'code')
+  // gRPC says no more of it than in its text.
+  if (code === unavailableCode && /certificate/i.test(reasonOf(failure)))
+    return refused(
+      store,
+      `the server's certificate is not trusted (${reasonOf(failure)}): name the file of its CA with tlsCAFile in the URL, and the host as the certificate does`,
+      failure,
+    )
+  if (code === unimplemented)
+    return refused(
+      store,
+      `no EventStoreDB of version 21.10 or newer (${reasonOf(failure)}): check host and port`,
+      failure,
+    )
+  return code === invalidArgument ? refused(store, reasonOf(failure), failure) : undefined
+}

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { toError } from '../errors.ts'
+import type { Followed, FollowOptions } from '../port.ts'
+import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
+import { finalFailure } from './failures.ts'
+import {
+  checkpointOf,
+  eventIn,
+  isOfServer,
+  type Place,
+  placeReached,
+  type ReadResp,
+  recordedOf,
+  subscribeRequest,
+} from './messages.ts'
+
+/**
+ * Follows streams by prefix, filtered on the server. A subscription that breaks is made anew, behind the last place that was
+ * reached: nothing is missed, nothing comes twice.
+ */
+export async function* follow(
+  connection: Connection,
+  after: Place | undefined,
+  { prefixes = [''], signal }: FollowOptions,
+): AsyncGenerator<Followed, void> {
+  const over = signal ? AbortSignal.any([signal, connection.closing]) : connection.closing
+  let place = after
+  let pause = firstPause
+  while (!over.aborted) {
+    let client: StreamsClient | undefined
+    try {
+      client = await connection.once(async (current) => current)
+      for await (const response of responsesTo(
+        connection,
+        client,
+        subscribeRequest({ on: 'stream', prefixes }, place),
+        over,
+      )) {
+        pause = firstPause
+        const event = eventIn(response)
+        place = event?.place ?? placeReached(response) ?? place
+        if (event && isOfServer(event)) continue
+        if (event) yield { type: 'event', event: recordedOf(event), checkpoint: checkpointOf(event.place) }
+        else if (place && response.hasCheckpoint())
+          yield { type: 'checkpoint', checkpoint: checkpointOf(place) }
+        if (over.aborted) return
+      }
+    } catch (failure) {
+      if (over.aborted) return
+      const final = finalFailure(connection.settings.url, failure)
+      if (final) throw toError(final)
+      if (client) connection.failed(client, failure)
+    }
+    await sleep(pause, undefined, { signal: over }).catch(() => undefined)
+    pause = Math.min(pause * 2, longestPause)
+  }
+}
+
+/** The responses to a subscription, until it breaks, it is over, or nobody asks for more. */
+async function* responsesTo(
+  connection: Connection,
+  client: StreamsClient,
+  request: ReturnType<typeof subscribeRequest>,
+  over: AbortSignal,
+): AsyncGenerator<ReadResp, void> {
+  if (over.aborted) return
+  const call = client.read(request, ...connection.callArguments(Infinity))
+  const cancel = (): void => call.cancel()
+  over.addEventListener('abort', cancel)
+  // A cancelled call reports that as an error, maybe when nobody listens any more.
+  call.on('error', () => undefined)
+  try {
+    yield* call as AsyncIterable<ReadResp>
+  } finally {
+    over.removeEventListener('abort', cancel)
+    cancel()
+  }
+}

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+
+/** A node as a URL names it, and how it is to be talked to. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+  readonly hasTls: boolean
+  /** A file with the certificates of authorities to trust, besides the well-known ones. */
+  readonly authorities: string | undefined
+}
+
+const defaultPort = 2113
+
+/** The nodes that a connection string names. */
+export const addressesIn = (connectionString: string): readonly Address[] => {
+  const [, hosts = '', query = ''] = /^\S+?:\/\/([^/?]+)\/?\??(.*)$/.exec(connectionString) ?? []
+  const parameters = new URLSearchParams(query)
+  const hasTls = parameters.get('tls') !== 'false'
+  const authorities = parameters.get('tlsCAFile') ?? undefined
+  return hosts.split(',').map((text) => {
+    const [, host = '', port = defaultPort] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(text) ?? []
+    return { host, port: Number(port), hasTls, authorities }
+  })
+}
+
+/** Why a node cannot be talked to, and what to do; undefined where it can. */
+export const probe = async (address: Address, patience: number): Promise<string | undefined> => {
+  const { hasTls, authorities } = address
+  if (hasTls) {
+    const ca = authorities === undefined ? undefined : readAuthorities(authorities)
+    if (ca instanceof Error)
+      return `the file that tlsCAFile names cannot be read (${ca.message}): correct its path`
+    const { code, message } = await failureOf(secured(address, { ...(ca && { ca }) }), patience)
+    return code === undefined ? undefined : (problems[code] ?? `TLS fails (${message})`)
+  }
+  const { code, message } = await failureOf(connectTcp({ host: address.host, port: address.port }), patience)
+  if (code !== undefined) return problems[code] ?? message
+  // A server with TLS answers a greeting in TLS, whatever its certificate; another one hangs up, or waits.
+  const greeted = await failureOf(secured(address, { rejectUnauthorized: false }), greetingPatience)
+  return greeted.code === undefined ? 'the server speaks TLS: leave tls=false out of the URL' : undefined
+}
+
+/** Milliseconds to wait for an answer to a greeting that most likely gets none. */
+const greetingPatience = 500
+
+const secured = ({ host, port }: Address, trust: ConnectionOptions): Socket =>
+  connectTls({ host, port, ...trust, ALPNProtocols: ['h2'], ...(isIP(host) === 0 && { servername: host }) })
+
+const readAuthorities = (file: string): Buffer | Error => {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+interface Failure {
+  /** Node's, or OpenSSL's; undefined if all went well. */
+  readonly code?: string
+  readonly message?: string
+}
+
+const failureOf = (socket: Socket, patience: number): Promise<Failure> =>
+  new Promise((resolve) => {
+    const settle = (failure: Failure): void => {
+      resolve(failure)
+      socket.destroy()
+    }
+    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => settle({}))
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      settle({ code: error.code ?? 'unknown', message: error.message }),
+    )
+    socket.once('close', () => settle({ code: 'ECONNRESET', message: 'the connection was closed' }))
+    socket.setTimeout(patience, () => settle({ code: 'ETIMEDOUT', message: 'no answer' }))
+  })
+
+const untrusted =
+  'its certificate is signed by an authority that is not trusted here: name the file with the authority’s certificate as tlsCAFile in the URL'
+const noTls =
+  'the server does not speak TLS there: correct the port, or add tls=false to the URL (on a trusted network only)'
+const unheard = 'no answer: check the host, and the firewalls on the way'
+const unknownName = 'there is no host of that name: correct it'
+
+const problems: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there: start the server, or correct the port',
+  ECONNRESET: noTls,
+  EPROTO: noTls,
+  ERR_SSL_WRONG_VERSION_NUMBER: noTls,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
+  ENOTFOUND: unknownName,
+  EAI_AGAIN: unknownName,
+  ETIMEDOUT: unheard,
+  EHOSTUNREACH: unheard,
+  ENETUNREACH: unheard,
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for other names: use one of those in the URL, or renew the certificate with this one',
+  CERT_HAS_EXPIRED: 'its certificate has expired: renew it',
+}

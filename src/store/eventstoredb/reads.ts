@@ -1,0 +1,110 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { historyLost, type StoreError } from '../errors.ts'
+import type { Range } from '../port.ts'
+import type { Connection } from './connection.ts'
+import { trailerOf } from './failures.ts'
+import {
+  eventIn,
+  type Filter,
+  type ReadResp,
+  readAllRequest,
+  readStreamRequest,
+  type Place,
+  type ServerEvent,
+} from './messages.ts'
+
+type Result<A> = Promise<E.Either<StoreError, A>>
+
+export interface Reads {
+  /** As the port's `read`: `HistoryLost` where the database no longer has all that was asked for. */
+  readonly range: (range: Range) => Result<readonly ServerEvent[]>
+  /** Events that pass the filter, behind a place. */
+  readonly all: (filter: Filter, after: Place | undefined, limit: number) => Result<readonly ServerEvent[]>
+  /** As `range`, of streams that may be deleted and come back: what is there, and no complaint. */
+  readonly whatIsThere: (range: Range) => Result<readonly ServerEvent[]>
+}
+
+type Request = ReturnType<typeof readAllRequest>
+
+export const reads = (connection: Connection): Reads => {
+  /** The events of a response; undefined if there is no such stream. */
+  const read = (request: Request, stream?: string): Result<readonly ServerEvent[] | undefined> =>
+    connection.again(
+      async (client) => {
+        const call = client.read(request, ...connection.callArguments(connection.settings.attempt))
+        const end = connection.tracked(() => call.cancel())
+        const events: ServerEvent[] = []
+        let isThere = true
+        try {
+          for await (const response of call as AsyncIterable<ReadResp>) {
+            if (response.hasStreamNotFound()) isThere = false
+            const event = eventIn(response)
+            if (event) events.push(event)
+          }
+        } finally {
+          end()
+        }
+        return isThere ? events : undefined
+      },
+      (error) =>
+        stream !== undefined && trailerOf(error, 'exception') === 'stream-deleted'
+          ? historyLost(stream, 'it was deleted for ever')
+          : undefined,
+    )
+
+  const rangeOf = ({ stream, from, direction, limit }: Range): Result<readonly ServerEvent[] | undefined> => {
+    const isBackwards = direction === 'backwards'
+    const isEnd = isBackwards && from >= Number.MAX_SAFE_INTEGER
+    return read(readStreamRequest(stream, isEnd ? undefined : from, isBackwards, limit), stream)
+  }
+
+  /** Whether a stream that reads as one that was never there was deleted. */
+  const isDeleted = async (stream: string): Result<boolean> => {
+    const found = await read(readStreamRequest(`$$${stream}`, undefined, true, 1))
+    return E.map(([last]: readonly ServerEvent[] = []) => last !== undefined && showsNothing(last))(found)
+  }
+
+  return {
+    range: async (range) => {
+      const found = await rangeOf(range)
+      if (E.isLeft(found)) return found
+      if (found.right === undefined) {
+        const deleted = await isDeleted(range.stream)
+        if (E.isLeft(deleted)) return deleted
+        return deleted.right ? E.left(historyLost(range.stream, 'it was deleted')) : E.right([])
+      }
+      const gap = gapIn(range, found.right)
+      return gap === undefined ? E.right(found.right) : E.left(historyLost(range.stream, gap))
+    },
+    // A read begins with the event at the place, if it passes the filter.
+    all: async (filter, after, limit) =>
+      E.map((events: readonly ServerEvent[] | undefined = []) =>
+        events.filter(({ place }) => place.commit !== after?.commit).slice(0, limit),
+      )(await read(readAllRequest(filter, after, after ? limit + 1 : limit))),
+    whatIsThere: async (range) =>
+      E.map((events: readonly ServerEvent[] | undefined) => events ?? [])(await rangeOf(range)),
+  }
+}
+
+/** Whether a stream's metadata say that none of its events is shown, now or later: what a deletion leaves. */
+const showsNothing = ({ data }: ServerEvent): boolean => {
+  try {
+    const limits = JSON.parse(Buffer.from(data).toString()) as { readonly $tb?: number } | null
+    return Number(limits?.$tb) > Number.MAX_SAFE_INTEGER
+  } catch {
+    return false
+  }
+}
+
+/** How the events read differ from those asked for, if some are gone. */
+const gapIn = ({ from, direction, limit }: Range, events: readonly ServerEvent[]): string | undefined => {
+  const [first] = events
+  const last = events.at(-1)
+  if (!first || !last) return direction === 'backwards' || from === 0 ? 'nothing is left of it' : undefined
+  const step = direction === 'forwards' ? 1 : -1
+  const begins = direction === 'forwards' ? first.revision === from : true
+  const ends = direction === 'forwards' || events.length === limit || last.revision === 0
+  if (begins && ends && last.revision - first.revision === step * (events.length - 1)) return undefined
+  const seen = direction === 'forwards' ? first.revision : last.revision
+  return `it begins at revision ${seen}`
+}

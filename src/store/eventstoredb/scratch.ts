@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { bytesText, type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
+import type { Connection } from './connection.ts'
+import { appendLimit, appendRequest, type BatchAppendResp, kindOf, type Proposed } from './messages.ts'
+import type { Reads } from './reads.ts'
+import type { Settings } from './settings.ts'
+
+/** How long a diagnosis waits for anything, in milliseconds. */
+export const patience = 5_000
+/** Seconds until the database drops what was written to a scratch stream. */
+const scratchAge = 60
+/** The limit of a server that nobody has configured. */
+const usualLimit = 1024 * 1024
+/** What a server may count besides data and metadata. */
+const margin = 16 * 1024
+/** Clocks are never the same; more than this (ms) shows in the order of times, and more than that defeats the age of blobs. */
+const visibleDifference = 2_000
+const harmfulDifference = 3_600_000
+/** A median append (ms) that is slow for a database in the same building. */
+const slow = 100
+
+/**
+ * What only an append tells: the limit, the clocks, the times. Writes to a stream of its own. Throws what the server says where it
+ * takes no append.
+ */
+export const scratchFindings = async (
+  connection: Connection,
+  reading: Reads,
+): Promise<readonly Finding[]> => {
+  const stream = `palimpsest-doctor-${randomUUID()}`
+  const { send, end } = await sender(connection)
+  const append = async (event: Proposed, to = stream): Promise<BatchAppendResp> => {
+    const response = await send(to, event)
+    const error = response.getError()
+    if (error && appendLimit(error) === undefined)
+      throw new Error(kindOf(error) === 'AccessDenied' ? denied : error.getMessage())
+    return response
+  }
+  try {
+    await append(eventOf('$metadata', JSON.stringify({ $maxAge: scratchAge })), `$$${stream}`)
+    const limit = await limitFinding(connection.settings, append)
+    const sent = Date.now()
+    await append(eventOf('Scratch', '{}'))
+    const answered = Date.now()
+    const range = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
+    const last = await reading.whatIsThere(range)
+    const created = E.isRight(last) ? last.right[0]?.created : undefined
+    const appends = await roundTrips(() => append(eventOf('Scratch', '{}')))
+    const readTimes = await roundTrips(() => reading.whatIsThere(range))
+    return [
+      limit,
+      clockFinding(created, sent, answered),
+      finding(
+        'round trips',
+        appends.median > slow ? 'warning' : 'ok',
+        `a read: ${roundTripsText(readTimes)}; an append: ${roundTripsText(appends)}${appends.median > slow ? '. Every command waits for both: let workers run nearer to the database, or give it a faster disk' : ''}`,
+      ),
+    ]
+  } finally {
+    end()
+  }
+}
+
+const denied =
+  'access denied: name a user who may write, in the URL or in PALIMPSEST_ESDB_USER and PALIMPSEST_ESDB_PASSWORD'
+
+const eventOf = (type: string, data: string | Uint8Array): Proposed => ({
+  id: randomUUID(),
+  type,
+  data,
+  metadata: '{}',
+})
+
+/** Appends over a call of its own, one after the other, each answered as the server answers it. */
+const sender = (
+  connection: Connection,
+): Promise<{
+  readonly send: (stream: string, event: Proposed) => Promise<BatchAppendResp>
+  readonly end: () => void
+}> =>
+  connection.once(async (client) => {
+    const call = client.batchAppend(...connection.callArguments(Infinity))
+    const end = connection.tracked(() => call.cancel())
+    let settle: (answer: BatchAppendResp | Error) => void = () => undefined
+    let failure: Error | undefined
+    call.on('data', (response: BatchAppendResp) => settle(response))
+    call.on('error', (error) => {
+      failure = error
+      settle(error)
+    })
+    const send = async (stream: string, event: Proposed): Promise<BatchAppendResp> => {
+      const answered = new Promise<BatchAppendResp | Error>((resolve) => {
+        settle = resolve
+      })
+      if (failure) throw failure
+      call.write(appendRequest(randomUUID(), stream, 'any', [event]))
+      const answer = await within(answered)
+      if (answer instanceof Error) throw answer
+      return answer
+    }
+    return { send, end }
+  })
+
+/** The answer, or an error after `patience`. */
+export const within = async <A>(promise: Promise<A>): Promise<A> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${patience / 1000} s`)), patience)
+  })
+  try {
+    return await Promise.race([promise, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Tries the largest append that the URL allows, then one that a server with the usual limit refuses. */
+const limitFinding = async (
+  { maxAppendBytes: assumed }: Settings,
+  append: (event: Proposed) => Promise<BatchAppendResp>,
+): Promise<Finding> => {
+  const check = 'append limit'
+  const limitAt = async (bytes: number): Promise<number | undefined> => {
+    const error = (await append(eventOf('Scratch', Buffer.alloc(bytes - '{}'.length)))).getError()
+    return error && appendLimit(error)
+  }
+  const limit = await limitAt(assumed)
+  if (limit !== undefined)
+    return finding(
+      check,
+      'problem',
+      `the server takes ${limit} bytes in one append, fewer than the ${assumed} that are assumed: add maxAppendBytes=${Math.max(limit - margin, 1)} to the URL, or raise MaxAppendSize on the server`,
+    )
+  const usual = await limitAt(Math.max(usualLimit, assumed) + margin)
+  return finding(
+    check,
+    'ok',
+    usual === undefined
+      ? `more than ${bytesText(Math.max(usualLimit, assumed))}; ${assumed} bytes are used, and maxAppendBytes in the URL may raise that`
+      : `${usual} bytes; ${assumed} are used`,
+  )
+}
+
+const clockFinding = (created: number | undefined, sent: number, answered: number): Finding => {
+  const check = 'clock'
+  if (created === undefined)
+    return finding(check, 'warning', 'the event written for it cannot be read: try again')
+  // The event was made at some moment between the two.
+  const difference = created - (sent + answered) / 2
+  const size = Math.abs(difference)
+  const text = `the server's clock is ${(size / 1000).toFixed(1)} s ${difference < 0 ? 'behind' : 'ahead of'} this machine's`
+  if (size <= visibleDifference) return finding(check, 'ok', text)
+  return finding(
+    check,
+    size > harmfulDifference ? 'problem' : 'warning',
+    `${text}: let both take their time from the network (NTP); times in events are those of the writers, the age of large content is the server's`,
+  )
+}

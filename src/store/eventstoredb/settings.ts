@@ -1,0 +1,119 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+
+export interface Credentials {
+  readonly username: string
+  readonly password: string
+}
+
+/** What an `esdb:` or `esdb+discover:` URL asks for. */
+export interface Settings {
+  /** Without credentials and parameters, for messages. */
+  readonly url: string
+  /** For the client: without credentials, so that nothing that it prints shows them. */
+  readonly connectionString: string
+  readonly credentials: Credentials | undefined
+  /** How long one attempt may take, in milliseconds. */
+  readonly attempt: number
+  /** How long to go on trying, in milliseconds. */
+  readonly patience: number
+  /** The most bytes that the server takes in one append. */
+  readonly maxAppendBytes: number
+}
+
+/** Ours; the client never sees them. */
+const own = ['maxAppendBytes', 'patience']
+// Those of the client that make sense here. It would warn about others, with the whole URL.
+const clients = [
+  'tls',
+  'tlsCAFile',
+  'userCertFile',
+  'userKeyFile',
+  'nodePreference',
+  'maxDiscoverAttempts',
+  'discoveryInterval',
+  'gossipTimeout',
+  'keepAliveInterval',
+  'keepAliveTimeout',
+  'connectionName',
+  'defaultDeadline',
+]
+const numbers = new Set([
+  ...own,
+  'defaultDeadline',
+  'maxDiscoverAttempts',
+  'discoveryInterval',
+  'gossipTimeout',
+])
+// A timer of more milliseconds than it can hold goes off at once.
+const wholeNumber = /^[1-9]\d{0,8}$/
+
+const defaultAttempt = 5_000
+/** Attempts that fit into the default patience. */
+const attempts = 4
+/** What a server may count in an append besides data and metadata, in bytes. */
+export const appendMargin = 16 * 1024
+const defaultMaxAppendBytes = 1024 * 1024 - appendMargin
+
+/**
+ * Reads `esdb://user:password@host:2113?tls=true`. Parameters: those of the client (`tls`, `tlsCAFile`, `userCertFile`,
+ * `userKeyFile`, `nodePreference`, …), of which `defaultDeadline` is the time for one attempt (ms, default 5,000); `patience`, the
+ * time for all (ms, default four attempts); `maxAppendBytes`, the server's limit.
+ *
+ * @param environment where credentials are taken from that the URL does not name: PALIMPSEST_ESDB_USER, PALIMPSEST_ESDB_PASSWORD
+ */
+export const esdbSettings = (
+  url: string,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): E.Either<InvalidInput, Settings> => {
+  const match = /^(esdb(?:\+discover)?:\/\/)(?:([^@/?]*)@)?([^@/?]+)\/?(?:\?(.*))?$/.exec(url)
+  const [, scheme, userinfo, hosts, query = ''] = match ?? []
+  if (scheme === undefined || hosts === undefined)
+    return E.left(invalidInput('url', 'write it like esdb://user:password@host:2113?tls=true'))
+  const credentials = credentialsIn(userinfo, environment)
+  if (E.isLeft(credentials)) return credentials
+  // A + is one: only forms write a space so.
+  const parameters = new URLSearchParams(query.replaceAll('+', '%2B'))
+  for (const [name, value] of parameters) {
+    if (!own.includes(name) && !clients.includes(name))
+      return E.left(
+        invalidInput('url', `unknown parameter ${name}; there are ${[...clients, ...own].join(', ')}`),
+      )
+    if (numbers.has(name) && !wholeNumber.test(value))
+      return E.left(invalidInput('url', `${name} is a whole number from 1 to 999999999, not ${value}`))
+  }
+  const tls = parameters.get('tls') ?? 'true'
+  if (tls !== 'true' && tls !== 'false')
+    return E.left(invalidInput('url', `tls is true or false, not ${tls}`))
+  const attempt = Number(parameters.get('defaultDeadline') ?? defaultAttempt)
+  const patience = Number(parameters.get('patience') ?? attempts * attempt)
+  const maxAppendBytes = Number(parameters.get('maxAppendBytes') ?? defaultMaxAppendBytes)
+  for (const name of own) parameters.delete(name)
+  const forClient = [...parameters].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+  return E.right({
+    url: `${scheme}${hosts}`,
+    connectionString: `${scheme}${hosts}${forClient && `?${forClient}`}`,
+    credentials: credentials.right,
+    attempt,
+    patience,
+    maxAppendBytes,
+  })
+}
+
+const credentialsIn = (
+  userinfo: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): E.Either<InvalidInput, Credentials | undefined> => {
+  const { PALIMPSEST_ESDB_USER: user, PALIMPSEST_ESDB_PASSWORD: secret } = environment
+  if (userinfo === undefined) return E.right(!user ? undefined : { username: user, password: secret ?? '' })
+  const colon = userinfo.indexOf(':')
+  try {
+    const username = decodeURIComponent(colon < 0 ? userinfo : userinfo.slice(0, colon))
+    const password = colon < 0 ? (secret ?? '') : decodeURIComponent(userinfo.slice(colon + 1))
+    return E.right({ username, password })
+  } catch {
+    return E.left(
+      invalidInput('url', 'the user name or password holds a % that encodes nothing: write it as %25'),
+    )
+  }
+}

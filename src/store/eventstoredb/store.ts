@@ -1,0 +1,130 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { StoredEvent } from '../../events/codec.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import { type Conflict, type StoreError, outcomeUnknown, storeClosed, toError } from '../errors.ts'
+import type { Append, Appended, AllRange, EventStore, Followed, FollowOptions } from '../port.ts'
+import { appender } from './appender.ts'
+import { blobs } from './blobs.ts'
+import { connect } from './connection.ts'
+import { directory } from './directory.ts'
+import { refused } from './failures.ts'
+import { follow } from './follow.ts'
+import { checkpointOf, isOfServer, type Place, placeOf, recordedOf, type ServerEvent } from './messages.ts'
+import { reads } from './reads.ts'
+import { recentIds } from './recent.ts'
+import { esdbSettings } from './settings.ts'
+
+type Result<A, Err = never> = Promise<E.Either<StoreError | Err, A>>
+
+/**
+ * Opens an EventStoreDB node (`esdb://user:password@host:2113?tls=true`) or cluster (`esdb+discover://…`) as a store. Looks whether
+ * it answers.
+ */
+export const openEventStoreDb =
+  (url: string): TaskEither<StoreError | InvalidInput, EventStore> =>
+  async () => {
+    const settings = esdbSettings(url)
+    if (E.isLeft(settings)) return settings
+    const connected = connect(settings.right)
+    if (E.isLeft(connected)) return connected
+    const connection = connected.right
+    const reading = reads(connection)
+    const appending = appender(connection)
+    // No stream of the server itself: those are for administrators only.
+    const answered = await reading.whatIsThere({
+      stream: 'palimpsest',
+      from: 0,
+      direction: 'forwards',
+      limit: 1,
+    })
+    if (E.isLeft(answered)) {
+      await connection.close()
+      return answered
+    }
+    const underWay = new Set<Promise<unknown>>()
+
+    const whenOpen =
+      <A, Err = never>(run: () => Result<A, Err>): TaskEither<StoreError | Err, A> =>
+      async () =>
+        connection.closing.aborted ? E.left(storeClosed(settings.right.url)) : run()
+
+    const append = async ({
+      stream,
+      events,
+      expected,
+      isNew = false,
+    }: Append): Result<Appended, Conflict> => {
+      const appended = await appending({ stream, events, expected })
+      const isAmbiguous = E.isLeft(appended) ? appended.left._tag === 'Conflict' : !isNew
+      if (!isAmbiguous) return E.map((): Appended => 'written')(appended)
+      // The server takes events that it has for a success, and does not say so; and a try that nobody answered may have been one.
+      const last = events.at(-1)
+      const from = expected + events.length
+      const there = await reading.range({ stream, from, direction: 'forwards', limit: 1 })
+      if (E.isLeft(there)) return E.left(outcomeUnknown(stream, idsOf(events), there.left))
+      const [found] = there.right
+      if (!found || found.id !== last?.id) return E.isLeft(appended) ? appended : E.right('repeated')
+      return E.right(isSame(found, last) ? 'written' : 'repeated')
+    }
+
+    /** An append that closing waits for. */
+    const appended = (request: Append): Result<Appended, Conflict> => {
+      const result = append(request)
+      underWay.add(result)
+      return result.finally(() => underWay.delete(result))
+    }
+
+    const placed = (checkpoint: string | undefined): E.Either<StoreError, Place | undefined> => {
+      const place = checkpoint === undefined ? undefined : placeOf(checkpoint)
+      return checkpoint !== undefined && !place
+        ? E.left(
+            refused(settings.right.url, `${checkpoint} is no checkpoint of this store: pass on what it gave`),
+          )
+        : E.right(place)
+    }
+
+    async function* followed(options: FollowOptions): AsyncGenerator<Followed, void> {
+      const after = placed(options.after)
+      if (E.isLeft(after)) throw toError(after.left)
+      yield* follow(connection, after.right, options)
+    }
+
+    const find = recentIds(reading)
+    const { streams, count } = directory(reading)
+    return E.right({
+      url: settings.right.url,
+      append: (request) => whenOpen<Appended, Conflict>(() => appended(request)),
+      read: (range) =>
+        whenOpen(async () =>
+          E.map((events: readonly ServerEvent[]) => events.map(recordedOf))(await reading.range(range)),
+        ),
+      find: (stream, id) => whenOpen(() => find(stream, id)),
+      count: (stream, type, through) => whenOpen(count(stream, type, through)),
+      head: () => whenOpen(async () => E.right(undefined)),
+      streams: (prefix, after, limit) => whenOpen(streams(prefix, after, limit)),
+      readAll: ({ prefixes = [''], after, limit }: AllRange) =>
+        whenOpen(async () => {
+          const place = placed(after)
+          if (E.isLeft(place)) return place
+          const read = await reading.all({ on: 'stream', prefixes }, place.right, limit)
+          return E.map((events: readonly ServerEvent[]) => {
+            const last = events.at(-1)
+            const own = events.filter((event) => !isOfServer(event))
+            return { events: own.map(recordedOf), checkpoint: last ? checkpointOf(last.place) : after }
+          })(read)
+        }),
+      follow: followed,
+      blobs: blobs(connection, reading, appending),
+      maxAppendBytes: settings.right.maxAppendBytes,
+      close: () => async () => {
+        await connection.close(underWay)
+        return E.right(undefined)
+      },
+    })
+  }
+
+const isSame = ({ data, metadata }: ServerEvent, event: StoredEvent): boolean =>
+  Buffer.from(event.data).equals(data) && Buffer.from(event.metadata).equals(metadata)
+
+const idsOf = (events: readonly StoredEvent[]): readonly string[] => events.map(({ id }) => id)
