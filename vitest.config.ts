@@ -14,6 +14,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // They start containers: npm run test:docker.
+    exclude: ['test/docker/**'],
     globalSetup: ['test/support/seed.ts'],
     setupFiles: ['test/support/seed.ts'],
     testTimeout: 60_000,

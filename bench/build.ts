@@ -12,11 +12,11 @@ const characters = 256
  * It ends 24 messages after the last condense, with 50 items.
  *
  * @param events how many events it gets: a multiple of 25, at least 50
- * @param file   the file of the store; the conversation is called `bench`
+ * @param file   the file of the store
  */
-export const buildConversation = async (file: string, events: number): Promise<void> => {
+export const buildConversation = async (file: string, events: number, id = 'bench'): Promise<void> => {
   const store = await openStore(`sqlite:${file}?synchronous=off`)
-  const chat = store.conversation('bench')
+  const chat = store.conversation(id)
   const batch = (first: number, size: number) =>
     Array.from({ length: size }, (_, index) => messageAt(first + index, characters))
   await chat.append(batch(0, shown))

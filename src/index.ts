@@ -1,4 +1,6 @@
 import { promiseStore, type Store, toPromise } from './promises.ts'
+import { type CopyConversations, copyConversations as copy } from './store/copy-conversations.ts'
+import type { Copied } from './store/copy.ts'
 import { openStore as open, type StoreOptions } from './store/store.ts'
 
 /**
@@ -16,13 +18,33 @@ import { openStore as open, type StoreOptions } from './store/store.ts'
 export const openStore = async (url: string, options?: StoreOptions): Promise<Store> =>
   promiseStore(await toPromise(open(url, options)))
 
+/**
+ * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. The parents of
+ * forks come along. Copying again adds only what is new, so a copy may be interrupted at any moment. `ids` are all by default;
+ * `progress` is told after each append how many of how many events are there.
+ *
+ * Resolves to what became of each conversation, failures too: look at `error` (a `CopyDiverged` says that the target's conversation
+ * is another one). Rejects where a store cannot be opened or the source cannot be read.
+ *
+ * @example
+ * const copied = await copyConversations({ from: 'sqlite:laptop.db', to: 'esdb://db.example.org:2113', ids: ['task-42'] })
+ * for (const { id, events, added, error } of copied) console.log(id, events, added, error?.message ?? 'verified')
+ */
+export const copyConversations = (options: CopyConversations): Promise<readonly Copied[]> =>
+  toPromise(copy(options))
+
 export type { Conversation, Store } from './promises.ts'
+export type { CopyConversations } from './store/copy-conversations.ts'
+export type { Copied } from './store/copy.ts'
+export type { CopyError } from './store/copy-stream.ts'
 export type { At, EventsOptions, WriteOptions } from './store/conversation.ts'
 export type { ReadError, StoreError, WriteError } from './store/errors.ts'
 export type { ImportError } from './import/errors.ts'
 export type { SessionFile } from './import/parse-session.ts'
 export type { Format, ImportReport } from './import/plan.ts'
 export type { Imported, ImportOptions } from './store/import.ts'
+export type { Collected, GcOptions } from './store/blobs/gc.ts'
+export type { BlobInfo } from './store/port.ts'
 export type { Overview } from './store/overview.ts'
 export type { FollowConversations, FollowedEvent, StoreOptions, StreamedEvent } from './store/store.ts'
 export type { PlacedEvent } from './store/stored.ts'

@@ -57,5 +57,6 @@ export const promiseStore = (store: TaskStore): Store => ({
   importSession: (...args) => toPromise(store.importSession(...args)),
   readAll: store.readAll,
   follow: store.follow,
+  gc: (...args) => toPromise(store.gc(...args)),
   close: () => toPromise(store.close()),
 })

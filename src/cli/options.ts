@@ -21,6 +21,8 @@ export const positionOrStart = wholeFrom(-1)
 /** How many, at least one. */
 export const several = wholeFrom(1)
 const count = wholeFrom(0)
+/** How long, in hours. */
+export const hours = count
 
 const share = (text: string): number => {
   const number = Number(text)

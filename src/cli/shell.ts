@@ -67,14 +67,18 @@ export const shellOf = (program: Command): Shell => {
   return { action, look }
 }
 
-/** The URL comes from the command line: a wrong one is wrong usage. */
 const opened = async (url: string, access: Access): Promise<Store> => {
   try {
     return await openStore(url, { actor, create: access === 'created' })
   } catch (error) {
-    const { _tag, message } = failureOf(error)
-    throw _tag === 'InvalidInput' ? toError(usage(message.replace(/^url: /, ''))) : error
+    throw asUsage(error)
   }
+}
+
+/** An error, where it is about a store's URL on the command line, as wrong usage. */
+export const asUsage = (error: unknown): unknown => {
+  const { _tag, message } = failureOf(error)
+  return _tag === 'InvalidInput' ? toError(usage(message.replace(/^url: /, ''))) : error
 }
 
 const notFoundId = (error: unknown): string | undefined => {

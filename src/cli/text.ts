@@ -86,6 +86,18 @@ export const cut = (text: string, columns: number): string => {
   return columns > 0 ? `${kept.replace(/[\s…]+$/, '')}…` : ''
 }
 
+/** A text broken at its spaces into lines of at most so many columns; a longer word has a line of its own. */
+export const linesOf = (text: string, columns: number): readonly string[] => {
+  const lines: string[] = []
+  for (const word of visible(text).split(' ')) {
+    const line = lines.at(-1)
+    if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= columns)
+      lines[lines.length - 1] = `${line} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
 /** The parts as one line of at most `columns`, made visible and painted. */
 export const paintLine = (parts: readonly Part[], columns: number, colors: Colors): string => {
   let left = columns

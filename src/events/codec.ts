@@ -1,9 +1,11 @@
-import { hash } from 'node:crypto'
+import { constants } from 'node:buffer'
+import { createHash, hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { acceptsData, acceptsMetadata } from './accept.ts'
 import { check } from './check.ts'
-import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
+import { type DecodeFailed, eventTooLarge, type EventTooLarge, type InvalidInput } from './errors.ts'
 import { type ConversationEvent, dataSchemas, type Event, type Metadata, metadataSchema } from './events.ts'
+import { piecesOf } from './pieces.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
 /** An event as a store holds it: the JSON texts are what was written, to the byte. */
@@ -14,15 +16,19 @@ export interface StoredEvent {
   readonly metadata: string
 }
 
-/** The largest event: 16 MiB of JSON, data and metadata together. */
-export const maxEventBytes = 16 * 1024 * 1024
+/** Characters that are hashed at once: to hash a text takes a copy of it. */
+const hashedAtOnce = 1024 * 1024
 
 /**
  * The hash that chains events: SHA-256 (hex) of id, type, data and metadata as stored, a newline between each two.
  * None of the four can hold a raw newline, so two different events never have the same text.
  */
-export const hashOf = ({ id, type, data, metadata }: StoredEvent): string =>
-  hash('sha256', `${id}\n${type}\n${data}\n${metadata}`)
+export const hashOf = ({ id, type, data, metadata }: StoredEvent): string => {
+  if (data.length <= hashedAtOnce) return hash('sha256', `${id}\n${type}\n${data}\n${metadata}`)
+  const hashed = createHash('sha256').update(`${id}\n${type}\n`)
+  for (const piece of piecesOf(data, hashedAtOnce)) hashed.update(piece)
+  return hashed.update(`\n${metadata}`).digest('hex')
+}
 
 /**
  * The stored form of an event. What is written can be read: data or metadata that `decode` would refuse is `InvalidInput`.
@@ -44,12 +50,9 @@ export const encode = (
     if (E.isLeft(checked)) return checked
   }
   const data = stringify(event.data)
-  if (data === undefined) return E.left(tooLarge(Infinity))
-  const stored = { id, type: event.type, data, metadata: JSON.stringify(metadata) }
-  // A string's UTF-8 is at most three times its length: most events need no second look.
-  if ((stored.data.length + stored.metadata.length) * 3 <= maxEventBytes) return E.right(stored)
-  const bytes = Buffer.byteLength(stored.data) + Buffer.byteLength(stored.metadata)
-  return bytes <= maxEventBytes ? E.right(stored) : E.left(tooLarge(bytes))
+  return data === undefined
+    ? E.left(unwritable)
+    : E.right({ id, type: event.type, data, metadata: JSON.stringify(metadata) })
 }
 
 /** JSON, or undefined where it would be longer than a string can be. */
@@ -62,12 +65,12 @@ const stringify = (value: unknown): string | undefined => {
   }
 }
 
-const tooLarge = (bytes: number): EventTooLarge => ({
-  _tag: 'EventTooLarge',
-  message: `the event is ${(bytes / 1024 / 1024).toFixed(1)} MiB of JSON; at most 16 MiB fit. Split the message, or store the large part elsewhere and refer to it`,
-  bytes,
-  limit: maxEventBytes,
-})
+const longest = constants.MAX_STRING_LENGTH
+const unwritable = eventTooLarge(
+  `the event's JSON is longer than a string can be (${Math.round(longest / 1024 / 1024)} MiB)`,
+  Infinity,
+  longest,
+)
 
 const isEventType = (type: string): type is keyof typeof dataSchemas => Object.hasOwn(dataSchemas, type)
 

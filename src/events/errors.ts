@@ -5,10 +5,14 @@ export interface InvalidInput {
   readonly path: string
 }
 
-/** An event's JSON is larger than an event may be (16 MiB). Nothing was written. */
+/**
+ * What would be stored is larger than an event (16 MiB of JSON, without what stands outside it) or an append of this store may be, or
+ * an event's JSON is longer than a string can be. Nothing was written.
+ */
 export interface EventTooLarge {
   readonly _tag: 'EventTooLarge'
   readonly message: string
+  /** Infinity where it could not be measured. */
   readonly bytes: number
   readonly limit: number
 }
@@ -25,4 +29,12 @@ export const invalidInput = (path: string, problem: string): InvalidInput => ({
   _tag: 'InvalidInput',
   message: path === '' ? problem : `${path}: ${problem}`,
   path,
+})
+
+/** @param what what is too large for what, as a sentence without its end */
+export const eventTooLarge = (what: string, bytes: number, limit: number): EventTooLarge => ({
+  _tag: 'EventTooLarge',
+  message: `${what}. Split the message, or store the large part elsewhere and refer to it`,
+  bytes,
+  limit,
 })

@@ -24,7 +24,7 @@ import { type TimelineEntry, timeline } from '../projections/timeline.ts'
 import { type ReadError, toError, type WriteError } from './errors.ts'
 import type { Handler } from './handle.ts'
 import { loadEffective } from './load.ts'
-import { loadLog, openAt, outsideOf } from './log.ts'
+import { loadLog, openAt, openShown, outsideOf } from './log.ts'
 import type { EventStore } from './port.ts'
 import { pages, recordedAt } from './reader.ts'
 import { type PlacedEvent, storedEvents } from './stored.ts'
@@ -166,14 +166,15 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       TE.flatMap(() => read(options)),
     )
 
-  const loaded = (at: number | undefined): Read<Effective> =>
+  const loaded = (at: number | undefined, withConfiguration: boolean): Read<Effective> =>
     pipe(
-      opened(at),
+      TE.fromEither<ReadError, string>(checkedId),
+      TE.flatMap(() => () => openShown(store, id, at)),
       TE.flatMap(
         ({ reading, at: position }): Read<Effective> =>
           async () =>
             E.map(({ effective }: { readonly effective: Effective }) => effective)(
-              await loadEffective(reading, position),
+              await loadEffective(reading, position, withConfiguration),
             ),
       ),
     )
@@ -269,14 +270,14 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       ),
     effective: (options = {}) =>
       pipe(
-        look(options, ({ at }) => loaded(at)),
+        look(options, ({ at }) => loaded(at, false)),
         TE.map(({ items }) => items),
       ),
     full: (options = {}) => look(options, (given) => projected([given.at], (log) => full(log, given))),
     render: (options = {}) =>
       look(options, ({ at, ...given }) =>
         pipe(
-          loaded(at),
+          loaded(at, true),
           TE.map((effective) => render(effective, given)),
         ),
       ),

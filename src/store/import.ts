@@ -14,6 +14,7 @@ import type {
   StoredConversation,
   StoredImport,
 } from '../import/plan.ts'
+import type { LargeContentStore } from './blobs/large-content.ts'
 import { type End, lastPosition, readEnd } from './ends.ts'
 import { conflict, type WriteError } from './errors.ts'
 import { missingParent } from './lineage.ts'
@@ -55,7 +56,7 @@ const maxTries = 20
  * nothing. Importing the same file again adds nothing; a file that has grown adds what is new.
  */
 export const importSession = async (
-  store: EventStore,
+  store: LargeContentStore,
   session: SessionFile,
   { progress }: ImportOptions = {},
 ): Result<Imported> => {
@@ -73,7 +74,7 @@ export const importSession = async (
 }
 
 const importOnce = async (
-  store: EventStore,
+  store: LargeContentStore,
   file: string,
   plan: ImportPlan | StoredImport,
   progress: ImportOptions['progress'],
@@ -85,6 +86,12 @@ const importOnce = async (
         ? await prepare(store, conversation, plan.format)
         : await prepareStored(store, conversation as StoredConversation, plan.conversations)
     if (E.isLeft(next)) return next
+    const { id, end, events } = next.right
+    for (const [index, event] of events.entries()) {
+      const checked = store.check(event)
+      const where = `event ${lastPosition(end) + 1 + index} of ${id}`
+      if (E.isLeft(checked)) return E.left({ ...checked.left, message: `${where}: ${checked.left.message}` })
+    }
     prepared.push(next.right)
   }
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
@@ -162,9 +169,11 @@ const prepareStored = async (
   const end = isFork ? await endOfStream(store, id) : await readEnd(store, id)
   if (E.isLeft(end)) return end
   const there = end.right.revision + 1
-  for (let from = 0; from < Math.min(there, events.length); from += maxPage) {
+  for (let from = 0, read = 0; from < Math.min(there, events.length); from += read) {
     const page = await store.read({ stream, from, direction: 'forwards', limit: maxPage })()
     if (E.isLeft(page)) return page
+    read = page.right.length
+    if (read === 0) break
     const different = page.right.find((stored, index) => {
       const event = events[from + index]
       return event && hashOf(event) !== hashOf(stored)
@@ -191,7 +200,8 @@ const writeAll = async (
 ): Result<void> => {
   let written = 0
   while (written < events.length) {
-    const batch = events.slice(written, written + batchSize(events, written))
+    const count = batchSize(events, { from: written, most: Math.min(batchBytes, store.maxAppendBytes) })
+    const batch = events.slice(written, written + count)
     const expected = end.revision + written
     const appended = await store.append({ stream: streamOf(id), events: batch, expected })()
     if (E.isLeft(appended)) return appended
@@ -204,12 +214,15 @@ const writeAll = async (
   return E.right(undefined)
 }
 
-const batchSize = (events: readonly StoredEvent[], from: number): number => {
+const batchSize = (
+  events: readonly StoredEvent[],
+  { from, most }: { readonly from: number; readonly most: number },
+): number => {
   let bytes = 0
   let count = 0
-  for (const { data } of events.slice(from, from + batchEvents)) {
-    bytes += data.length
-    if (count > 0 && bytes > batchBytes) break
+  for (const { data, metadata } of events.slice(from, from + batchEvents)) {
+    bytes += Buffer.byteLength(data) + Buffer.byteLength(metadata)
+    if (count > 0 && bytes > most) break
     count++
   }
   return count

@@ -6,7 +6,7 @@ import { decode, hashOf } from '../events/codec.ts'
 import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type Draft, draftOf, emptyOutline, evolve, viewIn, viewOf } from '../projections/outline.ts'
-import type { ReadError, StoreError } from './errors.ts'
+import type { BlobDamaged, BlobMissing, ReadError, StoreError } from './errors.ts'
 import { replacedBy } from './gather.ts'
 import { loadEffective } from './load.ts'
 import { loadLineage, type Lineage } from './lineage.ts'
@@ -18,9 +18,10 @@ export interface Discrepancy {
   readonly position: number
   /**
    * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that is not the
-   * history; `marker`: hides or restores what was not shown; `end`: the last events are changed or missing.
+   * history; `marker`: hides or restores what was not shown; `content`: large content of the event is missing or damaged; `end`: the
+   * last events are changed or missing.
    */
-  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'end'
+  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end'
   readonly message: string
 }
 export interface Verified {
@@ -42,14 +43,32 @@ export const verify = async (
 ): Promise<E.Either<ReadError, Verified>> => {
   const stream = streamOf(conversation)
   const lineage = await loadLineage(store, conversation)
-  if (E.isLeft(lineage) && lineage.left._tag !== 'DecodeFailed') return lineage
+  if (
+    E.isLeft(lineage) &&
+    lineage.left._tag !== 'DecodeFailed' &&
+    contentProblem(lineage.left)?.stream !== stream
+  )
+    return lineage
   const head = await store.head(stream)()
   if (E.isLeft(head)) return head
   const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], head.right)
   let events = 0
-  for (;;) {
-    const page = await store.read({ stream, from: events, direction: 'forwards', limit: streamPage })()
-    if (E.isLeft(page)) return page
+  for (let limit = streamPage; ;) {
+    const page = await store.read({ stream, from: events, direction: 'forwards', limit })()
+    if (E.isLeft(page)) {
+      const bad = contentProblem(page.left)
+      if (!bad) return page
+      const position = checker.offset + bad.revision
+      if (bad.revision <= events)
+        return E.right({
+          conversation,
+          events,
+          discrepancy: { position, kind: 'content', message: bad.message },
+        })
+      // What comes before it may have a discrepancy of its own.
+      limit = bad.revision - events
+      continue
+    }
     for (const stored of page.right) {
       const found = await checker.next(stored, events)
       if (E.isLeft(found)) return found
@@ -164,6 +183,9 @@ const checkerOf = (store: EventStore, lineage: Lineage, head: StreamHead | undef
   }
   return { offset, next }
 }
+
+const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
+  error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined
 
 const viewProblem = (event: Event, position: number, draft: Draft): Discrepancy | undefined => {
   const view = viewIn(event)

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { newCommandId } from '../events/ids.ts'
-import { type EventStore, type Followed, maxPage, type RecordedEvent } from '../store/port.ts'
+import {
+  type BlobInfo,
+  blobChunk,
+  type EventStore,
+  type Followed,
+  maxPage,
+  type RecordedEvent,
+} from '../store/port.ts'
 
 /** One rule of the store port, and how to see that a store keeps it. `run` throws where it does not. */
 export interface ContractCase {
@@ -63,6 +71,35 @@ const followed = async (
 }
 const followedIds = (seen: readonly Followed[]): readonly string[] =>
   seen.flatMap((item) => (item.type === 'event' ? [item.event.id] : []))
+
+/** A blob of some chunks, the last one not full; the same number makes the same blob. */
+const blobOf = (
+  n: number,
+  chunks = 1,
+): { readonly sha256: string; readonly chunks: readonly Uint8Array[] } => {
+  const all = Array.from({ length: chunks }, (_, index) =>
+    new Uint8Array(index < chunks - 1 ? blobChunk : 1_000).fill(n + index),
+  )
+  const hash = createHash('sha256')
+  for (const chunk of all) hash.update(chunk)
+  return { sha256: hash.digest('hex'), chunks: all }
+}
+const bytesOf = async (store: EventStore, sha256: string): Promise<Buffer> => {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of store.blobs.get(sha256)) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+const infosOf = async (store: EventStore): Promise<readonly BlobInfo[]> => {
+  const infos: BlobInfo[] = []
+  for await (const info of store.blobs.list()) infos.push(info)
+  return infos.toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1))
+}
+/** The time, once it is later than anything before. */
+const later = async (): Promise<Date> => {
+  const before = Date.now()
+  while (Date.now() === before) await new Promise((resolve) => setTimeout(resolve, 1))
+  return new Date()
+}
 
 /** What every event store must do; run each case on a store of its own, empty. */
 export const storeContract: readonly ContractCase[] = [
@@ -126,12 +163,19 @@ export const storeContract: readonly ContractCase[] = [
     },
   },
   {
-    title: 'the same events at the same place again succeed and write nothing, also when more came since',
+    title:
+      'the same events at the same place again succeed and write nothing, also when more came since; where their texts are others, the store says so',
     run: async (store) => {
       const written = events(2)
       await right(store.append({ stream: 'a', events: written, expected: -1 }))
       await right(store.append({ stream: 'a', events: [event()], expected: 1 }))
-      assert.equal(await right(store.append({ stream: 'a', events: written, expected: -1 })), 'repeated')
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      const others = written.map((one) => ({
+        ...one,
+        metadata: JSON.stringify({ schema: 1, commandId: 'other' }),
+      }))
+      assert.equal(await right(store.append({ stream: 'a', events: others, expected: -1 })), 'repeated')
+      assert.deepEqual((await forwards(store, 'a')).map(texts).slice(0, 2), written)
       assert.equal((await forwards(store, 'a')).length, 3)
       const [first = event()] = written
       await left(store.append({ stream: 'a', events: [first, event()], expected: -1 }))
@@ -249,7 +293,7 @@ export const storeContract: readonly ContractCase[] = [
       for (let n = 10; n < 30; n++) await append(n)
       const seen = await all
       assert.deepEqual(followedIds(seen), ids(written))
-      const after = seen[4]?.checkpoint ?? ''
+      const after = seen.filter(({ type }) => type === 'event')[4]?.checkpoint ?? ''
       const rest = await followed(store, { after }, (some) => followedIds(some).length === 25)
       assert.deepEqual(followedIds(rest), ids(written.slice(5)))
     },
@@ -264,7 +308,11 @@ export const storeContract: readonly ContractCase[] = [
       await right(store.append({ stream: 'b-1', events: wanted.slice(1), expected: -1 }))
       await right(store.append({ stream: 'x-2', events: events(100), expected: -1 }))
       const prefixes = ['a-', 'b-']
-      const seen = await followed(store, { prefixes }, (some) => some.at(-1)?.type === 'checkpoint')
+      const seen = await followed(
+        store,
+        { prefixes },
+        (some) => followedIds(some).length === 2 && some.at(-1)?.type === 'checkpoint',
+      )
       assert.deepEqual(followedIds(seen), ids(wanted))
       const after = seen.at(-1)?.checkpoint ?? ''
       const late = event('late')
@@ -286,6 +334,90 @@ export const storeContract: readonly ContractCase[] = [
     },
   },
   {
+    title: 'a blob comes back to the byte, in order, whatever number of chunks it has',
+    run: async (store) => {
+      for (const chunks of [1, 2, 5]) {
+        const blob = blobOf(chunks, chunks)
+        await right(store.blobs.put(blob.sha256, blob.chunks))
+        assert.ok((await bytesOf(store, blob.sha256)).equals(Buffer.concat(blob.chunks)))
+      }
+    },
+  },
+  {
+    title: 'a blob that is not there has no bytes, and is not listed',
+    run: async (store) => {
+      assert.equal((await bytesOf(store, blobOf(1).sha256)).length, 0)
+      assert.deepEqual(await infosOf(store), [])
+      await right(store.blobs.remove(blobOf(1).sha256, new Date()))
+    },
+  },
+  {
+    title:
+      'blobs are listed with their bytes and the time of the last put; one that is put twice is kept once',
+    run: async (store) => {
+      const [small, large] = [blobOf(1), blobOf(2, 3)]
+      for (const blob of [small, large]) await right(store.blobs.put(blob.sha256, blob.chunks))
+      const first = await infosOf(store)
+      assert.deepEqual(
+        new Map(first.map(({ sha256, bytes }) => [sha256, bytes])),
+        new Map([
+          [small.sha256, 1_000],
+          [large.sha256, 2 * blobChunk + 1_000],
+        ]),
+      )
+      await later()
+      await right(store.blobs.put(large.sha256, large.chunks))
+      const second = await infosOf(store)
+      assert.equal(second.length, 2)
+      for (const [index, { sha256, time }] of second.entries()) {
+        const before = first[index]?.time.getTime() ?? Infinity
+        assert.equal(time.getTime() > before, sha256 === large.sha256)
+      }
+      assert.ok((await bytesOf(store, large.sha256)).equals(Buffer.concat(large.chunks)))
+    },
+  },
+  {
+    title: 'a blob is removed unless it was put since; removed, it can be put again',
+    run: async (store) => {
+      const blob = blobOf(1, 2)
+      const early = new Date(Date.now() - 60_000)
+      await right(store.blobs.put(blob.sha256, blob.chunks))
+      await right(store.blobs.remove(blob.sha256, early))
+      assert.equal((await infosOf(store)).length, 1)
+      await right(store.blobs.remove(blob.sha256, await later()))
+      assert.deepEqual(await infosOf(store), [])
+      assert.equal((await bytesOf(store, blob.sha256)).length, 0)
+      await right(store.blobs.put(blob.sha256, blob.chunks))
+      assert.ok((await bytesOf(store, blob.sha256)).equals(Buffer.concat(blob.chunks)))
+      assert.equal((await infosOf(store)).length, 1)
+    },
+  },
+  {
+    title: 'of puts of one blob at once all succeed, and it is kept once, while appends go on',
+    run: async (store) => {
+      const blob = blobOf(1, 3)
+      const puts = Array.from({ length: 10 }, () => right(store.blobs.put(blob.sha256, blob.chunks)))
+      const appends = events(10).map((one, n) =>
+        right(store.append({ stream: `s${n}`, events: [one], expected: -1 })),
+      )
+      await Promise.all([...puts, ...appends])
+      assert.equal((await infosOf(store)).length, 1)
+      assert.ok((await bytesOf(store, blob.sha256)).equals(Buffer.concat(blob.chunks)))
+    },
+  },
+  {
+    title: 'blobs are no events: neither streams nor readers of everything have them',
+    run: async (store) => {
+      const blob = blobOf(1)
+      const one = event()
+      await right(store.blobs.put(blob.sha256, blob.chunks))
+      await right(store.append({ stream: 'a', events: [one], expected: -1 }))
+      assert.deepEqual(await right(store.streams('', '', 10)), ['a'])
+      const seen = await right(store.readAll({ limit: 10, prefixes: ['a'] }))
+      assert.deepEqual(ids(seen.events), [one.id])
+    },
+  },
+  {
     title: 'a closed store ends its followers and answers StoreClosed; closing twice is fine',
     run: async (store) => {
       await right(store.append({ stream: 'a', events: [event()], expected: -1 }))
@@ -301,11 +433,14 @@ export const storeContract: readonly ContractCase[] = [
         await left(store.append({ stream: 'a', events: [event()], expected: 0 })),
         await left(store.read({ stream: 'a', from: 0, direction: 'forwards', limit: 1 })),
         await left(store.readAll({ limit: 1 })),
+        await left(store.blobs.put(blobOf(1).sha256, blobOf(1).chunks)),
       ]
       assert.deepEqual(
         errors.map(({ _tag }) => _tag),
-        ['StoreClosed', 'StoreClosed', 'StoreClosed'],
+        ['StoreClosed', 'StoreClosed', 'StoreClosed', 'StoreClosed'],
       )
+      await assert.rejects(bytesOf(store, blobOf(1).sha256), { _tag: 'StoreClosed' })
+      await assert.rejects(infosOf(store), { _tag: 'StoreClosed' })
     },
   },
 ]

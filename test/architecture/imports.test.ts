@@ -15,13 +15,16 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   store: ['import', 'commands', 'projections', 'events'],
   'store/memory': ['store', 'events'],
   'store/sqlite': ['store', 'events'],
+  'store/eventstoredb': ['store', 'events'],
+  context: ['store', 'commands', 'projections', 'events'],
   testing: ['store', 'store/memory', 'events'],
-  cli: ['', 'export', 'import', 'store', 'commands', 'projections', 'events'],
-  '': ['store', 'import', 'commands', 'projections', 'events'],
+  cli: ['', 'context', 'export', 'import', 'store', 'commands', 'projections', 'events'],
+  '': ['context', 'store', 'import', 'commands', 'projections', 'events'],
 }
 /** Packages that only these layers may import; every layer may import the others of `dependencies`. */
 const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['store/sqlite'],
+  '@eventstore/db-client': ['store/eventstoredb'],
   commander: ['cli'],
   picocolors: ['cli'],
   'cli-progress': ['cli'],

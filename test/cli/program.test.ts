@@ -34,6 +34,7 @@ const topKeys: Readonly<Record<string, readonly string[]>> = {
   [`export ${sample} --format anthropic`]: ['messages'],
   [`export ${sample} --format markdown`]: ['conversation', 'markdown'],
   verify: ['conversations', 'ok'],
+  'copy --from sqlite:palimpsest.db --to memory:': ['conversations', 'ok'],
   [`stats ${sample}`]: [
     'abandoned',
     'branches',

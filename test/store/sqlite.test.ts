@@ -84,6 +84,50 @@ describe('an SQLite store', () => {
     await expect(openStore('sqlite:')).rejects.toThrow('name a file')
   })
 
+  test('brings a file of an older version to the newest schema, and leaves its conversations as they were', async () => {
+    const path = await written()
+    const db = new DatabaseSync(path)
+    db.exec('DROP TABLE blobs; DROP TABLE blob_chunks; PRAGMA user_version = 1')
+    db.close()
+    const store = await openStore(`sqlite:${path}`)
+    const chat = store.conversation('c')
+    await chat.append({ role: 'user', content: 'large '.repeat(20_000) })
+    expect(await chat.effective()).toMatchObject([{}, { content: [{ text: 'large '.repeat(20_000) }] }])
+    expect(await chat.verify()).toEqual({ conversation: 'c', events: 2 })
+    await store.close()
+    const migrated = new DatabaseSync(path)
+    expect({ ...migrated.prepare('PRAGMA user_version').get() }).toEqual({ user_version: 2 })
+    migrated.close()
+  })
+
+  test('keeps large content in tables of its own, in chunks, and waits for the lock of another process', async () => {
+    const path = await written()
+    const other = new DatabaseSync(path)
+    const store = await openStore(`sqlite:${path}`)
+    other.exec('BEGIN IMMEDIATE')
+    const waiting = store.conversation('c').append({ role: 'user', content: 'x'.repeat(1_200_000) })
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    other.exec('COMMIT')
+    await waiting
+    const chunks = other.prepare('SELECT sha256, n, length(chunk) AS bytes FROM blob_chunks ORDER BY n').all()
+    const [blob] = other.prepare('SELECT sha256, bytes FROM blobs').all()
+    expect(chunks.map(({ n, bytes }) => [n, bytes])).toEqual([
+      [0, 524_288],
+      [1, 524_288],
+      [2, 151_424],
+    ])
+    expect({ ...blob }).toEqual({ sha256: chunks[0]?.['sha256'], bytes: 1_200_000 })
+    other.exec('BEGIN IMMEDIATE')
+    const impatient = await openStore(`sqlite:${path}?timeout=50`)
+    await expect(
+      impatient.conversation('c').append({ role: 'user', content: 'y'.repeat(70_000) }),
+    ).rejects.toMatchObject({ _tag: 'StoreBusy' })
+    other.exec('ROLLBACK')
+    other.close()
+    await impatient.close()
+    await store.close()
+  })
+
   test('refuses a store of a newer palimpsest', async () => {
     const path = await written()
     const db = new DatabaseSync(path)

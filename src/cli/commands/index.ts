@@ -2,10 +2,13 @@ import type { Command } from 'commander'
 import type { Shell } from '../shell.ts'
 import { addAppend } from './append.ts'
 import { addCondense } from './condense.ts'
+import { addCopy } from './copy.ts'
 import { addDiff } from './diff.ts'
+import { addDoctor } from './doctor.ts'
 import { addExport } from './export.ts'
 import { addFork } from './fork.ts'
 import { addFull } from './full.ts'
+import { addGc } from './gc.ts'
 import { addImport } from './import.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
@@ -25,7 +28,7 @@ const groups: readonly (readonly [
 ])[] = [
   ['Look:', [addList, addLog, addShow, addFull, addDiff, addRender, addStats]],
   ['Change:', [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork]],
-  ['In and out:', [addStart, addImport, addExport, addVerify]],
+  ['In and out:', [addStart, addImport, addExport, addCopy, addVerify, addDoctor, addGc]],
 ]
 
 /** Adds every command, in the order of the help. */

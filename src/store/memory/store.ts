@@ -5,6 +5,7 @@ import { type Conflict, conflict, type StoreClosed, storeClosed } from '../error
 import { followReads } from '../follow.ts'
 import type { Append, Appended, AllRange, EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
+import { memoryBlobs } from './blobs.ts'
 
 const url = 'memory:'
 
@@ -82,6 +83,8 @@ export const memoryStore = (): EventStore => {
     readAll,
     follow: (options) =>
       followReads({ readAll, pulse: changes, isClosed: () => isClosed, pollInterval: Infinity }, options),
+    blobs: memoryBlobs(url, () => isClosed),
+    maxAppendBytes: Infinity,
     close: () => async () => {
       isClosed = true
       changes.beat()

@@ -9,6 +9,8 @@ export const applicationId = 0x50414c49
  * `events.position` is the global order. As every write takes the lock first, positions are committed in order: a reader that
  * has seen one has seen all before it. `findable` marks events that `find` is asked for: only they are in an index by id.
  * `streams.last` and `hash` are those of an event at or near the stream's end (see the writer).
+ *
+ * `blobs` is the content that stands outside events; `blob_chunks.n` counts from 0.
  */
 const migrations: readonly string[] = [
   `CREATE TABLE streams (
@@ -35,6 +37,17 @@ const migrations: readonly string[] = [
      SELECT s.name AS stream, e.revision, e.type, json_extract(e.metadata, '$.time') AS time,
             json_extract(e.data, '$.role') AS role, e.data, e.metadata, e.id, e.position
      FROM events e JOIN streams s ON s.id = e.stream ORDER BY e.position;`,
+  `CREATE TABLE blobs (
+     sha256 TEXT PRIMARY KEY,
+     bytes INTEGER NOT NULL,
+     time TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE blob_chunks (
+     sha256 TEXT NOT NULL,
+     n INTEGER NOT NULL,
+     chunk BLOB NOT NULL,
+     PRIMARY KEY (sha256, n)
+   ) STRICT, WITHOUT ROWID;`,
 ]
 
 export const currentVersion = migrations.length

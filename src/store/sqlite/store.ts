@@ -6,8 +6,10 @@ import { type StoreError, storeClosed } from '../errors.ts'
 import { followReads } from '../follow.ts'
 import type { AllRange, EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
+import { sqliteBlobs } from './blobs.ts'
 import { storeError } from './errors.ts'
 import { openDatabase, sqliteSettings } from './open.ts'
+import { lazily } from './lazily.ts'
 import { sqliteWriter } from './writer.ts'
 
 /** How often followers look for writes of other processes, in milliseconds. */
@@ -31,12 +33,6 @@ const recordedIn =
   })
 
 const columns = 'revision, position, e.id AS id, type, data, metadata'
-
-/** What is made when it is first asked for; `made` tells if that was already. */
-const lazily = <T>(make: () => T): (() => T) & { readonly made: () => T | undefined } => {
-  let made: T | undefined
-  return Object.assign(() => (made ??= make()), { made: () => made })
-}
 
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite =
@@ -146,6 +142,8 @@ export const openSqlite =
       readAll,
       follow: (options) =>
         followReads({ readAll, pulse: changes, isClosed: () => isClosed, pollInterval }, options),
+      blobs: sqliteBlobs(db, settings.right, () => isClosed),
+      maxAppendBytes: Infinity,
       close: () => async () => {
         if (isClosed) return E.right(undefined)
         isClosed = true

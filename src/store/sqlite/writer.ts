@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { remembered } from '../ends.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import type { Append, Appended } from '../port.ts'
 import { storeError } from './errors.ts'
 import { streamHeads } from './heads.ts'
+import { onceFree } from './lock.ts'
 
 type Outcome = E.Either<StoreError | Conflict, Appended>
 interface Waiting {
@@ -82,7 +82,7 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
   /** Whether the events could be written: the first revision that they would have may be another writer's. */
   const insert = (id: number, { events, expected, findable = false }: Append): boolean =>
     events.every((event, index) => {
-      const mark = findable && index === 0 ? 1 : null
+      const mark = findable === 'each' || (findable && index === 0) ? 1 : null
       const { data, metadata, type } = event
       return (
         statements.insert.run(id, expected + 1 + index, event.id, type, data, metadata, mark).changes === 1
@@ -111,16 +111,6 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
       return E.right(undefined)
     } catch (error) {
       return E.left(storeError(url, error))
-    }
-  }
-
-  /** Takes the write lock once others have let go of it, without blocking the process. */
-  const waitForLock = async (): Promise<E.Either<StoreError, void>> => {
-    const deadline = Date.now() + timeout
-    for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
-      const begun = tryBegin()
-      if (E.isRight(begun) || begun.left._tag !== 'StoreBusy' || Date.now() > deadline) return begun
-      await sleep(Math.random() * pause)
     }
   }
 
@@ -186,7 +176,7 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
     const finish = (begun: E.Either<StoreError, void>): void =>
       settleAll(E.isLeft(begun) ? begun : writeAll(waiting))
     const begun = tryBegin()
-    if (E.isLeft(begun) && begun.left._tag === 'StoreBusy') void waitForLock().then(finish)
+    if (E.isLeft(begun) && begun.left._tag === 'StoreBusy') void onceFree(timeout, tryBegin).then(finish)
     else finish(begun)
   }
 

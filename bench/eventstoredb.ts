@@ -1,0 +1,225 @@
+// npm run bench:eventstoredb [-- --quick]: the adapter beside the raw client, on the server that PALIMPSEST_BENCH_ESDB names (a URL),
+// else on the protocol server of the tests, in a process of its own. Prints the results; after a whole run writes them to
+// RESULTS-eventstoredb.md.
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { loadavg } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client'
+import * as E from 'fp-ts/lib/Either.js'
+import { copyConversations, openStore } from '../src/index.ts'
+import { toError } from '../src/store/errors.ts'
+import { openSqlite } from '../src/store/sqlite/store.ts'
+import { storeOn } from '../src/store/store.ts'
+import { buildConversation, shown } from './build.ts'
+import { messageAt } from './messages.ts'
+import { blobIn } from './parts/blob.ts'
+import { inNewProcess } from './processes.ts'
+import { atLeast, atMost, count, duration, headText, type PartResult, partText } from './report.ts'
+import { alternate, type Contender, ratioOf, timed, timeOf } from './rounds.ts'
+
+const isQuick = process.argv.includes('--quick')
+const external = process.env['PALIMPSEST_BENCH_ESDB']
+const say = (text: string): void => void process.stderr.write(text)
+const lengths = isQuick ? [1_000, 20_000] : [1_000, 1_000_000]
+const parallel = 64
+
+/** A server of the tests that already holds what is in these SQLite stores. */
+const startServer = async (
+  files: readonly string[],
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> => {
+  const script = new URL('../test/support/eventstoredb/main.ts', import.meta.url).pathname
+  const server = spawn(process.execPath, ['--max-old-space-size=6144', script, '0', ...files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = (await once(server.stdout, 'data')) as [Buffer]
+  return {
+    url: line.toString().trim(),
+    stop: async () => {
+      server.kill()
+      await once(server, 'exit')
+    },
+  }
+}
+
+/** One message after the other: through the adapter, and through the client as one would write it by hand. */
+const contenders = async (
+  url: string,
+  conversations: number,
+  each: number,
+): Promise<readonly (Contender & { readonly close: () => Promise<void> })[]> => {
+  const store = await openStore(url)
+  const client = EventStoreDBClient.connectionString(url)
+  const run = randomUUID()
+  /** The streams of one contender grow from round to round; the first round, which is not counted, begins them. */
+  const growing = (append: (stream: string, n: number) => Promise<unknown>): (() => Promise<number>) => {
+    let written = 0
+    const appendAll = async (stream: string): Promise<void> => {
+      for (let n = written; n < written + each; n++) await append(stream, n)
+    }
+    return async () => {
+      const streams = Array.from({ length: conversations }, (_, index) => `${run}-${index}`)
+      const time = await timed(() => Promise.all(streams.map(appendAll)))
+      written += each
+      return time / (conversations * each)
+    }
+  }
+  return [
+    {
+      name: 'palimpsest',
+      round: growing((id, n) => store.conversation(id).append(messageAt(n))),
+      close: () => store.close(),
+    },
+    {
+      name: 'raw client',
+      round: growing((stream, n) => {
+        const event = jsonEvent({ type: 'MessageAppended', data: messageAt(n) as never })
+        const expectedRevision = n === 0 ? NO_STREAM : BigInt(n - 1)
+        return client.appendToStream(`raw-${stream}`, event, { expectedRevision })
+      }),
+      close: () => client.dispose(),
+    },
+  ]
+}
+
+const appendPart = async (url: string, where: string): Promise<PartResult> => {
+  const figures = []
+  for (const [what, conversations, each] of [
+    ['one at a time', 1, isQuick ? 100 : 400],
+    [`${parallel} conversations at once`, parallel, isQuick ? 8 : 40],
+  ] as const) {
+    say(`append, ${what} …\n`)
+    const both = await contenders(url, conversations, each)
+    const times = await alternate(both, isQuick ? 5 : 21)
+    for (const { close } of both) await close()
+    figures.push(
+      { what: `palimpsest, ${what}`, figure: duration(timeOf(times, 'palimpsest')) },
+      { what: `raw client, ${what}`, figure: duration(timeOf(times, 'raw client')) },
+      atLeast(`speed beside the raw client, ${what}`, ratioOf(times, 'raw client', 'palimpsest'), 0.95),
+    )
+  }
+  return {
+    title: 'Append: 1 KB messages at the exact revision',
+    figures,
+    notes: [`Server: ${where}. The raw client appends the message alone, with its default settings.`],
+  }
+}
+
+const loadPart = async (url: string, ids: readonly string[]): Promise<PartResult> => {
+  const rounds = isQuick ? 20 : 100
+  const loads = ids.map((id, index): Contender => ({
+    name: count(lengths[index] ?? 0),
+    round: async () => {
+      const store = await openStore(url)
+      const time = await timed(async () => {
+        const items = await store.conversation(id).effective()
+        if (items.length !== shown) throw new Error(`${items.length} items are shown, not ${shown}`)
+      })
+      await store.close()
+      return time
+    },
+  }))
+  const times = await alternate(loads, rounds)
+  const [short = '', long = ''] = loads.map(({ name }) => name)
+  return {
+    title: `Load: effective history of ${shown} items`,
+    figures: [
+      { what: `${short} events`, figure: duration(timeOf(times, short)) },
+      { what: `${long} events`, figure: duration(timeOf(times, long)) },
+      atMost('the longer beside the shorter', ratioOf(times, long, short), 1.5),
+      atMost('round trips, one after the other', await roundTrips(ids[1] ?? ''), 4, count),
+    ],
+    notes: [
+      'Each load is by a store that was just opened and has asked nothing yet. Round trips: reads that wait for the answer of another; those that go out together are one.',
+    ],
+  }
+}
+
+/** How many reads of a load wait for one another: on a copy whose reads are answered together, once all that can be asked are. */
+const roundTrips = async (id: string): Promise<number> => {
+  const opened = await openSqlite(`sqlite:${join(folder, `${id}.db`)}`)()
+  if (E.isLeft(opened)) throw toError(opened.left)
+  const events = opened.right
+  let waiting: (() => void)[] = []
+  const answered = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve))
+  const store = storeOn(
+    { ...events, read: (range) => async () => answered().then(events.read(range)) },
+    { kind: 'bench' },
+  )
+  let isDone = false
+  const loading = store
+    .conversation(id)
+    .effective()()
+    .then(() => (isDone = true))
+  let rounds = 0
+  for (;;) {
+    await sleep(10)
+    if (waiting.length === 0 && isDone) break
+    rounds++
+    const answers = waiting
+    waiting = []
+    for (const answer of answers) answer()
+  }
+  await loading
+  await events.close()()
+  return rounds
+}
+
+const memoryPart = async (url: string, ids: readonly string[]): Promise<PartResult> => {
+  const child = new URL('children/memory-remote.ts', import.meta.url)
+  const smallHeap = ['--max-old-space-size=64', '--max-semi-space-size=8']
+  const peaks: number[] = []
+  for (const id of ids) {
+    say(`memory, ${id} …\n`)
+    peaks.push(((await inNewProcess(child, [url, id], smallHeap)) as { readonly peak: number }).peak)
+  }
+  const [short = Number.NaN, long = Number.NaN] = peaks
+  return {
+    title: 'Memory: a conversation exported',
+    figures: [
+      { what: `${count(lengths[0] ?? 0)} events`, figure: `${short.toFixed(0)} MiB` },
+      { what: `${count(lengths[1] ?? 0)} events`, figure: `${long.toFixed(0)} MiB` },
+      atMost('the longer beside the shorter', long / short, 1.3),
+    ],
+    notes: [
+      'Peak resident memory of a process that makes JSON of every event, with a heap of at most 64 MiB.',
+    ],
+  }
+}
+
+const loadBefore = loadavg()
+const reports = new URL('../reports/', import.meta.url).pathname
+const folder = await mkdtemp(join(reports, 'bench-esdb-'))
+let stop = async (): Promise<void> => undefined
+try {
+  const ids: string[] = []
+  for (const length of lengths) {
+    say(`building a conversation of ${count(length)} events …\n`)
+    ids.push(`bench-${length}`)
+    await buildConversation(join(folder, `bench-${length}.db`), length, `bench-${length}`)
+  }
+  const files = ids.map((id) => join(folder, `${id}.db`))
+  let url = external
+  if (url === undefined) ({ url, stop } = await startServer(files))
+  else
+    for (const [index, file] of files.entries())
+      await copyConversations({ from: `sqlite:${file}`, to: url, ids: ids.slice(index, index + 1) })
+  const where = external === undefined ? 'the protocol server of the tests, on this machine' : 'by URL'
+  const remote = url
+  say('large content …\n')
+  const texts = [
+    partText(await appendPart(url, where)),
+    partText(await loadPart(url, ids)),
+    partText(await memoryPart(url, ids)),
+    partText(await blobIn('EventStoreDB', () => remote, isQuick)),
+  ]
+  const text = `${[headText(loadBefore), ...texts].join('\n\n')}\n`
+  process.stdout.write(text)
+  if (!isQuick) await writeFile(new URL('RESULTS-eventstoredb.md', import.meta.url), text)
+} finally {
+  await stop()
+  await rm(folder, { recursive: true, force: true })
+}

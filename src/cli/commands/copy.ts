@@ -1,0 +1,75 @@
+import { SingleBar } from 'cli-progress'
+import type { Command } from 'commander'
+import { type Copied, copyConversations } from '../../index.ts'
+import { failureOf } from '../errors.ts'
+import { type Output, outputOn } from '../output.ts'
+import { asUsage, type GlobalOptions } from '../shell.ts'
+import { visibleLines } from '../text.ts'
+import { writeTable } from '../views/table.ts'
+
+interface Options {
+  readonly from: string
+  readonly to: string
+}
+
+export const addCopy = (program: Command): void => {
+  program
+    .command('copy [id...]')
+    .description('copy conversations to another store, and verify them there; exit code 1 where one fails')
+    .requiredOption('--from <url>', 'the store that has them')
+    .requiredOption('--to <url>', 'the store to copy them to; created if it is not there')
+    .addHelpText(
+      'after',
+      `
+Without an id: every conversation. What a conversation was forked from comes along. Positions stay, and every byte of the events.
+Copying again adds only what is new: a copy that was interrupted goes on where it ended.
+
+Examples:
+  palimpsest copy --from sqlite:palimpsest.db --to 'esdb://127.0.0.1:2113?tls=false'
+  palimpsest copy --from 'esdb://127.0.0.1:2113?tls=false' --to sqlite:backup.db task-42 task-43`,
+    )
+    .action(async (ids: readonly string[], options: Options) => {
+      const { json = false } = program.opts<GlobalOptions>()
+      const out = outputOn(process.stdout)
+      const copied = await copyAll(out, { ...options, ...(ids.length > 0 && { ids }) })
+      const isWhole = copied.every(({ error }) => !error)
+      if (!isWhole) process.exitCode = 1
+      if (json) return out.json({ ok: isWhole, conversations: copied.map(plain) })
+      await writeTable(out, headings, copied.map(row), [1, 2])
+      for (const { error } of copied)
+        if (error) process.stderr.write(`error: ${visibleLines(error.message)}\n`)
+    })
+}
+
+/** Copies with a progress bar where someone looks and it takes a while. */
+const copyAll = async (
+  out: Output,
+  options: Options & { readonly ids?: readonly string[] },
+): Promise<readonly Copied[]> => {
+  const bar = new SingleBar({ format: 'copied  {bar}  {value}/{total} events', clearOnComplete: true })
+  let isShown = false
+  const progress = (done: number, total: number): void => {
+    if (!isShown && done < total) bar.start(total, done)
+    isShown ||= done < total
+    if (isShown) bar.update(done)
+  }
+  try {
+    return await copyConversations({ ...options, ...(out.isTerminal && { progress }) })
+  } catch (error) {
+    throw asUsage(error)
+  } finally {
+    bar.stop()
+  }
+}
+
+const headings = ['conversation', 'events', 'added', 'outcome']
+
+const row = ({ id, events, added, error }: Copied): readonly string[] => [
+  id,
+  String(events),
+  String(added),
+  error ? 'FAILED' : 'verified',
+]
+
+const plain = ({ error, ...copied }: Copied): object =>
+  error ? { ...copied, error: failureOf(error) } : copied

@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import { toPromise } from '../../promises.ts'
+import type { Finding } from '../../store/diagnosis.ts'
+import { diagnose } from '../../store/store.ts'
+import { type Output, outputOn } from '../output.ts'
+import { asUsage, type GlobalOptions } from '../shell.ts'
+import { linesOf, type Paint } from '../text.ts'
+import { writeTable } from '../views/table.ts'
+
+export const addDoctor = (program: Command): void => {
+  program
+    .command('doctor')
+    .description(
+      'look for what is wrong with the store, and what to do; exit code 1 where there is a problem',
+    )
+    .addHelpText(
+      'after',
+      `
+SQLite: file, schema, integrity, durability, free room, the time that a durable append takes.
+EventStoreDB: connection, credentials, version, append limit, clock, round trips, settings that drop events. It writes a megabyte
+to a stream palimpsest-doctor-… that the database drops after a minute.
+
+Examples:
+  palimpsest doctor
+  palimpsest doctor --store 'esdb://127.0.0.1:2113?tls=false'`,
+    )
+    .action(async () => {
+      const { store, json = false } = program.opts<GlobalOptions>()
+      const out = outputOn(process.stdout)
+      const findings = await toPromise(diagnose(store)).catch((error: unknown) => {
+        throw asUsage(error)
+      })
+      const isWell = findings.every(({ status }) => status !== 'problem')
+      if (!isWell) process.exitCode = 1
+      if (json) return out.json({ ok: isWell, findings })
+      if (out.isTerminal) for (const finding of findings) await writeFinding(out, finding)
+      else
+        await writeTable(
+          out,
+          [],
+          findings.map(({ status, check, message }) => [status, check, message]),
+        )
+    })
+}
+
+const paints: Readonly<Record<Finding['status'], Paint>> = {
+  ok: 'user',
+  warning: 'position',
+  problem: 'warning',
+}
+
+/** A message says what to do: on a terminal it is broken into lines, not cut. */
+const writeFinding = async (out: Output, { status, check, message }: Finding): Promise<void> => {
+  const indent = ' '.repeat('problem  '.length)
+  await out.line([status.padEnd(indent.length), paints[status]], [check, 'bold'])
+  for (const line of linesOf(message, out.columns - indent.length)) await out.line([indent + line])
+}

@@ -1,0 +1,52 @@
+import type { Command } from 'commander'
+import type { Shell } from '../shell.ts'
+import { hours } from '../options.ts'
+import { plural } from '../text.ts'
+import { writeTable } from '../views/table.ts'
+
+interface Options {
+  readonly dryRun?: boolean
+  readonly olderThan: number
+}
+
+const day = 24
+const hour = 60 * 60 * 1_000
+
+export const addGc = (program: Command, shell: Shell): void => {
+  program
+    .command('gc')
+    .description('remove large content that no event refers to')
+    .option('--dry-run', 'only list it')
+    .option('--older-than <hours>', 'leave alone what is younger', hours, day)
+    .addHelpText(
+      'after',
+      `
+Content of more than 64 KiB stands outside its event, once. An append that is interrupted may leave some behind.
+With less than a day, nobody may write at the same time: the event that refers to new content may be under way.
+
+Examples:
+  palimpsest gc --dry-run
+  palimpsest gc --older-than 48`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson }, { dryRun = false, olderThan }: Options) => {
+        const collected = await store.gc({ dryRun, olderThan: new Date(Date.now() - olderThan * hour) })
+        if (isJson) return out.json(collected)
+        const { blobs, bytes, unreferenced, removed } = collected
+        await writeTable(
+          out,
+          ['sha256', 'size', 'last put'],
+          unreferenced.map((blob) => [blob.sha256, sizeText(blob.bytes), blob.time.toISOString()]),
+          [1],
+        )
+        const unused = unreferenced.reduce((sum, blob) => sum + blob.bytes, 0)
+        await out.line(
+          [`${dryRun ? unreferenced.length : removed} ${dryRun ? 'to remove' : 'removed'}`, 'bold'],
+          [` (${sizeText(unused)}) of ${plural(blobs, 'blob')} (${sizeText(bytes)})`],
+        )
+      }),
+    )
+}
+
+const sizeText = (bytes: number): string =>
+  bytes < 1_000_000 ? `${Math.ceil(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`

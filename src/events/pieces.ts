@@ -1,0 +1,34 @@
+const backslash = 0x5c
+const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
+/** The longest escape of JSON: backslash, `u`, four digits. */
+const longestEscape = 6
+
+/**
+ * A JSON text, or what stands between the quotes of one of its strings, in pieces of at most `size` characters, in order. No surrogate
+ * pair and no escape is parted.
+ */
+export function* piecesOf(text: string, size: number): Generator<string, void> {
+  for (let from = 0; from < text.length;) {
+    const to = from + size < text.length ? boundary(text, from, from + size) : text.length
+    yield text.slice(from, to)
+    from = to
+  }
+}
+
+/** The last place up to `to` that is within neither a pair nor an escape, `from` being none. */
+const boundary = (text: string, from: number, to: number): number => {
+  let last = to - 1
+  while (last > to - longestEscape && text.charCodeAt(last) !== backslash) last--
+  if (text.charCodeAt(last) === backslash && beginsEscape(text, from, last)) {
+    const length = text[last + 1] === 'u' ? longestEscape : 2
+    if (last + length > to) return last
+  }
+  return isHighSurrogate(text.charCodeAt(to - 1)) ? to - 1 : to
+}
+
+/** Whether the backslash there is not itself escaped. `from` is at or before the run of backslashes, and within no escape. */
+export const beginsEscape = (text: string, from: number, at: number): boolean => {
+  let run = at
+  while (run > from && text.charCodeAt(run - 1) === backslash) run--
+  return (at - run) % 2 === 0
+}

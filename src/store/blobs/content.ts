@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { StringDecoder } from 'node:string_decoder'
+import { piecesOf } from '../../events/pieces.ts'
+import { blobChunk } from '../port.ts'
+
+/** What stands between the quotes of a string in a JSON text, as a blob. */
+export interface Content {
+  /** Of the bytes, hex. */
+  readonly sha256: string
+  readonly bytes: number
+  /** The bytes are what stands between the quotes, escapes and all; else they are the string's value. */
+  readonly isRaw: boolean
+  /** The bytes, as often as they are asked for. */
+  readonly chunks: Iterable<Uint8Array>
+}
+
+/**
+ * A string's value as UTF-8; where that would not lead back to the same text (other escapes than `JSON.stringify` writes, half a
+ * surrogate pair), the text itself. Worked on in pieces: nothing as long as the whole is made.
+ *
+ * @param inner what stands between the quotes, well formed
+ */
+export const contentOf = (inner: string): Content => {
+  const isRaw = !isCanonical(inner)
+  const chunks = { [Symbol.iterator]: () => chunksOf(inner, isRaw) }
+  const hash = createHash('sha256')
+  let bytes = 0
+  for (const chunk of chunks) {
+    hash.update(chunk)
+    bytes += chunk.length
+  }
+  return { sha256: hash.digest('hex'), bytes, isRaw, chunks }
+}
+
+function* chunksOf(inner: string, isRaw: boolean): Generator<Uint8Array, void> {
+  for (const piece of piecesOf(inner, blobChunk)) {
+    const bytes = Buffer.from(isRaw ? piece : valueOf(piece))
+    for (let at = 0; at < bytes.length; at += blobChunk) yield bytes.subarray(at, at + blobChunk)
+  }
+}
+
+const isCanonical = (inner: string): boolean => {
+  try {
+    for (const piece of piecesOf(inner, blobChunk)) {
+      const value = valueOf(piece)
+      if (!value.isWellFormed() || escaped(value) !== piece) return false
+    }
+    return true
+  } catch (error) {
+    if (error instanceof SyntaxError) return false
+    throw error
+  }
+}
+
+const valueOf = (inner: string): string => (toEscape.test(inner) ? String(JSON.parse(`"${inner}"`)) : inner)
+// oxlint-disable-next-line no-control-regex -- JSON escapes them
+const toEscape = /["\\\u0000-\u001f]/
+const escaped = (value: string): string => (toEscape.test(value) ? JSON.stringify(value).slice(1, -1) : value)
+
+/** What was read of a blob: the hash and number of its bytes, and what stands between the quotes, in pieces. */
+export interface ReadContent {
+  readonly sha256: string
+  readonly bytes: number
+  readonly texts: readonly string[]
+}
+
+/** Reads a blob back. Throws what the iteration throws. */
+export const readContent = async (
+  chunks: AsyncIterable<Uint8Array>,
+  isRaw: boolean,
+): Promise<ReadContent> => {
+  const hash = createHash('sha256')
+  const decoder = new StringDecoder('utf8')
+  const texts: string[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    hash.update(chunk)
+    bytes += chunk.length
+    const text = decoder.write(chunk)
+    texts.push(isRaw ? text : escaped(text))
+  }
+  return { sha256: hash.digest('hex'), bytes, texts }
+}

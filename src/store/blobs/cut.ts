@@ -1,0 +1,112 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { StoredEvent } from '../../events/codec.ts'
+import { type Content, contentOf } from './content.ts'
+import type { Literal } from './literals.ts'
+
+/** Where in an event's data text a blob belongs. */
+export interface Reference {
+  /** Of the placeholder `sha256:…` in the stored data text, behind the quote; in UTF-16 code units. */
+  readonly at: number
+  /** Hex. */
+  readonly sha256: string
+  readonly bytes: number
+  /** The blob holds what stands between the quotes, escapes and all; else the string's value. */
+  readonly raw?: true
+}
+
+/** An event as it is stored, and what stands outside it. */
+export interface Cut {
+  readonly event: StoredEvent
+  readonly contents: readonly Content[]
+}
+
+/** What the metadata text of an event begins with if content of it stands outside; no other may begin so. */
+const mark = '{"$blobs":'
+/** About what a reference takes in the metadata, and its placeholder in the data, in bytes; never less. */
+export const referenceBytes = 240
+
+export const isCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith(mark)
+
+/** Whether an event has a place for references: its metadata is an object. */
+export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
+
+/** Takes the literals, which are in order, out of the event's data. */
+export const cut = (event: StoredEvent, literals: readonly Literal[]): Cut => {
+  const contents: Content[] = []
+  const references: Reference[] = []
+  let data = ''
+  let behind = 0
+  for (const { from, to } of literals) {
+    const content = contentOf(event.data.slice(from, to))
+    const { sha256, bytes, isRaw } = content
+    data += event.data.slice(behind, from)
+    references.push({ at: data.length, sha256, bytes, ...(isRaw && { raw: true }) })
+    data += placeholderOf(sha256)
+    contents.push(content)
+    behind = to
+  }
+  const rest = event.metadata.slice(1)
+  const comma = /^\s*\}/.test(rest) ? '' : ','
+  return {
+    event: {
+      ...event,
+      data: data + event.data.slice(behind),
+      metadata: `${mark}${JSON.stringify(references)}${comma}${rest}`,
+    },
+    contents,
+  }
+}
+
+const placeholderOf = (sha256: string): string => `sha256:${sha256}`
+
+/** The references of a cut event; undefined if they are not as `cut` writes them. */
+export const referencesOf = ({ metadata }: StoredEvent): readonly Reference[] | undefined => {
+  try {
+    const references: unknown = JSON.parse(metadata.slice(mark.length, endOfReferences(metadata)))
+    return Array.isArray(references) && references.every(isReference) ? references : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** References hold numbers and hex: the first bracket closes them. */
+const endOfReferences = (metadata: string): number => metadata.indexOf(']') + 1
+
+const isReference = (value: unknown): value is Reference => {
+  const { at, sha256, bytes } = (value ?? {}) as Partial<Reference>
+  return (
+    Number.isSafeInteger(at) &&
+    Number.isSafeInteger(bytes) &&
+    typeof sha256 === 'string' &&
+    /^[0-9a-f]{64}$/.test(sha256)
+  )
+}
+
+/**
+ * The event as it was before it was cut, to the byte.
+ *
+ * @param textsOf what stands between the quotes, in pieces
+ * @returns the first reference whose placeholder is not there, if one is not
+ */
+export const putBack = <S extends StoredEvent>(
+  event: S,
+  references: readonly Reference[],
+  textsOf: (reference: Reference) => readonly string[],
+): E.Either<Reference, S> => {
+  let data = ''
+  let behind = 0
+  for (const reference of references) {
+    const placeholder = placeholderOf(reference.sha256)
+    const { at } = reference
+    if (at < behind || !event.data.startsWith(placeholder, at)) return E.left(reference)
+    data += event.data.slice(behind, at)
+    for (const text of textsOf(reference)) data += text
+    behind = at + placeholder.length
+  }
+  const rest = event.metadata.slice(endOfReferences(event.metadata))
+  return E.right({
+    ...event,
+    data: data + event.data.slice(behind),
+    metadata: `{${rest.startsWith(',') ? rest.slice(1) : rest}`,
+  })
+}

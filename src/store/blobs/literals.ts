@@ -1,0 +1,40 @@
+import { beginsEscape } from '../../events/pieces.ts'
+
+/** A string of a JSON text: what stands between its quotes is `text.slice(from, to)`. */
+export interface Literal {
+  readonly from: number
+  readonly to: number
+  /** Of what stands between the quotes, as UTF-8. */
+  readonly bytes: number
+}
+
+/**
+ * The strings of a JSON text, keys included, of more than `bytes` bytes between the quotes, in order. One with half a surrogate pair in it
+ * (unescaped) is left out: UTF-8 cannot hold it.
+ */
+export const literalsOver = (text: string, bytes: number): readonly Literal[] => {
+  const found: Literal[] = []
+  for (let open = text.indexOf('"'); open >= 0;) {
+    const from = open + 1
+    const to = endOf(text, from)
+    if (to < 0) break
+    const literal = (to - from) * 3 > bytes ? literalAt(text, from, to) : undefined
+    if (literal && literal.bytes > bytes) found.push(literal)
+    open = text.indexOf('"', to + 1)
+  }
+  return found
+}
+
+const literalAt = (text: string, from: number, to: number): Literal | undefined => {
+  const inner = text.slice(from, to)
+  return inner.isWellFormed() ? { from, to, bytes: Buffer.byteLength(inner) } : undefined
+}
+
+/** Where the string that begins at `from` has its closing quote; -1 if it has none. */
+const endOf = (text: string, from: number): number => {
+  let at = text.indexOf('"', from)
+  // An escaped quote is one behind a backslash that begins an escape.
+  while (at > from && text[at - 1] === '\\' && beginsEscape(text, from, at - 1))
+    at = text.indexOf('"', at + 1)
+  return at
+}

@@ -1,0 +1,92 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { StoredEvent } from '../../events/codec.ts'
+import { eventTooLarge, type EventTooLarge, type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { canBeCut, isCut, referenceBytes } from './cut.ts'
+import { type Literal, literalsOver } from './literals.ts'
+
+/** The largest event, without the content that stands outside: 16 MiB of JSON, data and metadata together. */
+export const maxEventBytes = 16 * 1024 * 1024
+/** A shorter string is not worth a reference. */
+const leastOutside = 2 * referenceBytes
+
+/** What may be stored inside events. */
+export interface Limits {
+  /** The most bytes of a string. */
+  readonly threshold: number
+  /** The most bytes of an append. */
+  readonly append: number
+}
+
+/** Whether nothing has to be taken out of these events, nor looked at more closely. */
+export const arePlain = (events: readonly StoredEvent[], { threshold, append }: Limits): boolean => {
+  const most = Math.min(threshold, maxEventBytes)
+  let length = 0
+  for (const event of events) {
+    const own = event.data.length + event.metadata.length
+    // A string's UTF-8 is at most three times its length.
+    if (own * 3 > most || isCut(event)) return false
+    length += own
+  }
+  return length * 3 <= append
+}
+
+/** An event, and what goes outside of it. */
+interface Planned {
+  readonly event: StoredEvent
+  readonly literals: Literal[]
+  /** What stays. */
+  readonly bytes: number
+}
+
+/**
+ * The strings of each event that go outside: those above the threshold, and as many of the next largest as the append is too large by.
+ * Each event's are in order. Errors: `InvalidInput`, `EventTooLarge`.
+ */
+export const planOutside = (
+  events: readonly StoredEvent[],
+  limits: Limits,
+): E.Either<InvalidInput | EventTooLarge, readonly (readonly Literal[])[]> => {
+  if (events.some(isCut))
+    return E.left(invalidInput('metadata.$blobs', 'is reserved for what a store keeps outside its events'))
+  const planned = events.map((event) => planOne(event, limits.threshold))
+  const largest = planned.find(({ bytes }) => bytes > maxEventBytes)
+  if (largest) return E.left(tooLarge('the event is', largest.bytes, 'an event', maxEventBytes))
+  const total = takeMore(planned, limits.append)
+  if (total > limits.append)
+    return E.left(tooLarge('the events written at once are', total, 'the store', limits.append))
+  return E.right(planned.map(({ literals }) => literals.toSorted((a, b) => a.from - b.from)))
+}
+
+const planOne = (event: StoredEvent, threshold: number): Planned => {
+  const literals = canBeCut(event) ? [...literalsOver(event.data, threshold)] : []
+  const whole = Buffer.byteLength(event.data) + Buffer.byteLength(event.metadata)
+  return { event, literals, bytes: literals.reduce((bytes, literal) => bytes - savedBy(literal), whole) }
+}
+
+const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`
+
+const tooLarge = (what: string, bytes: number, whose: string, limit: number): EventTooLarge =>
+  eventTooLarge(
+    `${what} ${mebibytes(bytes)} of JSON, without the long strings, which are stored outside; ${whose} takes at most ${mebibytes(limit)}`,
+    bytes,
+    limit,
+  )
+
+const savedBy = ({ bytes }: Literal): number => bytes - referenceBytes
+
+/** Takes the largest strings that are left until the events fit, if they can; what they come to then. */
+const takeMore = (planned: readonly Planned[], most: number): number => {
+  let total = planned.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (total <= most) return total
+  const left = planned.flatMap(({ event, literals }) => {
+    const taken = new Set(literals.map(({ from }) => from))
+    const others = canBeCut(event) ? literalsOver(event.data, leastOutside) : []
+    return others.filter(({ from }) => !taken.has(from)).map((literal) => ({ literal, literals }))
+  })
+  for (const { literal, literals } of left.toSorted((a, b) => b.literal.bytes - a.literal.bytes)) {
+    if (total <= most) break
+    literals.push(literal)
+    total -= savedBy(literal)
+  }
+  return total
+}

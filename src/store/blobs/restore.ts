@@ -1,0 +1,105 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { BlobDamaged, BlobMissing, StoreError } from '../errors.ts'
+import type { Blobs, RecordedEvent } from '../port.ts'
+import { readContent, type ReadContent } from './content.ts'
+import { isCut, putBack, type Reference, referencesOf } from './cut.ts'
+
+/** How many blobs are read at once. */
+const readers = 4
+
+type Read = E.Either<StoreError, ReadContent>
+
+/**
+ * A page of events with what stands outside of them put back, each blob read once and checked against its hash. Errors: `BlobMissing`,
+ * `BlobDamaged` and `DecodeFailed` of the first event in the page that has one, whatever the blobs' store answers.
+ */
+export const restored = async (
+  blobs: Blobs,
+  page: readonly RecordedEvent[],
+): Promise<E.Either<StoreError, readonly RecordedEvent[]>> => {
+  if (!page.some(isCut)) return E.right(page)
+  const references = page.filter(isCut).flatMap((event) => referencesOf(event) ?? [])
+  const contents = await readAll(blobs, references)
+  const events: RecordedEvent[] = []
+  for (const event of page) {
+    const whole = isCut(event) ? restoredWith(event, contents) : E.right(event)
+    if (E.isLeft(whole)) return whole
+    events.push(whole.right)
+  }
+  return E.right(events)
+}
+
+const keyOf = ({ sha256, raw }: Reference): string => (raw ? `raw ${sha256}` : sha256)
+
+const readAll = async (
+  blobs: Blobs,
+  references: readonly Reference[],
+): Promise<ReadonlyMap<string, Read>> => {
+  const wanted = new Map(references.map((reference) => [keyOf(reference), reference])).entries()
+  const contents = new Map<string, Read>()
+  const readOnward = async (): Promise<void> => {
+    // One iterator for all readers: each takes what none has taken.
+    for (const [key, reference] of wanted) contents.set(key, await readOne(blobs, reference))
+  }
+  await Promise.all(Array.from({ length: readers }, readOnward))
+  return contents
+}
+
+const readOne = async (blobs: Blobs, { sha256, raw }: Reference): Promise<Read> => {
+  try {
+    return E.right(await readContent(blobs.get(sha256), raw === true))
+  } catch (error) {
+    if (isStoreError(error)) return E.left(error)
+    throw error
+  }
+}
+
+/** Iterations of a store throw its errors, and they alone have a tag. */
+export const isStoreError = (error: unknown): error is StoreError =>
+  typeof error === 'object' && error !== null && '_tag' in error
+
+const restoredWith = (
+  event: RecordedEvent,
+  contents: ReadonlyMap<string, Read>,
+): E.Either<StoreError, RecordedEvent> => {
+  const references = referencesOf(event)
+  if (!references) return E.left(unreadable(event))
+  for (const reference of references) {
+    const read = contents.get(keyOf(reference))
+    if (!read || E.isLeft(read)) return read ?? E.left(missing(event, reference))
+    if (read.right.bytes === 0) return E.left(missing(event, reference))
+    const isWhole = read.right.sha256 === reference.sha256 && read.right.bytes === reference.bytes
+    if (!isWhole) return E.left(damaged(event, reference, 'is not what its hash says'))
+  }
+  const textsOf = (reference: Reference): readonly string[] => {
+    const read = contents.get(keyOf(reference))
+    return read && E.isRight(read) ? read.right.texts : []
+  }
+  return E.mapLeft((reference: Reference) =>
+    damaged(event, reference, 'has no place in the event: its data was changed'),
+  )(putBack(event, references, textsOf))
+}
+
+const advice = 'restore a backup, or import the session again'
+
+const missing = ({ stream, revision, id: event }: RecordedEvent, { sha256 }: Reference): BlobMissing => ({
+  _tag: 'BlobMissing',
+  message: `content of event ${revision} of stream ${stream} (${event}) is not there: blob ${sha256}; ${advice}`,
+  stream,
+  revision,
+  event,
+  sha256,
+})
+
+const damaged = (event: RecordedEvent, reference: Reference, how: string): BlobDamaged => ({
+  ...missing(event, reference),
+  _tag: 'BlobDamaged',
+  message: `content of event ${event.revision} of stream ${event.stream} (${event.id}) is damaged: blob ${reference.sha256} ${how}; ${advice}`,
+})
+
+export const unreadable = ({ stream, revision }: RecordedEvent): StoreError => ({
+  _tag: 'DecodeFailed',
+  message: `event ${revision} of stream ${stream} cannot be read: what its metadata says of content outside it is damaged`,
+  stream,
+  revision,
+})

@@ -1,0 +1,37 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { invalidInput } from '../events/errors.ts'
+import { type Copied, copyBetween, type CopyOptions } from './copy.ts'
+import type { CopyError } from './copy-stream.ts'
+import { openEvents } from './store.ts'
+
+/** What to copy: see `openStore` for URLs. The source must be there; the target is created if it is not. */
+export interface CopyConversations extends CopyOptions {
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. Copying again
+ * goes on where the last copy ended, so it may be interrupted at any moment.
+ *
+ * What became of each conversation is in the answer, failures too: look at `error`. Errors of the whole: a store cannot be opened,
+ * or the source cannot be read.
+ */
+export const copyConversations =
+  (options: CopyConversations): TaskEither<CopyError, readonly Copied[]> =>
+  async () => {
+    if (typeof options?.from !== 'string' || typeof options.to !== 'string')
+      return E.left(invalidInput('options', 'must be { from, to }: the URLs of two stores'))
+    const from = await openEvents(options.from, false)()
+    if (E.isLeft(from)) return from
+    const to = await openEvents(options.to)()
+    if (E.isRight(to)) {
+      const copied = await copyBetween(from.right, to.right, options)
+      await to.right.close()()
+      await from.right.close()()
+      return copied
+    }
+    await from.right.close()()
+    return to
+  }

@@ -1,0 +1,96 @@
+import type { DatabaseSync } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
+import { type StoreError, storeClosed, toError } from '../errors.ts'
+import { type Blobs, maxPage } from '../port.ts'
+import { storeError } from './errors.ts'
+import { lazily } from './lazily.ts'
+import { onceFree } from './lock.ts'
+
+interface Settings {
+  readonly url: string
+  readonly timeout: number
+}
+
+/** Blobs in two tables beside the events: what there is, and its chunks. */
+export const sqliteBlobs = (db: DatabaseSync, { url, timeout }: Settings, isClosed: () => boolean): Blobs => {
+  const statements = lazily(() => ({
+    renew: db.prepare('UPDATE blobs SET time = max(time, ?) WHERE sha256 = ?'),
+    insert: db.prepare('INSERT INTO blobs (sha256, bytes, time) VALUES (?, ?, ?)'),
+    insertChunk: db.prepare('INSERT INTO blob_chunks (sha256, n, chunk) VALUES (?, ?, ?)'),
+    chunk: db.prepare('SELECT chunk FROM blob_chunks WHERE sha256 = ? AND n = ?'),
+    list: db.prepare('SELECT sha256, bytes, time FROM blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?'),
+    remove: db.prepare('DELETE FROM blobs WHERE sha256 = ? AND time < ?'),
+    removeChunks: db.prepare('DELETE FROM blob_chunks WHERE sha256 = ?'),
+  }))
+
+  const busy: StoreError = { _tag: 'StoreBusy', message: `${url} is being written to: try again`, store: url }
+
+  /** In a transaction of its own, from beginning to end without a pause: the connection is also that of the writer. */
+  const inTransaction = (work: () => void): E.Either<StoreError, void> => {
+    if (isClosed()) return E.left(storeClosed(url))
+    // The writer has just got the lock that it was waiting for.
+    if (db.isTransaction) return E.left(busy)
+    try {
+      db.exec('BEGIN IMMEDIATE')
+      work()
+      db.exec('COMMIT')
+      return E.right(undefined)
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK')
+      return E.left(storeError(url, error))
+    }
+  }
+
+  const reading = <A>(read: () => A): A => {
+    if (isClosed()) throw toError(storeClosed(url))
+    try {
+      return read()
+    } catch (error) {
+      throw toError(storeError(url, error))
+    }
+  }
+
+  const insert = (sha256: string, chunks: Iterable<Uint8Array>, time: string): void => {
+    let n = 0
+    let bytes = 0
+    for (const chunk of chunks) {
+      statements().insertChunk.run(sha256, n++, chunk)
+      bytes += chunk.length
+    }
+    statements().insert.run(sha256, bytes, time)
+  }
+
+  return {
+    put: (sha256, chunks) => () =>
+      onceFree(timeout, () =>
+        inTransaction(() => {
+          const time = new Date().toISOString()
+          if (statements().renew.run(time, sha256).changes === 0) insert(sha256, chunks, time)
+        }),
+      ),
+    get: async function* (sha256) {
+      for (let n = 0; ; n++) {
+        const chunk = reading(() => statements().chunk.get(sha256, n)?.['chunk'])
+        if (!(chunk instanceof Uint8Array)) return
+        yield chunk
+      }
+    },
+    list: async function* () {
+      for (let after = ''; ;) {
+        const page = reading(() => statements().list.all(after, maxPage))
+        for (const { sha256, bytes, time } of page)
+          yield { sha256: String(sha256), bytes: Number(bytes), time: new Date(String(time)) }
+        const last = page.at(-1)
+        if (!last) return
+        after = String(last['sha256'])
+      }
+    },
+    remove: (sha256, before) => () =>
+      onceFree(timeout, () =>
+        inTransaction(() => {
+          if (statements().remove.run(sha256, before.toISOString()).changes > 0)
+            statements().removeChunks.run(sha256)
+        }),
+      ),
+  }
+}

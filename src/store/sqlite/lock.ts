@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import type { StoreError } from '../errors.ts'
+
+/**
+ * Tries what needs the write lock until others have let go of it, without blocking the process.
+ *
+ * @param timeout how long at most, in milliseconds; then it is `StoreBusy`
+ */
+export const onceFree = async <A>(
+  timeout: number,
+  attempt: () => E.Either<StoreError, A>,
+): Promise<E.Either<StoreError, A>> => {
+  const deadline = Date.now() + timeout
+  for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
+    const tried = attempt()
+    if (E.isRight(tried) || tried.left._tag !== 'StoreBusy' || Date.now() > deadline) return tried
+    await sleep(Math.random() * pause)
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { inDirectory, type Ran, shell } from './palimpsest.ts'
+
+const setUp = 'palimpsest append a --role user --text Hi > /dev/null; palimpsest fork a b > /dev/null; '
+const copy = 'palimpsest copy --from sqlite:palimpsest.db --to sqlite:other.db'
+const after = (command: string): Promise<Ran> => inDirectory((directory) => shell(setUp + command, directory))
+
+describe('palimpsest copy', { timeout: 180_000 }, () => {
+  test('prints a line for each conversation: how many events the target has, and how many are new', async () => {
+    const { stdout, stderr, code } = await after(`${copy} b; ${copy}`)
+    expect(stdout).toBe('a\t1\t1\tverified\nb\t1\t1\tverified\na\t1\t0\tverified\nb\t1\t0\tverified\n')
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
+  })
+
+  test('copies the others where one fails, tells of each failure, and ends with 1', async () => {
+    const { stdout, stderr, code } = await after(
+      `palimpsest append c --role user --text Hi > /dev/null; palimpsest append a --role user --text No --store sqlite:other.db > /dev/null; ${copy} x a c`,
+    )
+    expect(stdout).toBe('x\t0\t0\tFAILED\na\t0\t0\tFAILED\nc\t1\t1\tverified\n')
+    expect(stderr).toMatch(
+      /^error: there is no conversation x.*\nerror: the event at revision 0 of conversation a /,
+    )
+    expect(code).toBe(1)
+  })
+
+  test('with --json has the failures in its answer', async () => {
+    const { stdout, stderr, code } = await after(`${copy} x a --json`)
+    expect(JSON.parse(stdout)).toEqual({
+      ok: false,
+      conversations: [
+        {
+          id: 'x',
+          events: 0,
+          added: 0,
+          error: expect.objectContaining({ _tag: 'ConversationNotFound', conversation: 'x' }),
+        },
+        { id: 'a', events: 1, added: 1 },
+      ],
+    })
+    expect({ stderr, code }).toEqual({ stderr: '', code: 1 })
+  })
+
+  test('needs both stores, and a source that is there', async () => {
+    const { stderr, code } = await after(
+      'palimpsest copy --to memory:; palimpsest copy --from nonsense --to memory:; palimpsest copy --from sqlite:none.db --to memory:',
+    )
+    expect(stderr).toContain("required option '--from <url>' not specified")
+    expect(stderr).toContain('error: a store URL is ')
+    expect(stderr).toContain('error: there is no store at sqlite:none.db')
+    expect(code).toBe(1)
+  })
+})

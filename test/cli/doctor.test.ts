@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { linesOf } from '../../src/cli/text.ts'
+import { inDirectory, type Ran, shell } from './palimpsest.ts'
+
+const after = (command: string): Promise<Ran> =>
+  inDirectory((directory) =>
+    shell(`palimpsest append a --role user --text Hi > /dev/null; ${command}`, directory),
+  )
+
+describe('palimpsest doctor', { timeout: 180_000 }, () => {
+  test('prints a line for each check: its outcome, its name, and what was found', async () => {
+    const { stdout, stderr, code } = await after('palimpsest doctor')
+    expect(stdout).toMatch(/^ok\tfile\tpalimpsest\.db, .* KiB\n/)
+    expect(stdout).toMatch(/^ok\tintegrity\tquick_check finds nothing/m)
+    for (const line of stdout.trimEnd().split('\n'))
+      expect(line).toMatch(/^(ok|warning|problem)\t[^\t]+\t[^\t]+$/)
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
+  })
+
+  test('ends with 1 where there is a problem, and says which in JSON too', async () => {
+    const { stdout, code } = await after(
+      'palimpsest doctor --store sqlite:none.db --json; echo $?; palimpsest doctor --store "esdb://127.0.0.1:1?tls=false"',
+    )
+    const [json = '', first, ...rest] = stdout.split('\n')
+    expect(JSON.parse(json)).toEqual({
+      ok: false,
+      findings: [
+        { check: 'file', status: 'problem', message: expect.stringContaining('there is no file none.db') },
+      ],
+    })
+    expect(first).toBe('1')
+    expect(rest.join('\n')).toMatch(/^problem\tconnection\t127\.0\.0\.1:1: nothing listens there/)
+    expect(code).toBe(1)
+  })
+
+  test('takes what is no store for wrong usage, and never prints a password', async () => {
+    const { stdout, stderr, code } = await after(
+      'palimpsest doctor --store "mongodb://dana:s3cret@127.0.0.1"; palimpsest doctor --store "esdb://dana:s3cret@127.0.0.1:1"; palimpsest doctor --store nonsense',
+    )
+    expect(stderr).toContain('error: a store URL is ')
+    expect(stdout + stderr).not.toContain('s3cret')
+    expect(code).toBe(2)
+  })
+})
+
+test('a message is broken into lines at its spaces, none of them lost', () => {
+  const message = 'one two  three fourteen \u{1F60A}\u{1F60A} six'
+  expect(linesOf(message, 9)).toEqual(['one two ', 'three', 'fourteen', '\u{1F60A}\u{1F60A} six'])
+  expect(linesOf(message, 3).join(' ')).toBe(message)
+})

@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import { copyConversations, openStore } from 'palimpsest'
+import { afterEach, expect, test } from 'vitest'
+import { type EventStoreDb, eventStoreDb } from '../support/eventstoredb/server.ts'
+import { temporaryFolder } from '../support/stores.ts'
+
+const opened: { readonly close: () => Promise<unknown> }[] = []
+afterEach(async () => {
+  for (const { close } of opened.splice(0).toReversed()) await close()
+})
+const serve = async (): Promise<EventStoreDb> => {
+  const db = await eventStoreDb()
+  opened.push(db)
+  return db
+}
+const newUrl = (): string => `sqlite:${join(temporaryFolder(), 'store.db')}?synchronous=off`
+
+/** A store with a conversation of many events, some large, and forks of it. */
+const stored = async (): Promise<string> => {
+  const url = newUrl()
+  const store = await openStore(url)
+  const chat = store.conversation('a')
+  for (let n = 0; n < 400; n++) await chat.append({ role: 'user', content: `${n} \u{1F60A} “x”` })
+  await chat.append({ role: 'user', content: 'large '.repeat(500_000) })
+  for (let n = 0; n < 8; n++) await chat.append({ role: 'user', content: `${n}`.repeat(60_000) })
+  const fork = await chat.fork('b', { at: 300 })
+  await fork.condense({ summary: 'All of it.', keepLast: 1 })
+  await (await fork.fork('c')).rewind({ to: 10 })
+  await store.close()
+  return url
+}
+/** Every event of every conversation, to the byte. */
+const contents = async (url: string): Promise<unknown> => {
+  const store = await openStore(url, { create: false })
+  const all: unknown[] = []
+  for await (const { id } of store.conversations())
+    for await (const event of store.conversation(id).stored()) all.push(event)
+  await store.close()
+  return all
+}
+
+test('a copy from SQLite to EventStoreDB and on to another file is the same to the byte', async () => {
+  const from = await stored()
+  const { url } = await serve()
+  const back = newUrl()
+  const copied = [
+    { id: 'a', events: 409, added: 409 },
+    { id: 'b', events: 2, added: 2 },
+    { id: 'c', events: 2, added: 2 },
+  ]
+  expect(await copyConversations({ from, to: url })).toEqual(copied)
+  expect(await copyConversations({ from: url, to: back })).toEqual(copied)
+  expect(await copyConversations({ from, to: url })).toEqual(copied.map((all) => ({ ...all, added: 0 })))
+  const original = await contents(from)
+  expect(await contents(url)).toEqual(original)
+  expect(await contents(back)).toEqual(original)
+})
+
+test('a copy goes on through connections that break again and again, and writes everything once', async () => {
+  const from = await stored()
+  const db = await serve()
+  let breaks = 0
+  let appends = 0
+  db.misbehave(({ method }) => {
+    if (method !== 'BatchAppend' || ++appends % 3 !== 0 || breaks >= 4) return undefined
+    breaks++
+    return { kind: 'drop', written: breaks % 2 === 0 }
+  })
+  const copied = await copyConversations({ from, to: db.url })
+  expect(copied.map(({ error }) => error)).toEqual([undefined, undefined, undefined])
+  expect(breaks).toBe(4)
+  expect(await contents(db.url)).toEqual(await contents(from))
+})
+
+test('a copy to a server that goes away ends with what it managed, and the next one goes on there', async () => {
+  const from = await stored()
+  const db = await serve()
+  const [interrupted, ...others] = await copyConversations({
+    from,
+    to: `${db.url}&defaultDeadline=200&patience=300`,
+    progress: (done) => {
+      if (done === 200) void db.kill()
+    },
+  })
+  expect(interrupted?.added).toBe(200)
+  expect(['OutcomeUnknown', 'StoreUnavailable']).toContain(interrupted?.error?._tag)
+  expect(others.map(({ error }) => error)).toEqual([interrupted?.error, interrupted?.error])
+  await db.start()
+  const [a] = await copyConversations({ from, to: db.url })
+  // Of the append that nobody acknowledged the server may have everything.
+  expect([209, 109]).toContain(a?.added)
+  expect(await contents(db.url)).toEqual(await contents(from))
+})

@@ -1,0 +1,228 @@
+import { EventStoreDBClient } from '@eventstore/db-client'
+import { type Conversation, openStore, type Store } from 'palimpsest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
+import { right } from '../support/either.ts'
+import { collect } from '../support/eventstoredb/client.ts'
+import type { EventStoreDb } from '../support/eventstoredb/server.ts'
+import { user } from '../support/log.ts'
+import { temporaryServer } from '../support/stores.ts'
+import { write } from '../support/write.ts'
+
+const opened: { readonly close: () => Promise<unknown> }[] = []
+afterEach(async () => {
+  vi.useRealTimers()
+  for (const { close } of opened.splice(0)) await close()
+})
+const open = async ({ url }: EventStoreDb): Promise<Store> => {
+  const store = await openStore(url)
+  opened.push(store)
+  return store
+}
+const clientOf = ({ url }: EventStoreDb): EventStoreDBClient => {
+  const client = EventStoreDBClient.connectionString(url)
+  opened.push({ close: () => client.dispose() })
+  return client
+}
+const say = (chat: Conversation, count: number): Promise<unknown> =>
+  chat.append(
+    Array.from({ length: count }, (_, n) => ({
+      role: n % 2 === 0 ? ('user' as const) : ('assistant' as const),
+      content: `${n}`,
+    })),
+  )
+
+describe("the database's own tools", () => {
+  test('see a conversation as JSON events by name, with the correlation and causation ids that they know', async () => {
+    const server = await temporaryServer()
+    const chat = (await open(server)).conversation('c')
+    await chat.append(
+      { role: 'user', content: 'grüße 😀' },
+      { correlationId: 'correlation', causationId: 'causation' },
+    )
+    await say(chat, 3)
+    await chat.condense({ covers: { first: 1, last: 2 }, summary: 'Before.' })
+    const all = await collect(clientOf(server).readStream('conversation-c'))
+    expect(all.map(({ event }) => [event?.type, event?.isJson])).toEqual([
+      ...Array.from({ length: 4 }, () => ['MessageAppended', true]),
+      ['Condensed', true],
+    ])
+    expect(all[0]?.event).toMatchObject({
+      data: { role: 'user', content: [{ type: 'text', text: 'grüße 😀' }] },
+      metadata: { $correlationId: 'correlation', $causationId: 'causation', schema: 1, prev: null },
+    })
+  })
+})
+
+describe('the effective history', () => {
+  test('is read by no more calls than its view has ranges, and two, all ranges at once, in order', async () => {
+    const server = await temporaryServer()
+    const writer = (await open(server)).conversation('c')
+    await say(writer, 300)
+    const segments = 13
+    for (let n = 0; n < 6; n++)
+      await writer.condense({ covers: { first: 40 * n + 2, last: 40 * n + 9 }, summary: `${n}` })
+    // The last marker carries the view: six summaries, and the ranges between and around them.
+    const before = await writer.effective()
+    const pause = 300
+    const arrivals: number[] = []
+    const reader = (await open(server)).conversation('c')
+    server.forgetCalls()
+    server.misbehave(({ method }) => {
+      if (method !== 'Read') return undefined
+      arrivals.push(performance.now())
+      return { kind: 'delay', ms: pause }
+    })
+    expect(await reader.effective()).toEqual(before)
+    expect(before).toHaveLength(300 - 6 * 8 + 6)
+    const positions = before.map(({ position }) => position)
+    expect(positions.filter((position) => position < 300)).toEqual(
+      positions.filter((position) => position < 300).toSorted((a, b) => a - b),
+    )
+    expect(server.calls.every(({ method }) => method === 'Read')).toBe(true)
+    expect(server.calls.length).toBeLessThanOrEqual(2 + segments)
+    expect(server.calls.length).toBeGreaterThan(2)
+    // Not one waited for the answer to another.
+    const ranges = arrivals.slice(2)
+    expect(Math.max(...ranges) - Math.min(...ranges)).toBeLessThan(pause)
+  })
+})
+
+describe('what all streams are read for', () => {
+  test('conversations and events are listed without the streams of others', async () => {
+    const server = await temporaryServer()
+    const client = clientOf(server)
+    const other = { id: crypto.randomUUID(), isJson: true, data: Buffer.from('{}'), metadata: Buffer.of() }
+    for (const stream of ['other', 'conversations', 'blob-1'])
+      server.preload(stream, [{ ...other, type: 'Other' }])
+    await client.setStreamMetadata('other', { maxCount: 5 })
+    const store = await open(server)
+    for (const id of ['b', 'a']) await say(store.conversation(id), 2)
+    await store.conversation('b').fork('c', { at: 0 })
+    const listed = await collect(store.conversations())
+    expect(listed.map(({ id, messages, events }) => [id, messages, events])).toEqual([
+      ['a', 2, 2],
+      ['b', 2, 2],
+      ['c', 1, 2],
+    ])
+    const all = await collect(store.readAll())
+    expect(all.map(({ conversation, event }) => [conversation, event.position])).toEqual([
+      ['b', 0],
+      ['b', 1],
+      ['a', 0],
+      ['a', 1],
+      ['c', 1],
+    ])
+    const rest = await collect(store.readAll({ after: all[2]?.checkpoint ?? '' }))
+    expect(rest).toEqual(all.slice(3))
+  })
+
+  test('more events than one read returns are all read', async () => {
+    const server = await temporaryServer()
+    const port = right(await openEventStoreDb(server.url)())
+    opened.push({ close: port.close() })
+    const events = Array.from({ length: 2_100 }, (_, n) => user(`${n}`))
+    await write(port, 'c', events.slice(0, 2_000))
+    const store = await open(server)
+    expect(await collect(store.conversations())).toMatchObject([{ id: 'c', messages: 2_000 }])
+    await say(store.conversation('c'), 2)
+    expect(await collect(store.conversations())).toMatchObject([{ id: 'c', messages: 2_002 }])
+    expect(await collect(store.readAll())).toHaveLength(2_002)
+  })
+})
+
+describe('a conversation that the database has lost events of', () => {
+  const hour = 3_600_000
+  const later = (): void => {
+    const then = Date.now() + hour
+    vi.useFakeTimers({ toFake: ['Date'], now: then })
+  }
+
+  const losses: Readonly<
+    Record<string, (client: EventStoreDBClient, stream: string, chat: Conversation) => Promise<unknown>>
+  > = {
+    'some by $maxCount': (client, stream) => client.setStreamMetadata(stream, { maxCount: 3 }),
+    'some by $tb': (client, stream) => client.setStreamMetadata(stream, { truncateBefore: 2 }),
+    'all by $tb': (client, stream) => client.setStreamMetadata(stream, { truncateBefore: 100 }),
+    'some by $maxAge': async (client, stream, chat) => {
+      later()
+      await say(chat, 2)
+      await client.setStreamMetadata(stream, { maxAge: 60 })
+    },
+    'all by $maxAge': async (client, stream) => {
+      await client.setStreamMetadata(stream, { maxAge: 60 })
+      later()
+    },
+    'all by a deletion': (client, stream) => client.deleteStream(stream),
+    'all by a deletion, and then somebody wrote to it': async (client, stream, chat) => {
+      await client.deleteStream(stream)
+      await say(chat, 1)
+    },
+    'all by a tombstone': (client, stream) => client.tombstoneStream(stream),
+  }
+
+  test.each(Object.entries(losses))('%s: whoever reads or writes it is told', async (_, lose) => {
+    const server = await temporaryServer()
+    const writer = await open(server)
+    await say(writer.conversation('sound'), 2)
+    await say(writer.conversation('c'), 5)
+    await writer.conversation('c').condense({ covers: { first: 1, last: 2 }, summary: 'Before.' })
+    await writer.conversation('c').fork('child')
+    await lose(clientOf(server), 'conversation-c', writer.conversation('c'))
+
+    const store = await open(server)
+    const chat = store.conversation('c')
+    const asked: Readonly<Record<string, () => Promise<unknown>>> = {
+      effective: () => chat.effective(),
+      'effective at': () => chat.effective({ at: 4 }),
+      full: () => chat.full(),
+      timeline: () => chat.timeline(),
+      position: () => chat.position(),
+      events: () => collect(chat.events()),
+      stored: () => collect(chat.stored()),
+      verify: () => chat.verify(),
+      append: () => chat.append({ role: 'user', content: 'x' }),
+      'append again': () => chat.append({ role: 'user', content: 'x' }, { commandId: 'x' }),
+      fork: () => chat.fork('another'),
+      'its fork': () => store.conversation('child').effective(),
+      'the whole of its fork': () => store.conversation('child').full(),
+    }
+    const lost = { _tag: 'HistoryLost', stream: 'conversation-c' }
+    for (const [name, ask] of Object.entries(asked))
+      expect([name, await ask().catch((error: unknown) => error)]).toMatchObject([name, lost])
+    expect(await collect(store.conversations())).toMatchObject([
+      { id: 'c', problem: expect.stringContaining('has lost events') },
+      { id: 'child', problem: expect.stringContaining('has lost events') },
+      { id: 'sound', messages: 2 },
+    ])
+    // Nobody is kept from the others.
+    await say(store.conversation('sound'), 1)
+    const sound = ['sound', 'sound', 'sound']
+    expect((await collect(store.readAll())).map(({ conversation }) => conversation)).toEqual(sound)
+    const followed: string[] = []
+    for await (const each of store.follow()) {
+      if (each.type === 'event') followed.push(each.conversation)
+      if (followed.length === sound.length) break
+    }
+    expect(followed).toEqual(sound)
+  })
+
+  test.each([
+    ['$maxCount', { maxCount: 6 }],
+    ['$maxAge', { maxAge: 60 }],
+    ['$tb', { truncateBefore: 0 }],
+  ])('none yet by its %s: it reads as any other', async (_, limits) => {
+    const server = await temporaryServer()
+    const client = clientOf(server)
+    const writer = (await open(server)).conversation('c')
+    // Also set before there is anything.
+    await client.setStreamMetadata('conversation-c', limits)
+    await say(writer, 5)
+    await client.setStreamMetadata('conversation-c', limits)
+    const store = await open(server)
+    expect(await store.conversation('c').effective()).toHaveLength(5)
+    await say(store.conversation('c'), 1)
+    expect(await store.conversation('c').verify()).toEqual({ conversation: 'c', events: 6 })
+    expect(await collect(store.conversations())).toMatchObject([{ id: 'c', events: 6 }])
+  })
+})

@@ -1,0 +1,414 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { Server, type ServerDuplexStream, ServerCredentials, status } from '@grpc/grpc-js'
+import * as E from 'fp-ts/lib/Either.js'
+import { openStore, type Store } from 'palimpsest'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { StoredEvent } from '../../src/events/codec.ts'
+import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
+import { left, right } from '../support/either.ts'
+import { collect } from '../support/eventstoredb/client.ts'
+import type { Fault } from '../support/eventstoredb/faults.ts'
+import { StreamsService } from '../support/eventstoredb/protocol.ts'
+import type { EventStoreDb } from '../support/eventstoredb/server.ts'
+import { user } from '../support/log.ts'
+import { ended, start } from '../support/node.ts'
+import { temporaryServer } from '../support/stores.ts'
+import { write } from '../support/write.ts'
+
+const attempt = 150
+const briefly = 400
+/** How much later than promised a busy machine may be, in milliseconds. */
+const slack = 2_000
+
+const opened: { readonly close: () => unknown }[] = []
+afterEach(async () => {
+  for (const { close } of opened.splice(0)) await close()
+})
+
+const open = async ({ url }: { readonly url: string }, patience = 3_000): Promise<EventStore> => {
+  const store = right(await openEventStoreDb(`${url}&defaultDeadline=${attempt}&patience=${patience}`)())
+  opened.push({ close: store.close() })
+  return store
+}
+const openBoth = async (
+  options: Parameters<typeof temporaryServer>[0] = {},
+): Promise<{ readonly server: EventStoreDb; readonly store: EventStore }> => {
+  const server = await temporaryServer(options)
+  return { server, store: await open(server) }
+}
+const conversations = async ({ url }: EventStoreDb): Promise<Store> => {
+  const store = await openStore(url)
+  opened.push(store)
+  return store
+}
+
+const event = (): StoredEvent => ({ id: randomUUID(), type: 'MessageAppended', data: '{}', metadata: '{}' })
+const idsIn = async (store: EventStore, stream: string): Promise<readonly string[]> =>
+  right(await store.read({ stream, from: 0, direction: 'forwards', limit: 1_000 })()).map(({ id }) => id)
+const appendsTo = ({ calls }: EventStoreDb, stream: string): number =>
+  calls.filter((call) => call.method === 'BatchAppend' && call.stream === stream).length
+
+/** Between clients and a server: connections that can be made to fall silent, or to break. */
+const proxy = async (
+  to: EventStoreDb,
+): Promise<{ readonly url: string; readonly connections: readonly (readonly Socket[])[] }> => {
+  const connections: (readonly Socket[])[] = []
+  const listener = createServer((near) => {
+    const far = connect(to.port, '127.0.0.1')
+    near.pipe(far).pipe(near)
+    for (const socket of [near, far]) socket.on('error', () => [near, far].map((end) => end.destroy()))
+    connections.push([near, far])
+  })
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  opened.push({
+    close: () => {
+      for (const socket of connections.flat()) socket.destroy()
+      listener.close()
+    },
+  })
+  return { url: `esdb://127.0.0.1:${(listener.address() as AddressInfo).port}?tls=false`, connections }
+}
+
+/** A server that takes appends as told, and has no events. */
+const appending = async (
+  batchAppend: (call: ServerDuplexStream<unknown, unknown>) => void,
+): Promise<{ readonly url: string }> => {
+  const server = new Server()
+  server.addService(StreamsService, { batchAppend, read: (call: { end: () => void }) => call.end() })
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  )
+  opened.push({ close: () => server.forceShutdown() })
+  return { url: `esdb://127.0.0.1:${port}?tls=false` }
+}
+
+const kinds = ['drop', 'silence', 'unavailable', 'busy', 'deadline', 'notLeader', 'delay'] as const
+
+describe('an append whose outcome is unknown is sent again until it is known', () => {
+  test.each(kinds.flatMap((kind) => [true, false].map((written) => ({ kind, written }))))(
+    '$kind (written: $written): it succeeds, and the event is there once',
+    async ({ kind, written }) => {
+      const { server, store } = await openBoth()
+      const [first, second] = [event(), event()]
+      right(await store.append({ stream: 's', events: [first], expected: -1 })())
+      server.misbehave({ kind, written, times: 2, ms: 2 * attempt })
+      right(await store.append({ stream: 's', events: [second], expected: 0 })())
+      expect(appendsTo(server, 's')).toBe(4)
+      expect(await idsIn(store, 's')).toEqual([first.id, second.id])
+    },
+  )
+
+  test.each(kinds)('%s without end: the outcome stays unknown, within patience', async (kind) => {
+    const server = await temporaryServer()
+    const store = await open(server, briefly)
+    const fault: Fault = { kind, written: false, ms: 10_000 }
+    server.misbehave(({ method }) => (method === 'BatchAppend' ? fault : undefined))
+    const events = [event(), event()]
+    const before = Date.now()
+    const error = left(await store.append({ stream: 's', events, expected: -1 })())
+    expect(Date.now() - before).toBeLessThan(briefly + attempt + slack)
+    expect(error).toMatchObject({
+      _tag: 'OutcomeUnknown',
+      stream: 's',
+      events: events.map(({ id }) => id),
+    })
+  })
+
+  test('also when nobody listens any more', async () => {
+    const { server } = await openBoth()
+    const store = await open(server, briefly)
+    await server.kill()
+    const next = event()
+    expect(left(await store.append({ stream: 's', events: [next], expected: -1 })())).toMatchObject({
+      _tag: 'OutcomeUnknown',
+      events: [next.id],
+    })
+  })
+
+  test('written, its answer lost, and others went on behind it: it is recognised as its own', async () => {
+    const { server, store } = await openBoth()
+    const other = await open(server)
+    server.misbehave({ kind: 'silence', written: true })
+    const [own, behind] = [event(), event()]
+    const appended = store.append({ stream: 's', events: [own], expected: -1, isNew: true })()
+    await expect.poll(() => appendsTo(server, 's')).toBe(1)
+    right(await other.append({ stream: 's', events: [behind], expected: 0 })())
+    expect(right(await appended)).toBe('written')
+    expect(await idsIn(store, 's')).toEqual([own.id, behind.id])
+  })
+
+  test('not written, and others took its place: it is a conflict', async () => {
+    const { server, store } = await openBoth()
+    const other = await open(server)
+    server.misbehave({ kind: 'silence' })
+    const [own, faster] = [event(), event()]
+    const appended = store.append({ stream: 's', events: [own], expected: -1 })()
+    await expect.poll(() => appendsTo(server, 's')).toBe(1)
+    right(await other.append({ stream: 's', events: [faster], expected: -1 })())
+    expect(left(await appended)).toMatchObject({
+      _tag: 'Conflict',
+      stream: 's',
+      expected: -1,
+      actual: 0,
+    })
+    expect(await idsIn(store, 's')).toEqual([faster.id])
+  })
+
+  test('written, and then it cannot be read what stands there: its outcome is unknown, not a failure', async () => {
+    const server = await temporaryServer()
+    const store = await open(server, briefly)
+    server.misbehave({ kind: 'unavailable', on: 'read', times: 1_000 })
+    const next = event()
+    expect(left(await store.append({ stream: 's', events: [next], expected: -1 })())).toMatchObject({
+      _tag: 'OutcomeUnknown',
+      events: [next.id],
+    })
+  })
+})
+
+describe('an append that the server refuses', () => {
+  const denied = { code: status.PERMISSION_DENIED, details: 'Access Denied' }
+  const lost = { code: status.UNAVAILABLE, details: 'Server Is Not Ready' }
+
+  test.each([
+    ['at once is denied', [denied], { _tag: 'StoreDenied' }],
+    ['by not knowing the call fails at once', [{ code: status.UNIMPLEMENTED }], { _tag: 'StoreUnavailable' }],
+    [
+      'after an attempt that may have been written has an unknown outcome',
+      [lost, denied],
+      { _tag: 'OutcomeUnknown' },
+    ],
+  ])('%s', async (_, answers, expected) => {
+    let calls = 0
+    const store = await open(await appending((call) => void call.emit('error', answers[calls++])), 60_000)
+    const outcome = await store.append({ stream: 's', events: [event()], expected: -1 })()
+    expect(left(outcome)).toMatchObject(expected)
+    expect(calls).toBe(answers.length)
+  })
+})
+
+describe('connections', () => {
+  test('calls that were given up are ended', async () => {
+    const calls = new Set<unknown>()
+    const server = await appending((call) => {
+      calls.add(call)
+      call.on('cancelled', () => calls.delete(call))
+    })
+    const store = await open(server, briefly)
+    const appends = Array.from({ length: 5 }, (_, n) =>
+      store.append({ stream: `s${n}`, events: [event()], expected: -1 })(),
+    )
+    await expect.poll(() => calls.size).toBeGreaterThan(0)
+    await Promise.all(appends)
+    await expect.poll(() => calls.size).toBe(0)
+  })
+
+  test("a store's lost server fails no append of another store in the same process", async () => {
+    const [lost, sound] = [await openBoth(), await openBoth()]
+    const impatient = await open(lost.server, briefly)
+    lost.server.misbehave(({ method }) => (method === 'BatchAppend' ? { kind: 'silence' } : undefined))
+    sound.server.misbehave(({ method }) =>
+      method === 'BatchAppend' ? { kind: 'delay', ms: attempt / 2 } : undefined,
+    )
+    const twenty = (store: EventStore) =>
+      Array.from({ length: 20 }, (_, n) =>
+        store.append({ stream: `s${n}`, events: [event()], expected: -1 })(),
+      )
+    const [failing, succeeding] = [twenty(impatient), twenty(sound.store)]
+    await expect.poll(() => lost.server.calls.length + sound.server.calls.length).toBeGreaterThan(40)
+    await lost.server.kill()
+    expect((await Promise.all(succeeding)).every(E.isRight)).toBe(true)
+    // Each was answered at the first try.
+    expect(sound.server.calls.filter(({ method }) => method === 'BatchAppend')).toHaveLength(20)
+    for (const outcome of await Promise.all(failing))
+      expect(left(outcome)).toMatchObject({ _tag: 'OutcomeUnknown' })
+  })
+
+  test('one that falls silent is left for a new one, and its late failure disturbs no append on the new one', async () => {
+    const server = await temporaryServer()
+    const { url, connections } = await proxy(server)
+    const store = await open({ url })
+    right(await store.append({ stream: 'before', events: [event()], expected: -1 })())
+    expect(connections).toHaveLength(1)
+    const [near, far] = connections[0] ?? []
+    near?.unpipe(far).pause()
+    right(await store.append({ stream: 'silent', events: [event()], expected: -1 })())
+    expect(connections).toHaveLength(2)
+    server.misbehave({ kind: 'delay', ms: attempt / 2 })
+    const next = store.append({ stream: 'next', events: [event()], expected: -1 })()
+    await expect.poll(() => appendsTo(server, 'next')).toBe(1)
+    near?.destroy()
+    right(await next)
+    expect(appendsTo(server, 'next')).toBe(1)
+  })
+
+  test('a server that names another leader is left for it', async () => {
+    const [follower, leader] = [await openBoth(), await openBoth()]
+    follower.server.misbehave({
+      kind: 'notLeader',
+      leader: { host: '127.0.0.1', port: leader.server.port },
+    })
+    const next = event()
+    right(await follower.store.append({ stream: 's', events: [next], expected: -1 })())
+    expect(await idsIn(leader.store, 's')).toEqual([next.id])
+  })
+
+  test('a cluster is followed from one leader to the next', async () => {
+    const [first, second] = [await temporaryServer(), await temporaryServer()]
+    let leader = first
+    const gossip = await temporaryServer({
+      members: () => [
+        { host: '127.0.0.1', port: leader.port, state: 'LEADER' },
+        { host: '127.0.0.1', port: gossip.port, state: 'FOLLOWER' },
+      ],
+    })
+    const store = await open({ url: `esdb+discover://127.0.0.1:${gossip.port}?tls=false` })
+    right(await store.append({ stream: 's', events: [event()], expected: -1 })())
+    expect(appendsTo(first, 's')).toBe(1)
+    leader = second
+    await first.kill()
+    right(await store.append({ stream: 't', events: [event()], expected: -1 })())
+    expect(appendsTo(second, 't')).toBe(1)
+  })
+})
+
+describe('a command that is sent again', () => {
+  const message = { role: 'user', content: 'hello' } as const
+
+  test('is recognised by the same store and by another one', async () => {
+    const server = await temporaryServer()
+    const [one, other] = [await conversations(server), await conversations(server)]
+    const first = await one.conversation('c').append(message, { commandId: 'x' })
+    await one.conversation('c').append(message)
+    expect(await one.conversation('c').append(message, { commandId: 'x' })).toEqual(first)
+    expect(await other.conversation('c').append(message, { commandId: 'x' })).toEqual(first)
+    expect(await other.conversation('c').position()).toBe(1)
+  })
+
+  test('is recognised among the last 1,000 events, and no further back', async () => {
+    const { server, store } = await openBoth()
+    // Each event's command id is its revision.
+    await write(
+      store,
+      'c',
+      Array.from({ length: 1_001 }, (_, n) => user(`${n}`)),
+    )
+    const chat = (await conversations(server)).conversation('c')
+    expect(await chat.append(message, { commandId: '1' })).toMatchObject({ position: 1 })
+    expect(await chat.append(message, { commandId: '0' })).toMatchObject({ position: 1_001 })
+    // One more is there now: what was the first in the window is out of it, also for who has seen it.
+    expect(await chat.append(message, { commandId: '2' })).toMatchObject({ position: 2 })
+    expect(await chat.append(message, { commandId: '1' })).toMatchObject({ position: 1_002 })
+    expect(await chat.verify()).not.toHaveProperty('discrepancy')
+  })
+
+  test('by two writers at once is written once, and both go on behind it', async () => {
+    const server = await temporaryServer()
+    const writers = [await conversations(server), await conversations(server)]
+    for (let round = 0; round < 20; round++) {
+      const positions = await Promise.all(
+        writers.map(async (writer, n) => {
+          const chat = writer.conversation('c')
+          const { position } = await chat.append(message, {
+            commandId: `${round}`,
+            actor: { kind: 'test', id: `${n}` },
+          })
+          await chat.append({ role: 'user', content: `${n}` })
+          return position
+        }),
+      )
+      expect(positions[0]).toBe(positions[1])
+    }
+    const [one] = writers
+    expect(await one?.conversation('c').position()).toBe(59)
+    expect(await one?.conversation('c').verify()).toEqual({ conversation: 'c', events: 60 })
+  })
+
+  test('as an import, by two writers at once, adds everything once', async () => {
+    const server = await temporaryServer()
+    const writers = [await conversations(server), await conversations(server)]
+    const messages = Array.from({ length: 1_200 }, (_, n) => ({
+      role: n % 2 === 0 ? 'user' : 'assistant',
+      content: `${n}`,
+    }))
+    const file = { text: JSON.stringify({ messages }), file: 'f.json', id: 'c' }
+    await Promise.all(writers.map((writer) => writer.importSession(file)))
+    const chat = writers[0]?.conversation('c')
+    const [again] = (await writers[1]?.importSession(file))?.conversations ?? []
+    expect(again).toMatchObject({ added: 0 })
+    expect(await chat?.effective()).toHaveLength(1_200)
+    expect(await chat?.verify()).toEqual({ conversation: 'c', events: again?.events })
+  })
+})
+
+describe('closing', () => {
+  test('waits for the answers to appends under way', async () => {
+    const { server, store } = await openBoth()
+    server.misbehave({ kind: 'delay', ms: attempt / 2 })
+    const append = store.append({ stream: 's', events: [event()], expected: -1 })()
+    await expect.poll(() => appendsTo(server, 's')).toBe(1)
+    right(await store.close()())
+    expect(right(await append)).toBe('written')
+  })
+
+  test('ends an append that nobody answers, its outcome unknown', async () => {
+    const { server, store } = await openBoth()
+    server.misbehave({ kind: 'silence', times: 1_000 })
+    const append = store.append({ stream: 's', events: [event()], expected: -1 })()
+    await expect.poll(() => appendsTo(server, 's')).toBe(1)
+    right(await store.close()())
+    expect(left(await append)).toMatchObject({ _tag: 'OutcomeUnknown' })
+    expect(appendsTo(server, 's')).toBe(1)
+  })
+
+  test('ends followers and reads, also when the server is gone', async () => {
+    const { server, store } = await openBoth()
+    const following = collect(store.follow({}))
+    server.misbehave({ kind: 'silence', on: 'read' })
+    const read = store.readAll({ limit: 1 })()
+    await expect.poll(() => server.calls.filter(({ all }) => all)).toHaveLength(2)
+    await server.kill()
+    right(await store.close()())
+    await following
+    expect(left(await read)).toMatchObject({ _tag: 'StoreClosed' })
+  })
+
+  test('leaves no connection', async () => {
+    const { url, connections } = await proxy(await temporaryServer())
+    const store = await open({ url })
+    right(await store.append({ stream: 's', events: [event()], expected: -1 })())
+    expect(connections.map(([near]) => near?.closed)).toEqual([false])
+    right(await store.close()())
+    await expect.poll(() => connections.map(([near]) => near?.closed)).toEqual([true])
+  })
+
+  test('twice is fine; then every method answers that the store is closed', async () => {
+    const { store } = await openBoth()
+    right(await store.close()())
+    right(await store.close()())
+    const range = { stream: 's', from: 0, direction: 'forwards', limit: 1 } as const
+    const answers = await Promise.all([
+      store.append({ stream: 's', events: [event()], expected: -1 })(),
+      store.read(range)(),
+      store.find('s', 'x')(),
+      store.count('s', 'x', 1)(),
+      store.head('s')(),
+      store.streams('', '', 1)(),
+      store.readAll({ limit: 1 })(),
+    ])
+    for (const answer of answers) expect(left<unknown>(answer)).toMatchObject({ _tag: 'StoreClosed' })
+    expect(await collect(store.follow({}))).toEqual([])
+  })
+
+  test('lets the process end by itself', async () => {
+    const server = await temporaryServer()
+    const result = await ended(start('eventstoredb/children/closing.ts', server.url))
+    expect(result).toEqual({ output: 'closed', code: 0 })
+  })
+})

@@ -1,0 +1,8 @@
+// Makes a store and prints what its diagnosis finds.
+import { openStore } from '../../../src/index.ts'
+import { diagnose } from '../../../src/store/store.ts'
+import { right } from '../../support/either.ts'
+
+const [path = ''] = process.argv.slice(2)
+await (await openStore(`sqlite:${path}`)).close()
+process.stdout.write(JSON.stringify(right(await diagnose(`sqlite:${path}`)())))

@@ -1,0 +1,143 @@
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { openStore } from 'palimpsest'
+import { describe, expect, test } from 'vitest'
+import type { Finding } from '../../src/store/diagnosis.ts'
+import { diagnose } from '../../src/store/store.ts'
+import { left, right } from '../support/either.ts'
+import { mountProblem, runMounted } from '../support/node.ts'
+import { temporaryFolder } from '../support/stores.ts'
+
+/** The path of a store with a conversation of a hundred long messages. */
+const stored = async (): Promise<string> => {
+  const path = join(temporaryFolder(), 'store.db')
+  const store = await openStore(`sqlite:${path}`)
+  const messages = Array.from({ length: 100 }, () => ({ role: 'user' as const, content: 'x'.repeat(2_000) }))
+  await store.conversation('a').append(messages)
+  await store.close()
+  return path
+}
+const change = (path: string, sql: string): void => {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
+const findingsOf = async (url: string): Promise<readonly Finding[]> => right(await diagnose(url)())
+const summary = (findings: readonly Finding[]): readonly string[] =>
+  findings.map(({ check, status }) => `${check} ${status}`)
+/** The finding of a check, its message after a colon. */
+const found = (findings: readonly Finding[], check: string): string => {
+  const { status, message } =
+    findings.find((finding) => finding.check === check) ?? expect.fail(`no ${check}`)
+  return `${status}: ${message}`
+}
+
+describe('the diagnosis of an SQLite store', () => {
+  test('finds nothing wrong with a store in use, changes nothing in it, and leaves no scratch file', async () => {
+    const path = await stored()
+    const before = readFileSync(path)
+    const findings = await findingsOf(`sqlite:${path}`)
+    const checks = [
+      'file',
+      'schema',
+      'journal mode',
+      'integrity',
+      'durability',
+      'free room',
+      'WAL',
+      'round trip',
+    ]
+    expect(findings.map(({ check }) => check)).toEqual(checks)
+    // How much room the disk has is not the test's to say.
+    expect(findings.filter(({ check, status }) => check !== 'free room' && status !== 'ok')).toEqual([])
+    expect(found(findings, 'round trip')).toMatch(/^ok: an append: median [\d.]+ ms, worst [\d.]+ ms of 20$/)
+    expect(readFileSync(path).equals(before)).toBe(true)
+    expect(readdirSync(dirname(path)).filter((name) => !name.startsWith('store.db'))).toEqual([])
+  })
+
+  test('says that there is no file, and makes none', async () => {
+    const path = join(temporaryFolder(), 'none.db')
+    expect(summary(await findingsOf(`sqlite:${path}`))).toEqual(['file problem'])
+    expect(readdirSync(dirname(path))).toEqual([])
+  })
+
+  test('finds damaged pages', async () => {
+    const path = await stored()
+    const file = openSync(path, 'r+')
+    // Of the pages behind those of the schema every other one.
+    for (let page = 12; page * 4096 < statSync(path).size; page += 2)
+      writeSync(file, Buffer.alloc(4096, 0xab), 0, 4096, page * 4096)
+    closeSync(file)
+    expect(found(await findingsOf(`sqlite:${path}`), 'integrity')).toMatch(
+      /^problem: the file is damaged .*backup/,
+    )
+  })
+
+  test('says what else a file is', async () => {
+    const folder = temporaryFolder()
+    writeFileSync(
+      join(folder, 'text.db'),
+      'no database, just a text that is long enough to be read as a header',
+    )
+    expect(found(await findingsOf(`sqlite:${join(folder, 'text.db')}`), 'database')).toMatch(
+      /^problem: .*no SQLite/,
+    )
+    change(join(folder, 'other.db'), 'CREATE TABLE t (a)')
+    expect(found(await findingsOf(`sqlite:${join(folder, 'other.db')}`), 'schema')).toMatch(
+      /^problem: .*another program/,
+    )
+    mkdirSync(join(folder, 'folder.db'))
+    expect(found(await findingsOf(`sqlite:${join(folder, 'folder.db')}`), 'database')).toMatch(/^problem: /)
+  })
+
+  test('tells of an older schema and of a newer one', async () => {
+    const path = await stored()
+    change(path, 'PRAGMA user_version = 1')
+    expect(found(await findingsOf(`sqlite:${path}`), 'schema')).toMatch(
+      /^warning: version 1: the next command/,
+    )
+    change(path, 'PRAGMA user_version = 1000')
+    expect(found(await findingsOf(`sqlite:${path}`), 'schema')).toMatch(
+      /^problem: version 1000.*upgrade palimpsest$/,
+    )
+  })
+
+  test('warns of another journal mode, and of appends that are not durable', async () => {
+    const path = await stored()
+    change(path, 'PRAGMA journal_mode = delete')
+    const findings = await findingsOf(`sqlite:${path}?synchronous=off`)
+    expect(found(findings, 'journal mode')).toMatch(/^warning: delete: /)
+    expect(found(findings, 'durability')).toMatch(/^warning: synchronous=off /)
+  })
+
+  test.skipIf(mountProblem !== undefined)(
+    `finds a full disk${mountProblem === undefined ? '' : ` (skipped: ${mountProblem})`}`,
+    () => {
+      const folder = temporaryFolder()
+      const printed = runMounted(
+        `mount -t tmpfs -o size=1m none ${folder}`,
+        'store/children/diagnosed.ts',
+        join(folder, 'store.db'),
+      )
+      expect(found(JSON.parse(printed) as Finding[], 'free room')).toMatch(/^problem: .*free some room/)
+    },
+  )
+})
+
+test('the diagnosis of a memory store says that it forgets', async () => {
+  expect(found(await findingsOf('memory:'), 'store')).toMatch(/^warning: .*forgets/)
+})
+
+test('the diagnosis of what is no store URL is refused', async () => {
+  expect(left(await diagnose('nonsense')())).toMatchObject({ _tag: 'InvalidInput', path: 'url' })
+})

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { EventStore, RecordedEvent } from '../../src/store/port.ts'
+
+/** A part of a store that looks like an empty store: the streams whose names begin with the namespace, and blobs under other hashes. */
+export const namespaced = (store: EventStore, namespace: string): EventStore => {
+  const outside = (stream: string): string => namespace + stream
+  const inside = (stream: string): string => stream.slice(namespace.length)
+  const own = (event: RecordedEvent): RecordedEvent => ({ ...event, stream: inside(event.stream) })
+  const mapLeft: <A, Err extends object>(task: TE.TaskEither<Err, A>) => TE.TaskEither<Err, A> = TE.mapLeft(
+    (error) =>
+      'stream' in error && typeof error.stream === 'string'
+        ? { ...error, stream: inside(error.stream) }
+        : error,
+  )
+  const hashes = new Map<string, string>()
+  const hashOutside = (sha256: string): string => {
+    const hash = createHash('sha256').update(outside(sha256)).digest('hex')
+    hashes.set(hash, sha256)
+    return hash
+  }
+  return {
+    ...store,
+    blobs: {
+      put: (sha256, chunks) => store.blobs.put(hashOutside(sha256), chunks),
+      get: (sha256) => store.blobs.get(hashOutside(sha256)),
+      remove: (sha256, before) => store.blobs.remove(hashOutside(sha256), before),
+      list: async function* () {
+        for await (const info of store.blobs.list()) {
+          const sha256 = hashes.get(info.sha256)
+          if (sha256 !== undefined) yield { ...info, sha256 }
+        }
+      },
+    },
+    append: (append) => mapLeft(store.append({ ...append, stream: outside(append.stream) })),
+    read: (range) =>
+      mapLeft(
+        TE.map((events: readonly RecordedEvent[]) => events.map(own))(
+          store.read({ ...range, stream: outside(range.stream) }),
+        ),
+      ),
+    find: (stream, id) => store.find(outside(stream), id),
+    count: (stream, type, through) => store.count(outside(stream), type, through),
+    head: (stream) => store.head(outside(stream)),
+    streams: (prefix, after, limit) =>
+      TE.map((names: readonly string[]) => names.map(inside))(
+        store.streams(outside(prefix), after === '' ? '' : outside(after), limit),
+      ),
+    readAll: ({ prefixes = [''], ...range }) =>
+      TE.map(
+        ({
+          events,
+          checkpoint,
+        }: {
+          readonly events: readonly RecordedEvent[]
+          readonly checkpoint: string | undefined
+        }) => ({
+          events: events.map(own),
+          checkpoint,
+        }),
+      )(store.readAll({ ...range, prefixes: prefixes.map(outside) })),
+    follow: async function* ({ prefixes = [''], ...options }) {
+      for await (const followed of store.follow({ ...options, prefixes: prefixes.map(outside) }))
+        yield followed.type === 'event' ? { ...followed, event: own(followed.event) } : followed
+    },
+  }
+}
