@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { type HistoryTokens, historyTokens } from '../../context/history.ts'
 import { type Stats, statsOf } from '../../projections/stats.ts'
 import { logOf } from '../conversation.ts'
 import type { Shell } from '../shell.ts'
@@ -9,17 +10,26 @@ export const addStats = (program: Command, shell: Shell): void => {
   program
     .command('stats <id>')
     .description('the conversation in numbers')
+    .option('--items', 'the tokens of every item of the full history')
+    .addHelpText('after', '\nExamples:\n  palimpsest stats task-42\n  palimpsest stats task-42 --items')
     .action(
-      shell.look(async ({ store, out, isJson }, id: string) => {
-        const stats = statsOf(await logOf(store.conversation(id)))
-        if (isJson) return out.json({ conversation: id, ...stats })
-        await writeTable(out, ['what', 'how much'], rowsOf(stats))
+      shell.look(async ({ store, out, isJson }, id: string, { items }: { readonly items?: boolean }) => {
+        const log = await logOf(store.conversation(id))
+        const stats = statsOf(log)
+        const counted = historyTokens(log)
+        if (isJson) return out.json({ conversation: id, ...stats, tokens: { ...stats.tokens, ...counted } })
+        if (items) await writeTable(out, ['position', 'tokens', 'kind', 'status'], itemRows(counted), [0, 1])
+        else await writeTable(out, ['what', 'how much'], rowsOf(stats, counted))
       }),
     )
 }
 
-const rowsOf = (stats: Stats): readonly (readonly string[])[] => {
+const itemRows = ({ items }: HistoryTokens): readonly (readonly string[])[] =>
+  items.map(({ position, tokens, kind, status }) => [String(position), String(tokens), kind, status])
+
+const rowsOf = (stats: Stats, counted: HistoryTokens): readonly (readonly string[])[] => {
   const { messages, tokens, tools } = stats
+  const { prompt, condensed } = counted
   const total = messages.user + messages.assistant + messages.system
   const events = Object.entries(stats.events).map(([type, count]) => `${count} ${type}`)
   return [
@@ -33,7 +43,14 @@ const rowsOf = (stats: Stats): readonly (readonly string[])[] => {
     ],
     ['of these', `${stats.shown} shown, ${stats.hidden} hidden, ${stats.abandoned} abandoned`],
     ['stored', `about ${tokensText(tokens.stored)}`],
-    ['the model sees', `about ${tokensText(tokens.shown)}`],
+    [
+      'the model sees',
+      `about ${tokensText(counted.total)}${prompt > 0 ? `, system prompt and tools ${tokensText(prompt)}` : ''}`,
+    ],
+    ...condensed.map(({ marker, before, after }) => [
+      `condensed at ${marker}`,
+      `about ${tokensText(before)} to ${tokensText(after)}`,
+    ]),
     ...tools.map(({ name, calls, errors }) => [
       `tool ${name}`,
       `${plural(calls, 'call')}${errors > 0 ? `, ${plural(errors, 'error')}` : ''}`,

@@ -1,0 +1,138 @@
+import { configurationOf, type Effective, messagesOf } from '../projections/effective.ts'
+import { isCompaction, isThinking } from '../projections/render/clean.ts'
+import { prefixUnchanged } from '../projections/render/thinking.ts'
+import { utterancesOf } from '../projections/render/utterances.ts'
+import { estimate } from './estimate.ts'
+import { type Anchor, anchorsOf } from './usage.ts'
+
+/** What the items of a history are to the model, each by itself: counted by the API where it can be told, else estimated. */
+export interface Measure {
+  /** Tokens by the index of the item. */
+  readonly tokens: readonly number[]
+  readonly anchors: readonly Anchor[]
+  /** The last reply whose usage still describes what is shown. */
+  readonly valid: Anchor | undefined
+  readonly model: string | undefined
+  /** Actual tokens of this model's earlier requests by estimated ones. */
+  readonly correction: number
+}
+
+/** @param start index of the first item that is sent; those before it are no tokens */
+export const measure = (effective: Effective, start = sentFrom(effective)): Measure => {
+  const shown = shownIn(effective, start)
+  const anchors = anchorsOf(effective).filter(({ from }) => from >= start)
+  const model = configurationOf(effective).model ?? anchors.at(-1)?.model
+  const gaps = gapsOf(effective, anchors)
+  const correction = correctionOf(
+    gaps.filter(({ reply }) => isOf(model, reply)),
+    shown,
+  )
+  const tokens = shown.map(({ estimated }) => Math.round(correction * estimated))
+  for (const reply of anchors) spread(tokens, reply.from, reply.to, outputOf(reply, shown, tokens))
+  for (const { reply, end, tokens: counted } of gaps) {
+    // An unfinished reply is known together with what follows it only.
+    if (reply.finished) spread(tokens, reply.to, end, Math.max(0, counted - reply.output))
+    else spread(tokens, reply.from, end, counted)
+  }
+  const valid = anchors.findLast(({ from }) => shown[from]?.unchanged === true)
+  return { tokens, anchors, valid, model, correction }
+}
+
+/** Makes the tokens from one index up to, not including, another `total` together, in the proportions that they have. */
+export const spread = (tokens: number[], from: number, to: number, total: number): void => {
+  const before = tokens.slice(from, to)
+  const whole = sum(before)
+  let seen = 0
+  let given = 0
+  for (const [index, part] of before.entries()) {
+    seen += part
+    const upTo = whole > 0 ? Math.round((total * seen) / whole) : index === before.length - 1 ? total : 0
+    tokens[from + index] = upTo - given
+    given = upTo
+  }
+}
+
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+// Replies name the dated model that an alias stands for.
+const isOf = (model: string | undefined, reply: Anchor): boolean =>
+  model === undefined || reply.model === undefined || reply.model.startsWith(model)
+
+/** What an item shows the model. */
+interface Shown {
+  readonly estimated: number
+  /** Whether what comes before it is what came before it when it was said. */
+  readonly unchanged: boolean
+  readonly thinks: boolean
+}
+
+const shownIn = (effective: Effective, start: number): readonly Shown[] => {
+  const said = Map.groupBy(utterancesOf(effective, true), ({ position }) => position)
+  const unchanged = prefixUnchanged(effective)
+  return effective.items.map((item, index) => {
+    const isUnchanged = unchanged(item)
+    const blocks = index < start ? [] : (said.get(item.position) ?? []).flatMap(({ content }) => content)
+    const sent = isUnchanged ? blocks : blocks.filter((block) => !isThinking(block))
+    return { estimated: estimate(sent), unchanged: isUnchanged, thinks: blocks.some(isThinking) }
+  })
+}
+
+/** The index of the summary that the API made itself, which ignores everything before it; 0 if there is none. */
+const sentFrom = ({ items }: Effective): number =>
+  Math.max(
+    0,
+    items.findLastIndex(
+      (item) => item.kind === 'summary' && messagesOf(item).some(({ content }) => content.some(isCompaction)),
+    ),
+  )
+
+/** A reply and what follows it, up to the next reply at index `end`, with what the API counted all of it as. */
+interface Gap {
+  readonly reply: Anchor
+  readonly end: number
+  readonly tokens: number
+}
+
+/** The differences between each two replies that were produced under the same beginning, with all shown that was said between. */
+const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): readonly Gap[] => {
+  const changes = [
+    ...items.flatMap(({ kind, position }) => (kind === 'message' ? [] : [position])),
+    ...outline.restored.flatMap(({ after, before }) => [after, before]),
+    outline.promptSince ?? -1,
+  ].toSorted((a, b) => a - b)
+  const isSame = (from: number, to: number): boolean => !changes.some((at) => from < at && at < to)
+  return anchors.slice(1).flatMap((next, index) => {
+    const reply = anchors[index] as Anchor
+    const tokens = next.input - reply.input
+    const isWhole = items.slice(reply.from, next.from).every(({ kind }) => kind === 'message')
+    return tokens > 0 && isWhole && isSame(reply.position, next.position)
+      ? [{ reply, end: next.from, tokens }]
+      : []
+  })
+}
+
+// So many estimated tokens are as good as what was counted: little evidence moves the estimates little.
+const trust = 2_000
+
+const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[]): number => {
+  let [actual, estimated] = [trust, trust]
+  for (const { reply, end, tokens } of gaps) {
+    const { from, to, output, finished } = reply
+    // Shown thinking may be a summary of what was thought.
+    if (!finished && shown.slice(from, to).some(({ thinks }) => thinks)) continue
+    actual += finished ? Math.max(0, tokens - output) : tokens
+    estimated += sum(shown.slice(finished ? to : from, end).map((item) => item.estimated))
+  }
+  return Math.min(2, Math.max(0.5, actual / estimated))
+}
+
+const outputOf = (
+  { from, to, output, finished }: Anchor,
+  shown: readonly Shown[],
+  tokens: readonly number[],
+): number => {
+  const estimated = sum(tokens.slice(from, to))
+  // Nobody has counted what is left of a reply whose thinking cannot be sent any more.
+  if (shown.slice(from, to).some(({ thinks, unchanged }) => thinks && !unchanged)) return estimated
+  return finished ? output : Math.max(output, estimated)
+}

@@ -1,0 +1,82 @@
+import { type Effective, type Item } from '../projections/effective.ts'
+
+/**
+ * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
+ *
+ * 1. The context was `input` tokens when the reply began, with the prompt and everything shown before it.
+ * 2. The reply itself is `output` tokens; at least so many if it is not `finished`.
+ */
+export interface Anchor {
+  readonly from: number
+  readonly to: number
+  readonly position: number
+  readonly model: string | undefined
+  readonly input: number
+  readonly output: number
+  /** Usage of a stream's beginning knows the input, but only the first tokens of the reply. */
+  readonly finished: boolean
+}
+
+/** The replies of a history that say what they were counted as, in its order. */
+export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
+  const anchors: Anchor[] = []
+  for (const from of items.keys()) {
+    if (isPart(items, from)) continue
+    let to = from + 1
+    while (isPart(items, to)) to++
+    const anchor = anchorOf(items, from, to)
+    if (anchor) anchors.push(anchor)
+  }
+  return anchors
+}
+
+/** Whether an item goes on with the reply before it: a reply may be stored in parts. */
+const isPart = (items: readonly Item[], index: number): boolean => {
+  const id = requestOf(items[index])
+  return id !== undefined && id === requestOf(items[index - 1])
+}
+
+const requestOf = (item: Item | undefined): string | undefined =>
+  item?.kind === 'message' && item.role === 'assistant' ? item.origin?.requestId : undefined
+
+const anchorOf = (items: readonly Item[], from: number, to: number): Anchor | undefined => {
+  const parts = items.slice(from, to)
+  const said = parts.findLast((item) => item.kind === 'message' && item.origin?.usage !== undefined)
+  if (said?.kind !== 'message' || said.role !== 'assistant') return undefined
+  const { usage = {}, stopReason, model } = said.origin ?? {}
+  const [first = usage, last = first] = iterationsOf(usage)
+  const input = inputOf(first)
+  if (input === 0) return undefined
+  return {
+    from,
+    to,
+    position: parts[0]?.position ?? said.position,
+    model,
+    input,
+    output: inputOf(last) + tokensIn(last, 'output_tokens') - input,
+    finished: stopReason !== null,
+  }
+}
+
+type Usage = Readonly<Record<string, unknown>>
+
+/** The first and the last sampling of the model behind the last server compaction; none where the usage is not broken down. */
+const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
+  if (!Array.isArray(iterations)) return []
+  const all = iterations as readonly Usage[]
+  const messages = all
+    .slice(all.findLastIndex(({ type }) => type === 'compaction') + 1)
+    .filter(({ type }) => type === 'message')
+  return [messages[0], messages.at(-1)].flatMap((usage) => (usage ? [usage] : []))
+}
+
+const inputOf = (usage: Usage): number =>
+  tokensIn(usage, 'input_tokens') +
+  tokensIn(usage, 'cache_read_input_tokens') +
+  tokensIn(usage, 'cache_creation_input_tokens')
+
+/** A count of a usage; 0 where it has none. */
+export const tokensIn = (usage: Usage, field: string): number => {
+  const { [field]: count } = usage
+  return typeof count === 'number' && count > 0 ? count : 0
+}

@@ -1,0 +1,242 @@
+import { describe, expect, it } from 'vitest'
+import { checkCondensed, manageContext } from '../../src/context/policy.ts'
+import type { ContextSettings } from '../../src/context/settings.ts'
+import type { Event } from '../../src/events/events.ts'
+import { effective } from '../../src/projections/effective.ts'
+import { left, right } from '../support/either.ts'
+import {
+  assistant,
+  condensed,
+  configured,
+  logOf,
+  text,
+  toolResult,
+  toolUse,
+  truncated,
+  user,
+} from '../support/log.ts'
+
+/** Text that is estimated as so many tokens. */
+const words = (tokens: number): string => 'x'.repeat(Math.floor(tokens * 3.3))
+const said = (tokens: number): Event => user(words(tokens))
+const replied = (tokens: number): Event => assistant(words(tokens))
+
+/** 900 tokens are allowed. */
+const window: ContextSettings = { window: 1_000, reserved: 0 }
+const plan = (
+  history: readonly Event[],
+  settings: Partial<ContextSettings> = {},
+  canCondense = true,
+): ReturnType<typeof manageContext> =>
+  manageContext(effective(logOf(...history)), { ...window, ...settings }, { canCondense })
+const planned = (...given: Parameters<typeof plan>) => right(plan(...given))
+const withoutCondense = (history: readonly Event[], settings: Partial<ContextSettings> = {}) =>
+  planned(history, { automatic: false, ...settings })
+
+/** A task and nine short turns: 1,000 tokens, ten items. */
+const turns = Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? said(100) : replied(100)))
+
+describe('what is allowed', () => {
+  const allowed = (settings: ContextSettings): number =>
+    right(manageContext(effective([]), settings, { canCondense: true })).allowed
+
+  it('is the window without a tenth and without what is reserved for the answer', () => {
+    expect(allowed({ window: 200_000, reserved: 1_000 })).toBe(179_000)
+    expect(allowed({ window: 200_000, maxOutput: 64_000 })).toBe(116_000)
+    expect(allowed({ window: 200_000, maxOutput: 64_000, reserved: 0 })).toBe(180_000)
+    expect(allowed({ window: 200_000 })).toBe(171_808)
+    expect(allowed({ window: 200_000, buffer: 0, reserved: 0 })).toBe(200_000)
+  })
+
+  it.each<readonly [string, Readonly<Record<string, unknown>>]>([
+    ['percentage', { percentage: 4 }],
+    ['percentage', { percentage: 101 }],
+    ['percentage', { percentage: Number.NaN }],
+    ['percentage', { percentage: -1 }],
+    ['profiles.m', { profiles: { m: 4 } }],
+    ['profiles.m', { profiles: { m: -2 } }],
+    ['profiles.m', { profiles: { m: 101 } }],
+    ['window', { window: 0 }],
+    ['window', { reserved: 900 }],
+    ['reserved', { reserved: -1 }],
+    ['buffer', { buffer: 1 }],
+    ['buffer', { buffer: -0.1 }],
+    ['maxOutput', { maxOutput: 0 }],
+    ['keepFirst', { keepFirst: 0 }],
+    ['keepLast', { keepLast: 0 }],
+    ['fraction', { fraction: 0 }],
+    ['fraction', { fraction: 1.1 }],
+    ['', { percent: 50 }],
+  ])('a %s that cannot be is refused: %j', (path, settings) => {
+    expect(left(plan(turns, settings))).toMatchObject({ _tag: 'InvalidInput', path })
+  })
+})
+
+describe('a context that fits', () => {
+  it('is left alone up to the last token that is allowed', () => {
+    expect(planned([said(800), replied(50), said(50)])).toEqual({ type: 'nothing', used: 900, allowed: 900 })
+    expect(planned([said(50), replied(801), said(40), replied(5), said(5)])).toMatchObject({
+      type: 'condense',
+    })
+  })
+
+  it('is condensed from the percentage of the window on', () => {
+    const small = turns.slice(0, 5)
+    expect(planned(small, { percentage: 51 }).type).toBe('nothing')
+    expect(planned(small, { percentage: 50 }).type).toBe('condense')
+    expect(planned(small, { percentage: 50, automatic: false }).type).toBe('nothing')
+    expect(planned(small, { percentage: 50 }, false).type).toBe('nothing')
+  })
+
+  it('is condensed from the percentage of the model on, where it has one of its own', () => {
+    const small = [configured({ model: 'm' }), ...turns.slice(0, 5)]
+    expect(planned(small, { profiles: { m: 50 } }).type).toBe('condense')
+    expect(planned(small, { percentage: 50, profiles: { m: 51 } }).type).toBe('nothing')
+    expect(planned(small, { percentage: 50, profiles: { m: -1 } }).type).toBe('condense')
+    expect(planned(small, { profiles: { other: 50 } }).type).toBe('nothing')
+  })
+})
+
+describe('a condense', () => {
+  it('hides all but the first message and the last three', () => {
+    expect(planned([...turns, replied(1)])).toEqual({
+      type: 'condense',
+      used: 1_001,
+      allowed: 900,
+      covers: { first: 1, last: 7 },
+    })
+    expect(planned([...turns, replied(1)], { keepFirst: 2, keepLast: 5 })).toMatchObject({
+      covers: { first: 2, last: 5 },
+    })
+  })
+
+  it('takes an old summary in, where something was said since', () => {
+    const again = [...turns, condensed(1, 4, words(300)), replied(1), said(300)]
+    expect(planned(again)).toMatchObject({ type: 'condense', covers: { first: 10, last: 8 } })
+  })
+
+  it('does not summarise a summary alone: the history is truncated then, if it has to be', () => {
+    const old = [said(100), replied(10), condensed(1, 1, words(900)), said(20), replied(1), said(1)]
+    expect(planned(old, { percentage: 5 })).toMatchObject({
+      type: 'truncate',
+      covers: [{ first: 2, last: 2 }],
+    })
+    expect(planned(old, { percentage: 5, window: 2_000 }).type).toBe('nothing')
+  })
+
+  it('keeps the newest turn of the user: it hides what is more, before or behind it', () => {
+    const round = [assistant([toolUse('a')]), user([toolResult('a', words(300))])]
+    const behind = [said(10), replied(100), said(10), ...round, replied(300), replied(300), said(1)].slice(
+      0,
+      7,
+    )
+    const history = [...behind, assistant([toolUse('b')]), user([toolResult('b')])]
+    expect(planned(history)).toMatchObject({ type: 'condense', covers: { first: 3, last: 5 } })
+    const before = [said(10), replied(900), said(10), replied(50), replied(1), replied(1), replied(1)]
+    expect(planned(before)).toMatchObject({ type: 'condense', covers: { first: 1, last: 1 } })
+  })
+
+  it('that failed, or is off, makes room for a truncation', () => {
+    expect(planned(turns, {}, true).type).toBe('condense')
+    expect(planned(turns, {}, false).type).toBe('truncate')
+    expect(planned(turns, { automatic: false }, true).type).toBe('truncate')
+  })
+})
+
+describe('a truncation', () => {
+  it('hides half of what stands behind the first message', () => {
+    expect(withoutCondense(turns)).toEqual({
+      type: 'truncate',
+      used: 1_000,
+      allowed: 900,
+      covers: [{ first: 1, last: 4 }],
+    })
+    expect(withoutCondense(turns, { fraction: 0.25 })).toMatchObject({ covers: [{ first: 1, last: 2 }] })
+    expect(withoutCondense(turns, { keepFirst: 4 })).toMatchObject({ covers: [{ first: 4, last: 6 }] })
+  })
+
+  it('hides half of the rest, and so on, until the context fits', () => {
+    expect(withoutCondense(turns, { window: 600 })).toMatchObject({ covers: [{ first: 1, last: 6 }] })
+  })
+
+  it('hides a little more where a call would be parted from its result', () => {
+    const parted = turns.with(4, assistant([toolUse('a')])).with(5, user([toolResult('a', words(187))]))
+    expect(withoutCondense(parted)).toMatchObject({ covers: [{ first: 1, last: 5 }] })
+  })
+
+  it('keeps three messages at the end; only the last one where that cannot fit', () => {
+    const loop = [said(10), ...turns.slice(1).map(() => replied(100))]
+    expect(withoutCondense(loop, { window: 400 })).toMatchObject({ covers: [{ first: 1, last: 6 }] })
+    expect(withoutCondense(loop, { window: 300 })).toMatchObject({ covers: [{ first: 1, last: 7 }] })
+  })
+
+  it('goes on behind the newest turn of the user, where all before it is not enough', () => {
+    const loop = [said(10), replied(100), said(10), ...turns.slice(1).map(() => replied(100))]
+    expect(withoutCondense(loop)).toMatchObject({
+      covers: [
+        { first: 1, last: 1 },
+        { first: 3, last: 6 },
+      ],
+    })
+  })
+
+  it('takes an old one in', () => {
+    const again = [...turns, truncated(1, 4), said(200), replied(200)]
+    expect(withoutCondense(again)).toMatchObject({ covers: [{ first: 10, last: 7 }] })
+  })
+})
+
+describe('a context that cannot fit', () => {
+  it('is refused, with what fills it, the largest first', () => {
+    const history = [configured({ system: words(50) }), said(10), replied(500), said(2_000), replied(1)]
+    const error = left(plan(history, {}, false))
+    expect(error).toMatchObject({ _tag: 'ContextTooLarge', used: 2_071, allowed: 900, prompt: 50 })
+    expect(error).toHaveProperty('items', [
+      { position: 3, tokens: 2_000 },
+      { position: 1, tokens: 10 },
+      { position: 5, tokens: 10 },
+      { position: 4, tokens: 1 },
+    ])
+    expect(error.message).toContain('system prompt and tools (50), position 3 (2000)')
+  })
+
+  it('is refused where the task alone is too large, or a tool round at the end', () => {
+    expect(left(plan([said(901)]))).toMatchObject({ _tag: 'ContextTooLarge', used: 901 })
+    const round = [said(1), assistant([toolUse('a')]), user([toolResult('a', words(900))])]
+    expect(left(plan(round))).toMatchObject({ _tag: 'ContextTooLarge' })
+  })
+
+  it('is not made larger by hiding what is smaller than the note that stands for it', () => {
+    const history = [said(901), replied(1), said(1)]
+    expect(left(plan(history, {}, false))).toMatchObject({ used: 903 })
+  })
+})
+
+describe('a summary', () => {
+  const now = effective(logOf(said(100), replied(100), said(100), condensed(0, 1, words(50)), replied(9)))
+  const summary = (tokens: number) => [{ role: 'user' as const, content: [text(words(tokens))] }]
+
+  it('may stand for what is larger', () => {
+    expect(checkCondensed(now, { first: 3, last: 2 }, summary(149))).toEqual({
+      _tag: 'Right',
+      right: { before: 150, after: 149 },
+    })
+  })
+
+  it('that is as large as what it stands for is refused', () => {
+    expect(left(checkCondensed(now, { first: 3, last: 2 }, summary(150)))).toMatchObject({
+      _tag: 'ContextGrew',
+      covers: { first: 3, last: 2 },
+      before: 150,
+      after: 150,
+    })
+  })
+
+  it('of a summary alone is refused, as is one of nothing that is shown', () => {
+    expect(left(checkCondensed(now, { first: 3, last: 3 }, summary(1)))).toMatchObject({
+      _tag: 'NothingNew',
+      covers: { first: 3, last: 3 },
+    })
+    expect(left(checkCondensed(now, { first: 0, last: 1 }, summary(1)))._tag).toBe('NothingNew')
+  })
+})
