@@ -1,0 +1,21 @@
+import { hash } from 'node:crypto'
+
+/** JSON with its keys sorted and without `cache_control`: equal for what the API takes as the same. */
+export const canonical = (value: unknown): string => {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  const object = value as Readonly<Record<string, unknown>>
+  const keys = Object.keys(object).filter((key) => key !== 'cache_control' && object[key] !== undefined)
+  return `{${keys
+    .toSorted()
+    .map((key) => `${JSON.stringify(key)}:${canonical(object[key])}`)
+    .join()}}`
+}
+
+/** `canonical`, made when it is first asked for. */
+export const lazily = (value: unknown): (() => string) => {
+  let made: string | undefined
+  return () => (made ??= canonical(value))
+}
+
+export const digest = (text: string): string => hash('sha256', text, 'base64url')

@@ -1,0 +1,144 @@
+import type { Block } from '../../../src/events/blocks.ts'
+import type { InputUsage } from './prompt-cache.ts'
+import { type Model, type Request, textOf } from './request.ts'
+import type { Signatures } from './signatures.ts'
+import { blockTokens, firstTokens } from './tokens.ts'
+
+/** How an answer breaks. */
+export interface Fault {
+  /**
+   * - `drop`: the connection breaks;
+   * - `stall`: nothing more comes, and the connection stays;
+   * - `end`: the stream ends as if it were complete;
+   * - `error`: an `overloaded_error` comes, in a stream as an event. Before any event, and in a plain answer, it is a status 529.
+   */
+  readonly kind: 'drop' | 'stall' | 'end' | 'error'
+  /**
+   * After how many events of a stream, pings included. If nothing is said: before any answer, its headers included; for `end`,
+   * before `message_stop`. A plain answer breaks before it is sent.
+   */
+  readonly after?: number
+}
+
+export type StopReason = 'end_turn' | 'tool_use' | 'pause_turn' | 'refusal' | 'max_tokens'
+
+/** What the model says. */
+export interface Reply {
+  /** Any blocks. Thinking and compactions are signed by the server; a `tool_use` without `id` gets one. */
+  readonly content: readonly Block[]
+  /** If nothing is said: `tool_use` if there is such a block, else `end_turn`. */
+  readonly stop_reason?: StopReason
+  /** What is said here is said instead of the real numbers. */
+  readonly usage?: Partial<Usage>
+  readonly fault?: Fault
+  /** Milliseconds before each event, and before a plain answer. */
+  readonly delay?: number
+}
+
+/** An error as an answer. */
+export interface Failure {
+  readonly status: number
+  readonly type: string
+  readonly message: string
+  /** Seconds. */
+  readonly retryAfter?: number
+}
+
+export interface Usage extends InputUsage {
+  readonly output_tokens: number
+}
+
+/** An answer as the API sends it. */
+export interface Message {
+  readonly id: string
+  readonly type: 'message'
+  readonly role: 'assistant'
+  readonly model: string
+  readonly content: readonly Block[]
+  readonly stop_reason: StopReason | 'model_context_window_exceeded'
+  readonly stop_sequence: null
+  readonly stop_details: null
+  readonly container: null
+  readonly diagnostics: null
+  readonly usage: Usage & { readonly service_tier: 'standard' }
+}
+
+interface Cut {
+  readonly content: readonly Block[]
+  readonly tokens: number
+  readonly isCut: boolean
+}
+
+/** The blocks that fit, the last of them in part if it is text or thinking. */
+const cut = (content: readonly Block[], limit: number): Cut => {
+  let tokens = 0
+  const kept: Block[] = []
+  for (const block of content) {
+    const cost = blockTokens(block)
+    if (tokens + cost > limit) {
+      const field = block.type === 'text' ? 'text' : 'thinking'
+      const empty = blockTokens({ ...block, [field]: '' })
+      const part = firstTokens(textOf(block, field), limit - tokens - empty)
+      if ((block.type === 'text' || block.type === 'thinking') && part !== '')
+        kept.push({ ...block, [field]: part })
+      return { content: kept, tokens: limit, isCut: true }
+    }
+    tokens += cost
+    kept.push(block)
+  }
+  return { content: kept, tokens: Math.max(1, tokens), isCut: false }
+}
+
+/**
+ * What a reply becomes: with ids, no longer than it may be, signed, and billed.
+ *
+ * @param id the part of its ids that tells it from every other reply
+ */
+export const finish = (
+  reply: Reply,
+  { request, model, billed, id }: { request: Request; model: Model; billed: InputUsage; id: string },
+  { sign }: Signatures,
+): Message => {
+  const { model: name, max_tokens = 0 } = request.body
+  const used = billed.input_tokens + billed.cache_read_input_tokens + billed.cache_creation_input_tokens
+  const room = model.contextWindow - used
+  const named = reply.content.map((block, index) =>
+    block.type === 'tool_use' && block['id'] === undefined ? { ...block, id: `toolu_${id}_${index}` } : block,
+  )
+  const { content, tokens, isCut } = cut(named, Math.min(max_tokens, room))
+  const natural = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'
+  const limit = max_tokens <= room ? 'max_tokens' : 'model_context_window_exceeded'
+  return {
+    id: `msg_${id}`,
+    type: 'message',
+    role: 'assistant',
+    model: name,
+    content: sign(request, id, content),
+    stop_reason: isCut ? limit : (reply.stop_reason ?? natural),
+    stop_sequence: null,
+    stop_details: null,
+    container: null,
+    diagnostics: null,
+    usage: { ...billed, output_tokens: tokens, ...reply.usage, service_tier: 'standard' },
+  }
+}
+
+const words = 'the store keeps each event and reads them again in order so that nothing is lost'.split(' ')
+
+/** A reply made of nothing but a request: thinking if it is on, some words, and a call in every third reply if there are tools. */
+export const defaultReply = (request: Request, digest: string): Reply => {
+  const numbers = Buffer.from(digest, 'base64url')
+  const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0
+  const length = 4 + (numberAt(0) % 28)
+  const text = Array.from({ length }, (_, index) => words[numberAt(index + 1) % words.length]).join(' ')
+  const tools = request.tools.filter((tool) => tool['input_schema'] !== undefined)
+  const tool = tools[numberAt(2) % tools.length]
+  const thinks = ['enabled', 'adaptive'].includes(request.body.thinking?.type ?? '')
+  return {
+    content: [
+      ...(thinks ? [{ type: 'thinking', thinking: `So ${text.slice(0, 20)}`.trim() }] : []),
+      { type: 'text', text: `${text}.` },
+      ...(tool && numberAt(3) % 3 === 0 ? [{ type: 'tool_use', name: String(tool['name']), input: {} }] : []),
+    ],
+  }
+}

@@ -1,0 +1,206 @@
+import type { Block } from '../../../src/events/blocks.ts'
+import type { Role } from '../../../src/events/events.ts'
+import { lazily } from './canonical.ts'
+
+/** What a model can take. */
+export interface Model {
+  /** Tokens of input and output together. */
+  readonly contextWindow: number
+  /** The most that `max_tokens` may be. */
+  readonly maxOutput: number
+  /** A request may end in an assistant message, with which the model is to go on. */
+  readonly prefill: boolean
+  /** Messages of role `system` may stand between the others. */
+  readonly systemMessages: boolean
+  /** The shortest beginning that the prompt cache keeps, in tokens. */
+  readonly minCached: number
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** The body of a request in which `shapeProblem` has found nothing. */
+export interface Body extends Fields {
+  readonly model: string
+  /** Not there where tokens are only counted. */
+  readonly max_tokens?: number
+  readonly messages: readonly { readonly role: Role; readonly content: string | readonly Block[] }[]
+  readonly system?: string | readonly Block[]
+  readonly tools?: readonly Fields[]
+  readonly stream?: boolean
+  readonly thinking?: { readonly type: string }
+}
+
+/** A block of a message, and where it stands in the body. */
+export interface Part {
+  readonly role: Role
+  readonly block: Block
+  /** The block's canonical JSON. */
+  readonly text: () => string
+  readonly message: number
+  readonly at: number
+}
+
+/** A message, or several consecutive ones of one role: the API combines them. */
+export interface Turn {
+  readonly role: Role
+  /** The index of the first of its messages. */
+  readonly message: number
+  readonly parts: readonly Part[]
+}
+
+/** A body read: every string content is a text block. */
+export interface Request {
+  readonly body: Body
+  readonly system: readonly Block[]
+  readonly tools: readonly Fields[]
+  readonly turns: readonly Turn[]
+  readonly parts: readonly Part[]
+  /** The canonical JSON of what stands before the messages. */
+  readonly frame: () => string
+}
+
+/** Why a request is refused. */
+export interface Problem {
+  readonly message: string
+  /** 404 for a model that is not known, else 400. */
+  readonly status?: 404
+  /** `error.details.error_code`. */
+  readonly code?: string
+}
+export const problem = (message: string, code?: string): Problem => ({
+  message,
+  ...(code !== undefined && { code }),
+})
+
+export const pathOf = ({ message, at }: Part): string => `messages.${message}.content.${at}`
+
+export const isThinking = ({ type }: Block): boolean => type === 'thinking' || type === 'redacted_thinking'
+
+/** A field of a block, or an empty string if it has none. */
+export const textOf = (block: Block | undefined, field: string): string => {
+  const value = block?.[field]
+  return typeof value === 'string' ? value : ''
+}
+
+/** The blocks inside a tool result. */
+export const inside = (block: Block): readonly Block[] =>
+  block.type === 'tool_result' && Array.isArray(block['content'])
+    ? (block['content'] as readonly Block[])
+    : []
+
+/** The results of server tools. */
+export const serverResults: readonly string[] = [
+  'web_search_tool_result',
+  'web_fetch_tool_result',
+  'code_execution_tool_result',
+  'bash_code_execution_tool_result',
+  'text_editor_code_execution_tool_result',
+  'tool_search_tool_result',
+  'mcp_tool_result',
+]
+
+/** The string fields that blocks must have. */
+const strings = new Map<string, readonly string[]>(
+  Object.entries({
+    text: ['text'],
+    thinking: ['thinking', 'signature'],
+    redacted_thinking: ['data'],
+    tool_use: ['id', 'name'],
+    server_tool_use: ['id', 'name'],
+    mcp_tool_use: ['id', 'name'],
+    tool_result: ['tool_use_id'],
+    ...Object.fromEntries(serverResults.map((type) => [type, ['tool_use_id']])),
+  }),
+)
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+// What these find begins with the rest of its path.
+
+const blockProblem = (block: unknown): string | undefined => {
+  if (!isObject(block)) return ': Input should be an object'
+  const { type, content } = block
+  if (typeof type !== 'string') return '.type: Field required'
+  for (const field of strings.get(type) ?? []) {
+    if (block[field] === undefined) return `.${type}.${field}: Field required`
+    if (typeof block[field] !== 'string') return `.${type}.${field}: Input should be a valid string`
+  }
+  if (type !== 'tool_result' || content === undefined) return undefined
+  const found = contentProblem(content)
+  return found && `.tool_result.content${found}`
+}
+
+const contentProblem = (content: unknown): string | undefined => {
+  if (typeof content === 'string') return undefined
+  if (!Array.isArray(content)) return ': Input should be a valid string or list'
+  return firstProblem(content, blockProblem)
+}
+
+const messageProblem = (message: unknown): string | undefined => {
+  if (!isObject(message)) return ': Input should be an object'
+  const { role, content } = message
+  if (role !== 'user' && role !== 'assistant' && role !== 'system')
+    return ".role: Input should be 'user', 'assistant' or 'system'"
+  if (content === undefined) return '.content: Field required'
+  const found = contentProblem(content)
+  return found && `.content${found}`
+}
+
+/** What is wrong with the first of them that is wrong. */
+export const firstProblem = <T>(
+  all: readonly T[],
+  find: (one: T) => string | undefined,
+): string | undefined => {
+  for (const [at, one] of all.entries()) {
+    const found = find(one)
+    if (found !== undefined) return `.${at}${found}`
+  }
+  return undefined
+}
+
+const maxMessages = 100_000
+
+/** What keeps a body from being read at all: fields that are missing or of another type. */
+export const shapeProblem = (body: unknown): string | undefined => {
+  if (!isObject(body)) return 'Input should be an object'
+  const { model, messages, system, tools } = body
+  if (model === undefined) return 'model: Field required'
+  if (typeof model !== 'string') return 'model: Input should be a valid string'
+  if (messages === undefined) return 'messages: Field required'
+  if (!Array.isArray(messages)) return 'messages: Input should be a valid list'
+  if (messages.length > maxMessages)
+    return `messages: List should have at most ${maxMessages} items after validation, not ${messages.length}`
+  const found = firstProblem(messages, messageProblem)
+  if (found !== undefined) return `messages${found}`
+  if (tools !== undefined && !(Array.isArray(tools) && tools.every(isObject)))
+    return 'tools: Input should be a valid list'
+  const wrong = system === undefined ? undefined : contentProblem(system)
+  return wrong && `system${wrong}`
+}
+
+const blocksOf = (content: string | readonly Block[]): readonly Block[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content
+
+export const readRequest = (body: Body): Request => {
+  const turns: { role: Role; message: number; parts: Part[] }[] = []
+  for (const [message, { role, content }] of body.messages.entries()) {
+    // An empty string is an empty content, not an empty text.
+    const blocks = content === '' ? [] : blocksOf(content)
+    const parts = blocks.map((block, at) => ({ role, block, text: lazily(block), message, at }))
+    const last = turns.at(-1)
+    if (last?.role === role && role !== 'system' && last.parts.length > 0 && parts.length > 0)
+      last.parts.push(...parts)
+    else turns.push({ role, message, parts })
+  }
+  const system = blocksOf(body.system ?? [])
+  const tools = body.tools ?? []
+  return {
+    body,
+    system,
+    tools,
+    frame: lazily([system, tools]),
+    turns,
+    parts: turns.flatMap(({ parts }) => parts),
+  }
+}

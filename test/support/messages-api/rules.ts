@@ -1,0 +1,248 @@
+import type { Block } from '../../../src/events/blocks.ts'
+import {
+  firstProblem,
+  inside,
+  isThinking,
+  type Model,
+  type Part,
+  pathOf,
+  problem,
+  type Problem,
+  type Request,
+  serverResults,
+  textOf,
+} from './request.ts'
+import { toolRules } from './tool-rules.ts'
+
+// What a request must be, whoever sent the messages before: the predicates 1–10, 13 and 14 of a valid request (5–8 are in
+// tool-rules.ts), each with the API's own text where it is known. 11 and 12 need the server's signatures.
+
+/** @param isPaused whether the request's last message may be one that said `pause_turn` */
+export type Rule = (request: Request, model: Model, isPaused: boolean) => Problem | undefined
+
+/** What is wrong with the first of the parts that is wrong, which begins with the rest of its path. */
+const firstOf = (parts: readonly Part[], find: (part: Part) => string | undefined): Problem | undefined => {
+  for (const part of parts) {
+    const found = find(part)
+    if (found !== undefined) return problem(`${pathOf(part)}${found}`)
+  }
+  return undefined
+}
+
+/** The same for the blocks inside a tool result. */
+const firstInside = (block: Block, find: (inner: Block) => string | undefined): string | undefined => {
+  const found = firstProblem(inside(block), find)
+  return found && `.tool_result.content${found}`
+}
+
+/** 1. */
+const begins: Rule = ({ turns }) => {
+  const [first] = turns
+  if (!first) return problem('messages: at least one message is required')
+  const begin = first.parts[0]?.block
+  return first.role === 'user' || (first.role === 'assistant' && begin && isFull(begin))
+    ? undefined
+    : problem('messages: first message must use the "user" role')
+}
+
+/** 2. */
+const systemMessages: Rule = ({ turns }, { systemMessages: isKnown }) => {
+  for (const [index, { role, message }] of turns.entries()) {
+    if (role !== 'system') continue
+    if (!isKnown)
+      return problem(
+        'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" as an input message role.',
+      )
+    const [before, after] = [turns[index - 1]?.role, turns[index + 1]?.role]
+    if (before === 'system')
+      return problem(`messages.${message}: consecutive system messages are not allowed`)
+    if (before !== 'user') return problem(`messages.${message}: a system message must follow a user message`)
+    if (after === 'user')
+      return problem(
+        `messages.${message}: a system message must be the last message or be followed by an assistant message`,
+      )
+  }
+  return undefined
+}
+
+const blank = (block: Block): string | undefined => {
+  if (block.type !== 'text') return undefined
+  if (block['text'] === '') return ': text content blocks must be non-empty'
+  return /\S/.test(textOf(block, 'text'))
+    ? undefined
+    : ': text content blocks must contain non-whitespace text'
+}
+
+/** 3. */
+const nonEmpty: Rule = ({ turns, parts, system }) => {
+  const empty = turns.find(
+    (turn, index) =>
+      turn.parts.length === 0 && !(turn.role === 'assistant' && index > 0 && index === turns.length - 1),
+  )
+  if (empty)
+    return problem(
+      `messages.${empty.message}: all messages must have non-empty content except for the optional final assistant message`,
+    )
+  const found = firstProblem(system, blank)
+  if (found !== undefined) return problem(`system${found}`)
+  return firstOf(parts, ({ block }) => blank(block) ?? firstInside(block, blank))
+}
+
+const places: Readonly<Record<string, ReadonlySet<string>>> = {
+  user: new Set([
+    'text',
+    'image',
+    'document',
+    'search_result',
+    'tool_result',
+    'container_upload',
+    'compaction',
+  ]),
+  assistant: new Set([
+    'text',
+    'thinking',
+    'redacted_thinking',
+    'tool_use',
+    'server_tool_use',
+    'mcp_tool_use',
+    'compaction',
+    ...serverResults,
+  ]),
+  // What a compaction does here has an error of its own.
+  system: new Set(['text', 'compaction']),
+  tool_result: new Set(['text', 'image', 'document', 'search_result', 'tool_reference']),
+}
+const known = new Set(Object.values(places).flatMap((types) => [...types]))
+
+const misplaced = ({ type }: Block, place: string): string | undefined => {
+  if (!known.has(type))
+    return `: Input tag '${type}' found using 'type' does not match any of the expected tags`
+  return places[place]?.has(type) ? undefined : `: \`${type}\` blocks are not allowed in ${place} content`
+}
+
+/** 4. */
+const roles: Rule = ({ parts, system }) => {
+  const other = system.findIndex(({ type }) => type !== 'text')
+  if (other >= 0) return problem(`system.${other}.type: Input should be 'text'`)
+  return firstOf(parts, ({ role, block }) => {
+    if (role === 'user' && block.type === 'text' && (block['citations'] ?? null) !== null)
+      return '.text.citations: Extra inputs are not permitted'
+    return misplaced(block, role) ?? firstInside(block, (inner) => misplaced(inner, 'tool_result'))
+  })
+}
+
+/** 9. */
+const ends: Rule = ({ turns }, { prefill }, isPaused) => {
+  const last = turns.at(-1)
+  if (last?.role !== 'assistant' || isPaused) return undefined
+  if (!prefill)
+    return problem(
+      'This model does not support assistant message prefill. The conversation must end with a user message.',
+    )
+  const block = last.parts.at(-1)?.block
+  return block?.type === 'text' && /\s$/.test(textOf(block, 'text'))
+    ? problem('messages: final assistant content cannot end with trailing whitespace')
+    : undefined
+}
+
+/** 10. */
+const endsInThinking: Rule = ({ turns }) => {
+  for (const { role, message, parts } of turns) {
+    const last = parts.at(-1)
+    if (role === 'assistant' && last && isThinking(last.block))
+      return problem(`messages.${message}: The final block in an assistant message cannot be \`thinking\`.`)
+  }
+  return undefined
+}
+
+/** Whether a compaction block stands for messages; one with null content says that a compaction failed. */
+export const isFull = ({ type, content }: Block): boolean =>
+  type === 'compaction' && (content ?? null) !== null
+
+/** 13. A failed compaction stands for nothing: the assistant may have it anywhere. */
+const compaction: Rule = ({ parts }) => {
+  const all = parts.filter(({ block }) => block.type === 'compaction')
+  const empty = all.find(({ block }) => block['content'] === '')
+  if (empty) return problem(`${pathOf(empty)}.compaction.content: String should have at least 1 character`)
+  if (all.filter(({ block }) => isFull(block)).length > 1)
+    return problem(
+      'messages: more than one `compaction` block with content. Send only the block the conversation returned last.',
+      'compaction_block_ambiguous',
+    )
+  const wrong = all.find((part) => part !== parts[0] && (isFull(part.block) || part.role !== 'assistant'))
+  return wrong || all[0]?.role === 'system'
+    ? problem(
+        `${pathOf(wrong ?? (all[0] as Part))}: a \`compaction\` block must be the first block of the conversation`,
+        'compaction_block_misplaced',
+      )
+    : undefined
+}
+
+const maxBreakpoints = 4
+
+type Fields = Readonly<Record<string, unknown>>
+
+const markedAt = (block: Fields, path: () => string): readonly { block: Fields; path: string }[] =>
+  block['cache_control'] ? [{ block, path: path() }] : []
+
+/** 14. */
+const breakpoints: Rule = ({ body, tools, system, parts }) => {
+  const marked = [
+    ...tools.flatMap((block, at) => markedAt(block, () => `tools.${at}`)),
+    ...system.flatMap((block, at) => markedAt(block, () => `system.${at}`)),
+    ...parts.flatMap((part) => [
+      ...inside(part.block).flatMap((block, at) =>
+        markedAt(block, () => `${pathOf(part)}.tool_result.content.${at}`),
+      ),
+      ...markedAt(part.block, () => pathOf(part)),
+    ]),
+    ...markedAt(body, () => 'body'),
+  ]
+  const empty = marked.find(({ block }) => block['type'] === 'text' && block['text'] === '')
+  if (empty) return problem(`${empty.path}.text: cache_control cannot be set for empty text blocks`)
+  const thought = marked.find(({ block }) => isThinking(block as Block))
+  if (thought)
+    return problem(
+      `${thought.path}.${String(thought.block['type'])}.cache_control: Extra inputs are not permitted`,
+    )
+  if (marked.length > maxBreakpoints)
+    return problem(
+      `A maximum of ${maxBreakpoints} blocks with cache_control may be provided. Found ${marked.length}.`,
+    )
+  const short = marked.findIndex(({ block }) => ttlOf(block) === '5m')
+  const late = marked.find(({ block }, index) => short >= 0 && index > short && ttlOf(block) === '1h')
+  return late
+    ? problem(
+        `${late.path}.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: \`tools\`, \`system\`, \`messages\`.`,
+      )
+    : undefined
+}
+
+/** How long the cache keeps what ends in this block; undefined if it is no breakpoint. */
+export const ttlOf = (block: Readonly<Record<string, unknown>>): '5m' | '1h' | undefined => {
+  const control = block['cache_control']
+  if (typeof control !== 'object' || control === null) return undefined
+  return 'ttl' in control && control.ttl === '1h' ? '1h' : '5m'
+}
+
+const rules: readonly Rule[] = [
+  // An empty text with a breakpoint is refused for its breakpoint.
+  breakpoints,
+  begins,
+  roles,
+  nonEmpty,
+  compaction,
+  ...toolRules,
+  systemMessages,
+  endsInThinking,
+  ends,
+]
+
+/** The first thing that is wrong with a request. */
+export const ruleProblem: Rule = (request, model, isPaused) => {
+  for (const rule of rules) {
+    const found = rule(request, model, isPaused)
+    if (found) return found
+  }
+  return undefined
+}

@@ -1,0 +1,73 @@
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { encoded, eventsOf, type StreamEvent } from './events.ts'
+import type { Failure, Fault, Message } from './replies.ts'
+
+export const overloaded: Failure = { status: 529, type: 'overloaded_error', message: 'Overloaded' }
+
+/** An error as the body of an answer. */
+export const errorBody = (
+  { type, message }: Pick<Failure, 'type' | 'message'>,
+  requestId: string,
+  code?: string,
+): StreamEvent => ({
+  type: 'error',
+  error: { type, message, ...(code !== undefined && { details: { error_code: code } }) },
+  request_id: requestId,
+})
+
+export const sendJson = (response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+interface Manner {
+  readonly requestId: string
+  readonly fault: Fault | undefined
+  readonly delay: number
+}
+
+/** The connection breaks once what was written is on its way. */
+const drop = (response: ServerResponse): void => void response.socket?.destroy()
+
+const write = (response: ServerResponse, text: string): Promise<void> =>
+  new Promise((resolve) => {
+    response.write(text, () => resolve())
+  })
+
+/** Sends an answer whole, unless a fault is to break it. */
+export const sendMessage = async (
+  response: ServerResponse,
+  message: Message,
+  { fault, delay }: Manner,
+): Promise<void> => {
+  if (delay > 0) await sleep(delay)
+  if (fault?.kind === 'stall') return
+  if (fault) drop(response)
+  else sendJson(response, 200, message)
+}
+
+/** Sends an answer event by event, to its end or to the fault that breaks it. */
+export const streamMessage = async (
+  response: ServerResponse,
+  message: Message,
+  { requestId, fault, delay }: Manner,
+): Promise<void> => {
+  const events = eventsOf(message)
+  const first = events.slice(0, fault ? (fault.after ?? (fault.kind === 'end' ? -1 : 0)) : undefined)
+  if (fault?.after === undefined && fault?.kind === 'stall') return
+  if (fault?.after === undefined && fault?.kind === 'drop') return drop(response)
+
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  response.flushHeaders()
+  if (delay === 0) await write(response, first.map(encoded).join(''))
+  else
+    for (const event of first) {
+      await sleep(delay)
+      if (response.destroyed) return
+      await write(response, encoded(event))
+    }
+  if (fault?.kind === 'stall') return
+  if (fault?.kind === 'drop') return drop(response)
+  if (fault?.kind === 'error') await write(response, encoded(errorBody(overloaded, requestId)))
+  response.end()
+}

@@ -1,0 +1,162 @@
+import { createHash, createHmac, type Hash } from 'node:crypto'
+import type { Block } from '../../../src/events/blocks.ts'
+import { canonical, digest, lazily } from './canonical.ts'
+import { isThinking, pathOf, type Part, problem, type Problem, type Request, textOf } from './request.ts'
+import { isFull } from './rules.ts'
+
+// A thinking block is valid under what it was produced under. Its signature says of what it is the thinking, sealed with an HMAC:
+// - everything before it that is no thinking: system, tools, and block for block who said it;
+// - the thinking block before it. In a request, that one or none must stand before it: thinking may be left out from the start;
+// - its own text;
+// - its reply, and how many thinking blocks that has: the latest message that has thinking is whole.
+// So one that is left out in the middle invalidates the next, and what is left out at the end is missed by none.
+
+interface Claim {
+  readonly before: string
+  readonly previous: string
+  readonly text: string
+  readonly reply: string
+  readonly count: number
+}
+
+export interface Signatures {
+  /** 11 and 12, and the signature of a compaction block. */
+  readonly problem: (request: Request) => Problem | undefined
+  /** A reply's content with signatures on its thinking and its compactions, which replace any that it has. */
+  readonly sign: (request: Request, reply: string, content: readonly Block[]) => readonly Block[]
+}
+
+const maxOpened = 10_000
+
+/** @param foreign whether signatures that were not made with this secret are taken as valid, whatever they are of */
+export const signatures = (secret: string, foreign: boolean): Signatures => {
+  const macOf = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url')
+  const seal = (claim: unknown): string => {
+    const text = Buffer.from(JSON.stringify(claim)).toString('base64url')
+    return `${text}.${macOf(text)}`
+  }
+  /** What was opened once, since every request of a conversation holds it again. */
+  const opened = new Map<string, unknown>()
+  const open = (sealed: string): unknown => {
+    const known = opened.get(sealed)
+    if (known !== undefined) return known
+    const [text = '', mac] = sealed.split('.')
+    if (mac !== macOf(text)) return undefined
+    if (opened.size === maxOpened) opened.clear()
+    const claim: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    opened.set(sealed, claim)
+    return claim
+  }
+
+  const compactionProblem = (part: Part): Problem | undefined => {
+    const { signature, ...rest } = part.block
+    const claim = typeof signature === 'string' ? open(signature) : undefined
+    if (claim === undefined)
+      return foreign
+        ? undefined
+        : problem(
+            `${pathOf(part)}: Invalid \`signature\` in \`compaction\` block`,
+            'compaction_signature_invalid',
+          )
+    return claim === digest(canonical(rest))
+      ? undefined
+      : problem(
+          `${pathOf(part)}: the content of the \`compaction\` block differs from what its \`signature\` recorded`,
+          'compaction_content_mismatch',
+        )
+  }
+
+  const thinkingProblem = (request: Request): Problem | undefined => {
+    const latest = request.turns.findLast(
+      ({ role, parts }) => role === 'assistant' && parts.some(hasThinking),
+    )
+    if (!latest) return undefined
+    const hash = beginning(request)
+    const counts = new Map<string, { readonly part: Part; left: number }>()
+    let previous = ''
+    for (const part of request.parts) {
+      if (!hasThinking(part)) {
+        extend(hash, part)
+        continue
+      }
+      const signature = signatureOf(part.block)
+      const claim = open(signature) as Claim | undefined
+      if (!claim && (signature === '' || !foreign)) return invalid(part)
+      if (claim && claim.text !== textDigest(part.block))
+        return latest.parts.includes(part) ? modified(part) : invalid(part)
+      if (claim && claim.before !== digestOf(hash)) return bound(part)
+      if (claim && previous !== '' && claim.previous !== digest(previous)) return bound(part)
+      if (claim && latest.parts.includes(part)) {
+        const count = counts.get(claim.reply) ?? { part, left: claim.count }
+        count.left--
+        counts.set(claim.reply, count)
+      }
+      previous = signature
+    }
+    const partial = counts.values().find(({ left }) => left !== 0)
+    return partial && modified(partial.part)
+  }
+
+  return {
+    problem: (request) => {
+      const [first] = request.parts
+      return (first && isFull(first.block) ? compactionProblem(first) : undefined) ?? thinkingProblem(request)
+    },
+    sign: (request, reply, content) => {
+      const count = content.filter(isThinking).length
+      let hash = count > 0 ? beginning(request) : undefined
+      for (const part of hash ? request.parts : []) if (hash && !hasThinking(part)) extend(hash, part)
+      let previous = signatureOf(request.parts.findLast(hasThinking)?.block)
+      return content.map((block) => {
+        if (isFull(block)) {
+          const { signature: _, ...rest } = block
+          // What comes after it was produced under it alone.
+          if (hash) hash = extend(beginning(request), spoken(block))
+          previous = ''
+          return { ...rest, type: block.type, signature: seal(digest(canonical(rest))) }
+        }
+        if (hash && isThinking(block)) {
+          const text = textDigest(block)
+          const claim: Claim = { before: digestOf(hash), previous: digest(previous), text, reply, count }
+          previous = seal(claim)
+          return { ...block, [block.type === 'thinking' ? 'signature' : 'data']: previous }
+        }
+        if (hash) extend(hash, spoken(block))
+        return block
+      })
+    },
+  }
+}
+
+const spoken = (block: Block): Spoken => ({ role: 'assistant', block, text: lazily(block) })
+
+const hasThinking = ({ block }: Part): boolean => isThinking(block)
+
+const signatureOf = (block: Block | undefined): string =>
+  textOf(block, block?.type === 'thinking' ? 'signature' : 'data')
+
+const textDigest = (block: Block): string => digest(textOf(block, 'thinking'))
+
+const beginning = ({ frame }: Request): Hash => createHash('sha256').update(frame())
+
+type Spoken = Pick<Part, 'role' | 'block' | 'text'>
+
+/** A compaction block stands first, whoever is said to say it; its signature is a check of its own. */
+const extend = (hash: Hash, { role, block, text }: Spoken): Hash => {
+  if (!isFull(block)) return hash.update(`\n${role}${text()}`)
+  const { signature: _, ...rest } = block
+  return hash.update(`\n${canonical(rest)}`)
+}
+
+const digestOf = (hash: Hash): string => hash.copy().digest('base64url')
+
+const invalid = (part: Part): Problem =>
+  problem(`${pathOf(part)}: Invalid \`signature\` in \`${part.block.type}\` block`)
+
+const bound = (part: Part): Problem =>
+  problem(`${invalid(part).message}. The block is bound to a different conversation. Remove the block.`)
+
+const modified = (part: Part): Problem =>
+  problem(
+    `${pathOf(part)}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`,
+  )

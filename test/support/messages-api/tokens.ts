@@ -1,0 +1,75 @@
+import type { Block } from '../../../src/events/blocks.ts'
+import { inside, isThinking, textOf } from './request.ts'
+
+// The tokens of this server's models. They are counted by kinds of characters, not by bytes, so that no estimate by length is
+// right for every text:
+// - letters: a token for every five, or the rest of a word;
+// - digits: one for every three, or the rest of a number;
+// - white space: none for a single blank, else one a run;
+// - every other ASCII character, and every UTF-16 unit beyond ASCII: one.
+
+const kinds = { letter: 0, digit: 1, space: 2, other: 3 } as const
+/** How many characters of a kind make a token. */
+const lengths = [5, 3, Infinity, 1]
+
+/** By character of ASCII. */
+const kindOfAscii = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code)
+  if (/[a-z]/i.test(character)) return kinds.letter
+  if (/\d/.test(character)) return kinds.digit
+  return /\s/.test(character) ? kinds.space : kinds.other
+})
+const kindOf = (code: number): number => kindOfAscii[code] ?? kinds.other
+
+/** Where the text ends if it may have so many tokens, and how many it has then. */
+const scan = (text: string, limit: number): { readonly end: number; readonly tokens: number } => {
+  let tokens = 0
+  let at = 0
+  while (at < text.length) {
+    const kind = kindOf(text.charCodeAt(at))
+    const most = lengths[kind] ?? 1
+    let end = at + 1
+    while (end < text.length && end - at < most && kindOf(text.charCodeAt(end)) === kind) end++
+    const cost = kind === kinds.space && end - at === 1 && text[at] === ' ' ? 0 : 1
+    if (tokens + cost > limit) break
+    tokens += cost
+    at = end
+  }
+  return { end: at, tokens }
+}
+
+export const textTokens = (text: string): number => scan(text, Infinity).tokens
+
+/** The longest beginning of a text that has no more tokens; never half a character. */
+export const firstTokens = (text: string, limit: number): string => {
+  const { end } = scan(text, limit)
+  return text.slice(0, end).isWellFormed() ? text.slice(0, end) : text.slice(0, end - 1)
+}
+
+/** What a block costs besides its text. */
+const perBlock = 3
+const perImage = 1_500
+const perTool = 12
+/** What a message costs besides its blocks, and a request besides its messages. */
+export const perMessage = 4
+export const perRequest = 7
+
+const jsonTokens = (fields: Readonly<Record<string, unknown>>): number =>
+  textTokens(JSON.stringify({ ...fields, cache_control: undefined }))
+
+export const toolTokens = (tool: Readonly<Record<string, unknown>>): number => perTool + jsonTokens(tool)
+
+/** An image has a fixed price, a signature none; of any other block but text and thinking its JSON is counted. */
+export const blockTokens = (block: Block): number => {
+  if (block.type === 'text') return perBlock + textTokens(textOf(block, 'text'))
+  if (isThinking(block)) return perBlock + textTokens(textOf(block, 'thinking'))
+  if (block.type === 'image') return perImage
+  if (block.type === 'tool_use') return perBlock + textTokens(textOf(block, 'name')) + inputTokens(block)
+  if (block.type !== 'tool_result') return perBlock + jsonTokens(block)
+  const { content } = block
+  return typeof content === 'string'
+    ? 2 * perBlock + textTokens(content)
+    : inside(block).reduce((sum, inner) => sum + blockTokens(inner), perBlock)
+}
+
+const inputTokens = ({ input }: Block): number => textTokens(JSON.stringify(input) ?? '')

@@ -1,0 +1,123 @@
+import type { Block } from '../../../src/events/blocks.ts'
+import {
+  type Part,
+  pathOf,
+  problem,
+  type Problem,
+  type Request,
+  serverResults,
+  textOf,
+  type Turn,
+} from './request.ts'
+
+type ToolRule = (request: Request) => Problem | undefined
+
+const uses = ({ role, parts }: Turn): readonly Part[] =>
+  role === 'assistant' ? parts.filter(({ block }) => block.type === 'tool_use') : []
+
+const results = (turn: Turn | undefined): readonly Part[] =>
+  turn?.parts.filter(({ block }) => block.type === 'tool_result') ?? []
+
+const idOf = ({ block }: Part): string => textOf(block, block.type.endsWith('_result') ? 'tool_use_id' : 'id')
+
+/** Ids of the results that stand before anything else. */
+const leading = ({ role, parts }: Turn): readonly string[] => {
+  const end = parts.findIndex(({ block }) => block.type !== 'tool_result')
+  return role === 'user' ? parts.slice(0, end < 0 ? parts.length : end).map(idOf) : []
+}
+
+/** 5 and 6. Each call has one result at the beginning of the next message, and each result its call in the one before. */
+const answered: ToolRule = ({ turns }) => {
+  for (const [index, turn] of turns.entries()) {
+    const next = turns[index + 1]
+    const expected = new Set(uses(turn).map(idOf))
+    const found = new Set<string>()
+    for (const result of results(next)) {
+      const id = idOf(result)
+      if (found.has(id))
+        return problem(
+          `${pathOf(result)}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`,
+        )
+      found.add(id)
+    }
+    const first = new Set(next ? leading(next) : [])
+    const missing = [...expected].filter((id) => !first.has(id))
+    if (missing.length > 0)
+      return problem(
+        `messages.${turn.message}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+      )
+    const unexpected = results(next).find((result) => !expected.has(idOf(result)))
+    if (unexpected) return unexpectedResult(unexpected)
+  }
+  const [first] = results(turns[0])
+  return first && unexpectedResult(first)
+}
+
+const unexpectedResult = (result: Part): Problem =>
+  problem(
+    `${pathOf(result)}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${idOf(result)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+  )
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** 7. */
+const wellNamed: ToolRule = ({ parts }) => {
+  const ids = new Set<string>()
+  for (const part of parts) {
+    if (part.block.type !== 'tool_use') continue
+    const id = idOf(part)
+    if (!/^[a-zA-Z0-9_-]+$/.test(id))
+      return problem(`${pathOf(part)}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`)
+    if (ids.has(id)) return problem(`${pathOf(part)}: \`tool_use\` ids must be unique`)
+    if (!isObject(part.block['input']))
+      return problem(`${pathOf(part)}.tool_use.input: Input should be an object`)
+    ids.add(id)
+  }
+  return undefined
+}
+
+const isServerUse = ({ type }: Block): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
+
+/** 8. A server tool use has one result later in its turn, which goes on across messages of nothing but tool results. */
+const served: ToolRule = ({ turns }) => {
+  let waiting = new Map<string, Part>()
+  let ids = new Set<string>()
+  for (const { role, parts } of turns) {
+    if (role === 'assistant') {
+      for (const part of parts) {
+        const isUse = isServerUse(part.block)
+        if (!isUse && !serverResults.includes(part.block.type)) continue
+        const id = idOf(part)
+        if (isUse) {
+          if (ids.has(id)) return problem(`${pathOf(part)}: \`${part.block.type}\` ids must be unique`)
+          ids.add(id)
+          waiting.set(id, part)
+        } else if (!waiting.delete(id)) return unexpectedServed(part)
+      }
+    } else if (parts.some(({ block }) => block.type !== 'tool_result')) {
+      if (waiting.size > 0) break
+      waiting = new Map()
+      ids = new Set()
+    }
+  }
+  const [open] = waiting.values()
+  return open && unserved(open)
+}
+
+const unexpectedServed = (result: Part): Problem => {
+  const { type } = result.block
+  const use = type === 'mcp_tool_result' ? 'mcp_tool_use' : 'server_tool_use'
+  return problem(
+    `${pathOf(result)}: unexpected \`tool_use_id\` found in \`${type}\` blocks: ${idOf(result)}. Each \`${type}\` block must have a corresponding \`${use}\` block before it.`,
+  )
+}
+
+const unserved = (use: Part): Problem => {
+  const name = use.block.type === 'mcp_tool_use' ? 'mcp' : String(use.block['name'])
+  return problem(
+    `${pathOf(use)}: \`${name}\` tool use with id \`${idOf(use)}\` was found without a corresponding \`${name}_tool_result\` block`,
+  )
+}
+
+export const toolRules: readonly ToolRule[] = [wellNamed, answered, served]
