@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 import { Server, type ServerDuplexStream, ServerCredentials, status } from '@grpc/grpc-js'
 import * as E from 'fp-ts/lib/Either.js'
 import { openStore, type Store } from 'palimpsest'
@@ -54,11 +55,15 @@ const appendsTo = ({ calls }: EventStoreDb, stream: string): number =>
 /** Between clients and a server: connections that can be made to fall silent, or to break. */
 const proxy = async (
   to: EventStoreDb,
+  pause = 0,
 ): Promise<{ readonly url: string; readonly connections: readonly (readonly Socket[])[] }> => {
   const connections: (readonly Socket[])[] = []
   const listener = createServer((near) => {
     const far = connect(to.port, '127.0.0.1')
-    near.pipe(far).pipe(near)
+    const slow = new Transform({
+      transform: (chunk, _, next) => setTimeout(() => next(null, chunk), pause),
+    })
+    near.pipe(far).pipe(slow).pipe(near)
     for (const socket of [near, far]) socket.on('error', () => [near, far].map((end) => end.destroy()))
     connections.push([near, far])
   })
@@ -228,6 +233,25 @@ describe('connections', () => {
     expect(sound.server.calls.filter(({ method }) => method === 'BatchAppend')).toHaveLength(20)
     for (const outcome of await Promise.all(failing))
       expect(left(outcome)).toMatchObject({ _tag: 'OutcomeUnknown' })
+  })
+
+  test('a slow one is no silent one: a large page may take longer than an attempt', async () => {
+    const server = await temporaryServer()
+    const data = Buffer.alloc(200_000, ' ')
+    const events = Array.from({ length: 40 }, () => ({
+      id: randomUUID(),
+      type: 'Long',
+      isJson: true,
+      data,
+      metadata: Buffer.from('{}'),
+    }))
+    server.preload('s', events)
+    const store = await open(await proxy(server, 5))
+    const begun = performance.now()
+    const read = await store.read({ stream: 's', from: 0, direction: 'forwards', limit: 40 })()
+    expect(right(read)).toHaveLength(40)
+    expect(performance.now() - begun).toBeGreaterThan(attempt)
+    expect(server.calls.filter(({ stream }) => stream === 's')).toHaveLength(1)
   })
 
   test('one that falls silent is left for a new one, and its late failure disturbs no append on the new one', async () => {

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { historyLost, type StoreError } from '../errors.ts'
 import type { Range } from '../port.ts'
 import type { Connection } from './connection.ts'
-import { trailerOf } from './failures.ts'
+import { noAnswer, trailerOf } from './failures.ts'
 import {
   eventIn,
   type Filter,
@@ -31,17 +31,28 @@ export const reads = (connection: Connection): Reads => {
   const read = (request: Request, stream?: string): Result<readonly ServerEvent[] | undefined> =>
     connection.again(
       async (client) => {
-        const call = client.read(request, ...connection.callArguments(connection.settings.attempt))
+        const { attempt } = connection.settings
+        const call = client.read(request, ...connection.callArguments(Infinity))
         const end = connection.tracked(() => call.cancel())
         const events: ServerEvent[] = []
         let isThere = true
+        let isLate = false
+        // A page of large events may take longer than an attempt; silence may not.
+        const timer = setTimeout(() => {
+          isLate = true
+          end()
+        }, attempt)
         try {
           for await (const response of call as AsyncIterable<ReadResp>) {
+            timer.refresh()
             if (response.hasStreamNotFound()) isThere = false
             const event = eventIn(response)
             if (event) events.push(event)
           }
+        } catch (failure) {
+          throw isLate ? noAnswer(attempt) : failure
         } finally {
+          clearTimeout(timer)
           end()
         }
         return isThere ? events : undefined
