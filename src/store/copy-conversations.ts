@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { invalidInput } from '../events/errors.ts'
+import { isConversationId } from '../events/ids.ts'
 import { type Copied, copyBetween, type CopyOptions } from './copy.ts'
 import type { CopyError } from './copy-stream.ts'
 import { openEvents } from './store.ts'
@@ -23,6 +24,11 @@ export const copyConversations =
   async () => {
     if (typeof options?.from !== 'string' || typeof options.to !== 'string')
       return E.left(invalidInput('options', 'must be { from, to }: the URLs of two stores'))
+    const { ids } = options
+    if (ids !== undefined && !(Array.isArray(ids) && ids.every(isConversationId)))
+      return E.left(
+        invalidInput('ids', 'is a list of conversation ids, of 1 to 200 characters of A–Z a–z 0–9 . _ : -'),
+      )
     const from = await openEvents(options.from, false)()
     if (E.isLeft(from)) return from
     const to = await openEvents(options.to)()

@@ -144,7 +144,7 @@ function* batchesOf(events: readonly StoredEvent[], mostBytes: number): Generato
 
 const copyDiverged = (conversation: string, revision: number): CopyDiverged => ({
   _tag: 'CopyDiverged',
-  message: `the event at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store, or fork the conversation under another id and copy the fork`,
+  message: `the event at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store`,
   conversation,
   revision,
 })

@@ -54,6 +54,8 @@ export const copyBetween = async (
   if (E.isLeft(plan)) return plan
   const total = [...plan.right.values()].reduce((sum, planned) => sum + eventsOf(planned), 0)
   const outcomes = new Map<string, Copied>()
+  const errorOf = (id: string | undefined): CopyError | undefined =>
+    id === undefined ? undefined : outcomes.get(id)?.error
   let broken: CopyError | undefined
   let before = 0
   for (const [id, planned] of plan.right) {
@@ -62,7 +64,7 @@ export const copyBetween = async (
       added += events
       progress?.(before + added, total)
     }
-    const parentError = E.isRight(planned) ? outcomes.get(planned.right.parent ?? '')?.error : planned.left
+    const parentError = E.isRight(planned) ? errorOf(planned.right.parent) : planned.left
     const error = broken ?? parentError
     const copied = error
       ? E.left(error)

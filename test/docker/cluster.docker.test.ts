@@ -25,7 +25,7 @@ describe.skipIf(engineProblem !== undefined)(`a cluster of three with TLS${reaso
     const authority = await servers.getContainer('node1-1').exec(['cat', '/certs/ca/ca.crt'])
     const tlsCAFile = join(folder, 'ca.crt')
     await writeFile(tlsCAFile, authority.output)
-    const hosts = [2121, 2122, 2123].map((port) => `127.0.0.1:${port}`).join(',')
+    const hosts = [2121, 2122, 2123].map((port) => `localhost:${port}`).join(',')
     url = `esdb://admin:changeit@${hosts}?tls=true&tlsCAFile=${tlsCAFile}`
     await leader()
   })

@@ -73,6 +73,12 @@ describe('an EventStoreDB URL', () => {
     ['esdb://ann:s3cret@h?throwOnAppendFailure=false', 'unknown parameter throwOnAppendFailure'],
     ['esdb://ann:s3cret@h?tls=maybe', 'tls is true or false'],
     ['esdb://ann:s3cret@h?tls=', 'tls is true or false'],
+    ['esdb://ann:s3cret@h?tls=false&tls=true', 'tls is given twice'],
+    ['esdb://ann:x?s3cret@h:2113?tls=false', '%40, %2F or %3F'],
+    ['esdb://ann:x/s3cret@h', '%40, %2F or %3F'],
+    ['esdb://ann:x@s3cret@h', '%40, %2F or %3F'],
+    ['esdb://ann:s3cret@h:65536', 'a port is a number from 1 to 65535: h:65536'],
+    ['esdb://ann:s3cret@h,i:0', 'a port is a number from 1 to 65535: i:0'],
     ...['patience', 'defaultDeadline', 'maxAppendBytes', 'gossipTimeout', 'discoveryInterval'].flatMap(
       (name) =>
         ['0', '-1', '1.5', '1e3', 'x', '', '3000000000'].map((value): [string, string] => [
@@ -85,7 +91,7 @@ describe('an EventStoreDB URL', () => {
     ['esdb://ann:s3cret@h:port', 'port number'],
     ['esdb://ann:s3cret@h?tlsCAFile=/none/of/these.pem', 'not found'],
     ['esdb://ann:s3%cret@h', 'write it as %25'],
-    ['esdb://ann:s3@cret@h', 'write it like esdb://'],
+    ['esdb://ann:s3@cret@h', '%40, %2F or %3F'],
     ['esdb://ann:s3cret@', 'write it like esdb://'],
     ['esdb:ann:s3cret@h', 'write it like esdb://'],
   ])('%s is an InvalidInput that says what there is', async (url, problem) => {

@@ -130,6 +130,21 @@ describe('a copy', () => {
 })
 
 describe('a copy is told to fail where', () => {
+  test('an id is none: no other conversation fails for it', async () => {
+    const from = await forked(memoryStore())
+    const outcomes = await copied(from, memoryStore(), { ids: ['', 'd'] })
+    expect(outcomes.map(({ id, error }) => [id, error?._tag])).toEqual([
+      ['', 'ConversationNotFound'],
+      ['d', undefined],
+    ])
+    const urls = { from: newUrl(), to: newUrl() }
+    for (const ids of ['d', [5], ['']])
+      await expect(copyConversations({ ...urls, ids: ids as string[] })).rejects.toMatchObject({
+        _tag: 'InvalidInput',
+        path: 'ids',
+      })
+  })
+
   test('the target has another event, which stays as it is; the others are copied', async () => {
     const from = await forked(memoryStore())
     const to = memoryStore()
@@ -138,7 +153,7 @@ describe('a copy is told to fail where', () => {
     const [a, b, c, d] = await copied(from, to)
     expect(a).toMatchObject({ id: 'a', events: 0, added: 0 })
     expect(a?.error).toMatchObject({ _tag: 'CopyDiverged', conversation: 'a', revision: 0 })
-    expect(a?.error?.message).toMatch(/another store, or fork .* under another id/)
+    expect(a?.error?.message).toMatch(/copy into another store/)
     // Without what they were forked from they would be nothing.
     expect([b?.error, c?.error]).toEqual([a?.error, a?.error])
     expect(d).toEqual({ id: 'd', events: 1, added: 1 })

@@ -34,7 +34,9 @@ export const trailerOf = (error: unknown, name: string): string | undefined => {
 /** What went wrong, in the driver's words, on one line. */
 export const reasonOf = (error: unknown): string => {
   const text = fieldOf(error, 'details') ?? fieldOf(error, 'message')
-  return String(typeof text === 'string' && text !== '' ? text : error).replace(/\s+/g, ' ')
+  return String(typeof text === 'string' && text !== '' ? text : error)
+    .replace(/\s+/g, ' ')
+    .replace(/ ?Resolution note: ?$/, '')
 }
 
 export const unavailable = (store: string, reason: string, cause?: unknown): StoreError => ({

@@ -66,10 +66,18 @@ export const esdbSettings = (
   url: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): E.Either<InvalidInput, Settings> => {
+  // Before anything is said of a part of the URL: it may be one of the password.
+  if (/[@/?]/.test(url.slice(url.indexOf('//') + 2, Math.max(0, url.lastIndexOf('@')))))
+    return E.left(
+      invalidInput('url', 'an @, / or ? in a user name, password or parameter is written as %40, %2F or %3F'),
+    )
   const match = /^(esdb(?:\+discover)?:\/\/)(?:([^@/?]*)@)?([^@/?]+)\/?(?:\?(.*))?$/.exec(url)
   const [, scheme, userinfo, hosts, query = ''] = match ?? []
   if (scheme === undefined || hosts === undefined)
     return E.left(invalidInput('url', 'write it like esdb://user:password@host:2113?tls=true'))
+  const badPort = hosts.split(',').find((host) => /:\d+$/.test(host) && !isPort(host))
+  if (badPort !== undefined)
+    return E.left(invalidInput('url', `a port is a number from 1 to 65535: ${badPort}`))
   const credentials = credentialsIn(userinfo, environment)
   if (E.isLeft(credentials)) return credentials
   // A + is one: only forms write a space so.
@@ -79,6 +87,7 @@ export const esdbSettings = (
       return E.left(
         invalidInput('url', `unknown parameter ${name}; there are ${[...clients, ...own].join(', ')}`),
       )
+    if (parameters.getAll(name).length > 1) return E.left(invalidInput('url', `${name} is given twice`))
     if (numbers.has(name) && !wholeNumber.test(value))
       return E.left(invalidInput('url', `${name} is a whole number from 1 to 999999999, not ${value}`))
   }
@@ -98,6 +107,11 @@ export const esdbSettings = (
     patience,
     maxAppendBytes,
   })
+}
+
+const isPort = (host: string): boolean => {
+  const port = Number(host.slice(host.lastIndexOf(':') + 1))
+  return port >= 1 && port <= 65_535
 }
 
 const credentialsIn = (
