@@ -146,7 +146,7 @@ const openAdapter = (url: string, create = true): TE.TaskEither<StoreError | Inv
 const isRemote = (url: string): boolean => /^esdb(\+discover)?:/.test(url)
 
 const unknownStore = (url: string): InvalidInput =>
-  invalidInput('url', `${storeUrls}, not ${url.replace(/^.*@/, '…@')}`)
+  invalidInput('url', `${storeUrls}, not ${url.replace(/^([a-z+]+:\/\/)?.*@/i, '$1')}`)
 
 /** The driver takes ten times as long to load as all the rest: only those wait for it who need it. */
 const openRemote =

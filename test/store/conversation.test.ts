@@ -395,5 +395,6 @@ test("two processes' worth of handles on one file see each other's writes, and c
 })
 
 test('an unknown kind of store is refused without repeating credentials', async () => {
-  await expect(openStore('postgres://me:secret@host/db')).rejects.toThrow('postgres://host/db')
+  await expect(openStore('postgres://me:secret@host/db')).rejects.toThrow('not postgres://host/db')
+  await expect(openStore('me:secret@host:2113')).rejects.toThrow('not host:2113')
 })
