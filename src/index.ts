@@ -4,7 +4,7 @@ import type { Copied } from './store/copy.ts'
 import { openStore as open, type StoreOptions } from './store/store.ts'
 
 /**
- * Opens a store by its URL: `memory:`, or `sqlite:path/to/file.db` (created if it is not there).
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), or `esdb://host:2113` (docs/eventstoredb.md).
  * SQLite parameters: `?synchronous=full|normal|off` (default full: an append that returned survives a power cut),
  * `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
  *

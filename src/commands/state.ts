@@ -1,4 +1,4 @@
-import { contentOf, type ConversationEvent, type EventType } from '../events/events.ts'
+import { contentOf, type ConversationEvent, type EventType, type Message } from '../events/events.ts'
 import { type Effective, effective } from '../projections/effective.ts'
 import { fold, type Slot, viewIn } from '../projections/outline.ts'
 import { lastOf, type Log, path, resolve } from '../projections/path.ts'
@@ -35,12 +35,12 @@ export interface Named {
 }
 
 /** The message that begins a turn of the user: one that is more than tool results. */
+export const isTurn = ({ role, content }: Message): boolean =>
+  role === 'user' && !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
+
+/** Whether an event is such a message. */
 export const beginsTurn = (event: ConversationEvent): boolean =>
-  event.type === 'MessageAppended' &&
-  contentOf(event).some(
-    ({ role, content }) =>
-      role === 'user' && !(content.length > 0 && content.every(({ type }) => type === 'tool_result')),
-  )
+  event.type === 'MessageAppended' && contentOf(event).some(isTurn)
 
 /** The state that a command is decided on, from a whole log: the meaning of what the command handler gathers piece by piece. */
 export const stateOf = (conversation: string, log: Log, command: ConversationCommand): State => {

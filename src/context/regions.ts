@@ -1,6 +1,7 @@
 import type { Covers } from '../events/events.ts'
 import { callsOf, partedBy } from '../commands/cuts.ts'
 import { factsOf } from '../commands/hide.ts'
+import { isTurn } from '../commands/state.ts'
 import type { Effective, Item, TruncationItem } from '../projections/effective.ts'
 
 /**
@@ -45,10 +46,7 @@ export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): 
   return turn < start || turn >= end ? region(start, end) : [...region(start, turn), ...region(turn + 1, end)]
 }
 
-const beginsTurn = (item: Item): boolean =>
-  item.kind === 'message' &&
-  item.role === 'user' &&
-  !(item.content.length > 0 && item.content.every(({ type }) => type === 'tool_result'))
+const beginsTurn = (item: Item): boolean => item.kind === 'message' && isTurn(item)
 
 /** The slice from one index up to, not including, another, as markers name it. */
 export const coversOf = ({ items }: Effective, from: number, to: number): Covers => ({

@@ -95,7 +95,7 @@ export interface Store {
 }
 
 /**
- * Opens a store by its URL: `memory:`, or `sqlite:path/to/file.db` (created if it is not there).
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), or `esdb://host:2113` (docs/eventstoredb.md).
  * SQLite parameters: `?synchronous=full|normal|off` (default full: an append that returned survives a power cut),
  * `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
  */

@@ -4,7 +4,7 @@ import { bytesText, type Finding, finding, roundTrips, roundTripsText } from '..
 import type { Connection } from './connection.ts'
 import { appendLimit, appendRequest, type BatchAppendResp, kindOf, type Proposed } from './messages.ts'
 import type { Reads } from './reads.ts'
-import type { Settings } from './settings.ts'
+import { appendMargin, type Settings } from './settings.ts'
 
 /** How long a diagnosis waits for anything, in milliseconds. */
 export const patience = 5_000
@@ -12,8 +12,6 @@ export const patience = 5_000
 const scratchAge = 60
 /** The limit of a server that nobody has configured. */
 const usualLimit = 1024 * 1024
-/** What a server may count besides data and metadata. */
-const margin = 16 * 1024
 /** Clocks are never the same; more than this (ms) shows in the order of times, and more than that defeats the age of blobs. */
 const visibleDifference = 2_000
 const harmfulDifference = 3_600_000
@@ -130,9 +128,9 @@ const limitFinding = async (
     return finding(
       check,
       'problem',
-      `the server takes ${limit} bytes in one append, fewer than the ${assumed} that are assumed: add maxAppendBytes=${Math.max(limit - margin, 1)} to the URL, or raise MaxAppendSize on the server`,
+      `the server takes ${limit} bytes in one append, fewer than the ${assumed} that are assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
     )
-  const usual = await limitAt(Math.max(usualLimit, assumed) + margin)
+  const usual = await limitAt(Math.max(usualLimit, assumed) + appendMargin)
   return finding(
     check,
     'ok',
