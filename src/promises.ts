@@ -31,7 +31,7 @@ export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
 
 export const promiseConversation = (chat: TaskConversation): Conversation => ({
   id: chat.id,
-  append: (...args) => toPromise(chat.append(...args)),
+  append: (message, options) => toPromise(chat.append(message, options)),
   configure: (...args) => toPromise(chat.configure(...args)),
   condense: (...args) => toPromise(chat.condense(...args)),
   truncate: (...args) => toPromise(chat.truncate(...args)),

@@ -44,27 +44,25 @@ export const copyJson = (value: unknown): E.Either<Problem, Json> => {
 }
 
 /** Whether a value is surely JSON, and so needs no copy to be stringified as `copyJson` would have it. */
-export const isJson = (value: unknown, open: object[] = []): boolean => {
+export const isJson = (value: unknown, depth = 0): boolean => {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
   if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || open.length > maxDepth || open.includes(value)) return false
-  open.push(value)
-  const isGood = Array.isArray(value) ? isJsonArray(value, open) : isJsonObject(value, open)
-  open.pop()
-  return isGood
+  // What contains itself is deep without end.
+  if (typeof value !== 'object' || depth > maxDepth) return false
+  return Array.isArray(value) ? isJsonArray(value, depth + 1) : isJsonObject(value, depth + 1)
 }
 
-const isJsonArray = (array: readonly unknown[], open: object[]): boolean => {
-  for (let index = 0; index < array.length; index++) if (!isJson(array[index], open)) return false
+const isJsonArray = (array: readonly unknown[], depth: number): boolean => {
+  for (let index = 0; index < array.length; index++) if (!isJson(array[index], depth)) return false
   return true
 }
 
-const isJsonObject = (object: object, open: object[]): boolean => {
+const isJsonObject = (object: object, depth: number): boolean => {
   const prototype: unknown = Object.getPrototypeOf(object)
   if (prototype !== Object.prototype && prototype !== null) return false
   for (const key of Object.keys(object)) {
     const value: unknown = (object as Record<string, unknown>)[key]
-    if (value !== undefined && !isJson(value, open)) return false
+    if (value !== undefined && !isJson(value, depth)) return false
   }
   return true
 }

@@ -37,6 +37,8 @@ export interface Writer {
   readonly finish: () => Promise<void>
 }
 
+/** What comes behind the work at hand: a microtask costs a third of what a tick does. */
+const soon = Promise.resolve()
 const written: Outcome = E.right('written')
 const maxStreams = 10_000
 /** Every so many flushes the process gets round to its other work, if appends follow one another without a pause. */
@@ -137,19 +139,23 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
   }
 
   /**
-   * One event behind one that was seen: a single statement, and so a transaction of its own. Undefined where that is not all there
+   * Writes one event behind one that was seen: a single statement, and so a transaction of its own. False where that is not all there
    * is to do, or went wrong: the long way finds out how.
    */
-  const writeAlone = (): Tried | undefined => {
+  const wroteAlone = (): boolean => {
     const [only] = waiting
-    if (!only || waiting.length > 1 || headsAreDue || only.request.events.length > 1) return undefined
+    if (!only || waiting.length > 1 || headsAreDue || only.request.events.length > 1) return false
     const known = streams.get(only.request.stream)
-    if (known?.last !== only.request.expected) return undefined
+    if (known?.last !== only.request.expected) return false
     try {
-      return insert(known.id, only.request) ? { outcome: written, id: known.id } : undefined
+      if (!insert(known.id, only.request)) return false
     } catch {
-      return undefined
+      return false
     }
+    waiting = []
+    note(only.request, known.id)
+    only.settle(written)
+    return true
   }
 
   const settleAll = (tried: E.Either<StoreError, readonly Tried[]>): void => {
@@ -161,6 +167,10 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
       if (one?.id !== undefined) note(request, one.id)
       if (one) settle(one.outcome)
     })
+    goOn()
+  }
+
+  const goOn = (): void => {
     isScheduled = false
     if (waiting.length > 0 || headsAreDue) schedule()
     else {
@@ -171,8 +181,7 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
   }
 
   const flush = (): void => {
-    const alone = writeAlone()
-    if (alone) return settleAll(E.right([alone]))
+    if (wroteAlone()) return goOn()
     const finish = (begun: E.Either<StoreError, void>): void =>
       settleAll(E.isLeft(begun) ? begun : writeAll(waiting))
     const begun = tryBegin()
@@ -180,12 +189,12 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
     else finish(begun)
   }
 
-  /** Has the writing done at the end of the work at hand, so that what that still appends goes along. */
+  /** Has the writing done behind the work at hand, so that what that still appends goes along. */
   const schedule = (): void => {
     if (isScheduled) return
     isScheduled = true
     if (++turns % flushesPerTurn === 0) setImmediate(flush)
-    else process.nextTick(flush)
+    else void soon.then(flush)
   }
 
   return {
