@@ -48,12 +48,20 @@ const isRole = (value: unknown): boolean => value === 'user' || value === 'assis
 const isMessage = (value: unknown): boolean =>
   isFields(value) && isRole(value['role']) && isEvery(value['content'], isBlock)
 
+const digest = /^[0-9a-f]{64}$/
+const isReceipt = (value: unknown): boolean =>
+  isFields(value) &&
+  (value['position'] === -1 || isCount(value['position'])) &&
+  typeof value['digest'] === 'string' &&
+  digest.test(value['digest']) &&
+  isFields(value['options'])
 const isOrigin = (value: unknown): boolean =>
   isFields(value) &&
   isOptional(value['model'], isText) &&
   isOptional(value['requestId'], isText) &&
   (value['stopReason'] === null || isOptional(value['stopReason'], isText)) &&
-  isOptional(value['usage'], isFields)
+  isOptional(value['usage'], isFields) &&
+  isOptional(value['context'], isReceipt)
 
 const isCovers = (value: unknown): boolean =>
   isFields(value) && isCount(value['first']) && isCount(value['last'])

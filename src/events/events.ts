@@ -25,12 +25,23 @@ export const messageSchema = z.object({
   content: z.array(blockSchema),
 })
 
-/** Where a message came from: the model's own account of the call. */
+/** What a reply was the answer to: enough to make the request again from the log, and to prove that it is the same. */
+export const receiptSchema = z.object({
+  /** The conversation's last position when the request was made of its history. */
+  position: z.int().min(START),
+  /** SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they were sent. */
+  digest: z.string().regex(/^[0-9a-f]{64}$/, { error: 'is not a SHA-256 in hex' }),
+  /** How the request was made of the history. */
+  options: z.record(z.string(), z.unknown()),
+})
+
+/** Where a message came from: the model's own account of the call, and what the model was sent. */
 export const originSchema = z.object({
   model: z.string().optional(),
   stopReason: z.string().nullable().optional(),
   usage: z.record(z.string(), z.unknown()).optional(),
   requestId: z.string().optional(),
+  context: receiptSchema.optional(),
 })
 
 export const coversSchema = z.object({ first: position, last: position })
@@ -112,6 +123,7 @@ export const metadataSchema = z.object({
 export type Message = DeepReadonly<z.infer<typeof messageSchema>>
 export type Role = Message['role']
 export type Origin = DeepReadonly<z.infer<typeof originSchema>>
+export type Receipt = DeepReadonly<z.infer<typeof receiptSchema>>
 /** A slice of the effective history, by the positions of its first and last item, both included. */
 export type Covers = DeepReadonly<z.infer<typeof coversSchema>>
 /**
