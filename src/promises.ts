@@ -1,5 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import {
+  modelCalls,
+  type ReceiptsVerified,
+  type SentCall,
+  sentCall,
+  verifyReceipts,
+} from './context/audit.ts'
+import type { ModelCall } from './context/calls.ts'
+import { type Counted, type CountOptions, tokensOf } from './context/count.ts'
+import { type Turned, turns } from './context/turn.ts'
+import type { TurnOptions } from './context/turn-options.ts'
 import type { Conversation as TaskConversation } from './store/conversation.ts'
 import { toError } from './store/errors.ts'
 import type { Store as TaskStore } from './store/store.ts'
@@ -13,7 +24,21 @@ type AsPromise<F> = F extends (...args: infer A) => TaskEither<infer _, infer B>
 type Handle<T> = T extends TaskConversation ? Conversation : T
 
 /** A conversation, its answers as promises. */
-export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<TaskConversation[K]> }
+export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<TaskConversation[K]> } & {
+  /**
+   * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
+   * results, and goes on until the model stops. docs/turns.md.
+   */
+  readonly turn: (options: TurnOptions) => Promise<Turned>
+  /** How many tokens the next request is: counted from the log, and by the API where a client is given. */
+  readonly tokens: (options?: CountOptions) => Promise<Counted>
+  /** The calls of a model that have a receipt, in the order of their answers. Iteration throws a `ReadError`. */
+  readonly calls: () => AsyncIterable<ModelCall>
+  /** What the model was sent in the call of that number, from 1; in the last one by default. */
+  readonly sent: (call?: number) => Promise<SentCall>
+  /** Makes every request that has a receipt again from the log, and compares. A difference is an answer, not an error. */
+  readonly verifyReceipts: () => Promise<ReceiptsVerified>
+}
 /** A store, its answers as promises. */
 export type Store = Omit<{ readonly [K in keyof TaskStore]: AsPromise<TaskStore[K]> }, 'conversation'> & {
   /** The handle of a conversation, whether it is there yet or not. */
@@ -29,26 +54,35 @@ export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
     return result.right
   })
 
-export const promiseConversation = (chat: TaskConversation): Conversation => ({
-  id: chat.id,
-  append: (message, options) => toPromise(chat.append(message, options)),
-  configure: (...args) => toPromise(chat.configure(...args)),
-  condense: (...args) => toPromise(chat.condense(...args)),
-  truncate: (...args) => toPromise(chat.truncate(...args)),
-  restore: (...args) => toPromise(chat.restore(...args)),
-  rewind: (...args) => toPromise(chat.rewind(...args)),
-  undo: (...args) => toPromise(chat.undo(...args)),
-  fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
-  position: () => toPromise(chat.position()),
-  effective: (...args) => toPromise(chat.effective(...args)),
-  full: (...args) => toPromise(chat.full(...args)),
-  render: (...args) => toPromise(chat.render(...args)),
-  diff: (...args) => toPromise(chat.diff(...args)),
-  timeline: (...args) => toPromise(chat.timeline(...args)),
-  events: chat.events,
-  stored: chat.stored,
-  verify: (...args) => toPromise(chat.verify(...args)),
-})
+export const promiseConversation = (chat: TaskConversation): Conversation => {
+  const turn = turns(chat)
+  return {
+    id: chat.id,
+    append: (message, options) => toPromise(chat.append(message, options)),
+    configure: (...args) => toPromise(chat.configure(...args)),
+    condense: (...args) => toPromise(chat.condense(...args)),
+    truncate: (...args) => toPromise(chat.truncate(...args)),
+    restore: (...args) => toPromise(chat.restore(...args)),
+    rewind: (...args) => toPromise(chat.rewind(...args)),
+    undo: (...args) => toPromise(chat.undo(...args)),
+    fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
+    position: () => toPromise(chat.position()),
+    effective: (...args) => toPromise(chat.effective(...args)),
+    view: (...args) => toPromise(chat.view(...args)),
+    full: (...args) => toPromise(chat.full(...args)),
+    render: (...args) => toPromise(chat.render(...args)),
+    diff: (...args) => toPromise(chat.diff(...args)),
+    timeline: (...args) => toPromise(chat.timeline(...args)),
+    events: chat.events,
+    stored: chat.stored,
+    verify: (...args) => toPromise(chat.verify(...args)),
+    turn: (options) => toPromise(turn(options)),
+    tokens: (options) => toPromise(tokensOf(chat, options)),
+    calls: () => modelCalls(chat),
+    sent: (call) => toPromise(sentCall(chat, call)),
+    verifyReceipts: () => toPromise(verifyReceipts(chat)),
+  }
+}
 
 export const promiseStore = (store: TaskStore): Store => ({
   url: store.url,

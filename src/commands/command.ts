@@ -53,7 +53,12 @@ const summary = z.union([
 ])
 
 export const commandSchemas = {
-  append: z.strictObject({ ...fence, messages: z.array(newMessage).min(1) }),
+  append: z.strictObject({
+    ...fence,
+    messages: z.array(newMessage).min(1),
+    /** Record them on an abandoned branch, right behind this position: the conversation stays what it is. */
+    beside: positionOrStart.optional(),
+  }),
   /** What is left out stays as it is; null takes it away. */
   configure: z.strictObject({
     ...fence,

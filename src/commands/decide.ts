@@ -1,11 +1,11 @@
 import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event, EventType } from '../events/events.ts'
-import { append } from './append.ts'
+import { append, appendBeside } from './append.ts'
 import type { Command, ConversationCommand } from './command.ts'
 import { configure } from './configure.ts'
 import { condense, truncate } from './hide.ts'
-import { conversationNotFound, type Rejection, staleContext } from './rejections.ts'
+import { conversationNotFound, outOfRange, type Rejection, staleContext } from './rejections.ts'
 import { restore } from './restore.ts'
 import { rewind, undo } from './rewind.ts'
 import type { State, Tail } from './state.ts'
@@ -39,7 +39,15 @@ export const decide = (command: ConversationCommand, state: State): E.Either<Rej
 export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<Rejection, readonly Event[]> =>
   pipe(
     fenced(command, tail),
-    E.map(() => append(command)),
+    E.flatMap((): E.Either<Rejection, readonly Event[]> => {
+      const { messages, beside } = command
+      const { conversation, last } = tail
+      if (beside === undefined) return E.right(append(command))
+      if (last < 0) return E.left(conversationNotFound(conversation))
+      return beside > last
+        ? E.left(outOfRange(conversation, beside, last))
+        : E.right(appendBeside(messages, beside, last))
+    }),
   )
 
 const isMarkerOrRestore = (type: EventType): boolean =>

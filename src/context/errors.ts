@@ -31,6 +31,26 @@ export interface NothingNew {
   readonly covers: Covers
 }
 
+/** The request was made by a renderer that this version does not have: a newer palimpsest made it. */
+export interface UnknownRenderer {
+  readonly _tag: 'UnknownRenderer'
+  readonly message: string
+  readonly renderer: number
+  /** Those that it has. */
+  readonly known: readonly number[]
+}
+
+/** There is no such call of a model in the conversation. */
+export interface CallOutOfRange {
+  readonly _tag: 'CallOutOfRange'
+  readonly message: string
+  readonly conversation: string
+  /** The call asked for; undefined for the last one of none. */
+  readonly call: number | undefined
+  /** How many there are. */
+  readonly calls: number
+}
+
 export const contextTooLarge = (
   used: number,
   allowed: number,
@@ -60,4 +80,70 @@ export const nothingNew = (covers: Covers): NothingNew => ({
   _tag: 'NothingNew',
   message: `${covers.first} to ${covers.last} holds no message, only what was condensed or truncated already: condense when there are new messages`,
   covers,
+})
+
+export const unknownRenderer = (renderer: number, known: readonly number[]): UnknownRenderer => ({
+  _tag: 'UnknownRenderer',
+  message: `there is no renderer ${renderer} here, only ${known.join(', ')}: a newer palimpsest made the request, upgrade`,
+  renderer,
+  known,
+})
+
+/** The model gave no summary that could stand for what it was asked to summarize. Nothing was written. */
+export interface SummaryFailed {
+  readonly _tag: 'SummaryFailed'
+  readonly message: string
+  /**
+   * The reply's stop reason, where that says that the reply is not whole; `blank`: it has no text; `too_large`: what is to be
+   * summarized fits into no request; `threw`: the summarizer threw `cause`.
+   */
+  readonly reason: string
+  readonly cause?: unknown
+}
+
+export const summaryFailed = (reason: string, message: string, cause?: unknown): SummaryFailed => ({
+  _tag: 'SummaryFailed',
+  message,
+  reason,
+  ...(cause !== undefined && { cause }),
+})
+
+/** It is not the model's turn: nothing was said since its last reply, or at all. */
+export interface NothingToAnswer {
+  readonly _tag: 'NothingToAnswer'
+  readonly message: string
+  readonly conversation: string
+}
+
+/** The model has been asked as often as it may be in one turn, and goes on calling tools. All of it is recorded. */
+export interface TooManyCalls {
+  readonly _tag: 'TooManyCalls'
+  readonly message: string
+  readonly conversation: string
+  readonly calls: number
+}
+
+export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
+  _tag: 'NothingToAnswer',
+  message: `${conversation} ends in a finished reply, or says nothing: append what the user says first`,
+  conversation,
+})
+
+export const tooManyCalls = (conversation: string, calls: number): TooManyCalls => ({
+  _tag: 'TooManyCalls',
+  message: `the model was asked ${calls} times in this turn of ${conversation} and goes on: call turn again to go on too, or raise maxCalls`,
+  conversation,
+  calls,
+})
+
+export const callOutOfRange = (
+  conversation: string,
+  call: number | undefined,
+  calls: number,
+): CallOutOfRange => ({
+  _tag: 'CallOutOfRange',
+  message: `conversation ${conversation} has ${calls === 0 ? 'no call' : `${calls} ${calls === 1 ? 'call' : 'calls'}`} of a model with a receipt${calls === 0 ? ': only what a turn recorded has one' : `: name one from 1 to ${calls}`}`,
+  conversation,
+  call,
+  calls,
 })

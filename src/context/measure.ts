@@ -1,7 +1,7 @@
-import { configurationOf, type Effective, messagesOf } from '../projections/effective.ts'
+import { configurationOf, type Effective, type Item, messagesOf } from '../projections/effective.ts'
 import { isCompaction, isThinking } from '../projections/render/clean.ts'
 import { prefixUnchanged } from '../projections/render/thinking.ts'
-import { utterancesOf } from '../projections/render/utterances.ts'
+import { utterancesIn } from '../projections/render/utterances.ts'
 import { estimate } from './estimate.ts'
 import { type Anchor, anchorsOf } from './usage.ts'
 
@@ -67,14 +67,34 @@ interface Shown {
 }
 
 const shownIn = (effective: Effective, start: number): readonly Shown[] => {
-  const said = Map.groupBy(utterancesOf(effective, true), ({ position }) => position)
   const unchanged = prefixUnchanged(effective)
   return effective.items.map((item, index) => {
     const isUnchanged = unchanged(item)
-    const blocks = index < start ? [] : (said.get(item.position) ?? []).flatMap(({ content }) => content)
-    const sent = isUnchanged ? blocks : blocks.filter((block) => !isThinking(block))
-    return { estimated: estimate(sent), unchanged: isUnchanged, thinks: blocks.some(isThinking) }
+    const { whole, spoken, thinks } = index < start ? nothing : sizeOf(item)
+    return { estimated: isUnchanged ? whole : spoken, unchanged: isUnchanged, thinks }
   })
+}
+
+/** Estimated tokens of an item, and of what it says aloud. */
+interface Size {
+  readonly whole: number
+  readonly spoken: number
+  readonly thinks: boolean
+}
+const nothing: Size = { whole: 0, spoken: 0, thinks: false }
+
+// Items are never changed, and a history that goes on keeps those that it has.
+const sizes = new WeakMap<Item, Size>()
+
+const sizeOf = (item: Item): Size => {
+  const known = sizes.get(item)
+  if (known) return known
+  const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)
+  const thoughts = blocks.filter(isThinking)
+  const spoken = estimate(blocks.filter((block) => !isThinking(block)))
+  const size = { whole: spoken + estimate(thoughts), spoken, thinks: thoughts.length > 0 }
+  sizes.set(item, size)
+  return size
 }
 
 /** The index of the summary that the API made itself, which ignores everything before it; 0 if there is none. */

@@ -8,7 +8,7 @@ import {
   type Role,
 } from '../events/events.ts'
 import type { Block } from '../events/blocks.ts'
-import { fold, type Outline } from './outline.ts'
+import { draftOf, evolve, fold, type Outline } from './outline.ts'
 import { lastOf, type Log, resolve } from './path.ts'
 
 interface Placed {
@@ -121,4 +121,27 @@ const itemAt = (log: Log, position: number): readonly Item[] => {
   const event = log[position]
   const item = event && itemOf(event)
   return item ? [item] : []
+}
+
+/**
+ * The history once these events have happened, the first of them right behind it. Undefined where that takes a look further back:
+ * a rewind, or a restore.
+ */
+export const evolved = (before: Effective, events: readonly ConversationEvent[]): Effective | undefined => {
+  const last = events.at(-1)
+  if (!last) return before
+  const draft = draftOf(before.outline)
+  const items = new Map(before.items.map((item) => [item.position, item]))
+  for (const event of events) {
+    if (event.type === 'Rewound' || event.type === 'Restored') return undefined
+    evolve(draft, event, () => undefined)
+    const item = itemOf(event)
+    if (item) items.set(event.position, item)
+  }
+  return {
+    at: last.position,
+    head: last.position,
+    outline: draft,
+    items: draft.slots.flatMap(({ position }) => items.get(position) ?? []),
+  }
 }

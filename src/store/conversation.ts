@@ -38,6 +38,11 @@ export interface WriteOptions extends Envelope {
   /** `markers`: markers and restores that came after `after` are no reason to refuse. */
   readonly tolerate?: 'markers'
 }
+/** What an append takes besides. */
+export interface AppendOptions extends WriteOptions {
+  /** Record the messages on an abandoned branch, right behind this position: the conversation stays what it is. */
+  readonly beside?: number
+}
 type Input<T extends CommandType> = CommandInput<T> & WriteOptions
 
 /** A moment to look from: a position, -1 for before the first event; the last position by default. */
@@ -62,7 +67,7 @@ type Read<A> = TE.TaskEither<ReadError, A>
 export interface Conversation {
   readonly id: string
   /** Appends a message, or several of which all are written or none. */
-  readonly append: (message: NewMessage | readonly NewMessage[], options?: WriteOptions) => Write<Written>
+  readonly append: (message: NewMessage | readonly NewMessage[], options?: AppendOptions) => Write<Written>
   /** Records what requests hold besides messages. What is left out stays; null takes it away. */
   readonly configure: (input: Input<'configure'>) => Write<Written>
   /** Shows a slice of the effective history as a summary from now on. */
@@ -81,6 +86,8 @@ export interface Conversation {
   readonly position: () => Read<number>
   /** What the model sees. Reads what it shows, however long the log is. */
   readonly effective: (options?: At) => Read<readonly Item[]>
+  /** The same with all that a request is made of: what `render`, `countTokens` and `manageContext` take. */
+  readonly view: (options?: At) => Read<Effective>
   /** Every message and marker, each with what became of it. */
   readonly full: (options?: FullOptions) => Read<readonly Entry[]>
   /** What the model sees, as a request that the Messages API accepts. */
@@ -273,6 +280,7 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
         look(options, ({ at }) => loaded(at, false)),
         TE.map(({ items }) => items),
       ),
+    view: (options = {}) => look(options, ({ at }) => loaded(at, true)),
     full: (options = {}) => look(options, (given) => projected([given.at], (log) => full(log, given))),
     render: (options = {}) =>
       look(options, ({ at, ...given }) =>

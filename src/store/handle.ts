@@ -128,7 +128,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const end = ends.get(conversation)
     if (!end || queues.has(conversation)) return undefined
     const sealed = seal(envelope, defaultActor)
-    const chain = encodeChain(conversation, end.hash, appendedBy({ type: 'append', messages }), sealed)
+    const chain = encodeChain(conversation, end.hash, appendedBy({ messages }), sealed)
     if (E.isLeft(chain)) return undefined
     // Promises are few here: what runs after a wait for the disk runs with cold caches, and costs ten times what it seems to.
     const result: Result<Written> = append(conversation, end, chain.right, false).then((appended) => {
@@ -206,7 +206,10 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     appendNow,
     handle: (conversation, command, envelope) => {
       const isPlain =
-        command.type === 'append' && command.after === undefined && envelope.commandId === undefined
+        command.type === 'append' &&
+        command.after === undefined &&
+        command.beside === undefined &&
+        envelope.commandId === undefined
       const done = isPlain ? appendNow(conversation, command.messages, envelope) : undefined
       return done ?? inTurn(conversation, () => handle(conversation, command, envelope))
     },

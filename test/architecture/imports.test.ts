@@ -16,15 +16,17 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'store/memory': ['store', 'events'],
   'store/sqlite': ['store', 'events'],
   'store/eventstoredb': ['store', 'events'],
-  context: ['store', 'commands', 'projections', 'events'],
+  context: ['context/anthropic', 'store', 'commands', 'projections', 'events'],
+  'context/anthropic': ['context', 'events'],
   testing: ['store', 'store/memory', 'events'],
   cli: ['', 'context', 'export', 'import', 'store', 'commands', 'projections', 'events'],
-  '': ['context', 'store', 'import', 'commands', 'projections', 'events'],
+  '': ['context', 'context/anthropic', 'store', 'import', 'commands', 'projections', 'events'],
 }
 /** Packages that only these layers may import; every layer may import the others of `dependencies`. */
 const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['store/sqlite'],
   '@eventstore/db-client': ['store/eventstoredb'],
+  '@anthropic-ai/sdk': ['context/anthropic'],
   commander: ['cli'],
   picocolors: ['cli'],
   'cli-progress': ['cli'],

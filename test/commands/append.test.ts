@@ -121,3 +121,33 @@ describe('every command', () => {
     given().when({ type: 'undo' }).then('ConversationNotFound')
   })
 })
+
+describe('append beside a position', () => {
+  const late = { type: 'append' as const, messages: [hello] }
+
+  it('records the messages on an abandoned branch, and leaves the conversation what it is', () => {
+    given(...talk, rewound(0), user('m4'))
+      .when({ ...late, beside: 2 })
+      .then([
+        { type: 'Rewound', data: { to: 2 } },
+        { type: 'MessageAppended', data: { role: 'user' } },
+        { type: 'Rewound', data: { to: 4 } },
+      ])
+      .shows('0 4')
+  })
+
+  it('does so before the first message, and behind a rewind', () => {
+    given(...talk, rewound(0))
+      .when({ ...late, beside: -1 })
+      .shows('0')
+  })
+
+  it('is refused behind a position that is not there, and where nothing is', () => {
+    given(...talk)
+      .when({ ...late, beside: 3 })
+      .then({ _tag: 'OutOfRange', position: 3, last: 2 })
+    given()
+      .when({ ...late, beside: -1 })
+      .then('ConversationNotFound')
+  })
+})

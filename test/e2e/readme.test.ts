@@ -5,6 +5,7 @@ import { openStore } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { dataSchemas } from '../../src/events/events.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { messagesApi } from '../support/messages-api/server.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const library = new URL('../../src/index.ts', import.meta.url).href
@@ -78,6 +79,37 @@ describe('README', () => {
       }
       await store.close()
     })
+  })
+
+  test('the agent runs as written', async () => {
+    const [, program = ''] = blocks('ts')
+    const api = await messagesApi({
+      reply: (_, n) => ({
+        content: [
+          n === 0
+            ? { type: 'tool_use', name: 'read_file', input: { path: 'parser.ts' } }
+            : { type: 'text', text: 'A string is not closed.' },
+        ],
+      }),
+    })
+    await inDirectory(async (directory) => {
+      await writeFile(join(directory, 'parser.ts'), 'let open = "')
+      const sdk = import.meta.resolve('@anthropic-ai/sdk')
+      const runnable = program
+        .replace("'palimpsest'", `'${library}'`)
+        .replace("'@anthropic-ai/sdk'", `'${sdk}'`)
+      await writeFile(join(directory, 'agent.ts'), `${runnable}\nconsole.log(calls, content)\n`)
+      const { stdout, stderr } = await shell(
+        `ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL=${api.url} "$NODE" --disable-warning=ExperimentalWarning agent.ts`,
+        directory,
+      )
+      expect({ stdout, stderr }).toEqual({
+        stdout: "2 [ { type: 'text', text: 'A string is not closed.' } ]\n",
+        stderr: '',
+      })
+    })
+    expect(api.requests[1]?.body?.messages.at(-1)?.content).toMatchObject([{ content: 'let open = "' }])
+    await api.close()
   })
 
   test('the picture is what npm start prints, cut to a terminal of 100 columns', async () => {

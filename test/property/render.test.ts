@@ -17,6 +17,13 @@ describe('the request at every position of every log', () => {
     ['with system messages', { systemMessages: true }, histories(), 300],
     ['without notes', { truncationNotes: false }, histories(), 300],
     ['for a prefill', { prefill: true }, histories(), 300],
+    ['with cache breakpoints', { cache: '5m' }, histories(), 500],
+    [
+      'with cache breakpoints of an hour',
+      { cache: '1h', systemMessages: true, prefill: true },
+      histories(),
+      300,
+    ],
     ['of logs of any events', {}, rawLogs(), 500],
   ] as const)('passes the sixteen predicates %s', (_, options, logs, numRuns) => {
     fc.assert(

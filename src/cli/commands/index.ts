@@ -15,6 +15,7 @@ import { addLog } from './log.ts'
 import { addRender } from './render.ts'
 import { addRestore } from './restore.ts'
 import { addRewind } from './rewind.ts'
+import { addSent } from './sent.ts'
 import { addShow } from './show.ts'
 import { addStart } from './start.ts'
 import { addStats } from './stats.ts'
@@ -26,7 +27,7 @@ const groups: readonly (readonly [
   heading: string,
   adders: readonly ((program: Command, shell: Shell) => void)[],
 ])[] = [
-  ['Look:', [addList, addLog, addShow, addFull, addDiff, addRender, addStats]],
+  ['Look:', [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats]],
   ['Change:', [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork]],
   ['In and out:', [addStart, addImport, addExport, addCopy, addVerify, addDoctor, addGc]],
 ]

@@ -1,41 +1,72 @@
 import type { Command } from 'commander'
-import type { Verified } from '../../index.ts'
+import type { Conversation, ReceiptFinding, Verified } from '../../index.ts'
 import { type Failure, failureOf } from '../errors.ts'
 import type { Session, Shell } from '../shell.ts'
 import { type Part, plural } from '../text.ts'
 
 /** What verifying a conversation found; `error` where it could not be read at all. */
-type Outcome = Verified & { readonly error?: Failure }
+type Outcome = Verified & { readonly error?: Failure; readonly receipts?: Receipts }
+/** How many requests are what their receipts say, and which are not; `error` where that could not be found out. */
+interface Receipts {
+  readonly verified: number
+  readonly findings: readonly ReceiptFinding[]
+  readonly error?: Failure
+}
 
 export const addVerify = (program: Command, shell: Shell): void => {
   program
     .command('verify [id]')
     .description('recompute the hash chain and every view; exit code 1 where something differs')
+    .option('--receipts', 'also make the request of every model call again from the log, and compare')
     .addHelpText('after', '\nWithout an id: every conversation of the store.')
     .action(
-      shell.action('existing', async (session, id: string | undefined) => {
+      shell.action('existing', async (session, id: string | undefined, options: Options) => {
         const { store, out, isJson } = session
         const conversations: Outcome[] = []
         for (const each of id === undefined ? await idsOf(session) : [id]) {
-          const verifying = store.conversation(each).verify()
+          const verifying = outcomeOf(store.conversation(each), options)
           const outcome = await (id === undefined ? verifying.catch(unreadable(each)) : verifying)
           conversations.push(outcome)
-          if (!isJson) await out.line(...outcomeParts(outcome))
+          if (!isJson) for (const line of outcomeLines(outcome)) await out.line(...line)
         }
-        const isWhole = conversations.every(({ discrepancy, error }) => !discrepancy && !error)
+        const isWhole = conversations.every(isAsWritten)
         if (!isWhole) process.exitCode = 1
         if (isJson) await out.json({ ok: isWhole, conversations })
       }),
     )
 }
 
+interface Options {
+  readonly receipts?: boolean
+}
+
+const outcomeOf = async (chat: Conversation, { receipts = false }: Options): Promise<Outcome> => {
+  const verified = await chat.verify()
+  return receipts ? { ...verified, receipts: await receiptsOf(chat) } : verified
+}
+
+/** What is not as it was written may be unreadable: that has been said then. */
+const receiptsOf = async (chat: Conversation): Promise<Receipts> => {
+  try {
+    const { receipts, findings } = await chat.verifyReceipts()
+    return { verified: receipts, findings }
+  } catch (thrown) {
+    return { verified: 0, findings: [], error: withoutStack(thrown) }
+  }
+}
+
+const isAsWritten = ({ discrepancy, error, receipts }: Outcome): boolean =>
+  !discrepancy && !error && !receipts?.error && (receipts?.findings.length ?? 0) === 0
+
+const withoutStack = (thrown: unknown): Failure => {
+  const { stack: _stack, ...error } = failureOf(thrown)
+  return error
+}
+
 /** One bad conversation is no reason to leave the others unverified. */
 const unreadable =
   (conversation: string) =>
-  (thrown: unknown): Outcome => {
-    const { stack: _stack, ...error } = failureOf(thrown)
-    return { conversation, events: 0, error }
-  }
+  (thrown: unknown): Outcome => ({ conversation, events: 0, error: withoutStack(thrown) })
 
 const idsOf = async ({ store }: Session): Promise<readonly string[]> => {
   const ids: string[] = []
@@ -43,7 +74,23 @@ const idsOf = async ({ store }: Session): Promise<readonly string[]> => {
   return ids
 }
 
-const outcomeParts = ({ conversation, events, discrepancy, error }: Outcome): readonly Part[] => {
+const outcomeLines = (outcome: Outcome): readonly (readonly Part[])[] => {
+  const { conversation, receipts } = outcome
+  const line = (what: string, problem: string): readonly Part[] => [
+    [what, 'warning'],
+    [conversation, 'bold'],
+    [`  ${problem}`],
+  ]
+  return [
+    outcomeParts(outcome),
+    ...(receipts?.error ? [line('NO RECEIPTS  ', receipts.error.message)] : []),
+    ...(receipts?.findings ?? []).map(({ call, position, message }) =>
+      line('RECEIPT  ', `call ${call}, answered at ${position}: ${message}`),
+    ),
+  ]
+}
+
+const outcomeParts = ({ conversation, events, discrepancy, error, receipts }: Outcome): readonly Part[] => {
   if (error) return [['UNREADABLE  ', 'warning'], [conversation, 'bold'], [`  ${error.message}`]]
   if (discrepancy)
     return [
@@ -51,9 +98,10 @@ const outcomeParts = ({ conversation, events, discrepancy, error }: Outcome): re
       [conversation, 'bold'],
       [`  at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}`],
     ]
+  const sent = receipts ? `, ${plural(receipts.verified, 'request')} as sent` : ''
   return [
     ['ok       ', 'user'],
     [conversation, 'bold'],
-    [`  ${plural(events, 'event')} as written`, 'dim'],
+    [`  ${plural(events, 'event')} as written${sent}`, 'dim'],
   ]
 }

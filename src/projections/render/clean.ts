@@ -73,11 +73,34 @@ const mend = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key.toWellFormed(), mend(field)]))
 }
 
+// Blocks never change, and histories that go on keep theirs: most have been looked at for the request before.
+const cleanIn = {
+  user: new WeakSet<readonly Block[]>(),
+  assistant: new WeakSet<readonly Block[]>(),
+  system: new WeakSet<readonly Block[]>(),
+  result: new WeakSet<readonly Block[]>(),
+}
+
 /**
- * The blocks of a message that its place allows, each as the API takes it. Thinking passes as it is, or not at all where it
- * holds half a character: it must stay what was signed.
+ * The blocks of a message that its place allows, each as the API takes it; the same array if there is nothing to change. Thinking
+ * passes as it is, or not at all where it holds half a character: it must stay what was signed.
  */
 export const clean = (
+  content: readonly Block[],
+  place: Role | 'result',
+  position: number,
+  report: Report,
+): readonly Block[] => {
+  if (cleanIn[place].has(content)) return content
+  const cleaned = cleanBlocks(content, place, position, report)
+  const isSame =
+    cleaned.length === content.length && cleaned.every((block, index) => block === content[index])
+  if (!isSame) return cleaned
+  cleanIn[place].add(content)
+  return content
+}
+
+const cleanBlocks = (
   content: readonly Block[],
   place: Role | 'result',
   position: number,
@@ -130,6 +153,5 @@ const cleanResult = (
     report('blank-dropped', position, 'the content of a tool result without a visible character')
     return omit(block, 'content')
   }
-  const same = kept.length === blocks.length && kept.every((inner, index) => inner === blocks[index])
-  return same ? block : { ...block, content: kept }
+  return kept === blocks ? block : { ...block, content: kept }
 }

@@ -1,7 +1,7 @@
 import type { Block } from '../../events/blocks.ts'
 import type { Configuration } from '../../events/events.ts'
 import { configurationOf, type Effective, type Item } from '../effective.ts'
-import { limitBreakpoints } from './cache.ts'
+import { limitBreakpoints, type Place, placeBreakpoints } from './cache.ts'
 import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
 import { type RenderedMessage, transcript } from './transcript.ts'
@@ -25,6 +25,11 @@ export interface RenderOptions {
   readonly prefill?: boolean
   /** Say in the request that messages are left out, where a truncation left them out. Default true. */
   readonly truncationNotes?: boolean
+  /**
+   * Place cache breakpoints that live this long, at the ends of what the next request will share with this one, instead of those
+   * that are stored. Default: the stored ones, as many as the API takes.
+   */
+  readonly cache?: '5m' | '1h'
 }
 
 /** The most messages that a request may hold. */
@@ -40,22 +45,28 @@ const maxMessages = 100_000
 export const render = (effective: Effective, options: RenderOptions = {}): Rendered => {
   const repairs: Repair[] = []
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
-  const { systemMessages = false, prefill = false, truncationNotes = true } = options
-  const { system, tools } = renderConfiguration(effective, report)
+  const { systemMessages = false, prefill = false, truncationNotes = true, cache } = options
+  const { system, tools } = renderConfiguration(effective, report, cache !== undefined)
   const script = transcript(systemMessages, report)
-  for (const utterance of utterancesOf(effective, truncationNotes)) script.say(utterance)
+  let summary: Place | undefined
+  for (const utterance of utterancesOf(effective, truncationNotes)) {
+    script.say(utterance)
+    if (utterance.summary) summary = endOf(script.messages, utterance.position)
+  }
   script.end()
   if (script.messages.length > maxMessages) return renderEnd(effective, options)
   const messages = prefill ? trimEnd(script.messages, report) : script.messages
 
-  const [limitedTools, limitedSystem, ...limited] = limitBreakpoints(
-    [
-      { position: effective.outline.configured ?? 0, content: tools ?? [] },
-      { position: effective.outline.configured ?? 0, content: Array.isArray(system) ? system : [] },
-      ...messages,
-    ],
-    report,
-  )
+  const position = effective.outline.configured ?? 0
+  const parts = [
+    { position, content: tools ?? [] },
+    { position, content: Array.isArray(system) ? system : [] },
+    ...messages,
+  ]
+  const [limitedTools, limitedSystem, ...limited] =
+    cache === undefined
+      ? limitBreakpoints(parts, report)
+      : placeBreakpoints(parts, placesIn(messages, summary, system !== undefined), cache, report)
   return {
     ...(system !== undefined && {
       system: Array.isArray(system) ? (limitedSystem as readonly Block[]) : system,
@@ -70,9 +81,29 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   }
 }
 
+/** Where what was said at a position ends, in the last message; undefined if nothing of it is shown there. */
+const endOf = (messages: Messages, position: number): Place | undefined => {
+  const last = messages.at(-1)
+  return last?.until === position ? [messages.length - 1, last.content.length - 1] : undefined
+}
+
+/**
+ * Where breakpoints are worth most, in the parts of a request: at the end of system prompt or tools, of the newest summary, of the
+ * request before this one, and of this one.
+ */
+const placesIn = (messages: Messages, summary: Place | undefined, hasSystem: boolean): readonly Place[] => {
+  const reply = messages.findLastIndex(({ role }) => role === 'assistant')
+  const ends = [reply - 1, ...(reply < messages.length - 1 ? [messages.length - 1] : [])]
+  const places = [...(summary ? [summary] : []), ...ends.map((index): Place => [index, Infinity])]
+  // Tools and system prompt come before the messages.
+  const inMessages = places.flatMap(([index, at]): Place[] => (index < 0 ? [] : [[index + 2, at]]))
+  return [[hasSystem ? 1 : 0, Infinity], ...inMessages]
+}
+
 const renderConfiguration = (
   effective: Effective,
   report: Report,
+  asBlocks: boolean,
 ): Pick<Configuration, 'system' | 'tools'> => {
   const { system, tools } = configurationOf(effective)
   const position = effective.outline.configured ?? 0
@@ -83,7 +114,9 @@ const renderConfiguration = (
     typeof cleanSystem === 'string'
       ? cleanSystem.trim() === ''
         ? undefined
-        : cleanSystem
+        : asBlocks
+          ? [{ type: 'text', text: cleanSystem }]
+          : cleanSystem
       : cleanSystem && clean(cleanSystem, 'system', position, report)
   return {
     ...(shown !== undefined && shown.length > 0 && { system: shown }),

@@ -14,6 +14,7 @@ export const pairServerTools = (
   position: number,
   report: Report,
 ): readonly Block[] => {
+  if (!content.some((block) => isServerUse(block) || isServerResult(block))) return content
   const resultOf = new Map<string, number>()
   const keep = new Set<number>()
   content.forEach((block, index) => {

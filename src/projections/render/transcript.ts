@@ -122,7 +122,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 
   const user = (said: Utterance, content: readonly Block[]): void => {
     const results = content.filter((block) => isBlock(block, 'tool_result'))
-    const others = content.filter((block) => block.type !== 'tool_result')
+    const others = results.length > 0 ? content.filter((block) => !isResult(block)) : content
     const answers = results.flatMap((result) => answered(result, said.position))
     if (answers.length > 0) {
       const isMoved = others.some((block) => content.indexOf(block) < content.findLastIndex(isResult))

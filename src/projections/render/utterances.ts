@@ -5,10 +5,11 @@ import type { Utterance } from './transcript.ts'
 /** What the effective history says, message by message. `notes`: also that messages are left out, where a truncation did it. */
 export const utterancesOf = (effective: Effective, notes: boolean): readonly Utterance[] => {
   const unchanged = prefixUnchanged(effective)
-  return effective.items.flatMap((item) => utterances(item, unchanged(item), notes))
+  return effective.items.flatMap((item) => utterancesIn(item, unchanged(item), notes))
 }
 
-const utterances = (item: Item, unchanged: boolean, notes: boolean): readonly Utterance[] => {
+/** What an item says. */
+export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): readonly Utterance[] => {
   const { position } = item
   if (item.kind === 'truncation') {
     const text = `[${item.messagesHidden} earlier ${item.messagesHidden === 1 ? 'message is' : 'messages are'} not shown.]`

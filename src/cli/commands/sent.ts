@@ -1,0 +1,61 @@
+import type { Command } from 'commander'
+import type { ModelCall } from '../../index.ts'
+import { several } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { writeTable } from '../views/table.ts'
+
+interface Options {
+  readonly call?: number
+  readonly list?: boolean
+}
+
+export const addSent = (program: Command, shell: Shell): void => {
+  program
+    .command('sent <id>')
+    .description('the request of a model call as it was sent, made again from the log: JSON')
+    .option('--call <n>', 'the call, counted from 1 (default: the last one)', several)
+    .option('--list', 'the calls that there are: number, position, model, tokens in and out, digest')
+    .addHelpText(
+      'after',
+      '\nA line on the standard error says whether the request has the digest of its receipt.\n\nExamples:\n  palimpsest sent task-42 --list\n  palimpsest sent task-42 --call 3 > request.json',
+    )
+    .action(
+      shell.look(async ({ store, out, isJson }, id: string, { call, list = false }: Options) => {
+        const chat = store.conversation(id)
+        if (list) {
+          const calls = []
+          for await (const each of chat.calls()) calls.push(rowOf(each))
+          if (isJson) return out.json({ conversation: id, calls })
+          const rows = calls.map((row) => Object.values(row).map(String))
+          return writeTable(
+            out,
+            ['call', 'position', 'kind', 'model', 'in', 'out', 'digest'],
+            rows,
+            [0, 1, 4, 5],
+          )
+        }
+        const { number, position, receipt, isSame, request } = await chat.sent(call)
+        const { parameters, ...sent } = request
+        await out.json({ ...parameters, ...sent }, !isJson || out.isTerminal)
+        const verdict = isSame ? 'as its receipt says' : 'NOT AS ITS RECEIPT SAYS'
+        process.stderr.write(
+          `call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})\n`,
+        )
+        if (!isSame) process.exitCode = 1
+      }),
+    )
+}
+
+const rowOf = ({ number, position, kind, origin, receipt }: ModelCall) => {
+  const { usage = {}, model = '' } = origin
+  const tokens = (field: string): number => Number(usage[field] ?? 0)
+  return {
+    call: number,
+    position,
+    kind,
+    model,
+    in: tokens('input_tokens') + tokens('cache_read_input_tokens') + tokens('cache_creation_input_tokens'),
+    out: tokens('output_tokens'),
+    digest: receipt.digest,
+  }
+}

@@ -1,0 +1,117 @@
+import type { Block } from '../../events/blocks.ts'
+import type { Reply, ReplyEvent } from '../model.ts'
+
+type Fields = { readonly [field: string]: unknown }
+
+/** A reply as it grows, event by event. */
+export interface ReplyDraft {
+  /** Throws on an event that it cannot take in: what it does not know it must not leave out. */
+  readonly add: (event: ReplyEvent) => void
+  /** The whole reply; undefined before the stream has said that it ends. */
+  readonly whole: () => Reply | undefined
+  /** Completed blocks, and the beginning of a text; undefined where there is nothing of the kind. */
+  readonly partial: () => Reply | undefined
+}
+
+/** @param requestId names the reply; by default its message id does */
+export const replyDraft = (requestId?: string | null): ReplyDraft => {
+  let message: Fields = {}
+  let usage: Fields = {}
+  let isWhole = false
+  const blocks: Block[] = []
+  const inputs = new Map<number, string>()
+  const completed = new Set<number>()
+
+  const change = (index: number, fields: Fields): void => {
+    const block = blocks[index]
+    if (!block) throw new Error(`the stream goes on with block ${index}, which it has not begun`)
+    blocks[index] = { ...block, ...fields, type: block.type }
+  }
+
+  const addDelta = (index: number, { type, ...delta }: Fields): void => {
+    const text = (field: string): string => `${String(blocks[index]?.[field] ?? '')}${String(delta[field])}`
+    switch (type) {
+      case 'text_delta':
+        return change(index, { text: text('text') })
+      case 'thinking_delta':
+        return change(index, { thinking: text('thinking') })
+      case 'citations_delta': {
+        const citations = blocks[index]?.['citations']
+        return change(index, {
+          citations: [...(Array.isArray(citations) ? (citations as unknown[]) : []), delta['citation']],
+        })
+      }
+      case 'input_json_delta':
+        inputs.set(index, (inputs.get(index) ?? '') + String(delta['partial_json']))
+        return undefined
+      // These bring the final values of fields.
+      case 'signature_delta':
+      case 'compaction_delta':
+        return change(index, delta)
+      default:
+        throw new Error(`palimpsest does not know the stream's ${String(type)}: upgrade palimpsest`)
+    }
+  }
+
+  const complete = (index: number): void => {
+    completed.add(index)
+    const json = inputs.get(index)
+    if (json) change(index, { input: inputOf(json) })
+  }
+
+  const replyOf = (content: readonly Block[], stopReason: unknown): Reply => {
+    const { model, id } = message
+    return {
+      content,
+      origin: {
+        ...(typeof model === 'string' && { model }),
+        stopReason: typeof stopReason === 'string' ? stopReason : null,
+        usage,
+        requestId: requestId ?? String(id),
+      },
+    }
+  }
+
+  return {
+    add: (event) => {
+      const index = Number(event['index'])
+      switch (event.type) {
+        case 'message_start':
+          message = event['message'] as Fields
+          usage = { ...(message['usage'] as Fields) }
+          return
+        case 'content_block_start':
+          blocks[index] = event['content_block'] as Block
+          return
+        case 'content_block_delta':
+          return addDelta(index, event['delta'] as Fields)
+        case 'content_block_stop':
+          return complete(index)
+        case 'message_delta': {
+          message = { ...message, ...(event['delta'] as Fields) }
+          const known = Object.entries((event['usage'] ?? {}) as Fields).filter(([, value]) => value !== null)
+          usage = { ...usage, ...Object.fromEntries(known) }
+          return
+        }
+        case 'message_stop':
+          isWhole = true
+      }
+    },
+    whole: () => (isWhole ? replyOf(blocks, message['stop_reason']) : undefined),
+    partial: () => {
+      const content = blocks.filter(
+        (block, index) => completed.has(index) || (block.type === 'text' && block['text'] !== ''),
+      )
+      return content.length > 0 ? replyOf(content, null) : undefined
+    },
+  }
+}
+
+/** The input of a call; its text as it is where that is no JSON: the reply was cut off inside it. */
+const inputOf = (json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return json
+  }
+}

@@ -1,0 +1,46 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { configurationOf } from '../projections/effective.ts'
+import { render } from '../projections/render/render.ts'
+import type { At, Conversation } from '../store/conversation.ts'
+import type { ReadError } from '../store/errors.ts'
+import { type AnthropicClient, anthropicModel } from './anthropic/model.ts'
+import type { Model, ModelError } from './model.ts'
+import { countTokens, type TokenCount } from './tokens.ts'
+
+export interface CountOptions extends At {
+  /** Ask the API too: its client, or any other `Model`. */
+  readonly client?: AnthropicClient | Model
+  /** The model to count for, where none is configured. */
+  readonly model?: string
+}
+
+/** Tokens by the log, and by the API if it was asked. */
+export interface Counted extends TokenCount {
+  readonly exact?: number
+}
+
+export const modelOf = (client: AnthropicClient | Model): Model =>
+  'call' in client ? client : anthropicModel(client)
+
+/** How many tokens the next request of a conversation is to the model: counted from the log, and exactly where a client is given. */
+export const tokensOf =
+  (
+    chat: Conversation,
+    { at, client, model }: CountOptions = {},
+  ): TaskEither<ReadError | ModelError, Counted> =>
+  async () => {
+    const view = await chat.view(at === undefined ? {} : { at })()
+    if (E.isLeft(view)) return view
+    const count = countTokens(view.right)
+    if (!client) return E.right(count)
+    const { messages, system, tools } = render(view.right)
+    const request = {
+      model: model ?? configurationOf(view.right).model ?? count.model ?? '',
+      messages,
+      parameters: {},
+      ...(system !== undefined && { system }),
+      ...(tools && { tools }),
+    }
+    return E.map((exact: number) => ({ ...count, exact }))(await modelOf(client).countTokens(request))
+  }

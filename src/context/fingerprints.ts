@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto'
+import { type Part, type Sent, textOf } from './canonical.ts'
+
+/** A block of a request, by where it stands: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
+export interface PlacedPart {
+  readonly path: string
+  readonly part: Part | string
+}
+
+/** Characters of a block's fingerprint. */
+export const fingerprintLength = 6
+
+/** Every block of a request in the order in which the model sees them: tools, system prompt, messages. */
+export const partsOf = ({ tools = [], system = [], messages }: Sent): readonly PlacedPart[] => [
+  ...tools.map((part, index) => ({ path: `tools[${index}]`, part })),
+  ...(typeof system === 'string'
+    ? [{ path: 'system', part: system }]
+    : system.map((part, index) => ({ path: `system[${index}]`, part }))),
+  ...messages.flatMap(({ content }, index) =>
+    content.map((part, at) => ({ path: `messages[${index}].content[${at}]`, part })),
+  ),
+]
+
+/**
+ * The fingerprints of a request's blocks, one after the other, in the order of `partsOf`: of each the first 6 characters of the
+ * base64url SHA-256 of who says it and its canonical JSON, without its `cache_control`, which moves from request to request.
+ */
+export const fingerprintsOf = ({ tools = [], system = [], messages }: Sent): string => {
+  const prints = tools.map((tool) => fingerprint('tool', tool))
+  if (typeof system === 'string') prints.push(hashed('system', JSON.stringify(system)))
+  else for (const block of system) prints.push(fingerprint('system', block))
+  for (const { role, content } of messages) for (const block of content) prints.push(fingerprint(role, block))
+  return prints.join('')
+}
+
+const known = new WeakMap<Part, { readonly role: string; readonly print: string }>()
+
+const fingerprint = (role: string, part: Part): string => {
+  const before = known.get(part)
+  if (before?.role === role) return before.print
+  const print = hashed(role, textOf(withoutBreakpoint(part)))
+  known.set(part, { role, print })
+  return print
+}
+
+export const withoutBreakpoint = (part: Part): Part => {
+  if (!('cache_control' in part)) return part
+  const { cache_control: _, ...rest } = part
+  return rest
+}
+
+const hashed = (role: string, text: string): string =>
+  hash('sha256', `${role} ${text}`, 'base64url').slice(0, fingerprintLength)

@@ -1,0 +1,33 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Effective } from '../projections/effective.ts'
+import { render, type Rendered } from '../projections/render/render.ts'
+import { type UnknownRenderer, unknownRenderer } from './errors.ts'
+
+/** How a history is made a request; with the history itself, all that decides the request's bytes. Receipts keep it. */
+export interface RequestOptions {
+  /** Version of the renderer. */
+  readonly renderer: number
+  /** The model takes messages of role `system` between the others. Default false. */
+  readonly systemMessages?: boolean
+  /** Place cache breakpoints that live this long. Default: those that are stored. */
+  readonly cache?: '5m' | '1h'
+}
+
+type Renderer = (effective: Effective, options: Omit<RequestOptions, 'renderer'>) => Rendered
+
+// A receipt is checked with the renderer that made its request, for ever. So before a change of what `render` answers, its folder
+// is copied as it is and registered here under its number, and `render` gets the next one; docs/adr/0011-receipts.md. Each number
+// is held to its golden files (test/golden/renderers).
+const renderers = new Map<number, Renderer>([[1, render]])
+
+/** The renderer of new requests. */
+export const currentRenderer = 1
+
+/** The request that a history makes, as each version of the renderer made it. */
+export const requestOf = (
+  effective: Effective,
+  { renderer, ...options }: RequestOptions,
+): E.Either<UnknownRenderer, Rendered> => {
+  const made = renderers.get(renderer)
+  return made ? E.right(made(effective, options)) : E.left(unknownRenderer(renderer, [...renderers.keys()]))
+}

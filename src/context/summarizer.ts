@@ -1,0 +1,124 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Block } from '../events/blocks.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import type { Covers, Origin } from '../events/events.ts'
+import type { Effective } from '../projections/effective.ts'
+import { digestOf } from './canonical.ts'
+import type { SummaryFailed } from './errors.ts'
+import type { Model, ModelError } from './model.ts'
+import { sliceOf } from './regions.ts'
+import { nextRequest } from './summary-parts.ts'
+import { isVisible, sumOfUsage, textsOf } from './summary-reply.ts'
+import { requestOfSummary, type SummaryOptions, type SummaryRequest } from './summary-request.ts'
+import { type SummarizerSettings, type SummaryLimits, summaryLimitsOf } from './summary-settings.ts'
+import { countTokens } from './tokens.ts'
+
+export type { SummarizerSettings }
+
+/** What to summarize: a slice of what is shown. */
+export interface SummaryInput {
+  readonly effective: Effective
+  readonly covers: Covers
+  readonly signal?: AbortSignal
+}
+/** What is to stand for the slice, as a user message, and where it came from. */
+export interface Summarized {
+  readonly blocks: readonly Block[]
+  readonly origin?: Origin
+}
+export type SummaryError = ModelError | SummaryFailed | InvalidInput
+
+/**
+ * Summarizes a slice. Writes nothing.
+ *
+ * @example
+ * const headlines: Summarizer = async ({ effective, covers }) => {
+ *   const said = sliceOf(effective, covers).flatMap(messagesOf)
+ *   return { blocks: [{ type: 'text', text: await myOwn(said) }] }
+ * }
+ */
+export type Summarizer = (input: SummaryInput) => Promise<Summarized | E.Either<SummaryError, Summarized>>
+
+/**
+ * A summarizer that asks a model. What does not fit into a request is summarized in parts, each after the summary of those before
+ * it. `origin.usage` is of all requests together, `origin.context` the receipt of the last one. How: docs/summaries.md.
+ * Errors: `InvalidInput` for settings that cannot be, `SummaryFailed` for a reply that is no whole summary; an abort and a missed
+ * deadline are `ModelAborted`.
+ */
+export const summarizer = (
+  model: Model,
+  settings: SummarizerSettings,
+): ((input: SummaryInput) => Promise<E.Either<SummaryError, Required<Summarized>>>) => {
+  const checked = summaryLimitsOf(settings)
+  return async (input) => {
+    if (E.isLeft(checked)) return checked
+    const { deadline } = checked.right
+    const signal = AbortSignal.any([
+      ...(input.signal ? [input.signal] : []),
+      ...(deadline === undefined ? [] : [AbortSignal.timeout(deadline)]),
+    ])
+    return summarize(model, checked.right, { ...input, signal })
+  }
+}
+
+const summarize = async (
+  model: Model,
+  limits: SummaryLimits,
+  input: SummaryInput,
+): Promise<E.Either<SummaryError, Required<Summarized>>> => {
+  const { effective, covers } = input
+  const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
+  let options: SummaryOptions = { ...limits.options, covers }
+  let usage: Origin['usage']
+  for (;;) {
+    const answer = await ask(model, { ...limits, options }, input)
+    if (E.isLeft(answer)) return answer
+    const { asked, request, texts, origin } = answer.right
+    usage = usage && origin.usage ? sumOfUsage(usage, origin.usage) : (origin.usage ?? usage)
+    const { last } = asked.covers
+    if (last === covers.last) {
+      const context = { position: effective.at, digest: digestOf(request), options: asked }
+      const blocks = [...texts, ...pinned].map((text) => ({ type: 'text', text }))
+      return E.right({ blocks, origin: { ...origin, ...(usage && { usage }), context } })
+    }
+    options = { ...options, parts: [...(options.parts ?? []), { last, text: texts.join('\n\n') }] }
+  }
+}
+
+/** A reply, and what it is the answer to. */
+interface Answer {
+  readonly asked: SummaryOptions
+  readonly request: SummaryRequest
+  readonly texts: readonly string[]
+  readonly origin: Origin
+}
+
+/** Estimates may be too low: a request that the API finds too long is made so much smaller, so often. */
+const shrink = 0.75
+const retries = 3
+
+/** Asks for a summary of what is left of the slice, or of as much of it as fits. */
+const ask = async (
+  model: Model,
+  limits: Omit<SummaryLimits, 'options'> & { readonly options: SummaryOptions },
+  { effective, signal }: SummaryInput,
+): Promise<E.Either<SummaryError, Answer>> => {
+  const correction = Math.max(1, countTokens(effective).correction)
+  for (let tries = 0; ; tries++) {
+    const allowed = limits.allowed * shrink ** tries
+    const next = nextRequest(effective, limits.options, { allowed, correction })
+    if (E.isLeft(next)) return next
+    const request = requestOfSummary(effective, next.right)
+    const parameters = {
+      max_tokens: limits.maxTokens,
+      ...(request.tools && { tool_choice: { type: 'none' } }),
+    }
+    const reply = await model.call({ model: limits.model, ...request, parameters }, signal && { signal })
+    if (E.isLeft(reply) && reply.left._tag === 'ContextExceeded' && tries < retries) continue
+    if (E.isLeft(reply)) return reply
+    const { origin } = reply.right
+    return E.map((texts: readonly string[]) => ({ asked: next.right, request, texts, origin }))(
+      textsOf(reply.right),
+    )
+  }
+}

@@ -1,0 +1,110 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type Block, blockSchema, type KnownBlock } from '../events/blocks.ts'
+import { checkJson } from '../events/check.ts'
+import { z } from 'zod'
+
+/** What a tool gives back: a text or blocks for the model; nothing where there is nothing to say. */
+export type ToolOutput = string | readonly Block[] | undefined | void
+
+export interface ToolContext {
+  /** The id of the call. */
+  readonly id: string
+  readonly name: string
+  /** Aborts when the turn does, and when the tool's time is up. */
+  readonly signal: AbortSignal
+}
+
+// A method, so that a tool may declare the input that its schema promises.
+interface Runs {
+  run(input: unknown, context: ToolContext): ToolOutput | Promise<ToolOutput>
+}
+/** Carries out a call. What it throws goes to the model as an error result. */
+export type ToolFunction = Runs['run']
+
+/** A tool with what else there is to know about it. */
+export interface ToolSettings extends Runs {
+  /** Running it twice does no more than running it once: after a crash in between, it is run again. Default false. */
+  readonly idempotent?: boolean
+  /** Milliseconds. Default: the turn's `toolTimeout`. */
+  readonly timeout?: number
+}
+
+/** The caller's tools, by name. */
+export type Tools = { readonly [name: string]: ToolFunction | ToolSettings }
+
+export type ToolUse = KnownBlock<'tool_use'>
+
+interface Limits {
+  readonly signal: AbortSignal | undefined
+  /** Milliseconds. */
+  readonly timeout: number
+}
+
+const toolOf = (tools: Tools, name: string): ToolSettings | undefined => {
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
+  return typeof tool === 'function' ? { run: tool } : tool
+}
+
+/** Runs calls side by side; their results in the order of the calls, whatever became of each. */
+export const runTools = (
+  calls: readonly ToolUse[],
+  tools: Tools,
+  limits: Limits,
+): Promise<readonly Block[]> => Promise.all(calls.map((call) => resultOf(call, tools, limits)))
+
+/**
+ * Results for calls of which nobody knows how far they got: those whose tool may run twice are run, the others say that they were
+ * interrupted.
+ */
+export const runAgain = (
+  calls: readonly ToolUse[],
+  tools: Tools,
+  limits: Limits,
+): Promise<readonly Block[]> =>
+  Promise.all(
+    calls.map(async (call) =>
+      toolOf(tools, call.name)?.idempotent === true
+        ? resultOf(call, tools, limits)
+        : failed(call, 'This call was interrupted: whether it took effect is not known.'),
+    ),
+  )
+
+const result = ({ id }: ToolUse, fields: { readonly [field: string]: unknown }): Block => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  ...fields,
+})
+const failed = (call: ToolUse, content: string): Block => result(call, { is_error: true, content })
+
+const resultOf = async (call: ToolUse, tools: Tools, { signal, timeout }: Limits): Promise<Block> => {
+  const { id, name, input } = call
+  const tool = toolOf(tools, name)
+  if (!tool) return failed(call, `There is no tool ${name}.`)
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    return failed(call, 'The input is not complete: the reply was cut off inside it.')
+  const limit = tool.timeout ?? timeout
+  const time = new AbortController()
+  const timer = setTimeout(() => time.abort(`It took longer than ${limit} ms and was given up.`), limit)
+  const ends = AbortSignal.any([time.signal, ...(signal ? [signal] : [])])
+  try {
+    ends.throwIfAborted()
+    const output = await Promise.race([tool.run(input, { id, name, signal: ends }), whenAborted(ends)])
+    const checked = checkJson(outputSchema, output)
+    if (E.isRight(checked)) return result(call, checked.right === undefined ? {} : { content: checked.right })
+    return failed(call, `The tool gave back what is no text and no blocks: ${checked.left.message}`)
+  } catch (error) {
+    if (signal?.aborted) return failed(call, 'The call was interrupted by the user.')
+    return failed(call, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const outputSchema = z.union([z.string(), z.array(blockSchema)]).optional()
+
+const whenAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = (): void => reject(signal.reason as Error)
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })

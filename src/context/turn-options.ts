@@ -1,0 +1,134 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import type { Block } from '../events/blocks.ts'
+import { check } from '../events/check.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import type { Configuration } from '../events/events.ts'
+import type { AnthropicClient } from './anthropic/model.ts'
+import { modelOf } from './count.ts'
+import type { Model, ReplyEvent } from './model.ts'
+import { type ContextSettings, limitsOf } from './settings.ts'
+import { type Summarizer, summarizer, type SummarizerSettings } from './summarizer.ts'
+import type { Tools } from './tools.ts'
+
+/** What a turn is done with. */
+export interface TurnOptions {
+  /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
+  readonly client: AnthropicClient | Model
+  readonly model: string
+  /** Default: what is configured. What differs from that is recorded (`Configured`) before the model is asked. */
+  readonly system?: string | readonly Block[]
+  /** The tools as the API takes them. Default: what is configured. */
+  readonly tools?: Configuration['tools']
+  /** What carries them out, by name. */
+  readonly run?: Tools
+  /** Other fields of the request's body: `max_tokens` (default: `context.maxOutput`, else 8,192), `thinking`, … */
+  readonly parameters?: { readonly [name: string]: unknown }
+  /** How large the context may grow, and what to do then. Default: a window of 200,000 tokens. */
+  readonly context?: Partial<ContextSettings>
+  /** Who writes summaries: settings of one (default: the same model), one of your own, or false: truncate only. */
+  readonly summarizer?: Summarizer | Partial<SummarizerSettings> | false
+  /** How long cache breakpoints live; false places none. Default `5m`. */
+  readonly cache?: '5m' | '1h' | false
+  /** The model takes messages of role `system` between the others. Default false. */
+  readonly systemMessages?: boolean
+  /** Milliseconds that a tool may take. Default 120,000. */
+  readonly toolTimeout?: number
+  /** How often the model is asked at most. Default 100. */
+  readonly maxCalls?: number
+  /** Ends the turn: what is complete is recorded. */
+  readonly signal?: AbortSignal
+  /** On an abort, keep the completed blocks and the beginning of a text that had come of the reply. Default false. */
+  readonly keepPartial?: boolean
+  /** Keep a reply that came too late (`StaleContext`) on an abandoned branch. Default false. */
+  readonly keepLate?: boolean
+  /** Told the events of each reply's stream as they come. */
+  readonly onEvent?: (event: ReplyEvent) => void
+}
+
+/** Options with every default filled in. */
+export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
+  readonly client: Model
+  readonly summarizer: Summarizer | undefined
+  readonly context: ContextSettings
+  /** What is to be configured. */
+  readonly wanted: Configuration
+  readonly run: Tools
+  readonly toolTimeout: number
+  readonly maxCalls: number
+}
+
+const isFunction = (value: unknown): boolean => typeof value === 'function'
+const fields = z.record(z.string(), z.unknown())
+const isTool = (value: unknown): boolean =>
+  isFunction(value) || isFunction((value as { readonly run?: unknown } | null)?.run)
+const isClient = (value: unknown): boolean => {
+  const { call, messages } = (value ?? {}) as { readonly call?: unknown; readonly messages?: object }
+  return isFunction(call) || typeof messages === 'object'
+}
+
+const optionsSchema = z.strictObject({
+  client: z.custom(isClient, { error: 'is no client: pass new Anthropic(), or a Model with a method call' }),
+  model: z.string().min(1),
+  system: z.union([z.string(), z.array(fields)]).optional(),
+  tools: z.array(fields).optional(),
+  run: z
+    .record(
+      z.string(),
+      z.custom(isTool, { error: 'is no tool: a function, or { run, idempotent, timeout }' }),
+    )
+    .optional(),
+  parameters: fields.optional(),
+  context: fields.optional(),
+  summarizer: z.union([z.literal(false), z.custom(isFunction), fields]).optional(),
+  cache: z.union([z.literal(false), z.enum(['5m', '1h'])]).optional(),
+  systemMessages: z.boolean().optional(),
+  toolTimeout: z.int().min(1).optional(),
+  maxCalls: z.int().min(1).optional(),
+  signal: z.instanceof(AbortSignal).optional(),
+  keepPartial: z.boolean().optional(),
+  keepLate: z.boolean().optional(),
+  onEvent: z.custom(isFunction).optional(),
+})
+
+const defaultWindow = 200_000
+const defaultMaxTokens = 8_192
+/** Tokens of a summary: so many, and an eighth of a window that is small. */
+const mostSummary = 4_096
+
+export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> => {
+  const checked = check(optionsSchema, options)
+  if (E.isLeft(checked)) return checked
+  const { model, system, tools, parameters = {} } = options
+  const client = modelOf(options.client)
+  const { max_tokens: maxTokens = options.context?.maxOutput ?? defaultMaxTokens } = parameters
+  const context = { window: defaultWindow, reserved: Number(maxTokens), ...options.context }
+  const limits = limitsOf(context, model)
+  if (E.isLeft(limits)) return limits
+  return E.right({
+    run: {},
+    cache: '5m',
+    toolTimeout: 120_000,
+    maxCalls: 100,
+    ...options,
+    client,
+    context,
+    summarizer: summarizerOf(options, client, context.window),
+    wanted: {
+      model,
+      ...(system !== undefined && { system }),
+      ...(tools !== undefined && { tools }),
+      parameters: { ...parameters, max_tokens: maxTokens },
+    },
+  })
+}
+
+const summarizerOf = (
+  { summarizer: given = {}, model }: TurnOptions,
+  client: Model,
+  window: number,
+): Summarizer | undefined => {
+  if (given === false) return undefined
+  const maxTokens = Math.min(mostSummary, Math.ceil(window / 8))
+  return typeof given === 'function' ? given : summarizer(client, { model, window, maxTokens, ...given })
+}

@@ -1,0 +1,276 @@
+import * as E from 'fp-ts/lib/Either.js'
+import canonicalize from 'canonicalize'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { type Block, isBlock } from '../events/blocks.ts'
+import type { Configuration, Receipt } from '../events/events.ts'
+import type { NewMessage } from '../commands/command.ts'
+import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
+import { toolCalls } from '../projections/render/calls.ts'
+import { isCompaction } from '../projections/render/clean.ts'
+import type { Conversation } from '../store/conversation.ts'
+import type { ReadError, WriteError } from '../store/errors.ts'
+import type { Written } from '../store/write.ts'
+import {
+  type ContextTooLarge,
+  nothingToAnswer,
+  type NothingToAnswer,
+  tooManyCalls,
+  type TooManyCalls,
+  type UnknownRenderer,
+} from './errors.ts'
+import { fit, harder } from './fit.ts'
+import { type LiveHistory, liveHistory } from './live.ts'
+import type { ModelAborted, ModelError, Reply } from './model.ts'
+import { receiptOf } from './receipts.ts'
+import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
+import type { CondenseError } from './summary-condense.ts'
+import { countTokens } from './tokens.ts'
+import { runAgain, runTools, type ToolUse } from './tools.ts'
+import { type Settled, settle, type TurnOptions } from './turn-options.ts'
+
+/** What a turn came to. */
+export interface Turned {
+  readonly conversation: string
+  /** The position of the last reply. */
+  readonly position: number
+  /** The last reply, and why the model stopped. */
+  readonly content: readonly Block[]
+  readonly stopReason: string | null | undefined
+  /** How often the model was asked; summaries not counted. */
+  readonly calls: number
+  /** Why the context was truncated and not condensed, if it was. */
+  readonly condenseFailed?: CondenseError
+}
+
+export type TurnError =
+  | WriteError
+  | ReadError
+  | ModelError
+  | ContextTooLarge
+  | UnknownRenderer
+  | NothingToAnswer
+  | TooManyCalls
+
+type Result<A> = Promise<E.Either<TurnError, A>>
+
+/**
+ * Gives turns to a model in a conversation: makes the context fit, asks, records the reply, runs the tools that it asks for, records
+ * their results, and goes on until the model stops. Everything is in the log before the next thing is done, so a turn that ends half
+ * way, or a process that is killed, is gone on with by the next turn.
+ *
+ * The reply lands only where it was computed from: if anything but markers has happened since, the turn ends with `StaleContext`.
+ */
+export const turns = (chat: Conversation): ((options: TurnOptions) => TaskEither<TurnError, Turned>) => {
+  const history = liveHistory(chat)
+  return (options) => async () => {
+    const settled = settle(options)
+    return E.isLeft(settled) ? settled : turn(chat, history, settled.right)
+  }
+}
+
+/** How often a turn begins anew what it had decided because something has happened meanwhile. */
+const maxStale = 10
+/** How often a context that the API calls too long is condensed before it is truncated. */
+const maxHarder = 3
+
+const turn = async (chat: Conversation, history: LiveHistory, options: Settled): Result<Turned> => {
+  const { client, context, keepLate, keepPartial, maxCalls, onEvent, signal, wanted } = options
+  const requestOptions = requestOptionsOf(options)
+  let { summarizer } = options
+  let condenseFailed: CondenseError | undefined
+  let calls = 0
+  let stale = 0
+  /** How often the API has called the context too long since the last reply, and whether it still is. */
+  let tooLong = 0
+  let isTooLong = false
+  /** The last reply; whoever else finds its calls open does not know how far they got. */
+  let ended: Turned | undefined
+  /** The last reply whose calls were run: they are open again where somebody has gone back to it. */
+  let ran: number | undefined
+
+  /** Goes on from what is there then, where something has happened since the history was read. */
+  const orAgain = <A>(result: E.Either<TurnError, A>): E.Either<TurnError, A | undefined> =>
+    E.isLeft(result) && result.left._tag === 'StaleContext' && ++stale <= maxStale
+      ? E.right(undefined)
+      : result
+
+  /** Records a message right behind `now`; where that is not the end any more, on a branch of its own if that was asked for. */
+  const land = async (now: Effective, message: NewMessage): Result<Written> => {
+    const written = await chat.append(message, { after: now.at, tolerate: 'markers' })()
+    if (E.isRight(written) || written.left._tag !== 'StaleContext' || !keepLate) return written
+    const kept = await chat.append(message, { beside: now.at })()
+    return E.isLeft(kept) ? kept : written
+  }
+
+  const answer = async (now: Effective, open: readonly OpenCall[]): Result<Written> => {
+    const isFirst = ran !== ended?.position && open.every(({ use }) => use === ended?.position)
+    const run = isFirst ? runTools : runAgain
+    ran = ended?.position
+    const limits = { signal, timeout: options.toolTimeout }
+    const content = await run(
+      open.map(({ call }) => call),
+      options.run,
+      limits,
+    )
+    const results = { role: 'user' as const, content }
+    for (let before = now; ; stale++) {
+      const written = await chat.append(results, { after: before.at, tolerate: 'markers' })()
+      if (E.isRight(written) || written.left._tag !== 'StaleContext' || stale > maxStale) return written
+      const later = await history()
+      if (E.isLeft(later)) return later
+      // A configuration changes nothing for the calls; whatever else happened has gone on without them.
+      if (idsOf(openCalls(later.right)) !== idsOf(open)) return land(before, results)
+      before = later.right
+    }
+  }
+
+  /** Whether the context fits; else it is one step nearer to that. */
+  const fits = async (now: Effective): Result<boolean> => {
+    const settings = isTooLong ? harder(context, countTokens(now).total) : context
+    const means = { settings, summarizer: tooLong > maxHarder ? undefined : summarizer, signal }
+    const made = await fit(chat, now, means)
+    if (E.isLeft(made)) return made
+    if (made.right.type === 'not-condensed') {
+      condenseFailed = made.right.error
+      summarizer = undefined
+    } else isTooLong = false
+    return E.right(made.right.type === 'fits')
+  }
+
+  const ask = async (now: Effective): Result<Written | undefined> => {
+    const rendered = requestOf(now, requestOptions)
+    if (E.isLeft(rendered)) return rendered
+    const { system, tools, messages, awaits } = rendered.right
+    if (awaits === 'user') return E.left(nothingToAnswer(chat.id))
+    if (calls === maxCalls) return E.left(tooManyCalls(chat.id, maxCalls))
+    calls++
+    const { model = '', parameters = {} } = configurationOf(now)
+    const request = { model, messages, parameters, ...(system && { system }), ...(tools && { tools }) }
+    const reply = await client.call(request, { ...(signal && { signal }), ...(onEvent && { onEvent }) })
+    const receipt = receiptOf(now, rendered.right, requestOptions)
+    if (E.isRight(reply)) {
+      tooLong = 0
+      const written = await land(now, messageOf(reply.right, receipt))
+      if (E.isRight(written)) ended = turnedOf(written.right, reply.right, calls)
+      return written
+    }
+    if (reply.left._tag === 'ContextExceeded') {
+      tooLong++
+      isTooLong = true
+      return E.right(undefined)
+    }
+    const partial = reply.left._tag === 'ModelAborted' && keepPartial ? reply.left.partial : undefined
+    const kept = partial && (await land(now, messageOf(partial, receipt)))
+    return kept && E.isLeft(kept) ? kept : reply
+  }
+
+  /** Does the next thing that there is to do. Resolves to true where there is none: the turn has ended. */
+  const step = async (now: Effective): Result<boolean> => {
+    const prepared = prepare(chat, now, wanted)
+    if (prepared) return E.map(() => false)(orAgain(await prepared))
+    const open = openCalls(now)
+    if (open.length > 0 && goesOn(ended)) return E.map(() => false)(await answer(now, open))
+    if (!goesOn(ended)) return E.right(true)
+    if (signal?.aborted) return E.left(abortedBy(signal))
+    const isFit = orAgain(await fits(now))
+    if (E.isLeft(isFit) || !isFit.right) return E.map(() => false)(isFit)
+    return E.map(() => false)(await ask(now))
+  }
+
+  for (;;) {
+    const now = await history()
+    if (E.isLeft(now)) return now
+    const done = await step(now.right)
+    if (E.isLeft(done)) return done
+    if (done.right && ended) return E.right({ ...ended, ...(condenseFailed && { condenseFailed }) })
+  }
+}
+
+/** Whether the model has more to say after its last reply in this turn, if there was one. */
+const goesOn = (ended: Turned | undefined): boolean =>
+  !ended || ended.stopReason === 'tool_use' || ended.stopReason === 'pause_turn'
+
+/** What has to be in the log before anything else: a configuration that is not there yet, a compaction that the API made. */
+const prepare = (chat: Conversation, now: Effective, wanted: Configuration): Result<Written> | undefined => {
+  const inForce = configurationOf(now)
+  const isSame = (field: keyof Configuration): boolean =>
+    canonicalize(wanted[field]) === canonicalize(inForce[field])
+  const fields = Object.keys(wanted) as (keyof Configuration)[]
+  if (!fields.every(isSame)) return chat.configure({ ...wanted, after: now.at })()
+  return recordCompaction(chat, now)
+}
+
+/**
+ * The API ignores what stands before a compaction that it made in the middle of a reply: the reply's compaction block becomes the
+ * summary of that. Undefined where there is none, or it was done.
+ */
+const recordCompaction = (chat: Conversation, { items, at }: Effective): Result<Written> | undefined => {
+  const index = items.findLastIndex(holdsCompaction)
+  const reply = items[index]
+  const [first] = items
+  const before = items[index - 1]
+  if (reply?.kind !== 'message' || !first || !before) return undefined
+  // What stands alone before the reply and is younger has hidden the rest since: the summary, or what was done with it.
+  if (index === 1 && before.kind !== 'message' && before.position > reply.position) return undefined
+  const content = reply.content.filter(isCompaction).slice(-1)
+  // The call is the reply's: its receipt stays there.
+  const { context: _, ...origin } = reply.origin ?? {}
+  return chat.condense({
+    covers: { first: first.position, last: before.position },
+    summary: [{ role: 'assistant', content }],
+    method: 'provider',
+    ...(reply.origin && { origin }),
+    after: at,
+  })()
+}
+
+const holdsCompaction = (item: Item): boolean =>
+  item.kind === 'message' && item.role === 'assistant' && item.content.some(isCompaction)
+
+interface OpenCall {
+  readonly call: ToolUse
+  /** The position of the reply that asks for it. */
+  readonly use: number
+}
+
+/** The calls at the end of the history that nobody has answered. */
+const openCalls = (effective: Effective): readonly OpenCall[] => {
+  const { items } = effective
+  const lastReply = items.findLastIndex(isReply)
+  const start = items.findLastIndex((item, index) => index < lastReply && !isReply(item)) + 1
+  const round = items.slice(start)
+  return toolCalls({ ...effective, items: round }).flatMap(({ id, use, result }) => {
+    const item = result === undefined ? round.find(({ position }) => position === use) : undefined
+    const content = item?.kind === 'message' ? item.content : []
+    const call = content.find((block): block is ToolUse => isBlock(block, 'tool_use') && block.id === id)
+    return call ? [{ call, use }] : []
+  })
+}
+
+const isReply = (item: Item): boolean => item.kind === 'message' && item.role === 'assistant'
+
+const idsOf = (open: readonly OpenCall[]): string => open.map(({ call }) => call.id).join()
+
+const messageOf = ({ content, origin }: Reply, context: Receipt): NewMessage => ({
+  role: 'assistant',
+  content,
+  origin: { ...origin, context },
+})
+
+const turnedOf = (
+  { conversation, position }: Written,
+  { content, origin }: Reply,
+  calls: number,
+): Turned => ({ conversation, position, content, stopReason: origin.stopReason, calls })
+
+const requestOptionsOf = ({ cache, systemMessages }: Settled): RequestOptions => ({
+  renderer: currentRenderer,
+  ...(cache && { cache }),
+  ...(systemMessages && { systemMessages }),
+})
+
+const abortedBy = (signal: AbortSignal): ModelAborted => ({
+  _tag: 'ModelAborted',
+  message: 'the turn was aborted: what was complete is recorded, and the next turn goes on from there',
+  cause: signal.reason,
+})

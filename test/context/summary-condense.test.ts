@@ -1,0 +1,157 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { anthropicModel } from '../../src/context/anthropic/model.ts'
+import { condenseWith } from '../../src/context/summary-condense.ts'
+import { type Summarizer, summarizer, type SummarizerSettings } from '../../src/context/summarizer.ts'
+import type { ConversationEvent } from '../../src/events/events.ts'
+import { effective, messagesOf } from '../../src/projections/effective.ts'
+import type { Conversation } from '../../src/store/conversation.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import { storeOn } from '../../src/store/store.ts'
+import { left, right } from '../support/either.ts'
+import { assistant, text, truncated, user } from '../support/log.ts'
+import { opus, start } from '../support/messages-api/client.ts'
+import type { Failure, Reply } from '../support/messages-api/replies.ts'
+import { write } from '../support/write.ts'
+
+const talk = [
+  user('Hello, are you there?'),
+  assistant('Yes, what is it?'),
+  user('Please fix it.'),
+  assistant('Done.'),
+]
+
+const conversation = async (events = talk): Promise<Conversation> => {
+  const store = memoryStore()
+  await write(store, 'c', events)
+  return storeOn(store, { kind: 'test' }).conversation('c')
+}
+const recorded = async (chat: Conversation): Promise<readonly ConversationEvent[]> => {
+  const events: ConversationEvent[] = []
+  for await (const event of chat.events()) events.push(event)
+  return events
+}
+
+const covers = { first: 0, last: 2 }
+/** A summarizer of one's own. */
+const saying =
+  (...summary: readonly string[]): Summarizer =>
+  async () =>
+    E.right({ blocks: summary.map(text), origin: { model: 'my-own' } })
+const condensing = async (chat: Conversation, own: Summarizer, more: object = {}) => {
+  const now = effective(await recorded(chat))
+  return condenseWith({ effective: now, covers, summarizer: own, condense: chat.condense, ...more })
+}
+
+describe('condensing', () => {
+  it('records the summary with where it came from, as of what was summarized', async () => {
+    const { client } = await start({ reply: () => ({ content: [text('Short.')] }) })
+    const chat = await conversation()
+    const asked = summarizer(anthropicModel(client), { model: opus, window: 200_000, pinned: ['a.ts'] })
+    expect(right(await condensing(chat, asked))).toMatchObject({
+      position: 4,
+      events: [{ type: 'Condensed' }],
+    })
+    const [summary] = right(await chat.effective()())
+    expect(summary && messagesOf(summary)).toEqual([
+      { role: 'user', content: [text('Short.'), text('a.ts')] },
+    ])
+    expect(summary).toMatchObject({
+      kind: 'summary',
+      method: 'model',
+      covers,
+      origin: { model: opus, context: { position: 3, options: { summarizer: 1, covers } } },
+    })
+  })
+
+  it('takes a summarizer of anyone', async () => {
+    const chat = await conversation()
+    const asked: unknown[] = []
+    const { signal } = new AbortController()
+    const own: Summarizer = async (input) => {
+      asked.push(input)
+      return saying('Own.')(input)
+    }
+    expect(E.isRight(await condensing(chat, own, { signal }))).toBe(true)
+    expect(asked).toEqual([{ effective: effective((await recorded(chat)).slice(0, 4)), covers, signal }])
+  })
+
+  it('asks nobody where nothing new was said', async () => {
+    const chat = await conversation([...talk, truncated(0, 2)])
+    const never: Summarizer = () => expect.unreachable()
+    const refused = await condensing(chat, never, { covers: { first: 4, last: 4 } })
+    expect(left(refused)._tag).toBe('NothingNew')
+    expect(left(await condensing(chat, never, { covers: { first: 7, last: 8 } }))._tag).toBe('NothingNew')
+  })
+})
+
+describe('a failure leaves the conversation as it was', () => {
+  const unchanged = async (own: Summarizer, tag: string, more: object = {}): Promise<void> => {
+    const chat = await conversation()
+    const before = await recorded(chat)
+    const failed = await condensing(chat, own, more)
+    expect(left(failed)).toMatchObject({ _tag: tag, message: expect.any(String) })
+    expect(await recorded(chat)).toEqual(before)
+  }
+
+  it('where the summary is not smaller, with what is pinned', async () => {
+    await unchanged(saying('Short.', 'pinned '.repeat(30)), 'ContextGrew')
+  })
+
+  it('where the summarizer throws', async () => {
+    await unchanged(() => Promise.reject(new Error('Out of paper.')), 'SummaryFailed')
+    const { client } = await start()
+    const pinned = (): never => {
+      throw new Error('No.')
+    }
+    await unchanged(
+      summarizer(anthropicModel(client), { model: opus, window: 200_000, pinned }),
+      'SummaryFailed',
+    )
+  })
+
+  const partly: Reply = { content: [text('In sh')] }
+  it.each<readonly [string, Reply | Failure, string]>([
+    ['the model refuses', { ...partly, stop_reason: 'refusal' }, 'SummaryFailed'],
+    ['the summary is cut off', { content: [text('word '.repeat(9_000))] }, 'SummaryFailed'],
+    ['the summary is blank', { content: [] }, 'SummaryFailed'],
+    ['the stream breaks off', { ...partly, fault: { kind: 'drop', after: 5 } }, 'ModelFailed'],
+    ['the stream ends too early', { ...partly, fault: { kind: 'end' } }, 'ModelFailed'],
+    ['the deadline is missed', { ...partly, fault: { kind: 'stall', after: 4 } }, 'ModelAborted'],
+    ['the API refuses', { status: 400, type: 'invalid_request_error', message: 'No.' }, 'ModelFailed'],
+    ['the API is overloaded', { status: 529, type: 'overloaded_error', message: 'No.' }, 'ModelFailed'],
+  ])('where %s', async (_, reply, tag) => {
+    const { client } = await start({ reply: () => reply })
+    const settings: SummarizerSettings = { model: opus, window: 200_000, deadline: 200 }
+    await unchanged(summarizer(anthropicModel(client), settings), tag)
+  })
+
+  it('where it is aborted', async () => {
+    const { client } = await start()
+    const own = summarizer(anthropicModel(client), { model: opus, window: 200_000 })
+    await unchanged(own, 'ModelAborted', { signal: AbortSignal.abort() })
+  })
+
+  it('where something was written meanwhile; a marker may be no reason', async () => {
+    const after = async (meanwhile: (chat: Conversation) => Promise<unknown>, more: object = {}) => {
+      const chat = await conversation()
+      const late: Summarizer = async (input) => {
+        await meanwhile(chat)
+        return saying('Short.')(input)
+      }
+      const answer = await condensing(chat, late, more)
+      return { answer, types: (await recorded(chat)).slice(4).map(({ type }) => type) }
+    }
+    const say = async (chat: Conversation) => right(await chat.append({ role: 'user', content: 'Wait.' })())
+    const hide = async (chat: Conversation) => right(await chat.truncate({ covers: { first: 3, last: 3 } })())
+    for (const more of [{}, { tolerate: 'markers' }]) {
+      const { answer, types } = await after(say, more)
+      expect(left(answer)._tag).toBe('StaleContext')
+      expect(types).toEqual(['MessageAppended'])
+    }
+    expect(left((await after(hide)).answer)._tag).toBe('StaleContext')
+    const { answer, types } = await after(hide, { tolerate: 'markers' })
+    expect(E.isRight(answer)).toBe(true)
+    expect(types).toEqual(['Truncated', 'Condensed'])
+  })
+})

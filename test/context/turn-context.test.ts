@@ -1,0 +1,218 @@
+import Anthropic from '@anthropic-ai/sdk'
+import * as E from 'fp-ts/lib/Either.js'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openStore, type Conversation } from '../../src/index.ts'
+import type { Summarizer } from '../../src/context/summarizer.ts'
+import type { TurnOptions } from '../../src/context/turn-options.ts'
+import { text } from '../support/log.ts'
+import type { Failure, Reply } from '../support/messages-api/replies.ts'
+import type { Body } from '../support/messages-api/request.ts'
+import { messagesApi, type MessagesApi, type MessagesApiOptions } from '../support/messages-api/server.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()))
+})
+
+const model = 'claude-opus-5-5'
+/** About so many tokens. */
+const words = (tokens: number): string => 'word '.repeat(tokens)
+const isSummary = (body: Body): boolean => body.max_tokens !== 500 && body.max_tokens !== 8_192
+
+interface Scene {
+  readonly api: MessagesApi
+  readonly chat: Conversation
+  readonly turn: (options?: Partial<TurnOptions>) => ReturnType<Conversation['turn']>
+  readonly kinds: () => Promise<string>
+}
+
+/** A conversation of `turns` turns of 100 tokens a message, and a last question. */
+const long = async (
+  turns: number,
+  reply: (body: Body, n: number) => Reply | Failure = (body) => ({
+    content: [text(isSummary(body) ? 'They talked.' : 'Yes.')],
+  }),
+  options: MessagesApiOptions = {},
+): Promise<Scene> => {
+  const api = await messagesApi({ reply, ...options })
+  const store = await openStore('memory:')
+  closing.push(api.close, store.close)
+  const chat = store.conversation('c')
+  for (let turn = 0; turn < turns; turn++)
+    await chat.append([
+      { role: 'user', content: words(100) },
+      { role: 'assistant', content: words(100) },
+    ])
+  await chat.append({ role: 'user', content: 'Is it there?' })
+  const client = new Anthropic({ baseURL: api.url, apiKey: 'key', maxRetries: 0 })
+  return {
+    api,
+    chat,
+    turn: (more = {}) =>
+      chat.turn({
+        client,
+        model,
+        context: { window: 3_000, reserved: 500 },
+        parameters: { max_tokens: 500 },
+        ...more,
+      }),
+    kinds: async () => (await chat.effective()).map(({ kind }) => kind[0]).join(''),
+  }
+}
+
+describe('a turn in a context that is full', () => {
+  it('condenses first, and records by whom and from what', async () => {
+    const { turn, kinds, chat } = await long(12)
+    expect(await turn()).toMatchObject({ calls: 1 })
+    expect(await kinds()).toBe('msmmmm')
+    expect((await chat.effective())[1]).toMatchObject({
+      kind: 'summary',
+      method: 'model',
+      origin: { model, context: { options: { summarizer: 1 } } },
+    })
+  })
+
+  it('does not while there is room', async () => {
+    const { turn, kinds } = await long(5)
+    await turn()
+    expect(await kinds()).toBe('m'.repeat(12))
+  })
+
+  it('condenses from the percentage on that was asked for', async () => {
+    const { turn, kinds } = await long(5)
+    await turn({ context: { window: 3_000, reserved: 500, percentage: 20 } })
+    expect(await kinds()).toContain('s')
+  })
+
+  it('truncates where condensing fails, and says why', async () => {
+    const { turn, kinds, chat } = await long(12, (body) =>
+      isSummary(body) ? { content: [text('No.')], stop_reason: 'refusal' } : { content: [text('Yes.')] },
+    )
+    expect(await turn()).toMatchObject({ condenseFailed: { _tag: 'SummaryFailed', reason: 'refusal' } })
+    expect(await kinds()).toContain('t')
+    expect((await chat.full()).filter(({ kind }) => kind === 'summary')).toEqual([])
+  })
+
+  it('truncates where the summarizer misses its deadline', async () => {
+    const { turn, kinds } = await long(12, (body) => ({
+      content: [text('They talked.')],
+      ...(isSummary(body) && { delay: 100 }),
+    }))
+    expect(await turn({ summarizer: { deadline: 20 } })).toMatchObject({
+      condenseFailed: { _tag: 'ModelAborted' },
+    })
+    expect(await kinds()).toMatch(/^mt/)
+  })
+
+  it('truncates where there is no summarizer', async () => {
+    const { turn, kinds, api } = await long(12)
+    const turned = await turn({ summarizer: false })
+    expect(turned).not.toHaveProperty('condenseFailed')
+    expect(await kinds()).toMatch(/^mt/)
+    expect(api.requests).toHaveLength(1)
+  })
+
+  it('takes a summarizer of the caller’s own', async () => {
+    const own: Summarizer = async ({ covers }) => ({ blocks: [text(`${covers.first} to ${covers.last}`)] })
+    const { turn, chat } = await long(12)
+    await turn({ summarizer: own })
+    expect((await chat.effective())[1]).toMatchObject({ messages: [{ content: [text('1 to 21')] }] })
+  })
+
+  it('refuses a summary that is not smaller, and records nothing of it', async () => {
+    const { turn, chat } = await long(12)
+    const own: Summarizer = async () => E.right({ blocks: [text(words(5_000))], origin: {} })
+    expect(await turn({ summarizer: own })).toMatchObject({ condenseFailed: { _tag: 'ContextGrew' } })
+    expect((await chat.full()).map(({ kind }) => kind)).not.toContain('summary')
+  })
+
+  it('ends with ContextTooLarge where what has to stay is too large, and asks nobody', async () => {
+    const { chat, turn, api } = await long(1)
+    await chat.append({ role: 'user', content: words(4_000) })
+    await expect(turn()).rejects.toMatchObject({ _tag: 'ContextTooLarge', items: [{ position: 3 }, {}, {}] })
+    expect(api.requests).toEqual([])
+  })
+})
+
+describe('a context that is too long for the API and not by the estimate', () => {
+  const small = { models: { [model]: { contextWindow: 2_500 } } }
+  const roomy = { context: { window: 200_000 } }
+  const told = ({ requests }: MessagesApi): readonly string[] =>
+    requests.map(({ status, body }) => (body && isSummary(body) ? 'summary' : String(status)))
+
+  it('is condensed, and asked again', async () => {
+    const { turn, kinds, api } = await long(12, undefined, small)
+    const summarizer = { model: 'claude-sonnet-5-5' }
+    expect(await turn({ ...roomy, summarizer })).toMatchObject({ calls: 2 })
+    expect(told(api).join(' ')).toBe('400 summary 200')
+    expect(await kinds()).toBe('msmmmm')
+  })
+
+  it('is truncated by a quarter, again and again, where condensing fails', async () => {
+    const { turn, kinds, api } = await long(30, undefined, small)
+    await turn({ ...roomy, summarizer: false })
+    expect(told(api).join(' ')).toMatch(/^(400 )+200$/)
+    expect(await kinds()).toMatch(/^mt+m+$/)
+  })
+
+  it('is truncated where condensing does not help', async () => {
+    const { turn, kinds } = await long(30, (_, n) =>
+      n > 2
+        ? { content: [text('Yes.')] }
+        : { status: 400, type: 'invalid_request_error', message: 'prompt is too long: 2 tokens > 1 maximum' },
+    )
+    let summaries = 0
+    const own: Summarizer = async () => {
+      summaries++
+      return E.right({ blocks: [text(words(2_000))], origin: {} })
+    }
+    await turn({ ...roomy, summarizer: own })
+    expect(summaries).toBe(1)
+    expect(await kinds()).toMatch(/^mt/)
+  })
+
+  it('ends with ContextTooLarge where nothing can be hidden any more', async () => {
+    const { turn } = await long(4, () => ({
+      status: 400,
+      type: 'invalid_request_error',
+      message: 'prompt is too long: 2 tokens > 1 maximum',
+    }))
+    await expect(turn({ ...roomy, summarizer: false })).rejects.toMatchObject({ _tag: 'ContextTooLarge' })
+  })
+})
+
+describe('a compaction that the API made', () => {
+  const compaction = { type: 'compaction', content: 'They talked.' }
+
+  it('becomes a summary of method provider, word for word, and the conversation goes on behind it', async () => {
+    const { turn, chat, api, kinds } = await long(3, (_, n) => ({
+      content: n === 0 ? [compaction, text('Yes.')] : [text('Again.')],
+    }))
+    await turn()
+    expect(await kinds()).toBe('sm')
+    const [summary] = await chat.effective()
+    expect(summary).toMatchObject({
+      kind: 'summary',
+      method: 'provider',
+      messages: [{ role: 'assistant', content: [compaction] }],
+    })
+    await chat.append({ role: 'user', content: 'Sure?' })
+    await turn()
+    const sent = api.requests.at(-1)?.body?.messages
+    expect(sent).toMatchObject([
+      { role: 'assistant', content: [compaction, text('Yes.')] },
+      { role: 'user', content: [{ text: 'Sure?' }] },
+    ])
+    expect(api.requests.every(({ status }) => status === 200)).toBe(true)
+  })
+
+  it('is recorded by the next turn where the process ended in between', async () => {
+    const { turn, chat, kinds } = await long(3)
+    await chat.append([
+      { role: 'assistant', content: [compaction, text('Yes.')] },
+      { role: 'user', content: 'Sure?' },
+    ])
+    await turn().catch(() => undefined)
+    expect(await kinds()).toMatch(/^smm/)
+  })
+})

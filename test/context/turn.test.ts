@@ -1,0 +1,432 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openStore, type Conversation } from '../../src/index.ts'
+import type { TurnOptions } from '../../src/context/turn-options.ts'
+import type { Block } from '../../src/events/blocks.ts'
+import { text, thinking, toolUse } from '../support/log.ts'
+import type { Failure, Reply } from '../support/messages-api/replies.ts'
+import { messagesApi, type MessagesApi, type MessagesApiOptions } from '../support/messages-api/server.ts'
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()))
+})
+
+interface Scene {
+  readonly api: MessagesApi
+  readonly chat: Conversation
+  /** A turn with a model that says these replies, one a call, the last one again and again. */
+  readonly turn: (options?: Partial<TurnOptions>) => ReturnType<Conversation['turn']>
+  /** The effective history: roles and what they say. */
+  readonly shown: () => Promise<readonly string[]>
+  readonly refused: () => readonly unknown[]
+}
+
+type Said = Reply | Failure | (() => Promise<Reply | Failure> | Reply | Failure)
+
+const scene = async (said: readonly Said[], options: MessagesApiOptions = {}): Promise<Scene> => {
+  const api = await messagesApi({
+    reply: (_, n) => {
+      const reply = said[Math.min(n, said.length - 1)] ?? { content: [text('Yes.')] }
+      return typeof reply === 'function' ? reply() : reply
+    },
+    ...options,
+  })
+  const store = await openStore('memory:')
+  closing.push(api.close, store.close)
+  const chat = store.conversation('c')
+  const client = new Anthropic({ baseURL: api.url, apiKey: 'key', maxRetries: 0 })
+  return {
+    api,
+    chat,
+    turn: (more = {}) => chat.turn({ client, model: 'claude-opus-5-5', ...more }),
+    shown: async () =>
+      (await chat.effective()).map((item) =>
+        item.kind === 'message' ? `${item.role}: ${item.content.map(wordOf).join(' ')}` : item.kind,
+      ),
+    refused: () => api.requests.filter(({ status }) => status === 400),
+  }
+}
+
+const wordOf = (block: Block): string => {
+  const { type, name, content, is_error: isError, text: said } = block
+  if (type === 'text') return String(said)
+  if (type === 'tool_use') return `${String(name)}()`
+  return type === 'tool_result' ? `${isError === true ? 'error ' : ''}<${String(content)}>` : type
+}
+
+const says = (...content: readonly Block[]): Reply => ({ content })
+const calls = (...names: readonly string[]): Reply =>
+  says(
+    text('Let me look.'),
+    ...names.map((name, index) => ({ ...toolUse(`t${index}`), id: undefined, name })),
+  )
+const yes = says(text('Yes.'))
+const tools = ['read', 'write'].map((name) => ({ name, input_schema: { type: 'object' } }))
+const task = { role: 'user' as const, content: 'Is it there?' }
+
+describe('a turn', () => {
+  it('asks the model and records its reply, with what the API says of it and what it was sent', async () => {
+    const { chat, turn, shown, api } = await scene([yes])
+    await chat.append(task)
+    const turned = await turn()
+    expect(turned).toMatchObject({
+      conversation: 'c',
+      position: 2,
+      content: [text('Yes.')],
+      stopReason: 'end_turn',
+      calls: 1,
+    })
+    expect(await shown()).toEqual(['user: Is it there?', 'assistant: Yes.'])
+    const [, reply] = await chat.effective()
+    expect(reply).toMatchObject({
+      origin: {
+        model: 'claude-opus-5-5',
+        stopReason: 'end_turn',
+        requestId: expect.stringMatching(/^req_/),
+        usage: { output_tokens: expect.any(Number) },
+        context: {
+          position: 1,
+          digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+          options: { renderer: 1, cache: '5m' },
+        },
+      },
+    })
+    expect(api.requests[0]?.body).toMatchObject({ model: 'claude-opus-5-5', max_tokens: 8_192, stream: true })
+  })
+
+  it('records what the request holds besides messages, once, before the model is asked', async () => {
+    const { chat, turn, api } = await scene([yes])
+    const options = { system: 'Be brief.', tools, parameters: { max_tokens: 100, temperature: 0 } }
+    await chat.append(task)
+    await turn(options)
+    await chat.append(task)
+    await turn(options)
+    await chat.append(task)
+    await turn()
+    const events = (await chat.timeline()).map(({ event }) => event.type)
+    expect(events.filter((type) => type === 'Configured')).toHaveLength(2)
+    expect(
+      api.requests.map(({ body }) => [body?.max_tokens, body?.['temperature'], body?.tools?.length]),
+    ).toEqual([
+      [100, 0, 2],
+      [100, 0, 2],
+      [8_192, undefined, 2],
+    ])
+  })
+
+  it('runs the tools side by side, and goes on until the model stops', async () => {
+    const { chat, turn, shown } = await scene([calls('read', 'write'), calls('read'), yes])
+    await chat.append(task)
+    let running = 0
+    let most = 0
+    const work = async (): Promise<string> => {
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      running--
+      return 'done'
+    }
+    const turned = await turn({ tools, run: { read: work, write: { run: work } } })
+    expect(turned.calls).toBe(3)
+    expect(most).toBe(2)
+    expect(await shown()).toEqual([
+      'user: Is it there?',
+      'assistant: Let me look. read() write()',
+      'user: <done> <done>',
+      'assistant: Let me look. read()',
+      'user: <done>',
+      'assistant: Yes.',
+    ])
+  })
+
+  it.each<readonly [string, Partial<TurnOptions>, string]>([
+    [
+      'throws',
+      { run: { read: () => Promise.reject(new Error('no such file')) } },
+      'error <Error: no such file>',
+    ],
+    ['is not there', {}, 'error <There is no tool read.>'],
+    [
+      'is a name that every object has',
+      { run: Object.create({ read: () => 'x' }) as never },
+      'error <There is no tool read.>',
+    ],
+    [
+      'takes too long',
+      { run: { read: () => new Promise(() => {}) }, toolTimeout: 20 },
+      'error <It took longer than 20 ms and was given up.>',
+    ],
+    ['says nothing', { run: { read: () => undefined } }, '<undefined>'],
+    ['gives blocks', { run: { read: () => [text('a')] } }, '<[object Object]>'],
+    [
+      'gives what is no output',
+      { run: { read: () => 7 as never } },
+      'error <The tool gave back what is no text and no blocks: Invalid input>',
+    ],
+  ])('tells the model of a tool that %s', async (_, options, result) => {
+    const { chat, turn, shown, refused } = await scene([calls('read'), yes])
+    await chat.append(task)
+    await turn({ tools, ...options })
+    expect((await shown())[2]).toBe(`user: ${result}`)
+    expect(refused()).toEqual([])
+  })
+
+  it('passes the input, and a signal that aborts when the time is up', async () => {
+    const { chat, turn } = await scene([says({ ...toolUse('t', { path: 'a' }), name: 'read' }), yes])
+    await chat.append(task)
+    const seen: unknown[] = []
+    const read = (input: { readonly path: string }, { id, signal }: { id: string; signal: AbortSignal }) =>
+      new Promise<string>((resolve) => {
+        seen.push(input.path, id)
+        signal.addEventListener('abort', () => {
+          seen.push(signal.reason)
+          resolve('')
+        })
+      })
+    await turn({ tools, run: { read: { run: read, timeout: 10 } } })
+    expect(seen).toEqual(['a', 't', 'It took longer than 10 ms and was given up.'])
+  })
+
+  it('goes on after a pause of the model', async () => {
+    const { chat, turn, refused } = await scene([
+      { ...says(text('One moment. ')), stop_reason: 'pause_turn' },
+      yes,
+    ])
+    await chat.append(task)
+    expect(await turn()).toMatchObject({ calls: 2, stopReason: 'end_turn' })
+    expect(refused()).toEqual([])
+  })
+
+  it.each(['refusal', 'max_tokens', 'end_turn'] as const)(
+    'ends where the model stops with %s',
+    async (stopReason) => {
+      const { chat, turn } = await scene([{ ...yes, stop_reason: stopReason }])
+      await chat.append(task)
+      expect(await turn()).toMatchObject({ stopReason, calls: 1 })
+    },
+  )
+
+  it('ends with TooManyCalls where the model does not stop, and the next turn goes on', async () => {
+    const { chat, turn, shown } = await scene([calls('read'), calls('read'), yes])
+    await chat.append(task)
+    const options = { tools, run: { read: () => 'x' }, maxCalls: 2 }
+    await expect(turn(options)).rejects.toMatchObject({ _tag: 'TooManyCalls', calls: 2 })
+    expect(await turn(options)).toMatchObject({ calls: 1 })
+    expect(await shown()).toHaveLength(6)
+  })
+
+  it('is nothing to ask for where the model has the last word, or nobody has said a thing', async () => {
+    const { chat, turn } = await scene([yes])
+    await expect(turn()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
+    await chat.append(task)
+    await turn()
+    await expect(turn()).rejects.toMatchObject({ _tag: 'NothingToAnswer' })
+  })
+
+  it.each<readonly [string, Readonly<Record<string, unknown>>]>([
+    ['model', { model: '' }],
+    ['client', { client: {} }],
+    ['context.window', { context: { window: 0 } }],
+    ['run.read', { run: { read: 7 } }],
+    ['maxCalls', { maxCalls: 0 }],
+    ['', { modle: 'x' }],
+  ])('names the option that cannot be: %s', async (_, options) => {
+    const { chat, turn, api } = await scene([yes])
+    await chat.append(task)
+    await expect(turn(options)).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    expect(api.requests).toEqual([])
+    expect(await chat.position()).toBe(0)
+  })
+})
+
+describe('a call that fails', () => {
+  it.each<readonly [string, Said, object]>([
+    [
+      'an overloaded API',
+      { status: 529, type: 'overloaded_error', message: 'Overloaded' },
+      { status: 529, type: 'overloaded_error' },
+    ],
+    [
+      'a request that is refused',
+      { status: 400, type: 'invalid_request_error', message: 'No.' },
+      { status: 400 },
+    ],
+    ['a connection that breaks', { ...yes, fault: { kind: 'drop', after: 3 } }, {}],
+    ['a stream that ends half way as if it were complete', { ...yes, fault: { kind: 'end', after: 3 } }, {}],
+    ['an error in the stream', { ...yes, fault: { kind: 'error', after: 3 } }, {}],
+  ])('leaves the conversation as it was: %s', async (_, said, error) => {
+    const { chat, turn } = await scene([said])
+    await chat.configure({ model: 'claude-opus-5-5', parameters: { max_tokens: 8_192 } })
+    await chat.append(task)
+    await expect(turn()).rejects.toMatchObject({ _tag: 'ModelFailed', ...error })
+    expect(await chat.position()).toBe(1)
+  })
+
+  it('is tried again by the SDK where that may help', async () => {
+    const { chat, api } = await scene([
+      { status: 529, type: 'overloaded_error', message: 'Overloaded', retryAfter: 0 },
+      yes,
+    ])
+    const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+    await chat.append(task)
+    expect(await chat.turn({ client, model: 'claude-opus-5-5' })).toMatchObject({ calls: 1 })
+    expect(api.requests).toHaveLength(2)
+  })
+})
+
+describe('an abort', () => {
+  const abortAfter = (count: number) => {
+    const controller = new AbortController()
+    let seen = 0
+    const onEvent = (): void => {
+      if (++seen === count) controller.abort('enough')
+    }
+    return { signal: controller.signal, onEvent }
+  }
+  const long = says(thinking('', 'Hm.'), text('One two three four five six seven eight nine ten.'))
+  const parameters = { thinking: { type: 'adaptive' } }
+
+  it('in the middle of a reply records nothing of it', async () => {
+    const { chat, turn, shown } = await scene([{ ...long, delay: 2 }])
+    await chat.append(task)
+    await expect(turn({ parameters, ...abortAfter(8) })).rejects.toMatchObject({ _tag: 'ModelAborted' })
+    expect(await shown()).toEqual(['user: Is it there?'])
+  })
+
+  it('keeps the completed blocks and the beginning of a text if asked, and the conversation goes on from there', async () => {
+    const { chat, turn, shown, refused } = await scene([{ ...long, delay: 2 }, yes])
+    await chat.append(task)
+    await expect(turn({ parameters, keepPartial: true, ...abortAfter(8) })).rejects.toMatchObject({
+      _tag: 'ModelAborted',
+      partial: { origin: { stopReason: null } },
+    })
+    expect((await shown())[1]).toMatch(/^assistant: thinking One two/)
+    await chat.append({ role: 'user', content: 'Go on.' })
+    expect(await turn({ parameters })).toMatchObject({ stopReason: 'end_turn' })
+    expect(refused()).toEqual([])
+  })
+
+  it('keeps no unfinished call', async () => {
+    const call = { ...toolUse('t', { path: 'a'.repeat(200) }), name: 'read' }
+    const { chat, turn, shown } = await scene([{ ...says(text('I read.'), call), delay: 2 }])
+    await chat.append(task)
+    await expect(turn({ tools, keepPartial: true, ...abortAfter(8) })).rejects.toMatchObject({
+      _tag: 'ModelAborted',
+    })
+    expect((await shown())[1]).toBe('assistant: I read.')
+  })
+
+  it('while tools run records what is done and what was interrupted', async () => {
+    const { chat, turn, shown, refused } = await scene([calls('read', 'write'), yes])
+    await chat.append(task)
+    const controller = new AbortController()
+    const run = {
+      read: () => 'done',
+      write: () => {
+        controller.abort()
+        return new Promise<string>(() => {})
+      },
+    }
+    await expect(turn({ tools, run, signal: controller.signal })).rejects.toMatchObject({
+      _tag: 'ModelAborted',
+    })
+    expect((await shown())[2]).toMatch(/^user: (error )?<.*> error <The call was interrupted by the user.>$/)
+    await turn({ tools, run })
+    expect(refused()).toEqual([])
+  })
+})
+
+describe('a turn that was interrupted between a call and its result', () => {
+  it('runs no tool again, unless it may be', async () => {
+    const { chat, turn, shown } = await scene([yes])
+    await chat.append([
+      task,
+      { role: 'assistant', content: [toolUse('a'), { ...toolUse('b'), name: 'read' }] },
+    ])
+    let ran = 0
+    const again = { run: () => `${++ran}`, idempotent: true }
+    await turn({ run: { run: () => `${++ran}`, read: again } })
+    expect(await shown()).toEqual([
+      'user: Is it there?',
+      'assistant: run() read()',
+      'user: error <This call was interrupted: whether it took effect is not known.> <1>',
+      'assistant: Yes.',
+    ])
+  })
+})
+
+describe('what happens in the middle of a turn', () => {
+  const during = async (
+    what: (chat: Conversation) => Promise<unknown>,
+    options: Partial<TurnOptions> = {},
+  ) => {
+    const said: Said[] = []
+    const playing = await scene(said)
+    said.push(async () => {
+      await what(playing.chat)
+      return yes
+    })
+    await playing.chat.append([task, { role: 'assistant', content: 'No.' }, task])
+    return { ...playing, turned: playing.turn(options) }
+  }
+
+  it('a rewind makes the late reply stale, and it lands nowhere', async () => {
+    const { turned, shown } = await during((chat) => chat.rewind({ to: 0 }))
+    await expect(turned).rejects.toMatchObject({ _tag: 'StaleContext' })
+    expect(await shown()).toEqual(['user: Is it there?'])
+  })
+
+  it('is kept on an abandoned branch if asked, never on the new path', async () => {
+    const { turned, shown, chat } = await during((chat) => chat.rewind({ to: 0 }), { keepLate: true })
+    await expect(turned).rejects.toMatchObject({ _tag: 'StaleContext' })
+    expect(await shown()).toEqual(['user: Is it there?'])
+    const abandoned = (await chat.full({ abandoned: true })).filter(({ status }) => status === 'abandoned')
+    expect(abandoned.at(-1)).toMatchObject({
+      role: 'assistant',
+      content: [text('Yes.')],
+      origin: { context: {} },
+    })
+  })
+
+  it('a message makes it stale too', async () => {
+    const { turned } = await during((chat) => chat.append({ role: 'user', content: 'Wait.' }))
+    await expect(turned).rejects.toMatchObject({ _tag: 'StaleContext' })
+  })
+
+  it('a condense does not', async () => {
+    const { turned, shown } = await during((chat) =>
+      chat.condense({ summary: 'So far.', covers: { first: 1, last: 1 } }),
+    )
+    await expect(turned).resolves.toMatchObject({ calls: 1 })
+    expect(await shown()).toEqual(
+      ['user: Is it there?', 'summary', 'user: Is it there?', 'assistant: Yes.'].toSpliced(1, 1, 'summary'),
+    )
+  })
+
+  it('a rewind while tools run leaves their results behind', async () => {
+    const { chat, turn, shown } = await scene([calls('read'), yes])
+    await chat.append(task)
+    const run = {
+      read: async () => {
+        await chat.rewind({ to: 0 })
+        return 'late'
+      },
+    }
+    await expect(turn({ tools, run })).rejects.toMatchObject({ _tag: 'StaleContext' })
+    expect(await shown()).toEqual(['user: Is it there?'])
+  })
+})
+
+describe('the tokens of the next request', () => {
+  it('are counted from the log, and by the API where a client is given', async () => {
+    const { chat, api } = await scene([yes])
+    await chat.append({ role: 'user', content: 'Is it there? '.repeat(40) })
+    const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+    const { total, exact } = await chat.tokens({ client, model: 'claude-opus-5-5' })
+    expect(api.requests).toMatchObject([{ path: '/v1/messages/count_tokens', status: 200 }])
+    expect(exact).toBe((api.requests[0]?.answer as { input_tokens: number }).input_tokens)
+    expect(total / Number(exact)).toBeGreaterThan(0.5)
+    expect(await chat.tokens()).not.toHaveProperty('exact')
+    await expect(chat.tokens({ client })).rejects.toMatchObject({ _tag: 'ModelFailed', status: 404 })
+  })
+})

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { verifyReceipts } from '../../src/context/audit.ts'
+import { digestOf } from '../../src/context/canonical.ts'
+import { fingerprintsOf, partsOf } from '../../src/context/fingerprints.ts'
+import { compareReceipt, fingerprintsIn, receiptOf, receiptOptionsIn } from '../../src/context/receipts.ts'
+import { requestOf, type RequestOptions } from '../../src/context/request.ts'
+import type { ConversationEvent, Receipt } from '../../src/events/events.ts'
+import { effective } from '../../src/projections/effective.ts'
+import type { Log } from '../../src/projections/path.ts'
+import { render } from '../../src/projections/render/render.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import { storeOn } from '../../src/store/store.ts'
+import { right } from '../support/either.ts'
+import { histories } from '../support/histories.ts'
+import { runs } from '../support/runs.ts'
+import { write } from '../support/write.ts'
+
+const options: fc.Arbitrary<RequestOptions> = fc.constantFrom<RequestOptions>(
+  { renderer: 1 },
+  { renderer: 1, cache: '5m' },
+  { renderer: 1, cache: '1h', systemMessages: true },
+)
+
+/** The log with a receipt in each reply of the model: that of the request that the history before it makes. */
+const withReceipts = (log: Log, chosen: RequestOptions): Log => {
+  const made: ConversationEvent[] = []
+  for (const event of log) {
+    if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') made.push(event)
+    else {
+      const before = effective(made)
+      const context = stored(receiptOf(before, right(requestOf(before, chosen)), chosen))
+      made.push({ ...event, data: { ...event.data, origin: { ...event.data.origin, context } } })
+    }
+  }
+  return made
+}
+const stored = (receipt: Receipt): Receipt => JSON.parse(JSON.stringify(receipt)) as Receipt
+
+const receiptsIn = (log: Log): readonly (readonly [number, Receipt])[] =>
+  log.flatMap((event) => {
+    const receipt = event.type === 'MessageAppended' ? event.data.origin?.context : undefined
+    return receipt ? [[event.position, receipt] as const] : []
+  })
+
+/** The fingerprints of every receipt's request. */
+const printsIn = (log: Log): ReadonlyMap<number, string> => {
+  const prints = new Map<number, string>()
+  for (const [position, receipt] of receiptsIn(log)) {
+    const own = fingerprintsIn(receipt, (base) => prints.get(base))
+    if (own !== undefined) prints.set(position, own)
+  }
+  return prints
+}
+
+describe('the digest of the request at every position', () => {
+  it('is the SHA-256 of its canonical JSON, whatever was hashed before', () => {
+    fc.assert(
+      fc.property(histories(), options, (log, chosen) => {
+        for (const at of log.keys()) {
+          const { system, tools, messages } = render(effective(log, at), chosen)
+          const whole = canonicalize({ system, tools, messages }) ?? ''
+          expect(digestOf({ ...(system && { system }), ...(tools && { tools }), messages })).toBe(
+            createHash('sha256').update(whole).digest('hex'),
+          )
+        }
+      }),
+      { numRuns: runs(300) },
+    )
+  })
+})
+
+describe('the receipt of every reply', () => {
+  it('is of the request that the log makes at its position, and knows the fingerprint of every block', () => {
+    fc.assert(
+      fc.property(histories(), options, (plain, chosen) => {
+        const log = withReceipts(plain, chosen)
+        const prints = printsIn(log)
+        for (const [position, receipt] of receiptsIn(log)) {
+          const rendered = right(requestOf(effective(log, receipt.position), chosen))
+          expect(prints.get(position)).toBe(fingerprintsOf(rendered))
+          const read = right(receiptOptionsIn(receipt))
+          expect(compareReceipt(rendered, receipt, read, prints.get(position))).toBeUndefined()
+        }
+      }),
+      { numRuns: runs(300) },
+    )
+  })
+
+  it('names the first block that is not what it was', () => {
+    fc.assert(
+      fc.property(histories(), options, fc.nat(), (plain, chosen, picked) => {
+        const log = withReceipts(plain, chosen)
+        const prints = printsIn(log)
+        for (const [position, receipt] of receiptsIn(log)) {
+          const rendered = right(requestOf(effective(log, receipt.position), chosen))
+          const flat = rendered.messages.flatMap(({ content }, index) =>
+            content.map((_, at) => [index, at] as const),
+          )
+          const [index, at] = flat[picked % Math.max(1, flat.length)] ?? []
+          if (index === undefined) continue
+          const messages = rendered.messages.map(({ role, content }, message) => ({
+            role,
+            content: content.map((block, part) =>
+              message === index && part === at ? { ...block, changed: true } : block,
+            ),
+          }))
+          const read = right(receiptOptionsIn(receipt))
+          expect(
+            compareReceipt({ ...rendered, messages }, receipt, read, prints.get(position)),
+          ).toMatchObject({
+            kind: 'block',
+            path: `messages[${index}].content[${at}]`,
+          })
+        }
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+
+  it('places each block once, in the order of the fingerprints', () => {
+    fc.assert(
+      fc.property(histories(), options, (log, chosen) => {
+        const rendered = render(effective(log), chosen)
+        const paths = partsOf(rendered).map(({ path }) => path)
+        expect(new Set(paths).size).toBe(paths.length)
+        expect(fingerprintsOf(rendered)).toHaveLength(6 * paths.length)
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+})
+
+describe('the audit of any conversation', () => {
+  it('finds every receipt of the log, and nothing else', async () => {
+    await fc.assert(
+      fc.asyncProperty(histories(), options, async (plain, chosen) => {
+        const log = withReceipts(plain, chosen)
+        if (log.length === 0) return
+        const store = memoryStore()
+        await write(store, 'c', log)
+        const verified = await verifyReceipts(storeOn(store, { kind: 'test' }).conversation('c'))()
+        expect(right(verified)).toEqual({
+          conversation: 'c',
+          receipts: receiptsIn(log).length,
+          findings: [],
+        })
+      }),
+      { numRuns: runs(200) },
+    )
+  })
+})
