@@ -8,19 +8,23 @@ import { isThinking, wellFormed } from './clean.ts'
  * - after a marker that is younger than the message,
  * - for a message that was said while something was hidden that has been restored since,
  * - when system, tools or model have changed since.
+ *
+ * A reply was said under what its request was made of, if it has a receipt, not under what has come meanwhile.
  */
 export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
   let youngestMarker = -1
   const { restored, promptSince = -1 } = outline
-  return ({ kind, position }) => {
-    if (kind !== 'message') {
-      youngestMarker = Math.max(youngestMarker, position)
+  return (item) => {
+    if (item.kind !== 'message') {
+      youngestMarker = Math.max(youngestMarker, item.position)
       return false
     }
+    const { position } = item
+    const since = item.origin?.context?.position ?? position - 1
     return (
-      position > youngestMarker &&
-      position > promptSince &&
-      !restored.some(({ after, before }) => after < position && position < before)
+      since >= youngestMarker &&
+      since >= promptSince &&
+      !restored.some(({ after, before }) => after < position && since < before)
     )
   }
 }
@@ -31,10 +35,22 @@ const isSendable = (block: Block): boolean =>
   wellFormed(block) === block &&
   (!isBlock(block, 'thinking') || (block.signature !== undefined && block.signature !== ''))
 
-/** Why a message's thinking cannot be sent, or undefined. All of it goes or none: a message with a part of it is refused. */
-export const thinkingProblem = (content: readonly Block[], unchanged: boolean): string | undefined => {
+/**
+ * Why a message's thinking cannot be sent, or undefined. All of it goes or none: a message with a part of it is refused.
+ *
+ * @param stored the content as it was said
+ */
+export const thinkingProblem = (
+  content: readonly Block[],
+  stored: readonly Block[],
+  unchanged: boolean,
+): string | undefined => {
   if (!content.some(isThinking)) return undefined
-  if (!unchanged) return 'what comes before it has changed since it was produced'
+  const isSame = content
+    .slice(0, content.findLastIndex(isThinking))
+    .every((block, index) => block === stored[index])
+  if (!unchanged || !isSame || content.findLastIndex(isThinking) !== stored.findLastIndex(isThinking))
+    return 'what comes before it has changed since it was produced'
   if (!content.filter(isThinking).every(isSendable)) return 'it has no valid signature'
   const last = content.at(-1)
   return last && isThinking(last) ? 'it ends its message' : undefined

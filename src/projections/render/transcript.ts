@@ -197,7 +197,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     const { role, position } = said
     const cleaned = compacted(said, clean(said.content, role, position, report))
     const paired = role === 'assistant' ? pairServerTools(cleaned, used, position, report) : cleaned
-    const problem = thinkingProblem(paired, said.unchanged)
+    const problem = thinkingProblem(paired, said.content, said.unchanged)
     if (problem) report('thinking-dropped', position, problem)
     const kept = problem ? paired.filter((block) => !isThinking(block)) : paired
     const content = said.paused ? trimmed(kept, position) : kept
