@@ -20,9 +20,9 @@ export const textOf = (part: Part): string => {
   return text
 }
 
-/** A hash of the beginning of a request, which the next request of the conversation shares. */
+/** A hash of the first messages of a request, which the next request of the conversation shares. */
 interface Beginning {
-  readonly pieces: readonly string[]
+  readonly messages: readonly string[]
   /** How many of them are hashed. */
   readonly length: number
   readonly hash: Hash
@@ -34,57 +34,57 @@ const beginnings = new WeakMap<Part, Beginning>()
  * what it has hashed of the conversation before, as long as that is the same.
  */
 export const digestOf = ({ messages, system, tools }: Sent): string => {
-  const { pieces, stable } = piecesOf(messages)
+  const said = messages.map(messageText)
   const first = messages[0]?.content[0]
   const known = first && beginnings.get(first)
-  let { length, hash } = known && begins(pieces, known) ? known : { length: 0, hash: createHash('sha256') }
+  const isSame = known?.messages.every((text, index) => index >= known.length || text === said[index])
+  let { length, hash } = known && isSame ? known : { length: 0, hash: createHash('sha256').update(opening) }
+  const stable = stableIn(messages)
   if (first && length < stable) {
-    hash = hash.copy().update(pieces.slice(length, stable).join(''))
+    hash = hash.copy().update(joined(said, length, stable))
     length = stable
-    beginnings.set(first, { pieces, length, hash })
+    beginnings.set(first, { messages: said, length, hash })
   }
-  const rest = [
-    ']',
-    ...(system === undefined ? [] : [`"system":${listText(system)}`]),
-    ...(tools === undefined ? [] : [`"tools":${listText(tools)}`]),
+  const others = [
+    ...(system === undefined
+      ? []
+      : [`"system":${typeof system === 'string' ? JSON.stringify(system) : listText(system)}`]),
+    ...(tools ? [`"tools":${listText(tools)}`] : []),
   ]
+  const rest = others.map((text) => `,${text}`).join('')
   return hash
     .copy()
-    .update(`${pieces.slice(length).join('')}${rest.join(',')}}`)
+    .update(`${joined(said, length, said.length)}]${rest}}`)
     .digest('hex')
 }
 
-const begins = (pieces: readonly string[], known: Beginning): boolean => {
-  for (let index = 0; index < known.length; index++) if (pieces[index] !== known.pieces[index]) return false
-  return true
+const opening = '{"messages":['
+
+const joined = (said: readonly string[], from: number, to: number): string =>
+  `${from > 0 && from < to ? ',' : ''}${said.slice(from, to).join()}`
+
+const listText = (parts: readonly Part[]): string => `[${parts.map(textOf).join()}]`
+
+const messageTexts = new WeakMap<readonly Part[], { readonly role: string; readonly text: string }>()
+
+const messageText = ({ role, content }: Sent['messages'][number]): string => {
+  const known = messageTexts.get(content)
+  if (known?.role === role) return known.text
+  const text = `{"content":${listText(content)},"role":"${role}"}`
+  messageTexts.set(content, { role, text })
+  return text
 }
 
-const listText = (parts: string | readonly Part[]): string =>
-  typeof parts === 'string' ? JSON.stringify(parts) : `[${parts.map(textOf).join(',')}]`
+const isMarked = ({ content }: Sent['messages'][number]): boolean =>
+  content.some((block) => 'cache_control' in block)
 
-/** The canonical JSON up to the end of the last message, and how many pieces of it the next request will probably begin with. */
-const piecesOf = (
-  messages: Sent['messages'],
-): { readonly pieces: readonly string[]; readonly stable: number } => {
-  const pieces: string[] = ['{"messages":[']
-  const breakpoints: number[] = []
-  let end = 0
-  for (const { role, content } of messages) {
-    pieces.push(end > 0 ? ',{"content":[' : '{"content":[')
-    for (const [at, block] of content.entries()) {
-      if (at > 0) pieces.push(',')
-      if (block['cache_control']) breakpoints.push(pieces.length)
-      pieces.push(textOf(block))
-    }
-    end = pieces.length
-    pieces.push(closing[role])
+/** How many messages the next request will probably begin with: the last two breakpoints move on with the conversation. */
+const stableIn = (messages: Sent['messages']): number => {
+  let moving = 0
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const message = messages[index]
+    if (message && isMarked(message)) moving++
+    if (moving === 2) return index
   }
-  // The last two breakpoints move on with the conversation.
-  return { pieces, stable: breakpoints.at(-2) ?? breakpoints.at(-1) ?? end }
-}
-
-const closing = {
-  user: '],"role":"user"}',
-  assistant: '],"role":"assistant"}',
-  system: '],"role":"system"}',
+  return moving > 0 ? messages.findLastIndex(isMarked) : Math.max(0, messages.length - 1)
 }

@@ -29,8 +29,17 @@ export const fingerprintsOf = ({ tools = [], system = [], messages }: Sent): str
   const prints = tools.map((tool) => fingerprint('tool', tool))
   if (typeof system === 'string') prints.push(hashed('system', JSON.stringify(system)))
   else for (const block of system) prints.push(fingerprint('system', block))
-  for (const { role, content } of messages) for (const block of content) prints.push(fingerprint(role, block))
-  return prints.join('')
+  return [...prints, ...messages.map(messagePrints)].join('')
+}
+
+const knownMessages = new WeakMap<readonly Part[], { readonly role: string; readonly prints: string }>()
+
+const messagePrints = ({ role, content }: Sent['messages'][number]): string => {
+  const before = knownMessages.get(content)
+  if (before?.role === role) return before.prints
+  const prints = content.map((block) => fingerprint(role, block)).join('')
+  knownMessages.set(content, { role, prints })
+  return prints
 }
 
 const known = new WeakMap<Part, { readonly role: string; readonly print: string }>()

@@ -11,9 +11,11 @@ export type LiveHistory = () => Promise<E.Either<ReadError, Effective>>
 export const liveHistory = (chat: Conversation): LiveHistory => {
   let known: Effective | undefined
   return async () => {
-    const since = known && (await eventsAfter(chat, known.at))
+    // Another turn of the conversation may ask meanwhile.
+    const before = known
+    const since = before && (await eventsAfter(chat, before.at))
     if (since && E.isLeft(since)) return since
-    const next = known && since && evolved(known, since.right)
+    const next = before && since && evolved(before, since.right)
     if (next) return E.right((known = next))
     const read = await chat.view()()
     if (E.isRight(read)) known = read.right

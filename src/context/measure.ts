@@ -40,6 +40,10 @@ export const measure = (effective: Effective, start = sentFrom(effective)): Meas
 
 /** Makes the tokens from one index up to, not including, another `total` together, in the proportions that they have. */
 export const spread = (tokens: number[], from: number, to: number, total: number): void => {
+  if (to - from === 1) {
+    tokens[from] = Math.round(total)
+    return
+  }
   const before = tokens.slice(from, to)
   const whole = sum(before)
   let seen = 0
@@ -121,14 +125,14 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): read
     outline.promptSince ?? -1,
   ].toSorted((a, b) => a - b)
   const isSame = (from: number, to: number): boolean => !changes.some((at) => from < at && at < to)
-  return anchors.slice(1).flatMap((next, index) => {
-    const reply = anchors[index] as Anchor
-    const tokens = next.input - reply.input
+  const gaps: Gap[] = []
+  for (const [index, next] of anchors.entries()) {
+    const reply = anchors[index - 1]
+    if (!reply || next.input <= reply.input || !isSame(reply.position, next.position)) continue
     const isWhole = items.slice(reply.from, next.from).every(({ kind }) => kind === 'message')
-    return tokens > 0 && isWhole && isSame(reply.position, next.position)
-      ? [{ reply, end: next.from, tokens }]
-      : []
-  })
+    if (isWhole) gaps.push({ reply, end: next.from, tokens: next.input - reply.input })
+  }
+  return gaps
 }
 
 // So many estimated tokens are as good as what was counted: little evidence moves the estimates little.

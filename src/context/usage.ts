@@ -1,4 +1,4 @@
-import { type Effective, type Item } from '../projections/effective.ts'
+import type { Effective, Item, MessageItem } from '../projections/effective.ts'
 
 /**
  * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
@@ -20,15 +20,17 @@ export interface Anchor {
 /** The replies of a history that say what they were counted as, in its order. */
 export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
   const anchors: Anchor[] = []
-  for (const from of items.keys()) {
-    if (isPart(items, from)) continue
-    let to = from + 1
+  for (let from = 0, to = 1; from < items.length; from = to++) {
+    if (!isReply(items[from])) continue
     while (isPart(items, to)) to++
     const anchor = anchorOf(items, from, to)
     if (anchor) anchors.push(anchor)
   }
   return anchors
 }
+
+const isReply = (item: Item | undefined): item is MessageItem =>
+  item?.kind === 'message' && item.role === 'assistant'
 
 /** Whether an item goes on with the reply before it: a reply may be stored in parts. */
 const isPart = (items: readonly Item[], index: number): boolean => {
@@ -37,25 +39,38 @@ const isPart = (items: readonly Item[], index: number): boolean => {
 }
 
 const requestOf = (item: Item | undefined): string | undefined =>
-  item?.kind === 'message' && item.role === 'assistant' ? item.origin?.requestId : undefined
+  isReply(item) ? item.origin?.requestId : undefined
 
 const anchorOf = (items: readonly Item[], from: number, to: number): Anchor | undefined => {
-  const parts = items.slice(from, to)
-  const said = parts.findLast((item) => item.kind === 'message' && item.origin?.usage !== undefined)
-  if (said?.kind !== 'message' || said.role !== 'assistant') return undefined
-  const { usage = {}, stopReason, model } = said.origin ?? {}
+  const { position } = items[from] as Item
+  let said = items[to - 1] as Item
+  for (let index = to - 1; index >= from && !hasUsage(said); index--) said = items[index] as Item
+  const counted = hasUsage(said) ? countedIn(said) : undefined
+  return counted && { from, to, position, ...counted }
+}
+
+const hasUsage = (item: Item): item is MessageItem => isReply(item) && item.origin?.usage !== undefined
+
+type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
+
+// Items are never changed, and a history that goes on keeps those that it has.
+const known = new WeakMap<MessageItem, Counted | 'none'>()
+
+const countedIn = (said: MessageItem): Counted | undefined => {
+  const before = known.get(said)
+  if (before) return before === 'none' ? undefined : before
+  const counted = counts(said)
+  known.set(said, counted ?? 'none')
+  return counted
+}
+
+const counts = ({ origin = {} }: MessageItem): Counted | undefined => {
+  const { usage = {}, stopReason, model } = origin
   const [first = usage, last = first] = iterationsOf(usage)
   const input = inputOf(first)
   if (input === 0) return undefined
-  return {
-    from,
-    to,
-    position: parts[0]?.position ?? said.position,
-    model,
-    input,
-    output: inputOf(last) + tokensIn(last, 'output_tokens') - input,
-    finished: stopReason !== null,
-  }
+  const output = inputOf(last) + tokensIn(last, 'output_tokens') - input
+  return { model, input, output, finished: stopReason !== null }
 }
 
 type Usage = Readonly<Record<string, unknown>>

@@ -131,17 +131,17 @@ export const evolved = (before: Effective, events: readonly ConversationEvent[])
   const last = events.at(-1)
   if (!last) return before
   const draft = draftOf(before.outline)
-  const items = new Map(before.items.map((item) => [item.position, item]))
+  let items = [...before.items]
   for (const event of events) {
     if (event.type === 'Rewound' || event.type === 'Restored') return undefined
     evolve(draft, event, () => undefined)
     const item = itemOf(event)
-    if (item) items.set(event.position, item)
+    if (!item) continue
+    if (item.kind === 'message') items.push(item)
+    else {
+      const all = new Map([...items, item].map((one) => [one.position, one]))
+      items = draft.slots.flatMap(({ position }) => all.get(position) ?? [])
+    }
   }
-  return {
-    at: last.position,
-    head: last.position,
-    outline: draft,
-    items: draft.slots.flatMap(({ position }) => items.get(position) ?? []),
-  }
+  return { at: last.position, head: last.position, outline: draft, items }
 }

@@ -371,13 +371,15 @@ describe('what happens in the middle of a turn', () => {
   }
 
   it('a rewind makes the late reply stale, and it lands nowhere', async () => {
-    const { turned, shown } = await during((chat) => chat.rewind({ to: 0 }))
+    const { turned, shown } = await during((conversation) => conversation.rewind({ to: 0 }))
     await expect(turned).rejects.toMatchObject({ _tag: 'StaleContext' })
     expect(await shown()).toEqual(['user: Is it there?'])
   })
 
   it('is kept on an abandoned branch if asked, never on the new path', async () => {
-    const { turned, shown, chat } = await during((chat) => chat.rewind({ to: 0 }), { keepLate: true })
+    const { turned, shown, chat } = await during((conversation) => conversation.rewind({ to: 0 }), {
+      keepLate: true,
+    })
     await expect(turned).rejects.toMatchObject({ _tag: 'StaleContext' })
     expect(await shown()).toEqual(['user: Is it there?'])
     const abandoned = (await chat.full({ abandoned: true })).filter(({ status }) => status === 'abandoned')
@@ -424,7 +426,7 @@ describe('the tokens of the next request', () => {
     const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
     const { total, exact } = await chat.tokens({ client, model: 'claude-opus-5-5' })
     expect(api.requests).toMatchObject([{ path: '/v1/messages/count_tokens', status: 200 }])
-    expect(exact).toBe((api.requests[0]?.answer as { input_tokens: number }).input_tokens)
+    expect(api.requests[0]?.answer).toEqual({ input_tokens: exact })
     expect(total / Number(exact)).toBeGreaterThan(0.5)
     expect(await chat.tokens()).not.toHaveProperty('exact')
     await expect(chat.tokens({ client })).rejects.toMatchObject({ _tag: 'ModelFailed', status: 404 })

@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isDeepStrictEqual } from 'node:util'
 import { contentOf } from '../../src/events/events.ts'
-import { effective } from '../../src/projections/effective.ts'
-import { render } from '../../src/projections/render/render.ts'
+import { effective, evolved } from '../../src/projections/effective.ts'
+import { render, type RenderOptions } from '../../src/projections/render/render.ts'
 import { fillers } from '../../src/projections/render/transcript.ts'
 import { casesOf } from '../support/history-predicates.ts'
 import { histories, rawLogs } from '../support/histories.ts'
@@ -32,6 +32,60 @@ describe('the request at every position of every log', () => {
           expect(violations(request), `at ${at}`).toEqual([])
       }),
       { numRuns: runs(numRuns) },
+    )
+  })
+})
+
+describe('a history that goes on', () => {
+  const options: fc.Arbitrary<RenderOptions> = fc.record(
+    {
+      systemMessages: fc.boolean(),
+      truncationNotes: fc.boolean(),
+      prefill: fc.boolean(),
+      cache: fc.constantFrom('5m', '1h'),
+    },
+    { requiredKeys: [] },
+  )
+  /** The bytes of a request; what it shares with the requests before it is not seen. */
+  const bytes = (...given: Parameters<typeof render>): string => JSON.stringify(render(...given))
+
+  it('gives the requests that it would give if it were read anew, whatever was rendered before', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(histories(), rawLogs()),
+        fc.array(options, { minLength: 1, maxLength: 3 }),
+        fc.array(fc.nat(7), { minLength: 1, maxLength: 40 }),
+        (log, all, back) => {
+          const seen = [effective(log, -1)]
+          for (const [at, event] of log.entries()) {
+            const before = seen.at(-1) as (typeof seen)[0]
+            seen.push(evolved(before, [event]) ?? effective(log, at))
+            // Now and then an earlier moment is looked at again.
+            for (const steps of [0, back[at % back.length] ?? 0]) {
+              const index = Math.max(0, seen.length - 1 - steps)
+              const moment = seen[index] as (typeof seen)[0]
+              const chosen = all[(at + steps) % all.length]
+              expect(bytes(moment, chosen)).toBe(bytes(effective(log, index - 1), chosen))
+            }
+          }
+        },
+      ),
+      { numRuns: runs(300) },
+    )
+  })
+
+  it('leaves requests as they were that were rendered of it', () => {
+    fc.assert(
+      fc.property(histories(), (log) => {
+        let moment = effective(log, -1)
+        const rendered = log.map((event, at) => {
+          moment = evolved(moment, [event]) ?? effective(log, at)
+          const request = render(moment)
+          return { request, json: JSON.stringify(request) }
+        })
+        for (const { request, json } of rendered) expect(JSON.stringify(request)).toBe(json)
+      }),
+      { numRuns: runs(200) },
     )
   })
 })

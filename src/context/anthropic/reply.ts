@@ -29,7 +29,8 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
   }
 
   const addDelta = (index: number, { type, ...delta }: Fields): void => {
-    const text = (field: string): string => `${String(blocks[index]?.[field] ?? '')}${String(delta[field])}`
+    const text = (field: string): string =>
+      [blocks[index]?.[field], delta[field]].filter((part) => typeof part === 'string').join('')
     switch (type) {
       case 'text_delta':
         return change(index, { text: text('text') })

@@ -4,8 +4,8 @@ import { configurationOf, type Effective, type Item } from '../effective.ts'
 import { limitBreakpoints, type Place, placeBreakpoints } from './cache.ts'
 import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
-import { type RenderedMessage, transcript } from './transcript.ts'
-import { utterancesOf } from './utterances.ts'
+import { scriptOf } from './script.ts'
+import type { RenderedMessage } from './transcript.ts'
 
 /** A request for the Messages API, and what was done to make it one. */
 export interface Rendered {
@@ -47,15 +47,11 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
   const { systemMessages = false, prefill = false, truncationNotes = true, cache } = options
   const { system, tools } = renderConfiguration(effective, report, cache !== undefined)
-  const script = transcript(systemMessages, report)
-  let summary: Place | undefined
-  for (const utterance of utterancesOf(effective, truncationNotes)) {
-    script.say(utterance)
-    if (utterance.summary) summary = endOf(script.messages, utterance.position)
-  }
-  script.end()
-  if (script.messages.length > maxMessages) return renderEnd(effective, options)
-  const messages = prefill ? trimEnd(script.messages, report) : script.messages
+  const { script, repairs: said, summary } = scriptOf(effective, systemMessages, truncationNotes)
+  repairs.push(...said)
+  const all = script.ended(report)
+  if (all.length > maxMessages) return renderEnd(effective, options)
+  const messages = prefill ? trimEnd(all, report) : all
 
   const position = effective.outline.configured ?? 0
   const parts = [
@@ -79,12 +75,6 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
     repairs,
     awaits: awaited(effective, messages, prefill),
   }
-}
-
-/** Where what was said at a position ends, in the last message; undefined if nothing of it is shown there. */
-const endOf = (messages: Messages, position: number): Place | undefined => {
-  const last = messages.at(-1)
-  return last?.until === position ? [messages.length - 1, last.content.length - 1] : undefined
 }
 
 /**

@@ -49,12 +49,13 @@ interface Draft {
 
 /**
  * Writes a request message by message. **It only ever adds at the end**: what a message becomes depends on what was said before
- * it, never on what comes later. So appending to a conversation leaves every rendered byte as it was; the answers that `end`
+ * it, never on what comes later. So appending to a conversation leaves every rendered byte as it was; the answers that `ended`
  * gives to calls still open are the one exception.
  */
 export interface Transcript {
   readonly say: (utterance: Utterance) => void
-  readonly end: () => void
+  /** The messages so far, calls that are still open answered. They stay what they are when the transcript goes on. */
+  readonly ended: (report: Report) => readonly Draft[]
   readonly messages: readonly Draft[]
   /** The calls answered so far, then those that still wait, as they are stored. */
   readonly calls: () => readonly ToolCall[]
@@ -70,22 +71,13 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   const closed: ToolCall[] = []
 
   const add = (role: Role, position: number, content: readonly Block[], note = true): void => {
-    const last = messages.at(-1)
-    if (last?.role !== role) messages.push({ role, position, content: [...content], until: position })
-    else {
-      last.content.push(...content)
-      last.until = position
-      if (!note) report('roles-merged', position, `joined to the ${role} message of ${last.position}`)
-    }
+    const joined = addTo(messages, role, position, content)
+    if (joined && !note)
+      report('roles-merged', position, `joined to the ${role} message of ${joined.position}`)
   }
 
   const answer = (): void => {
-    for (const { id, position } of open) {
-      report('call-answered', position, `tool_use ${id} has no result; an error result stands for it`)
-      add('user', position, [
-        { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult },
-      ])
-    }
+    answerIn(messages, open, report)
     open = []
   }
 
@@ -95,7 +87,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   }
 
   const assistant = (said: Utterance, content: readonly Block[]): void => {
-    // A reply to the error results of `end` was produced under them, so they stay; parts of one reply belong together.
+    // A reply to the error results of `ended` was produced under them, so they stay; parts of one reply belong together.
     const isContinued = said.reply === openReply && messages.at(-1)?.role === 'assistant'
     if (said.reply === undefined || !isContinued) answer()
     if (messages.length === 0 && !content.some(isCompaction))
@@ -212,7 +204,40 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     ...open.map(({ storedId, position }) => ({ id: storedId, use: position })),
   ]
 
-  return { say, end: answer, messages, calls }
+  const ended = (reportEnd: Report): readonly Draft[] => {
+    const last = messages.at(-1)
+    const all = last ? [...messages.slice(0, -1), { ...last, content: [...last.content] }] : []
+    answerIn(all, open, reportEnd)
+    return all
+  }
+
+  return { say, ended, messages, calls }
+}
+
+/** Adds to the last message, if it is of that role, which is returned; else a message. */
+const addTo = (
+  messages: Draft[],
+  role: Role,
+  position: number,
+  content: readonly Block[],
+): Draft | undefined => {
+  const last = messages.at(-1)
+  if (last?.role !== role) {
+    messages.push({ role, position, content: [...content], until: position })
+    return undefined
+  }
+  last.content.push(...content)
+  last.until = position
+  return last
+}
+
+const answerIn = (messages: Draft[], open: readonly Call[], report: Report): void => {
+  for (const { id, position } of open) {
+    report('call-answered', position, `tool_use ${id} has no result; an error result stands for it`)
+    addTo(messages, 'user', position, [
+      { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult },
+    ])
+  }
 }
 
 const isResult = (block: Block): boolean => block.type === 'tool_result'
