@@ -18,7 +18,8 @@ type Renderer = (effective: Effective, options: Omit<RequestOptions, 'renderer'>
 // A receipt is checked with the renderer that made its request, for ever. So before a change of what `render` answers, its folder
 // is copied as it is and registered here under its number, and `render` gets the next one; docs/adr/0011-receipts.md. Each number
 // is held to its golden files (test/golden/renderers).
-const renderers = new Map<number, Renderer>([[1, render]])
+export const renderer1: Renderer = render
+const renderers = new Map<number, Renderer>([[1, renderer1]])
 
 /** The renderer of new requests. */
 export const currentRenderer = 1
