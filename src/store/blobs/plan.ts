@@ -52,8 +52,10 @@ export const planOutside = (
   const largest = planned.find(({ bytes }) => bytes > maxEventBytes)
   if (largest) return E.left(tooLarge('the event is', largest.bytes, 'an event', maxEventBytes))
   const total = takeMore(planned, limits.append)
-  if (total > limits.append)
-    return E.left(tooLarge('the events written at once are', total, 'the store', limits.append))
+  if (total > limits.append) {
+    const advice = events.length > 1 ? ': append fewer at once' : ''
+    return E.left(tooLarge('the events written at once are', total, 'the store', limits.append, advice))
+  }
   return E.right(planned.map(({ literals }) => literals.toSorted((a, b) => a.from - b.from)))
 }
 
@@ -65,9 +67,9 @@ const planOne = (event: StoredEvent, threshold: number): Planned => {
 
 const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 
-const tooLarge = (what: string, bytes: number, whose: string, limit: number): EventTooLarge =>
+const tooLarge = (what: string, bytes: number, whose: string, limit: number, advice = ''): EventTooLarge =>
   eventTooLarge(
-    `${what} ${mebibytes(bytes)} of JSON, without the long strings, which are stored outside; ${whose} takes at most ${mebibytes(limit)}`,
+    `${what} ${mebibytes(bytes)} of JSON, without the long strings, which are stored outside; ${whose} takes at most ${mebibytes(limit)}${advice}`,
     bytes,
     limit,
   )

@@ -27,9 +27,12 @@ export const diagnoseSqlite =
     if (E.isLeft(settings)) return settings
     const file = fileFinding(settings.right)
     if (file.status === 'problem') return E.right([file])
+    const contents = contentFindings(settings.right)
+    // Of what is no store, or is damaged, nothing else is worth knowing.
+    if (contents.some(({ status }) => status === 'problem')) return E.right([file, ...contents])
     return E.right([
       file,
-      ...contentFindings(settings.right),
+      ...contents,
       durability(settings.right),
       room(settings.right),
       wal(settings.right),
