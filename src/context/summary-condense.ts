@@ -3,6 +3,7 @@ import type { Conversation } from '../store/conversation.ts'
 import type { WriteError } from '../store/errors.ts'
 import type { Written } from '../store/write.ts'
 import { type ContextGrew, type NothingNew, summaryFailed } from './errors.ts'
+import { abortedBy, whenAborted } from './aborted.ts'
 import { checkCondensed } from './policy.ts'
 import type { Summarized, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
 
@@ -44,9 +45,11 @@ const asked = async (
   input: SummaryInput,
 ): Promise<E.Either<SummaryError, Summarized>> => {
   try {
-    const answer = await summarizer(input)
+    const { signal } = input
+    const answer = await Promise.race([summarizer(input), ...(signal ? [whenAborted(signal)] : [])])
     return '_tag' in answer ? answer : E.right(answer)
   } catch (cause) {
+    if (input.signal?.aborted) return E.left(abortedBy(input.signal))
     const message = `the summarizer threw (${String(cause)}): mend it, or truncate`
     return E.left(summaryFailed('threw', message, cause))
   }

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type Block, blockSchema, type KnownBlock } from '../events/blocks.ts'
 import { checkJson } from '../events/check.ts'
 import { z } from 'zod'
+import { whenAborted } from './aborted.ts'
 
 /** What a tool gives back: a text or blocks for the model; nothing where there is nothing to say. */
 export type ToolOutput = string | readonly Block[] | undefined | void
@@ -101,10 +102,3 @@ const resultOf = async (call: ToolUse, tools: Tools, { signal, timeout }: Limits
 }
 
 const outputSchema = z.union([z.string(), z.array(blockSchema)]).optional()
-
-const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const end = (): void => reject(signal.reason as Error)
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-  })

@@ -18,9 +18,10 @@ import {
   type TooManyCalls,
   type UnknownRenderer,
 } from './errors.ts'
+import { abortedBy } from './aborted.ts'
 import { fit, harder } from './fit.ts'
 import { type LiveHistory, liveHistory } from './live.ts'
-import type { ModelAborted, ModelError, Reply } from './model.ts'
+import type { ModelError, Reply } from './model.ts'
 import { receiptOf } from './receipts.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
 import type { CondenseError } from './summary-condense.ts'
@@ -267,10 +268,4 @@ const requestOptionsOf = ({ cache, systemMessages }: Settled): RequestOptions =>
   renderer: currentRenderer,
   ...(cache && { cache }),
   ...(systemMessages && { systemMessages }),
-})
-
-const abortedBy = (signal: AbortSignal): ModelAborted => ({
-  _tag: 'ModelAborted',
-  message: 'the turn was aborted: what was complete is recorded, and the next turn goes on from there',
-  cause: signal.reason,
 })

@@ -119,6 +119,19 @@ describe('a turn in a context that is full', () => {
     expect((await chat.effective())[1]).toMatchObject({ messages: [{ content: [text('1 to 21')] }] })
   })
 
+  it('does not wait for a summarizer that ignores its signal', async () => {
+    const { turn, kinds } = await long(12)
+    const controller = new AbortController()
+    const own: Summarizer = () => {
+      setTimeout(() => controller.abort(), 5)
+      return new Promise(() => {})
+    }
+    await expect(turn({ summarizer: own, signal: controller.signal })).rejects.toMatchObject({
+      _tag: 'ModelAborted',
+    })
+    expect(await kinds()).toBe('m'.repeat(25))
+  })
+
   it('refuses a summary that is not smaller, and records nothing of it', async () => {
     const { turn, chat } = await long(12)
     const own: Summarizer = async () => E.right({ blocks: [text(words(5_000))], origin: {} })

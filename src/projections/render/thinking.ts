@@ -9,7 +9,8 @@ import { isThinking, wellFormed } from './clean.ts'
  * - for a message that was said while something was hidden that has been restored since,
  * - when system, tools or model have changed since.
  *
- * A reply was said under what its request was made of, if it has a receipt, not under what has come meanwhile.
+ * A reply with a receipt was said under what its request was made of, not under what has come meanwhile; if it was broken off, its
+ * thinking counts as changed.
  */
 export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
   let youngestMarker = -1
@@ -19,8 +20,10 @@ export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolea
       youngestMarker = Math.max(youngestMarker, item.position)
       return false
     }
-    const { position } = item
-    const since = item.origin?.context?.position ?? position - 1
+    const { position, origin } = item
+    // A reply that was broken off: nobody knows whether all of its thinking is there.
+    if (origin?.context && origin.stopReason === null) return false
+    const since = origin?.context?.position ?? position - 1
     return (
       since >= youngestMarker &&
       since >= promptSince &&

@@ -1,0 +1,244 @@
+import { createHash } from 'node:crypto'
+import Anthropic from '@anthropic-ai/sdk'
+import canonicalize from 'canonicalize'
+import { expect } from 'vitest'
+import { anthropicModel } from '../../../src/context/anthropic/model.ts'
+import { digestOf } from '../../../src/context/canonical.ts'
+import { receiptOptionsIn } from '../../../src/context/receipts.ts'
+import { requestOf } from '../../../src/context/request.ts'
+import type { ConversationEvent, Origin, Receipt } from '../../../src/events/events.ts'
+import { configurationOf } from '../../../src/projections/effective.ts'
+import { right } from '../either.ts'
+import type { Message } from '../messages-api/replies.ts'
+import type { Body } from '../messages-api/request.ts'
+import type { Received } from '../messages-api/server.ts'
+import { isSummary, type Ran } from './player.ts'
+import type { Observed } from './run.ts'
+
+// What holds of every agent run:
+// 1. No request is refused, but for being too long.
+// 2. Every turn has ended, with an answer or with an error that can come of what happened to it.
+// 3. Every receipt is of the request that the stand-in got, and of the request that the log makes.
+// 4. A tool that must not run twice has run once at most for a call.
+// 5. Every whole reply is in the log once, to the letter, or its turn has ended in an error that says that it is not.
+// 6. What every conversation came to is a valid request, once the user has the last word.
+
+/** What has happened, added up over all runs. */
+export const totals = {
+  runs: 0,
+  turns: 0,
+  'model calls': 0,
+  condenses: 0,
+  truncates: 0,
+  rewinds: 0,
+  aborts: 0,
+  faults: 0,
+  'stale replies': 0,
+  'refused requests': 0,
+  'too long': 0,
+  'receipts verified': 0,
+}
+
+interface Exchange {
+  readonly ran: Ran
+  readonly received: Received
+  readonly requestId: string | undefined
+  /** The last one of its turn. */
+  readonly isLast: boolean
+}
+/** An event that holds a model's answer. */
+interface Answer {
+  readonly event: ConversationEvent
+  readonly origin: Origin
+}
+
+export const checkRun = async (observed: Observed): Promise<void> => {
+  const answers = answersIn(observed)
+  const exchanges = exchangesOf(observed)
+  count(observed)
+  checkRefusals(observed)
+  for (const ran of observed.turns) checkOutcome(ran)
+  for (const exchange of exchanges) checkExchange(exchange, answers)
+  for (const conversation of observed.conversations) await checkReceipts(conversation, exchanges)
+  for (const [id, times] of observed.runs) expect(times, `runs of ${id}`).toBe(1)
+  for (const { chat } of observed.conversations) await checkRequest(chat, observed.url)
+  checkRefusals(observed)
+}
+
+const count = ({ turns, requests, conversations }: Observed): void => {
+  const events = new Map(
+    conversations.flatMap((one) => one.events.map((event) => [event.id, event.type] as const)),
+  )
+  const ofType = (type: ConversationEvent['type']): number =>
+    [...events.values()].filter((is) => is === type).length
+  totals.runs++
+  totals.turns += turns.length
+  totals['model calls'] += requests.length
+  totals.condenses += ofType('Condensed')
+  totals.truncates += ofType('Truncated')
+  totals.rewinds += ofType('Rewound')
+  totals.aborts += turns.filter(({ isAborted }) => isAborted()).length
+  totals.faults += requests.filter(
+    ({ status, isComplete }) => status >= 500 || (status === 200 && !isComplete()),
+  ).length
+  totals['stale replies'] += turns.filter(({ outcome }) => errorOf(outcome) === 'StaleContext').length
+  totals['too long'] += requests.filter(isTooLong).length
+}
+
+const isTooLong = ({ status, answer }: Received): boolean =>
+  status === 400 &&
+  'error' in answer &&
+  (answer.error as { message: string }).message.startsWith('prompt is too long')
+
+const checkRefusals = ({ requests }: Observed): void => {
+  const refused = requests.filter(
+    (request) => ![200, 500, 529].includes(request.status) && !isTooLong(request),
+  )
+  totals['refused requests'] += refused.length
+  expect(refused.map(({ status, answer, body }) => ({ status, answer, messages: body?.messages }))).toEqual(
+    [],
+  )
+}
+
+const errorOf = (outcome: Ran['outcome']): string | undefined =>
+  outcome && 'error' in outcome ? outcome.error : undefined
+
+const usual = [
+  'StaleContext',
+  'ModelFailed',
+  'ContextTooLarge',
+  'NothingToAnswer',
+  'TooManyCalls',
+  'ConversationNotFound',
+]
+
+const checkOutcome = ({ outcome, isAborted }: Ran): void => {
+  if (!outcome) throw new Error('a turn has not ended')
+  if ('value' in outcome) return
+  const allowed = isAborted() ? [...usual, 'ModelAborted'] : usual
+  // The whole error, to be read where this fails.
+  if (!allowed.includes(outcome.error)) throw outcome.cause
+}
+
+const exchangesOf = ({ turns, requests }: Observed): readonly Exchange[] => {
+  const received = new Map(requests.map((request) => [Number(request.headers['x-number']), request]))
+  return turns.flatMap((ran) =>
+    ran.sent.flatMap(({ number, requestId }, index) => {
+      const request = received.get(number)
+      return request ? [{ ran, received: request, requestId, isLast: index === ran.sent.length - 1 }] : []
+    }),
+  )
+}
+
+const originOf = (event: ConversationEvent): Origin | undefined =>
+  event.type === 'MessageAppended' || event.type === 'Condensed' ? event.data.origin : undefined
+
+/** Each answer once, however many forks inherited it; by the id of the request. */
+const answersIn = ({ conversations }: Observed): ReadonlyMap<string, readonly Answer[]> => {
+  const events = new Map(
+    conversations.flatMap((one) => one.events.map((event) => [event.id, event] as const)),
+  )
+  const answers = [...events.values()].flatMap((event): Answer[] => {
+    const origin = originOf(event)
+    // A compaction that the API made in a reply has the reply's origin.
+    const isProviders = event.type === 'Condensed' && event.data.method === 'provider'
+    return origin?.requestId !== undefined && !isProviders ? [{ event, origin }] : []
+  })
+  return Map.groupBy(answers, ({ origin }) => origin.requestId ?? '')
+}
+
+const checkExchange = (
+  { ran, received, requestId, isLast }: Exchange,
+  answers: ReadonlyMap<string, readonly Answer[]>,
+): void => {
+  const body = received.body as Body
+  if (received.status !== 200) return
+  const found = answers.get(requestId ?? '') ?? []
+  expect(found.length, 'how often a reply is in the log').toBeLessThanOrEqual(1)
+  const [answer] = found
+  if (answer?.origin.context) expect(answer.origin.context.digest).toBe(digestOfBody(body))
+  if (isSummary(body)) return
+  if (!answer) {
+    checkMissing({ ran, received, requestId, isLast })
+    return
+  }
+  const { content } = received.answer as Message
+  if (answer.event.type !== 'MessageAppended') throw new Error('a reply is no message')
+  const recorded = answer.event.data.content
+  expect(answer.origin.context, 'the receipt of a reply').toBeDefined()
+  if (answer.origin.stopReason !== null) expect(recorded).toEqual(content)
+  else {
+    expect(ran.options.keepPartial && ran.isAborted()).toBe(true)
+    for (const block of recorded.slice(0, -1)) expect(content).toContainEqual(block)
+  }
+}
+
+const checkMissing = ({ ran, received, isLast }: Exchange): void => {
+  // The SDK has asked again, or the turn has ended.
+  if (!isLast) {
+    expect(received.isComplete(), 'whether a reply that is not in the log was whole').toBe(false)
+    return
+  }
+  const allowed = [
+    'ModelFailed',
+    ran.isAborted() ? 'ModelAborted' : undefined,
+    ran.options.keepLate ? undefined : 'StaleContext',
+  ]
+  expect(allowed, 'the error of a turn whose reply is not in the log').toContain(
+    errorOf(ran.outcome) ?? 'none',
+  )
+}
+
+const digestOfBody = ({ system, tools, messages }: Body): string =>
+  createHash('sha256')
+    .update(canonicalize({ system, tools, messages }) ?? '')
+    .digest('hex')
+
+const checkReceipts = async (
+  { chat, events }: Observed['conversations'][number],
+  exchanges: readonly Exchange[],
+): Promise<void> => {
+  const sent = new Set(exchanges.map(({ received }) => digestOfBody(received.body as Body)))
+  const receipts = events.flatMap((event) => {
+    const context = originOf(event)?.context
+    return context ? [{ event, context }] : []
+  })
+  for (const { event, context } of receipts) {
+    expect(sent).toContain(context.digest)
+    if (event.type === 'MessageAppended')
+      expect(await digestAt(chat, context), `the receipt at ${event.position}`).toBe(context.digest)
+  }
+  expect(await chat.verifyReceipts()).toMatchObject({ findings: [], receipts: receipts.length })
+  totals['receipts verified'] += receipts.length
+}
+
+const digestAt = async (
+  chat: Observed['conversations'][number]['chat'],
+  receipt: Receipt,
+): Promise<string> => {
+  const effective = await chat.view({ at: receipt.position })
+  return digestOf(right(requestOf(effective, right(receiptOptionsIn(receipt)))))
+}
+
+const checkRequest = async (chat: Observed['conversations'][number]['chat'], url: string): Promise<void> => {
+  await chat.append({ role: 'user', content: 'And now?' })
+  const view = await chat.view()
+  const { model = 'model-0-a', parameters } = configurationOf(view)
+  // Thinking is bound to how system messages were sent.
+  const last = view.items.findLast((item) => item.kind === 'message' && item.origin?.context)
+  const systemMessages =
+    model.endsWith('-a') &&
+    (last?.kind === 'message' && last.origin?.context?.options?.['systemMessages']) === true
+  const { system, tools, messages, awaits } = await chat.render({ cache: '5m', systemMessages })
+  expect(awaits).toBe('model')
+  const client = anthropicModel(new Anthropic({ baseURL: url, apiKey: 'key', maxRetries: 0 }))
+  right(
+    await client.countTokens({
+      model,
+      messages,
+      parameters: parameters ?? {},
+      ...(system && { system }),
+      ...(tools && { tools }),
+    }),
+  )
+}

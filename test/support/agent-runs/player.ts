@@ -1,0 +1,279 @@
+import Anthropic from '@anthropic-ai/sdk'
+import * as E from 'fp-ts/lib/Either.js'
+import { summaryFailed } from '../../../src/context/errors.ts'
+import type { TurnOptions } from '../../../src/context/turn-options.ts'
+import type { Conversation, Store } from '../../../src/index.ts'
+import { text } from '../log.ts'
+import type { Failure, Reply } from '../messages-api/replies.ts'
+import { type Body, isThinking } from '../messages-api/request.ts'
+import { does, outcomeOf } from './acts.ts'
+import type { Act, Said, Thread, TurnPlan } from './plan.ts'
+import { agentTools, type Runs, toolSets, toolsOf } from './tools.ts'
+
+/** A request of a turn, and the id that its answer had, if its head came. */
+export interface Sent {
+  readonly number: number
+  readonly requestId: string | undefined
+}
+/** A turn, while it goes on and when it has ended. */
+export interface Ran {
+  readonly options: TurnPlan
+  readonly sent: Sent[]
+  readonly abort: () => void
+  readonly isAborted: () => boolean
+  /** The value of `chat.turn`, or the tag of its error; undefined while it goes on. */
+  outcome: { readonly value: unknown } | { readonly error: string; readonly cause: unknown } | undefined
+}
+
+/** What the players of one run share. */
+export interface World {
+  readonly api: () => string
+  readonly runs: Runs
+  readonly turns: Ran[]
+  /** Every conversation that there is, by id. */
+  readonly conversations: Set<string>
+  readonly openStore: () => Promise<Store>
+  /** A number for the next request. */
+  readonly numberOf: () => number
+  forks: number
+}
+
+export interface Player {
+  /** Does all there is to do. */
+  readonly play: () => Promise<void>
+  /** What its models say to a request. */
+  readonly says: (body: Body) => Promise<Reply | Failure>
+  /** Ends the turns that were forgotten. */
+  readonly end: () => Promise<void>
+}
+
+/** A turn under way, and what makes its thread forget it. */
+interface Place {
+  readonly ran: Ran
+  readonly forget: () => void
+}
+
+/** Longer than any turn takes. */
+const patience = 10_000
+const never = new Promise<never>(() => {})
+const yes: Reply = { content: [text('Yes.')] }
+const failures: Readonly<Record<string, Failure>> = {
+  overloaded: { status: 529, type: 'overloaded_error', message: 'Overloaded' },
+  retry: { status: 529, type: 'overloaded_error', message: 'Overloaded', retryAfter: 0.002 },
+  failed: { status: 500, type: 'api_error', message: 'Internal server error' },
+}
+
+export const isSummary = ({ system }: Body): boolean =>
+  typeof system === 'string' && system.startsWith('You summarize')
+
+export const player = async (world: World, index: number, thread: Thread): Promise<Player> => {
+  let store = await world.openStore()
+  let chat = store.conversation(`chat-${index}`)
+  await chat.append({ role: 'user', content: 'Mend the parser.' })
+  world.conversations.add(chat.id)
+  const replies = [...thread.replies]
+  const summaries = [...thread.summaries]
+  const acts = [...thread.meanwhile]
+  /** The innermost last. */
+  const underWay: Place[] = []
+  const endings = new Map<Ran, Promise<unknown>>()
+
+  const abortAll = (): void => {
+    for (const ran of endings.keys()) if (!ran.outcome) ran.abort()
+  }
+
+  const fork = async (back: number): Promise<Conversation> => {
+    const at = Math.max(0, (await chat.position()) - back)
+    const made = await chat.fork(`chat-${index}-fork-${++world.forks}`, { at })
+    world.conversations.add(made.id)
+    return made
+  }
+
+  const crash = async (place: Place | undefined): Promise<void> => {
+    place?.forget()
+    store = await world.openStore()
+    chat = store.conversation(chat.id)
+  }
+
+  /** Resolves to whether everything has come to a stop there. */
+  const perform = async (act: Act, place = underWay.at(-1)): Promise<boolean> => {
+    if (act.type === 'crash') await crash(place)
+    else if (act.type === 'abort') place?.ran.abort()
+    else if (act.type === 'turn') await turn(act.options)
+    else await outcomeOf<unknown>(act.type === 'fork' ? fork(act.back) : does(chat, act))
+    return act.type === 'crash'
+  }
+
+  /** What happens in the middle of a turn, on this side of the API. */
+  const during = async (act: Act | undefined, place: Place): Promise<void> => {
+    if (act && (await perform(act, place))) await never
+  }
+
+  const turn = async (options: TurnPlan): Promise<void> => {
+    const controller = new AbortController()
+    const ran: Ran = {
+      options,
+      sent: [],
+      outcome: undefined,
+      abort: () => controller.abort('enough'),
+      isAborted: () => controller.signal.aborted,
+    }
+    world.turns.push(ran)
+    let events = 0
+    const onEvent = (): void => {
+      if (events++ === options.abortAt) ran.abort()
+    }
+    const crashed = Promise.withResolvers<undefined>()
+    const place = { ran, forget: () => crashed.resolve(undefined) }
+    underWay.push(place)
+    const turned = chat.turn({
+      ...optionsOf(world, ran, {
+        index,
+        window: thread.window,
+        meanwhile: () => during(summaries.shift()?.meanwhile, place),
+      }),
+      run: agentTools(world.runs, () => during(acts.shift(), place)),
+      signal: controller.signal,
+      onEvent,
+    })
+    const ended = outcomeOf(turned).then((outcome) => (ran.outcome = outcome))
+    endings.set(ran, ended)
+    try {
+      await soon(Promise.race([ended, crashed.promise]))
+    } finally {
+      underWay.splice(underWay.indexOf(place), 1)
+    }
+  }
+
+  const says = async (body: Body): Promise<Reply | Failure> => {
+    const said = (isSummary(body) ? summaries : replies).shift()
+    if (!said) return yes
+    const hasStopped = said.meanwhile && (await perform(said.meanwhile))
+    if (typeof said.fault === 'string') return failures[said.fault] as Failure
+    const fault = hasStopped ? ({ kind: 'stall' } as const) : said.fault
+    // Nothing but an abort ends a call that stalls.
+    if (said.fault?.kind === 'stall') setTimeout(abortAll, 3)
+    return replyOf(said, body, fault)
+  }
+
+  return {
+    says,
+    play: async () => {
+      for (const step of thread.steps) {
+        if (step.type === 'turn') await turn(step.options)
+        else if (step.type === 'fork') {
+          const forked = await outcomeOf(fork(step.back))
+          if ('value' in forked) chat = forked.value
+        } else await perform(step)
+      }
+    },
+    end: async () => {
+      abortAll()
+      await soon(Promise.all(endings.values()))
+    },
+  }
+}
+
+const replyOf = ({ content, stop, isSlow }: Said, body: Body, fault: Reply['fault']): Reply => ({
+  content: body.thinking ? content : content.filter((block) => !isThinking(block)),
+  ...(stop && { stop_reason: stop }),
+  ...(fault && { fault }),
+  ...(isSlow && { delay: 1 }),
+})
+
+const soon = async (done: Promise<unknown>): Promise<void> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error('a turn does not end')), patience)
+  })
+  try {
+    await Promise.race([done, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The client of a turn: it numbers its requests, in a header that the stand-in records. */
+const clientOf = (world: World, { sent, options }: Ran): Anthropic =>
+  new Anthropic({
+    baseURL: world.api(),
+    apiKey: 'key',
+    maxRetries: options.retries,
+    fetch: async (url, init) => {
+      const number = world.numberOf()
+      const headers = new Headers(init?.headers)
+      headers.set('x-number', String(number))
+      const index = sent.push({ number, requestId: undefined }) - 1
+      const response = await fetch(url, { ...init, headers })
+      sent[index] = { number, requestId: response.headers.get('request-id') ?? undefined }
+      return response
+    },
+  })
+
+const optionsOf = (
+  world: World,
+  ran: Ran,
+  { index, window, meanwhile }: { index: number; window: number; meanwhile: () => Promise<void> },
+): TurnOptions => {
+  const {
+    model,
+    system,
+    tools,
+    thinks,
+    cache,
+    keepPartial,
+    keepLate,
+    claimed,
+    percentage,
+    keepLast,
+    maxCalls,
+  } = ran.options
+  return {
+    client: clientOf(world, ran),
+    model: `model-${index}-${model}`,
+    ...(system !== 'none' && {
+      system: system === 'string' ? 'You are an agent.' : [text('You are an agent.')],
+    }),
+    tools: toolsOf(toolSets[tools] ?? []),
+    parameters: { max_tokens: ran.options.maxTokens, ...(thinks && { thinking: { type: 'adaptive' } }) },
+    context: { window: Math.ceil(claimed * window), percentage, keepLast },
+    summarizer: summarizerOf(ran.options.summarizer, index, meanwhile),
+    cache,
+    systemMessages: ran.options.systemMessages && model === 'a',
+    keepPartial,
+    keepLate,
+    maxCalls,
+  }
+}
+
+const aborted = (signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve) => {
+    signal?.addEventListener('abort', () => resolve())
+  })
+
+const summarizerOf = (
+  kind: TurnPlan['summarizer'],
+  index: number,
+  meanwhile: () => Promise<void>,
+): NonNullable<TurnOptions['summarizer']> => {
+  const short = { maxTokens: 60, instructions: 'Sum it up.' }
+  switch (kind) {
+    case 'default':
+      return {}
+    case 'small':
+      return short
+    case 'other':
+      return { ...short, model: `summary-${index}`, window: 700, pinned: ['Keep it.'] }
+    case 'own':
+      return async ({ signal }) => {
+        await Promise.race([meanwhile(), aborted(signal)])
+        return E.right({ blocks: [text('In short.')], origin: { model: 'own' } })
+      }
+    case 'throws':
+      return () => Promise.reject(new Error('no summary'))
+    case 'fails':
+      return () => Promise.resolve(E.left(summaryFailed('none', 'there is no summary')))
+    case 'off':
+      return false
+  }
+}
