@@ -1,4 +1,3 @@
-import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openStore } from '../../src/index.ts'
 import { instantClient, turnOptions } from '../instant-client.ts'
@@ -11,8 +10,9 @@ const child = new URL('../children/turn.ts', import.meta.url)
 const items = 1_000
 const turns = 100
 
-/** Milliseconds of each turn of a process, the first one first, and how many items are shown at the end. */
+/** Milliseconds of the first turn of a process, and of turns once it is warm, and how many items are shown at the end. */
 interface Ran {
+  readonly first: number
   readonly times: readonly number[]
   readonly items: number
 }
@@ -28,16 +28,14 @@ export const turn = async (folder: string, isQuick: boolean): Promise<PartResult
     await build(built, items - (perProcess * each) / 2)
     const ran: Ran[] = []
     for (let process = 0; process < processes; process++) {
-      const file = join(folder, `turn-${toolCalls}-${process}.db`)
-      await copyFile(built, file)
-      ran.push((await inNewProcess(child, [file, String(perProcess), String(toolCalls)])) as Ran)
+      ran.push((await inNewProcess(child, [built, String(perProcess), String(toolCalls)])) as Ran)
     }
     return ran
   }
   const plain = await run(0)
   const tool = await run(1)
-  const cold = (some: readonly Ran[]): number => median(some.map(({ times }) => times[0] ?? Number.NaN))
-  const warm = (some: readonly Ran[]): readonly number[] => some.flatMap(({ times }) => times.slice(1))
+  const cold = (some: readonly Ran[]): number => median(some.map(({ first }) => first))
+  const warm = (some: readonly Ran[]): readonly number[] => some.flatMap(({ times }) => times)
   return {
     title: `Turn: overhead beside the model’s time at ${count(items)} items`,
     figures: [
@@ -47,7 +45,7 @@ export const turn = async (folder: string, isQuick: boolean): Promise<PartResult
       { what: 'the first turn of a process, the history read anew', figure: duration(cold(plain)) },
     ],
     notes: [
-      `A conversation of 1 KB messages in SQLite with the default durability, ${count(items - turns)} shown at the beginning and ${count(items + turns)} at the end: rounds of a call and its result, each recorded by a turn. ${processes} processes, ${turns} turns each (half as many with a tool call); the median.`,
+      `A conversation of 1 KB messages in SQLite with the default durability, ${count(items - turns)} shown at the beginning and ${count(items + turns)} at the end: rounds of a call and its result, each recorded by a turn. ${processes} processes, ${turns} turns each (half as many with a tool call), after 200 of another conversation; the median.`,
       'The model is a client in the process that answers at once with a stream of events; from its call until the stream has ended is its time. The append of the prompt is not counted, that of the reply and of the results is.',
     ],
   }

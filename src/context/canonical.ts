@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
+import { sharedBeginning } from '../projections/remembering.ts'
 import type { Rendered } from '../projections/render/render.ts'
 
 /** What a receipt is of: a request as it is sent, without what goes along. */
@@ -22,9 +23,8 @@ export const textOf = (part: Part): string => {
 
 /** A hash of the first messages of a request, which the next request of the conversation shares. */
 interface Beginning {
-  readonly messages: readonly string[]
-  /** How many of them are hashed. */
-  readonly length: number
+  /** The contents of these messages. */
+  readonly contents: readonly (readonly Part[])[]
   readonly hash: Hash
 }
 const beginnings = new WeakMap<Part, Beginning>()
@@ -34,16 +34,18 @@ const beginnings = new WeakMap<Part, Beginning>()
  * what it has hashed of the conversation before, as long as that is the same.
  */
 export const digestOf = ({ messages, system, tools }: Sent): string => {
-  const said = messages.map(messageText)
-  const first = messages[0]?.content[0]
+  const contents = messages.map(({ content }) => content)
+  const first = contents[0]?.[0]
   const known = first && beginnings.get(first)
-  const isSame = known?.messages.every((text, index) => index >= known.length || text === said[index])
-  let { length, hash } = known && isSame ? known : { length: 0, hash: createHash('sha256').update(opening) }
+  const isSame = known && sharedBeginning(known.contents, contents) === known.contents.length
+  let { contents: hashed, hash } = isSame
+    ? known
+    : { contents: [], hash: createHash('sha256').update(opening) }
   const stable = stableIn(messages)
-  if (first && length < stable) {
-    hash = hash.copy().update(joined(said, length, stable))
-    length = stable
-    beginnings.set(first, { messages: said, length, hash })
+  if (first && hashed.length < stable) {
+    hash = hash.copy().update(textFrom(messages, hashed.length, stable))
+    hashed = contents.slice(0, stable)
+    beginnings.set(first, { contents: hashed, hash })
   }
   const others = [
     ...(system === undefined
@@ -54,26 +56,19 @@ export const digestOf = ({ messages, system, tools }: Sent): string => {
   const rest = others.map((text) => `,${text}`).join('')
   return hash
     .copy()
-    .update(`${joined(said, length, said.length)}]${rest}}`)
+    .update(`${textFrom(messages, hashed.length, messages.length)}]${rest}}`)
     .digest('hex')
 }
 
 const opening = '{"messages":['
 
-const joined = (said: readonly string[], from: number, to: number): string =>
-  `${from > 0 && from < to ? ',' : ''}${said.slice(from, to).join()}`
+const textFrom = (messages: Sent['messages'], from: number, to: number): string =>
+  `${from > 0 && from < to ? ',' : ''}${messages.slice(from, to).map(messageText).join()}`
 
 const listText = (parts: readonly Part[]): string => `[${parts.map(textOf).join()}]`
 
-const messageTexts = new WeakMap<readonly Part[], { readonly role: string; readonly text: string }>()
-
-const messageText = ({ role, content }: Sent['messages'][number]): string => {
-  const known = messageTexts.get(content)
-  if (known?.role === role) return known.text
-  const text = `{"content":${listText(content)},"role":"${role}"}`
-  messageTexts.set(content, { role, text })
-  return text
-}
+const messageText = ({ role, content }: Sent['messages'][number]): string =>
+  `{"content":${listText(content)},"role":"${role}"}`
 
 const isMarked = ({ content }: Sent['messages'][number]): boolean =>
   content.some((block) => 'cache_control' in block)

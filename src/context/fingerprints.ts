@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { remembering } from '../projections/remembering.ts'
 import { type Part, type Sent, textOf } from './canonical.ts'
 
 /** A block of a request, by where it stands: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
@@ -29,18 +30,15 @@ export const fingerprintsOf = ({ tools = [], system = [], messages }: Sent): str
   const prints = tools.map((tool) => fingerprint('tool', tool))
   if (typeof system === 'string') prints.push(hashed('system', JSON.stringify(system)))
   else for (const block of system) prints.push(fingerprint('system', block))
-  return [...prints, ...messages.map(messagePrints)].join('')
+  const contents = messages.map(({ content }) => content)
+  const said = remembered(contents, (content, index) => {
+    const { role = '' } = messages[index] ?? {}
+    return content.map((block) => fingerprint(role, block)).join('')
+  })
+  return prints.join('') + said.join('')
 }
 
-const knownMessages = new WeakMap<readonly Part[], { readonly role: string; readonly prints: string }>()
-
-const messagePrints = ({ role, content }: Sent['messages'][number]): string => {
-  const before = knownMessages.get(content)
-  if (before?.role === role) return before.prints
-  const prints = content.map((block) => fingerprint(role, block)).join('')
-  knownMessages.set(content, { role, prints })
-  return prints
-}
+const remembered = remembering<readonly Part[], string>()
 
 const known = new WeakMap<Part, { readonly role: string; readonly print: string }>()
 

@@ -1,4 +1,5 @@
 import { configurationOf, type Effective, type Item, messagesOf } from '../projections/effective.ts'
+import { remembering } from '../projections/remembering.ts'
 import { isCompaction, isThinking } from '../projections/render/clean.ts'
 import { prefixUnchanged } from '../projections/render/thinking.ts'
 import { utterancesIn } from '../projections/render/utterances.ts'
@@ -72,9 +73,10 @@ interface Shown {
 
 const shownIn = (effective: Effective, start: number): readonly Shown[] => {
   const unchanged = prefixUnchanged(effective)
+  const sizes = remembered(effective.items, sizeOf)
   return effective.items.map((item, index) => {
     const isUnchanged = unchanged(item)
-    const { whole, spoken, thinks } = index < start ? nothing : sizeOf(item)
+    const { whole, spoken, thinks } = (index < start ? undefined : sizes[index]) ?? nothing
     return { estimated: isUnchanged ? whole : spoken, unchanged: isUnchanged, thinks }
   })
 }
@@ -87,18 +89,13 @@ interface Size {
 }
 const nothing: Size = { whole: 0, spoken: 0, thinks: false }
 
-// Items are never changed, and a history that goes on keeps those that it has.
-const sizes = new WeakMap<Item, Size>()
+const remembered = remembering<Item, Size>()
 
 const sizeOf = (item: Item): Size => {
-  const known = sizes.get(item)
-  if (known) return known
   const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)
   const thoughts = blocks.filter(isThinking)
   const spoken = estimate(blocks.filter((block) => !isThinking(block)))
-  const size = { whole: spoken + estimate(thoughts), spoken, thinks: thoughts.length > 0 }
-  sizes.set(item, size)
-  return size
+  return { whole: spoken + estimate(thoughts), spoken, thinks: thoughts.length > 0 }
 }
 
 /** The index of the summary that the API made itself, which ignores everything before it; 0 if there is none. */

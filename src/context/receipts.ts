@@ -4,7 +4,8 @@ import { z } from 'zod'
 import { check } from '../events/check.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { DeepReadonly, Receipt } from '../events/events.ts'
-import type { Effective } from '../projections/effective.ts'
+import type { Effective, Item } from '../projections/effective.ts'
+import { sharedBeginning } from '../projections/remembering.ts'
 import type { Rendered } from '../projections/render/render.ts'
 import { digestOf, textOf } from './canonical.ts'
 import {
@@ -83,18 +84,30 @@ interface Base {
 
 /** The newest reply that is shown with a receipt, and with every receipt that this one continues. */
 const baseOf = ({ items }: Effective): Base | undefined => {
-  const shown = new Map<number, string>()
-  const printsAt = (position: number): string | undefined => shown.get(position)
-  let newest: Base | undefined
-  for (const item of items) {
+  const [first] = items
+  const before = first && chains.get(first)
+  const isBeginning = before && sharedBeginning(before.items, items) === before.items.length
+  const chain: Chain = isBeginning ? before : { items: [], shown: new Map(), newest: undefined }
+  const printsAt = (position: number): string | undefined => chain.shown.get(position)
+  for (const item of items.slice(chain.items.length)) {
     const receipt = item.kind === 'message' ? item.origin?.context : undefined
     const prints = receipt && fingerprintsIn(receipt, printsAt)
     if (prints === undefined) continue
-    shown.set(item.position, prints)
-    newest = { position: item.position, prints }
+    chain.shown.set(item.position, prints)
+    chain.newest = { position: item.position, prints }
   }
-  return newest
+  chain.items = items
+  if (first) chains.set(first, chain)
+  return chain.newest
 }
+
+/** The receipts of a history, as far as they were read. */
+interface Chain {
+  items: readonly Item[]
+  readonly shown: Map<number, string>
+  newest: Base | undefined
+}
+const chains = new WeakMap<Item, Chain>()
 
 interface Read {
   readonly blocks: Blocks | undefined

@@ -4,7 +4,8 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { type Block, isBlock } from '../events/blocks.ts'
 import type { Configuration, Receipt } from '../events/events.ts'
 import type { NewMessage } from '../commands/command.ts'
-import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
+import { configurationOf, type Effective, type Item, type MessageItem } from '../projections/effective.ts'
+import { remembering } from '../projections/remembering.ts'
 import { toolCalls } from '../projections/render/calls.ts'
 import { isCompaction } from '../projections/render/clean.ts'
 import type { Conversation } from '../store/conversation.ts'
@@ -175,7 +176,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     if (signal?.aborted) return E.left(abortedBy(signal))
     const isFit = orAgain(await fits(now))
     if (E.isLeft(isFit) || !isFit.right) return E.map(() => false)(isFit)
-    return E.map(() => false)(await ask(now))
+    return E.map(() => isOver(ended))(await ask(now))
   }
 
   for (;;) {
@@ -190,6 +191,10 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
 /** Whether the model has more to say after its last reply in this turn, if there was one. */
 const goesOn = (ended: Turned | undefined): boolean =>
   !ended || ended.stopReason === 'tool_use' || ended.stopReason === 'pause_turn'
+
+/** Whether nothing is left to do after the last reply: no call, and no compaction to be recorded. */
+const isOver = (ended: Turned | undefined): boolean =>
+  ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
 
 /** What has to be in the log before anything else: a configuration that is not there yet, a compaction that the API made. */
 const prepare = (chat: Conversation, now: Effective, wanted: Configuration): Result<Written> | undefined => {
@@ -206,7 +211,7 @@ const prepare = (chat: Conversation, now: Effective, wanted: Configuration): Res
  * summary of that. Undefined where there is none, or it was done.
  */
 const recordCompaction = (chat: Conversation, { items, at }: Effective): Result<Written> | undefined => {
-  const index = items.findLastIndex(holdsCompaction)
+  const index = remembered(items, holdsCompaction).lastIndexOf(true)
   const reply = items[index]
   const [first] = items
   const before = items[index - 1]
@@ -225,8 +230,9 @@ const recordCompaction = (chat: Conversation, { items, at }: Effective): Result<
   })()
 }
 
-const holdsCompaction = (item: Item): boolean =>
-  item.kind === 'message' && item.role === 'assistant' && item.content.some(isCompaction)
+const remembered = remembering<Item, boolean>()
+
+const holdsCompaction = (item: Item): boolean => isReply(item) && item.content.some(isCompaction)
 
 interface OpenCall {
   readonly call: ToolUse
@@ -248,7 +254,7 @@ const openCalls = (effective: Effective): readonly OpenCall[] => {
   })
 }
 
-const isReply = (item: Item): boolean => item.kind === 'message' && item.role === 'assistant'
+const isReply = (item: Item): item is MessageItem => item.kind === 'message' && item.role === 'assistant'
 
 const idsOf = (open: readonly OpenCall[]): string => open.map(({ call }) => call.id).join()
 

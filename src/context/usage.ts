@@ -45,24 +45,13 @@ const anchorOf = (items: readonly Item[], from: number, to: number): Anchor | un
   const { position } = items[from] as Item
   let said = items[to - 1] as Item
   for (let index = to - 1; index >= from && !hasUsage(said); index--) said = items[index] as Item
-  const counted = hasUsage(said) ? countedIn(said) : undefined
+  const counted = hasUsage(said) ? counts(said) : undefined
   return counted && { from, to, position, ...counted }
 }
 
 const hasUsage = (item: Item): item is MessageItem => isReply(item) && item.origin?.usage !== undefined
 
 type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
-
-// Items are never changed, and a history that goes on keeps those that it has.
-const known = new WeakMap<MessageItem, Counted | 'none'>()
-
-const countedIn = (said: MessageItem): Counted | undefined => {
-  const before = known.get(said)
-  if (before) return before === 'none' ? undefined : before
-  const counted = counts(said)
-  known.set(said, counted ?? 'none')
-  return counted
-}
 
 const counts = ({ origin = {} }: MessageItem): Counted | undefined => {
   const { usage = {}, stopReason, model } = origin

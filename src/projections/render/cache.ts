@@ -1,4 +1,5 @@
 import type { Block } from '../../events/blocks.ts'
+import { remembering } from '../remembering.ts'
 import type { Report } from './repairs.ts'
 
 const maxBreakpoints = 4
@@ -20,19 +21,10 @@ const inner = (part: Part): readonly Part[] =>
     ? (part['content'] as readonly Block[])
     : []
 
-const ttlsIn = (parts: Parts): readonly string[] => {
-  const ttls: string[] = []
-  const note = (part: Part): void => {
-    const ttl = ttlOf(part)
-    if (ttl) ttls.push(ttl)
-  }
-  for (const { content } of parts)
-    for (const part of content) {
-      for (const child of inner(part)) note(child)
-      note(part)
-    }
-  return ttls
-}
+const remembered = remembering<readonly Part[], readonly string[]>()
+
+const ttlsOf = (content: readonly Part[]): readonly string[] =>
+  content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? []))
 
 /**
  * Takes away stored cache breakpoints that the API would refuse: all but the last `most`, and one-hour ones after a five-minute
@@ -43,7 +35,8 @@ export const limitBreakpoints = (
   report: Report,
   most = maxBreakpoints,
 ): readonly (readonly Part[])[] => {
-  const ttls = ttlsIn(parts)
+  const contents = parts.map(({ content }) => content)
+  const ttls = remembered(contents, ttlsOf).flat()
   if (ttls.length === 0) return parts.map(({ content }) => content)
   const first = Math.max(0, ttls.length - most)
   const firstShort = ttls.indexOf('5m', first)
@@ -83,20 +76,22 @@ export const placeBreakpoints = (
     const last = Math.min(at, content.length - 1)
     const part = content[last]
     // A compaction block is to be sent back as it was; thinking ends nothing that is marked.
-    if (part && part['type'] !== 'compaction' && !ttlOf(part))
-      placed[index] = content.with(last, markedOf(part, ttl))
+    if (part && part['type'] !== 'compaction' && !ttlOf(part)) placed[index] = markedAt(content, last, ttl)
   }
   return placed
 }
 
-const marked = { '5m': new WeakMap<Part, Part>(), '1h': new WeakMap<Part, Part>() }
+type Marked = ReadonlyMap<string, readonly Part[]>
+const marked = new WeakMap<readonly Part[], Marked>()
 
-/** The same part gives the same marked one: what is derived of it can be remembered by it. */
-const markedOf = (part: Part, ttl: '5m' | '1h'): Part => {
-  const known = marked[ttl].get(part)
+/** The same content gives the same marked one: what is derived of it can be remembered by it. */
+const markedAt = (content: readonly Part[], at: number, ttl: '5m' | '1h'): readonly Part[] => {
+  const key = `${at} ${ttl}`
+  const all: Marked = marked.get(content) ?? new Map()
+  const known = all.get(key)
   if (known) return known
   const control = ttl === '1h' ? { type: 'ephemeral', ttl } : { type: 'ephemeral' }
-  const made = { ...part, cache_control: control }
-  marked[ttl].set(part, made)
+  const made = content.with(at, { ...content[at], cache_control: control })
+  marked.set(content, new Map([...all, [key, made]]))
   return made
 }

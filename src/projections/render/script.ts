@@ -1,5 +1,6 @@
 import type { Effective, Item } from '../effective.ts'
 import type { Outline } from '../outline.ts'
+import { sharedBeginning } from '../remembering.ts'
 import type { Place } from './cache.ts'
 import type { Repair } from './repairs.ts'
 import { prefixUnchanged } from './thinking.ts'
@@ -26,8 +27,8 @@ interface Begun {
   summary: Place | undefined
 }
 
-// Items are never changed, a history that goes on keeps those that it has, and a transcript only adds at its end: so what was
-// written of a history's beginning is gone on with. By the first item, as long as anybody has that.
+// A history that goes on keeps its items, and a transcript only adds at its end: so what was written of a history's beginning is
+// gone on with. By the first item, as long as anybody has that.
 const begun = new WeakMap<Item, Begun>()
 
 /** @param notes also say that messages are left out, where a truncation did it */
@@ -63,14 +64,13 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
 }
 
 const isBeginning = ({ items, outline }: Begun, { items: all, outline: now }: Effective): boolean =>
-  items.length <= all.length &&
   outline.promptSince === now.promptSince &&
   outline.restored.length === now.restored.length &&
   outline.restored.every(({ after, before }, index) => {
     const span = now.restored[index]
     return span?.after === after && span.before === before
   }) &&
-  items.every((item, index) => item === all[index])
+  sharedBeginning(items, all) === items.length
 
 /** Where an item's words end, in the last message; undefined if nothing of it is shown there. */
 const endOf = ({ messages }: Transcript, { position }: Item): Place | undefined => {
