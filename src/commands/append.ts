@@ -6,6 +6,12 @@ import type { Command, NewMessage } from './command.ts'
 export const append = ({ messages }: Pick<Command<'append'>, 'messages'>): readonly Event[] =>
   messages.map((message) => ({ type: 'MessageAppended', data: dataOf(message) }))
 
+/** The messages right behind position `behind`, where the conversation goes on. */
+export const appendBehind = (messages: Command<'append'>['messages'], behind: number): readonly Event[] => [
+  { type: 'Rewound', data: { to: behind, reason: 'messages that belong before what came' } },
+  ...append({ messages }),
+]
+
 /** The messages on a branch that goes off behind position `beside`, and the way back to position `last`. */
 export const appendBeside = (
   messages: Command<'append'>['messages'],

@@ -58,6 +58,8 @@ export const commandSchemas = {
     messages: z.array(newMessage).min(1),
     /** Record them on an abandoned branch, right behind this position: the conversation stays what it is. */
     beside: positionOrStart.optional(),
+    /** Go back to right after this position first: the conversation goes on from there. Not with `beside`. */
+    behind: positionOrStart.optional(),
   }),
   /** What is left out stays as it is; null takes it away. */
   configure: z.strictObject({

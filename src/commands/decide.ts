@@ -1,7 +1,8 @@
 import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event, EventType } from '../events/events.ts'
-import { append, appendBeside } from './append.ts'
+import { invalidInput } from '../events/errors.ts'
+import { append, appendBehind, appendBeside } from './append.ts'
 import type { Command, ConversationCommand } from './command.ts'
 import { configure } from './configure.ts'
 import { condense, truncate } from './hide.ts'
@@ -40,13 +41,17 @@ export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<R
   pipe(
     fenced(command, tail),
     E.flatMap((): E.Either<Rejection, readonly Event[]> => {
-      const { messages, beside } = command
+      const { messages, beside, behind } = command
       const { conversation, last } = tail
-      if (beside === undefined) return E.right(append(command))
+      const position = beside ?? behind
+      if (position === undefined) return E.right(append(command))
+      if (beside !== undefined && behind !== undefined)
+        return E.left(invalidInput('beside', 'give one of beside and behind'))
       if (last < 0) return E.left(conversationNotFound(conversation))
-      return beside > last
-        ? E.left(outOfRange(conversation, beside, last))
-        : E.right(appendBeside(messages, beside, last))
+      if (position > last) return E.left(outOfRange(conversation, position, last))
+      return E.right(
+        beside === undefined ? appendBehind(messages, position) : appendBeside(messages, position, last),
+      )
     }),
   )
 

@@ -10,6 +10,6 @@ export const whenAborted = (signal: AbortSignal): Promise<never> =>
 
 export const abortedBy = (signal: AbortSignal): ModelAborted => ({
   _tag: 'ModelAborted',
-  message: 'the turn was aborted: what was complete is recorded, and the next turn goes on from there',
+  message: 'aborted: what was complete is recorded, and the next turn goes on from there',
   cause: signal.reason,
 })

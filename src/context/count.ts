@@ -5,6 +5,7 @@ import { render } from '../projections/render/render.ts'
 import type { At, Conversation } from '../store/conversation.ts'
 import type { ReadError } from '../store/errors.ts'
 import { type AnthropicClient, anthropicModel } from './anthropic/model.ts'
+import { guarded } from './guarded.ts'
 import type { Model, ModelError } from './model.ts'
 import { countTokens, type TokenCount } from './tokens.ts'
 
@@ -21,7 +22,7 @@ export interface Counted extends TokenCount {
 }
 
 export const modelOf = (client: AnthropicClient | Model): Model =>
-  'call' in client ? client : anthropicModel(client)
+  'call' in client ? guarded(client) : anthropicModel(client)
 
 /** How many tokens the next request of a conversation is to the model: counted from the log, and exactly where a client is given. */
 export const tokensOf =

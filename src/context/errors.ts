@@ -31,7 +31,7 @@ export interface NothingNew {
   readonly covers: Covers
 }
 
-/** The request was made by a renderer that this version does not have: a newer palimpsest made it. */
+/** The request was made by a renderer (of replies, or of summaries) that this version does not have: a newer palimpsest made it. */
 export interface UnknownRenderer {
   readonly _tag: 'UnknownRenderer'
   readonly message: string
@@ -82,9 +82,13 @@ export const nothingNew = (covers: Covers): NothingNew => ({
   covers,
 })
 
-export const unknownRenderer = (renderer: number, known: readonly number[]): UnknownRenderer => ({
+export const unknownRenderer = (
+  renderer: number,
+  known: readonly number[],
+  what: 'renderer' | 'summarizer' = 'renderer',
+): UnknownRenderer => ({
   _tag: 'UnknownRenderer',
-  message: `there is no renderer ${renderer} here, only ${known.join(', ')}: a newer palimpsest made the request, upgrade`,
+  message: `there is no ${what} ${renderer} here, only ${known.join(', ')}: a newer palimpsest made the request, upgrade`,
   renderer,
   known,
 })
@@ -94,8 +98,8 @@ export interface SummaryFailed {
   readonly _tag: 'SummaryFailed'
   readonly message: string
   /**
-   * The reply's stop reason, where that says that the reply is not whole; `blank`: it has no text; `too_large`: what is to be
-   * summarized fits into no request; `threw`: the summarizer threw `cause`.
+   * The reply's stop reason, where that says that the reply is not whole; `blank`: nothing in it is visible; `invalid`: what the
+   * summarizer gave is no summary; `too_large`: what is to be summarized fits into no request; `threw`: the summarizer threw `cause`.
    */
   readonly reason: string
   readonly cause?: unknown
@@ -125,7 +129,7 @@ export interface TooManyCalls {
 
 export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
   _tag: 'NothingToAnswer',
-  message: `${conversation} ends in a finished reply, or says nothing: append what the user says first`,
+  message: `the model has the last word in ${conversation}, or nothing was said: append what the user says first`,
   conversation,
 })
 

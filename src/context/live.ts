@@ -23,7 +23,8 @@ export const liveHistory = (chat: Conversation): LiveHistory => {
   }
 }
 
-const eventsAfter = async (
+/** What has happened since a position. */
+export const eventsAfter = async (
   chat: Conversation,
   position: number,
 ): Promise<E.Either<ReadError, readonly ConversationEvent[]>> => {

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { type Block, blockSchema, type KnownBlock } from '../events/blocks.ts'
 import { checkJson } from '../events/check.ts'
@@ -70,6 +71,10 @@ export const runAgain = (
     ),
   )
 
+/** The result of a call that nobody has begun to run. */
+export const notRun = (call: ToolUse): Block =>
+  failed(call, 'This call was not run: the reply was interrupted.')
+
 const result = ({ id }: ToolUse, fields: { readonly [field: string]: unknown }): Block => ({
   type: 'tool_result',
   tool_use_id: id,
@@ -89,16 +94,25 @@ const resultOf = async (call: ToolUse, tools: Tools, { signal, timeout }: Limits
   const ends = AbortSignal.any([time.signal, ...(signal ? [signal] : [])])
   try {
     ends.throwIfAborted()
-    const output = await Promise.race([tool.run(input, { id, name, signal: ends }), whenAborted(ends)])
+    const output = await Promise.race([
+      // What is given away may be changed; the history is gone on with.
+      tool.run(structuredClone(input), { id, name, signal: ends }),
+      whenAborted(ends),
+    ])
     const checked = checkJson(outputSchema, output)
     if (E.isRight(checked)) return result(call, checked.right === undefined ? {} : { content: checked.right })
     return failed(call, `The tool gave back what is no text and no blocks: ${checked.left.message}`)
   } catch (error) {
     if (signal?.aborted) return failed(call, 'The call was interrupted by the user.')
-    return failed(call, error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+    return failed(call, textOf(error))
   } finally {
     clearTimeout(timer)
   }
 }
 
 const outputSchema = z.union([z.string(), z.array(blockSchema)]).optional()
+
+const textOf = (error: unknown): string => {
+  if (error instanceof Error) return `${error.name}: ${error.message}`
+  return typeof error === 'string' ? error : inspect(error)
+}

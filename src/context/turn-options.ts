@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Block } from '../events/blocks.ts'
-import { check } from '../events/check.ts'
+import { check, checkJson } from '../events/check.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { Configuration } from '../events/events.ts'
 import type { AnthropicClient } from './anthropic/model.ts'
@@ -9,6 +9,7 @@ import { modelOf } from './count.ts'
 import type { Model, ReplyEvent } from './model.ts'
 import { type ContextSettings, limitsOf } from './settings.ts'
 import { type Summarizer, summarizer, type SummarizerSettings } from './summarizer.ts'
+import { summaryLimitsOf } from './summary-settings.ts'
 import type { Tools } from './tools.ts'
 
 /** What a turn is done with. */
@@ -60,35 +61,60 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const fields = z.record(z.string(), z.unknown())
-const isTool = (value: unknown): boolean =>
-  isFunction(value) || isFunction((value as { readonly run?: unknown } | null)?.run)
+/** A timer of more milliseconds than this fires at once. */
+const milliseconds = z
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1)
+const tool = z.union([
+  z.custom(isFunction),
+  z.strictObject({
+    run: z.custom(isFunction),
+    idempotent: z.boolean().optional(),
+    timeout: milliseconds.optional(),
+  }),
+])
 const isClient = (value: unknown): boolean => {
-  const { call, messages } = (value ?? {}) as { readonly call?: unknown; readonly messages?: object }
-  return isFunction(call) || typeof messages === 'object'
+  const { call, messages } = (value ?? {}) as {
+    readonly call?: unknown
+    readonly messages?: { create?: unknown }
+  }
+  return isFunction(call) || isFunction(messages?.create)
 }
+/** What stands in a request by options of their own, and so in the log and in receipts. */
+const reserved = ['model', 'system', 'tools', 'messages', 'stream']
 
 const optionsSchema = z.strictObject({
   client: z.custom(isClient, { error: 'is no client: pass new Anthropic(), or a Model with a method call' }),
-  model: z.string().min(1),
-  system: z.union([z.string(), z.array(fields)]).optional(),
+  model: z.string().min(1, { error: 'name a model' }),
+  system: z.union([z.string(), z.array(fields)], { error: 'is a text, or an array of blocks' }).optional(),
   tools: z.array(fields).optional(),
-  run: z
-    .record(
-      z.string(),
-      z.custom(isTool, { error: 'is no tool: a function, or { run, idempotent, timeout }' }),
-    )
+  run: z.record(z.string(), tool).optional(),
+  parameters: z
+    .looseObject({ max_tokens: z.int().min(1).optional() })
+    .superRefine((parameters, context) => {
+      for (const name of reserved.filter((field) => field in parameters))
+        context.addIssue({
+          code: 'custom',
+          path: [name],
+          message: 'is no parameter: name it beside them, if it can be named',
+        })
+    })
     .optional(),
-  parameters: fields.optional(),
   context: fields.optional(),
-  summarizer: z.union([z.literal(false), z.custom(isFunction), fields]).optional(),
-  cache: z.union([z.literal(false), z.enum(['5m', '1h'])]).optional(),
+  summarizer: z
+    .union([z.literal(false), z.custom(isFunction), fields], {
+      error: 'is settings of a summarizer, a function, or false',
+    })
+    .optional(),
+  cache: z.union([z.literal(false), z.enum(['5m', '1h'])], { error: 'is 5m, 1h or false' }).optional(),
   systemMessages: z.boolean().optional(),
-  toolTimeout: z.int().min(1).optional(),
+  toolTimeout: milliseconds.optional(),
   maxCalls: z.int().min(1).optional(),
-  signal: z.instanceof(AbortSignal).optional(),
+  signal: z.instanceof(AbortSignal, { error: 'is no AbortSignal' }).optional(),
   keepPartial: z.boolean().optional(),
   keepLate: z.boolean().optional(),
-  onEvent: z.custom(isFunction).optional(),
+  onEvent: z.custom(isFunction, { error: 'is no function' }).optional(),
 })
 
 const defaultWindow = 200_000
@@ -100,11 +126,15 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> =>
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) return checked
   const { model, system, tools, parameters = {} } = options
+  const stored = checkJson(fields, { ...(system !== undefined && { system }), tools, parameters })
+  if (E.isLeft(stored)) return stored
   const client = modelOf(options.client)
   const { max_tokens: maxTokens = options.context?.maxOutput ?? defaultMaxTokens } = parameters
   const context = { window: defaultWindow, reserved: Number(maxTokens), ...options.context }
   const limits = limitsOf(context, model)
-  if (E.isLeft(limits)) return limits
+  if (E.isLeft(limits)) return E.left(under('context', limits.left))
+  const summarizing = summarizerOf(options, client, context.window)
+  if (E.isLeft(summarizing)) return E.left(under('summarizer', summarizing.left))
   return E.right({
     run: {},
     cache: '5m',
@@ -113,7 +143,7 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> =>
     ...options,
     client,
     context,
-    summarizer: summarizerOf(options, client, context.window),
+    summarizer: summarizing.right,
     wanted: {
       model,
       ...(system !== undefined && { system }),
@@ -123,12 +153,23 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> =>
   })
 }
 
+/** What is wrong inside of an option. */
+const under = (option: string, { path, message }: InvalidInput): InvalidInput => ({
+  _tag: 'InvalidInput',
+  path: path === '' ? option : `${option}.${path}`,
+  message: path === '' ? `${option}: ${message}` : `${option}.${message}`,
+})
+
 const summarizerOf = (
   { summarizer: given = {}, model }: TurnOptions,
   client: Model,
   window: number,
-): Summarizer | undefined => {
-  if (given === false) return undefined
+): E.Either<InvalidInput, Summarizer | undefined> => {
+  if (given === false) return E.right(undefined)
+  // What is given away may be changed; the history is gone on with.
+  if (typeof given === 'function')
+    return E.right((input) => given({ ...input, effective: structuredClone(input.effective) }))
   const maxTokens = Math.min(mostSummary, Math.ceil(window / 8))
-  return typeof given === 'function' ? given : summarizer(client, { model, window, maxTokens, ...given })
+  const settings = { model, window, maxTokens, ...given }
+  return E.map(() => summarizer(client, settings))(summaryLimitsOf(settings))
 }

@@ -1,12 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
-import canonicalize from 'canonicalize'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { type Block, isBlock } from '../events/blocks.ts'
-import type { Configuration, Receipt } from '../events/events.ts'
+import type { Block } from '../events/blocks.ts'
+import type { Receipt } from '../events/events.ts'
 import type { NewMessage } from '../commands/command.ts'
-import { configurationOf, type Effective, type Item, type MessageItem } from '../projections/effective.ts'
-import { remembering } from '../projections/remembering.ts'
-import { toolCalls } from '../projections/render/calls.ts'
+import { beginsTurn } from '../commands/state.ts'
+import { configurationOf, type Effective } from '../projections/effective.ts'
 import { isCompaction } from '../projections/render/clean.ts'
 import type { Conversation } from '../store/conversation.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
@@ -21,13 +19,15 @@ import {
 } from './errors.ts'
 import { abortedBy } from './aborted.ts'
 import { fit, harder } from './fit.ts'
-import { type LiveHistory, liveHistory } from './live.ts'
+import { eventsAfter, type LiveHistory, liveHistory } from './live.ts'
 import type { ModelError, Reply } from './model.ts'
+import { idsOf, isCall, type OpenCall, openCalls } from './open-calls.ts'
+import { prepare } from './prepare.ts'
 import { receiptOf } from './receipts.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
 import type { CondenseError } from './summary-condense.ts'
 import { countTokens } from './tokens.ts'
-import { runAgain, runTools, type ToolUse } from './tools.ts'
+import { notRun, runAgain, runTools } from './tools.ts'
 import { type Settled, settle, type TurnOptions } from './turn-options.ts'
 
 /** What a turn came to. */
@@ -85,6 +85,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
   /** How often the API has called the context too long since the last reply, and whether it still is. */
   let tooLong = 0
   let isTooLong = false
+  let refusal: ModelError | undefined
   /** The last reply; whoever else finds its calls open does not know how far they got. */
   let ended: Turned | undefined
   /** The last reply whose calls were run: they are open again where somebody has gone back to it. */
@@ -97,11 +98,21 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       : result
 
   /** Records a message right behind `now`; where that is not the end any more, on a branch of its own if that was asked for. */
-  const land = async (now: Effective, message: NewMessage): Result<Written> => {
-    const written = await chat.append(message, { after: now.at, tolerate: 'markers' })()
+  const land = async (now: Effective, messages: readonly NewMessage[]): Result<Written> => {
+    const written = await chat.append(messages, { after: now.at, tolerate: 'markers' })()
     if (E.isRight(written) || written.left._tag !== 'StaleContext' || !keepLate) return written
-    const kept = await chat.append(message, { beside: now.at })()
+    const kept = await chat.append(messages, { beside: now.at })()
     return E.isLeft(kept) ? kept : written
+  }
+
+  /** What the user has said since a position; undefined if anything else has happened. */
+  const saidSince = async (position: number): Result<readonly NewMessage[] | undefined> => {
+    const since = await eventsAfter(chat, position)
+    if (E.isLeft(since)) return since
+    const said = since.right.flatMap((event) =>
+      event.type === 'MessageAppended' && beginsTurn(event) ? [event.data] : [],
+    )
+    return E.right(said.length === since.right.length ? said : undefined)
   }
 
   const answer = async (now: Effective, open: readonly OpenCall[]): Result<Written> => {
@@ -120,9 +131,18 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       if (E.isRight(written) || written.left._tag !== 'StaleContext' || stale > maxStale) return written
       const later = await history()
       if (E.isLeft(later)) return later
-      // A configuration changes nothing for the calls; whatever else happened has gone on without them.
-      if (idsOf(openCalls(later.right)) !== idsOf(open)) return land(before, results)
-      before = later.right
+      // A configuration changes nothing for the calls.
+      if (idsOf(openCalls(later.right)) === idsOf(open)) {
+        before = later.right
+        continue
+      }
+      const said = await saidSince(before.at)
+      if (E.isLeft(said)) return said
+      if (!said.right) return land(before, [results])
+      // What was said while the tools ran comes behind their results: before them, the model would be told that there are none.
+      const all = [results, ...said.right]
+      const inserted = await chat.append(all, { behind: before.at, after: later.right.at })()
+      if (E.isRight(inserted) || inserted.left._tag !== 'StaleContext') return inserted
     }
   }
 
@@ -131,7 +151,10 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const settings = isTooLong ? harder(context, countTokens(now).total) : context
     const means = { settings, summarizer: tooLong > maxHarder ? undefined : summarizer, signal }
     const made = await fit(chat, now, means)
-    if (E.isLeft(made)) return made
+    if (E.isLeft(made))
+      return isTooLong && made.left._tag === 'ContextTooLarge' && refusal
+        ? E.left(refused(made.left, refusal))
+        : made
     if (made.right.type === 'not-condensed') {
       condenseFailed = made.right.error
       summarizer = undefined
@@ -152,18 +175,25 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const receipt = receiptOf(now, rendered.right, requestOptions)
     if (E.isRight(reply)) {
       tooLong = 0
-      const written = await land(now, messageOf(reply.right, receipt))
+      const written = await land(now, [messageOf(reply.right, receipt)])
       if (E.isRight(written)) ended = turnedOf(written.right, reply.right, calls)
       return written
     }
     if (reply.left._tag === 'ContextExceeded') {
       tooLong++
       isTooLong = true
+      refusal = reply.left
       return E.right(undefined)
     }
-    const partial = reply.left._tag === 'ModelAborted' && keepPartial ? reply.left.partial : undefined
-    const kept = partial && (await land(now, messageOf(partial, receipt)))
-    return kept && E.isLeft(kept) ? kept : reply
+    if (reply.left._tag !== 'ModelAborted' || !reply.left.partial || !keepPartial) return reply
+    const { partial } = reply.left
+    const notRuns = partial.content.filter(isCall).map(notRun)
+    const results = notRuns.length > 0 ? [{ role: 'user' as const, content: notRuns }] : []
+    const kept = await land(now, [messageOf(partial, receipt), ...results])
+    if (E.isLeft(kept)) return kept
+    const [written] = kept.right.events
+    const message = `aborted: what had come of the reply is recorded at position ${written?.position}`
+    return E.left({ ...reply.left, message })
   }
 
   /** Does the next thing that there is to do. Resolves to true where there is none: the turn has ended. */
@@ -179,6 +209,10 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     return E.map(() => isOver(ended))(await ask(now))
   }
 
+  const begun = await history()
+  if (E.isLeft(begun)) return begun
+  const asIs = requestOf(begun.right, requestOptions)
+  if (E.isRight(asIs) && asIs.right.awaits === 'user') return E.left(nothingToAnswer(chat.id))
   for (;;) {
     const now = await history()
     if (E.isLeft(now)) return now
@@ -190,78 +224,26 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
 
 /** Whether the model has more to say after its last reply in this turn, if there was one. */
 const goesOn = (ended: Turned | undefined): boolean =>
-  !ended || ended.stopReason === 'tool_use' || ended.stopReason === 'pause_turn'
+  !ended ||
+  ended.stopReason === 'pause_turn' ||
+  (ended.stopReason === 'tool_use' && ended.content.some(isCall))
 
 /** Whether nothing is left to do after the last reply: no call, and no compaction to be recorded. */
 const isOver = (ended: Turned | undefined): boolean =>
   ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
 
-/** What has to be in the log before anything else: a configuration that is not there yet, a compaction that the API made. */
-const prepare = (chat: Conversation, now: Effective, wanted: Configuration): Result<Written> | undefined => {
-  const inForce = configurationOf(now)
-  const isSame = (field: keyof Configuration): boolean =>
-    canonicalize(wanted[field]) === canonicalize(inForce[field])
-  const fields = Object.keys(wanted) as (keyof Configuration)[]
-  if (!fields.every(isSame)) return chat.configure({ ...wanted, after: now.at })()
-  return recordCompaction(chat, now)
-}
-
-/**
- * The API ignores what stands before a compaction that it made in the middle of a reply: the reply's compaction block becomes the
- * summary of that. Undefined where there is none, or it was done.
- */
-const recordCompaction = (chat: Conversation, { items, at }: Effective): Result<Written> | undefined => {
-  const index = remembered(items, holdsCompaction).lastIndexOf(true)
-  const reply = items[index]
-  const [first] = items
-  const before = items[index - 1]
-  if (reply?.kind !== 'message' || !first || !before) return undefined
-  // What stands alone before the reply and is younger has hidden the rest since: the summary, or what was done with it.
-  if (index === 1 && before.kind !== 'message' && before.position > reply.position) return undefined
-  const content = reply.content.filter(isCompaction).slice(-1)
-  // The call is the reply's: its receipt stays there.
-  const { context: _, ...origin } = reply.origin ?? {}
-  return chat.condense({
-    covers: { first: first.position, last: before.position },
-    summary: [{ role: 'assistant', content }],
-    method: 'provider',
-    ...(reply.origin && { origin }),
-    after: at,
-  })()
-}
-
-const remembered = remembering<Item, boolean>()
-
-const holdsCompaction = (item: Item): boolean => isReply(item) && item.content.some(isCompaction)
-
-interface OpenCall {
-  readonly call: ToolUse
-  /** The position of the reply that asks for it. */
-  readonly use: number
-}
-
-/** The calls at the end of the history that nobody has answered. */
-const openCalls = (effective: Effective): readonly OpenCall[] => {
-  const { items } = effective
-  const lastReply = items.findLastIndex(isReply)
-  const start = items.findLastIndex((item, index) => index < lastReply && !isReply(item)) + 1
-  const round = items.slice(start)
-  return toolCalls({ ...effective, items: round }).flatMap(({ id, use, result }) => {
-    const item = result === undefined ? round.find(({ position }) => position === use) : undefined
-    const content = item?.kind === 'message' ? item.content : []
-    const call = content.find((block): block is ToolUse => isBlock(block, 'tool_use') && block.id === id)
-    return call ? [{ call, use }] : []
-  })
-}
-
-const isReply = (item: Item): item is MessageItem => item.kind === 'message' && item.role === 'assistant'
-
-const idsOf = (open: readonly OpenCall[]): string => open.map(({ call }) => call.id).join()
-
 const messageOf = ({ content, origin }: Reply, context: Receipt): NewMessage => ({
   role: 'assistant',
   content,
   origin: { ...origin, context },
+})
+
+const refused = (error: ContextTooLarge, { message }: ModelError): ContextTooLarge => ({
+  ...error,
+  message: `${message}. Nothing is left that may be hidden. What fills the context: ${error.items
+    .slice(0, 3)
+    .map(({ position, tokens }) => `position ${position} (${tokens} tokens)`)
+    .join(', ')}`,
 })
 
 const turnedOf = (

@@ -42,6 +42,8 @@ export interface WriteOptions extends Envelope {
 export interface AppendOptions extends WriteOptions {
   /** Record the messages on an abandoned branch, right behind this position: the conversation stays what it is. */
   readonly beside?: number
+  /** Go back to right after this position first, in the same write: the conversation goes on from there. Not with `beside`. */
+  readonly behind?: number
 }
 type Input<T extends CommandType> = CommandInput<T> & WriteOptions
 

@@ -209,6 +209,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         command.type === 'append' &&
         command.after === undefined &&
         command.beside === undefined &&
+        command.behind === undefined &&
         envelope.commandId === undefined
       const done = isPlain ? appendNow(conversation, command.messages, envelope) : undefined
       return done ?? inTurn(conversation, () => handle(conversation, command, envelope))

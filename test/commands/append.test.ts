@@ -151,3 +151,29 @@ describe('append beside a position', () => {
       .then('ConversationNotFound')
   })
 })
+
+describe('append behind a position', () => {
+  const missed = { type: 'append' as const, messages: [hello] }
+
+  it('goes on from there', () => {
+    given(...talk)
+      .when({ ...missed, behind: 1 })
+      .then([
+        { type: 'Rewound', data: { to: 1 } },
+        { type: 'MessageAppended', data: { role: 'user' } },
+      ])
+      .shows('0 1 4')
+  })
+
+  it('is refused behind a position that is not there, where nothing is, and beside another one', () => {
+    given(...talk)
+      .when({ ...missed, behind: 3 })
+      .then({ _tag: 'OutOfRange', position: 3, last: 2 })
+    given()
+      .when({ ...missed, behind: -1 })
+      .then('ConversationNotFound')
+    given(...talk)
+      .when({ ...missed, behind: 1, beside: 1 })
+      .then({ _tag: 'InvalidInput', path: 'beside' })
+  })
+})

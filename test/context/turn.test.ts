@@ -157,6 +157,11 @@ describe('a turn', () => {
       'error <It took longer than 20 ms and was given up.>',
     ],
     ['says nothing', { run: { read: () => undefined } }, '<undefined>'],
+    [
+      'throws what is no error',
+      { run: { read: () => Promise.reject(Object.create(null) as Error) } },
+      'error <[Object: null prototype] {}>',
+    ],
     ['gives blocks', { run: { read: () => [text('a')] } }, '<[object Object]>'],
     [
       'gives what is no output',
@@ -185,6 +190,15 @@ describe('a turn', () => {
       })
     await turn({ tools, run: { read: { run: read, timeout: 10 } } })
     expect(seen).toEqual(['a', 't', 'It took longer than 10 ms and was given up.'])
+  })
+
+  it('is not changed by a tool that changes its input', async () => {
+    const { chat, turn, api } = await scene([says({ ...toolUse('t', { path: 'a' }), name: 'read' }), yes])
+    await chat.append(task)
+    const read = (input: { path: string }): string => (input.path = `/abs/${input.path}`)
+    await turn({ tools, run: { read } })
+    expect(api.requests[1]?.body?.messages[1]?.content).toMatchObject([{ input: { path: 'a' } }])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
   })
 
   it('goes on after a pause of the model', async () => {
@@ -220,7 +234,19 @@ describe('a turn', () => {
     await expect(turn()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
     await chat.append(task)
     await turn()
-    await expect(turn()).rejects.toMatchObject({ _tag: 'NothingToAnswer' })
+    const before = await chat.position()
+    await expect(turn({ system: 'Be brief.' })).rejects.toMatchObject({ _tag: 'NothingToAnswer' })
+    expect(await chat.position()).toBe(before)
+  })
+
+  it('sends no thinking that was said while system messages were shown otherwise', async () => {
+    const { chat, turn, refused } = await scene([says(thinking('', 'Hm.'), text('Yes.'))])
+    const parameters = { thinking: { type: 'adaptive' } }
+    await chat.append([task, { role: 'system', content: 'Be brief.' }])
+    await turn({ parameters, systemMessages: true })
+    await chat.append(task)
+    await turn({ parameters })
+    expect(refused()).toEqual([])
   })
 
   it.each<readonly [string, Readonly<Record<string, unknown>>]>([
@@ -230,10 +256,18 @@ describe('a turn', () => {
     ['run.read', { run: { read: 7 } }],
     ['maxCalls', { maxCalls: 0 }],
     ['', { modle: 'x' }],
-  ])('names the option that cannot be: %s', async (_, options) => {
+    ['parameters.system', { parameters: { system: 'x' } }],
+    ['parameters.max_tokens', { parameters: { max_tokens: 1.5 } }],
+    ['parameters.temperature', { parameters: { temperature: Number.NaN } }],
+    ['toolTimeout', { toolTimeout: 2 ** 31 }],
+    ['run.read', { run: { read: { run: () => '', timout: 3 } } }],
+    ['cache', { cache: '2h' }],
+    ['summarizer', { summarizer: { modl: 'x' } }],
+    ['summarizer.maxTokens', { summarizer: { maxTokens: 0 } }],
+  ])('names the option that cannot be: %s', async (path, options) => {
     const { chat, turn, api } = await scene([yes])
     await chat.append(task)
-    await expect(turn(options)).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    await expect(turn(options)).rejects.toMatchObject({ _tag: 'InvalidInput', path })
     expect(api.requests).toEqual([])
     expect(await chat.position()).toBe(0)
   })
@@ -260,6 +294,53 @@ describe('a call that fails', () => {
     await chat.append(task)
     await expect(turn()).rejects.toMatchObject({ _tag: 'ModelFailed', ...error })
     expect(await chat.position()).toBe(1)
+  })
+
+  it.each<readonly [string, Failure, RegExp]>([
+    [
+      'a wrong key',
+      { status: 401, type: 'authentication_error', message: 'invalid x-api-key' },
+      /401 authentication_error: invalid x-api-key\): .*ANTHROPIC_API_KEY/,
+    ],
+    [
+      'a model that is not there',
+      { status: 404, type: 'not_found_error', message: 'model: x' },
+      /check the name of the model/,
+    ],
+    ['a limit', { status: 429, type: 'rate_limit_error', message: 'slow down' }, /try again later/],
+  ])('says what to do about %s', async (_, failure, message) => {
+    const { chat, turn } = await scene([failure])
+    await chat.append(task)
+    await expect(turn()).rejects.toThrow(message)
+  })
+
+  it.each<readonly [string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no')
+      },
+    ],
+    ['gives nothing', () => undefined],
+    ['gives no content', () => ({ _tag: 'Right', right: { origin: {} } })],
+    ['gives no origin', () => ({ content: [text('x')] })],
+    ['gives no error', () => ({ _tag: 'Left', left: {} })],
+  ])('is typed where somebody’s own model %s', async (_, call) => {
+    const { chat, turn } = await scene([])
+    await chat.append(task)
+    await turn({ client: { call, countTokens: call } as never }).catch((error: unknown) => {
+      expect(error).toMatchObject({ _tag: 'ModelFailed' })
+    })
+    expect(await chat.effective()).toHaveLength(1)
+  })
+
+  it('is one where the listener throws, and says so', async () => {
+    const { chat, turn } = await scene([yes])
+    await chat.append(task)
+    const onEvent = (): void => {
+      throw new Error('ui bug')
+    }
+    await expect(turn({ onEvent })).rejects.toThrow(/onEvent threw: Error: ui bug/)
   })
 
   it('is tried again by the SDK where that may help', async () => {
@@ -304,6 +385,35 @@ describe('an abort', () => {
     await chat.append({ role: 'user', content: 'Go on.' })
     expect(await turn({ parameters })).toMatchObject({ stopReason: 'end_turn' })
     expect(refused()).toEqual([])
+  })
+
+  it('tells the model of a completed call that was kept that it was not run, and goes on', async () => {
+    const { chat, turn, shown, refused } = await scene([{ ...calls('read', 'write'), delay: 3 }, yes])
+    await chat.append(task)
+    const run = { read: () => 'x', write: () => 'x' }
+    await expect(turn({ tools, run, keepPartial: true, ...abortAfter(9) })).rejects.toMatchObject({
+      _tag: 'ModelAborted',
+      message: 'aborted: what had come of the reply is recorded at position 2',
+    })
+    expect(await shown()).toEqual([
+      'user: Is it there?',
+      'assistant: Let me look. read()',
+      'user: error <This call was not run: the reply was interrupted.>',
+    ])
+    await turn({ tools, run })
+    expect(refused()).toEqual([])
+  })
+
+  it('ends a turn whose model is somebody’s own and does not end', async () => {
+    const { chat, turn } = await scene([yes])
+    await chat.append(task)
+    const client = {
+      call: () => new Promise<never>(() => {}),
+      countTokens: () => new Promise<never>(() => {}),
+    }
+    await expect(turn({ client, signal: AbortSignal.timeout(20) })).rejects.toMatchObject({
+      _tag: 'ModelAborted',
+    })
   })
 
   it('keeps no unfinished call', async () => {
@@ -393,6 +503,27 @@ describe('what happens in the middle of a turn', () => {
   it('a message makes it stale too', async () => {
     const { turned } = await during((chat) => chat.append({ role: 'user', content: 'Wait.' }))
     await expect(turned).rejects.toMatchObject({ _tag: 'StaleContext' })
+  })
+
+  it('what the user says while tools run comes behind their results, and the turn goes on', async () => {
+    const { chat, turn, shown, refused } = await scene([calls('read'), yes])
+    await chat.append(task)
+    const read = async (): Promise<string> => {
+      await chat.append({ role: 'user', content: 'And hurry.' })
+      await chat.append({ role: 'user', content: 'Please.' })
+      return 'done'
+    }
+    expect(await turn({ tools, run: { read } })).toMatchObject({ calls: 2 })
+    expect(await shown()).toEqual([
+      'user: Is it there?',
+      'assistant: Let me look. read()',
+      'user: <done>',
+      'user: And hurry.',
+      'user: Please.',
+      'assistant: Yes.',
+    ])
+    expect(refused()).toEqual([])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
   })
 
   it('a condense does not', async () => {

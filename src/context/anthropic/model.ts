@@ -1,5 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
+import { abortedBy } from '../aborted.ts'
 import type { CallOptions, Model, ModelError, ModelRequest, Reply, ReplyEvent } from '../model.ts'
 import { replyDraft } from './reply.ts'
 
@@ -40,7 +41,7 @@ export const anthropicModel = (
         draft = replyDraft(requestId)
         for await (const event of data as AsyncIterable<ReplyEvent>) {
           draft.add(event)
-          onEvent?.(event)
+          tell(onEvent, event)
         }
       } catch (error) {
         return E.left(failureOf(error, signal, draft.partial()))
@@ -61,6 +62,15 @@ export const anthropicModel = (
   }
 }
 
+/** An error of the listener's ends the call, under its own name. */
+const tell = (onEvent: CallOptions['onEvent'], event: ReplyEvent): void => {
+  try {
+    onEvent?.(event)
+  } catch (cause) {
+    throw new Error(`onEvent threw: ${String(cause)}`, { cause })
+  }
+}
+
 const bodyOf = ({ parameters, ...request }: ModelRequest): Record<string, unknown> => ({
   ...parameters,
   ...request,
@@ -69,6 +79,8 @@ const bodyOf = ({ parameters, ...request }: ModelRequest): Record<string, unknow
 /** What the SDK's errors say, whichever version of it throws them. */
 interface SdkError {
   readonly message?: string
+  /** The API's own words. */
+  readonly apiMessage?: string | null
   readonly status?: number
   readonly type?: string | null
   readonly requestID?: string | null
@@ -78,23 +90,26 @@ interface SdkError {
 const tooLong = /prompt is too long|exceeds? (the )?context (window|limit)|context window exceeded/i
 const tooManyBytes = 413
 
-const failureOf = (
-  error: unknown,
-  signal: CallOptions['signal'],
-  partial?: Reply,
-): Extract<ModelError, { readonly _tag: string }> => {
-  if (signal?.aborted)
-    return {
-      _tag: 'ModelAborted',
-      message: 'the call was aborted: nothing of it was recorded',
-      ...(partial && { partial }),
-      cause: signal.reason,
-    }
-  const { message = 'the answer broke off', status, type, requestID } = (error ?? {}) as SdkError
+const adviceOn = (status: number | undefined): string => {
+  if (status === 401 || status === 403) return 'check the API key (ANTHROPIC_API_KEY) and its rights'
+  if (status === 404) return 'check the name of the model'
+  if (status === 429 || (status !== undefined && status >= 500)) return 'try again later'
+  return status === undefined
+    ? 'check the key, the address and the connection, or try again'
+    : 'mend what it names'
+}
+
+const failureOf = (error: unknown, signal: CallOptions['signal'], partial?: Reply): ModelError => {
+  if (signal?.aborted) return { ...abortedBy(signal), ...(partial && { partial }) }
+  const { message = 'it broke off', apiMessage, status, type, requestID } = (error ?? {}) as SdkError
   const isTooLong = status === tooManyBytes || (status === 400 && tooLong.test(message))
+  const problem =
+    status === undefined
+      ? `there was no complete answer of the model (${message})`
+      : `the API refused the request (${[status, type].filter(Boolean).join(' ')}: ${apiMessage ?? message})`
   return {
     _tag: isTooLong ? 'ContextExceeded' : 'ModelFailed',
-    message: `the model's API did not answer (${message}): nothing was recorded; try again, or mend what it names`,
+    message: `${problem}: no reply was recorded; ${isTooLong ? 'make the context smaller' : adviceOn(status)}`,
     ...(status !== undefined && { status }),
     ...(typeof type === 'string' && { type }),
     ...(typeof requestID === 'string' && { requestId: requestID }),

@@ -39,7 +39,10 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
       case 'citations_delta': {
         const citations = blocks[index]?.['citations']
         return change(index, {
-          citations: [...(Array.isArray(citations) ? (citations as unknown[]) : []), delta['citation']],
+          citations: [
+            ...(Array.isArray(citations) ? (citations as unknown[]) : []),
+            structuredClone(delta['citation']),
+          ],
         })
       }
       case 'input_json_delta':
@@ -79,10 +82,10 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
       switch (event.type) {
         case 'message_start':
           message = event['message'] as Fields
-          usage = { ...(message['usage'] as Fields) }
+          usage = structuredClone(message['usage']) as Fields
           return
         case 'content_block_start':
-          blocks[index] = event['content_block'] as Block
+          blocks[index] = structuredClone(event['content_block']) as Block
           return
         case 'content_block_delta':
           return addDelta(index, event['delta'] as Fields)

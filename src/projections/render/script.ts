@@ -40,13 +40,23 @@ export const scriptOf = (effective: Effective, systemMessages: boolean, notes: b
   const script =
     before && isSame && isBeginning(before, effective) ? before : begin(effective, systemMessages, notes)
   for (const item of items.slice(script.items.length))
-    for (const utterance of utterancesIn(item, script.unchanged(item), notes)) {
+    for (const utterance of utterancesIn(
+      item,
+      script.unchanged(item) && isAsSent(item, systemMessages),
+      notes,
+    )) {
       script.script.say(utterance)
       if (utterance.summary) script.summary = endOf(script.script, item)
     }
   script.items = items
   if (first) begun.set(first, script)
   return script
+}
+
+/** Whether a reply was the answer to a request that showed system messages as this one does; as far as its receipt tells. */
+const isAsSent = (item: Item, systemMessages: boolean): boolean => {
+  const sent = item.kind === 'message' ? item.origin?.context?.options : undefined
+  return !sent || (sent['systemMessages'] === true) === systemMessages
 }
 
 const begin = (effective: Effective, systemMessages: boolean, notes: boolean): Begun => {

@@ -1,0 +1,34 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { checkJson } from '../events/check.ts'
+import { messageSchema, originSchema } from '../events/events.ts'
+import { abortedBy, whenAborted } from './aborted.ts'
+import type { Model, ModelFailed } from './model.ts'
+
+const replySchema = z.object({ content: messageSchema.shape.content, origin: originSchema })
+const isEither = (value: unknown): value is E.Either<unknown, unknown> =>
+  typeof value === 'object' && value !== null && '_tag' in value
+
+/** A model that somebody else wrote: it ends when the signal aborts, and what is no reply is none. */
+export const guarded = (model: Model): Model => ({
+  ...model,
+  call: async (request, options = {}) => {
+    const { signal } = options
+    try {
+      const asked = model.call(request, options)
+      const answer: unknown = await Promise.race([asked, ...(signal ? [whenAborted(signal)] : [])])
+      if (isEither(answer) && answer._tag === 'Left' && isEither(answer.left))
+        return answer as Awaited<typeof asked>
+      const reply = checkJson(replySchema, isEither(answer) && E.isRight(answer) ? answer.right : answer)
+      return E.isRight(reply) ? E.right(reply.right) : E.left(failed(reply.left.message))
+    } catch (cause) {
+      return E.left(signal?.aborted ? abortedBy(signal) : failed('it threw', cause))
+    }
+  },
+})
+
+const failed = (problem: string, cause?: unknown): ModelFailed => ({
+  _tag: 'ModelFailed',
+  message: `the model gave no reply (${problem}): no reply was recorded; mend the Model`,
+  ...(cause !== undefined && { cause }),
+})

@@ -1,0 +1,32 @@
+import { type Block, isBlock } from '../events/blocks.ts'
+import type { Effective, Item, MessageItem } from '../projections/effective.ts'
+import { toolCalls } from '../projections/render/calls.ts'
+import type { ToolUse } from './tools.ts'
+
+/** A call that nobody has answered. */
+export interface OpenCall {
+  readonly call: ToolUse
+  /** The position of the reply that asks for it. */
+  readonly use: number
+}
+
+/** The calls at the end of the history that nobody has answered. */
+export const openCalls = (effective: Effective): readonly OpenCall[] => {
+  const { items } = effective
+  const lastReply = items.findLastIndex(isReply)
+  const start = items.findLastIndex((item, index) => index < lastReply && !isReply(item)) + 1
+  const round = items.slice(start)
+  return toolCalls({ ...effective, items: round }).flatMap(({ id, use, result }) => {
+    const item = result === undefined ? round.find(({ position }) => position === use) : undefined
+    const content = item?.kind === 'message' ? item.content : []
+    const call = content.filter(isCall).find((block) => block.id === id)
+    return call ? [{ call, use }] : []
+  })
+}
+
+export const isCall = (block: Block): block is ToolUse => isBlock(block, 'tool_use')
+
+export const isReply = (item: Item): item is MessageItem =>
+  item.kind === 'message' && item.role === 'assistant'
+
+export const idsOf = (open: readonly OpenCall[]): string => open.map(({ call }) => call.id).join()
