@@ -73,29 +73,34 @@ interface Shown {
 
 const shownIn = (effective: Effective, start: number): readonly Shown[] => {
   const unchanged = prefixUnchanged(effective)
-  const sizes = remembered(effective.items, sizeOf)
+  const ways = remembered(effective.items, waysToShow)
   return effective.items.map((item, index) => {
-    const isUnchanged = unchanged(item)
-    const { whole, spoken, thinks } = (index < start ? undefined : sizes[index]) ?? nothing
-    return { estimated: isUnchanged ? whole : spoken, unchanged: isUnchanged, thinks }
+    const { whole, spoken } = (index < start ? undefined : ways[index]) ?? nothing
+    return unchanged(item) ? whole : spoken
   })
 }
 
-/** Estimated tokens of an item, and of what it says aloud. */
-interface Size {
-  readonly whole: number
-  readonly spoken: number
-  readonly thinks: boolean
+/** What an item shows with its thinking, and without it. */
+interface Ways {
+  readonly whole: Shown
+  readonly spoken: Shown
 }
-const nothing: Size = { whole: 0, spoken: 0, thinks: false }
+const nothing: Ways = {
+  whole: { estimated: 0, unchanged: true, thinks: false },
+  spoken: { estimated: 0, unchanged: false, thinks: false },
+}
 
-const remembered = remembering<Item, Size>()
+const remembered = remembering<Item, Ways>()
 
-const sizeOf = (item: Item): Size => {
+const waysToShow = (item: Item): Ways => {
   const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)
   const thoughts = blocks.filter(isThinking)
+  const thinks = thoughts.length > 0
   const spoken = estimate(blocks.filter((block) => !isThinking(block)))
-  return { whole: spoken + estimate(thoughts), spoken, thinks: thoughts.length > 0 }
+  return {
+    whole: { estimated: spoken + estimate(thoughts), unchanged: true, thinks },
+    spoken: { estimated: spoken, unchanged: false, thinks },
+  }
 }
 
 /** The index of the summary that the API made itself, which ignores everything before it; 0 if there is none. */
@@ -126,8 +131,9 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): read
   for (const [index, next] of anchors.entries()) {
     const reply = anchors[index - 1]
     if (!reply || next.input <= reply.input || !isSame(reply.position, next.position)) continue
-    const isWhole = items.slice(reply.from, next.from).every(({ kind }) => kind === 'message')
-    if (isWhole) gaps.push({ reply, end: next.from, tokens: next.input - reply.input })
+    let end = reply.from
+    while (end < next.from && items[end]?.kind === 'message') end++
+    if (end === next.from) gaps.push({ reply, end: next.from, tokens: next.input - reply.input })
   }
   return gaps
 }

@@ -17,12 +17,15 @@ export const prepare = (
   now: Effective,
   wanted: Configuration,
 ): Result<Written> | undefined => {
-  const inForce = configurationOf(now)
-  const isSame = (field: keyof Configuration): boolean =>
-    canonicalize(wanted[field]) === canonicalize(inForce[field])
-  const fields = Object.keys(wanted) as (keyof Configuration)[]
-  if (!fields.every(isSame)) return chat.configure({ ...wanted, after: now.at })()
+  if (!isConfigured(now, wanted)) return chat.configure({ ...wanted, after: now.at })()
   return recordCompaction(chat, now)
+}
+
+/** Whether what is wanted is in force. */
+export const isConfigured = (now: Effective, wanted: Configuration): boolean => {
+  const inForce = configurationOf(now)
+  const fields = Object.keys(wanted) as (keyof Configuration)[]
+  return fields.every((field) => canonicalize(wanted[field]) === canonicalize(inForce[field]))
 }
 
 /**

@@ -22,7 +22,7 @@ import { fit, harder } from './fit.ts'
 import { eventsAfter, type LiveHistory, liveHistory } from './live.ts'
 import type { ModelError, Reply } from './model.ts'
 import { idsOf, isCall, type OpenCall, openCalls } from './open-calls.ts'
-import { prepare } from './prepare.ts'
+import { isConfigured, prepare } from './prepare.ts'
 import { receiptOf } from './receipts.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
 import type { CondenseError } from './summary-condense.ts'
@@ -209,13 +209,12 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     return E.map(() => isOver(ended))(await ask(now))
   }
 
-  const begun = await history()
-  if (E.isLeft(begun)) return begun
-  const asIs = requestOf(begun.right, requestOptions)
-  if (E.isRight(asIs) && asIs.right.awaits === 'user') return E.left(nothingToAnswer(chat.id))
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     const now = await history()
     if (E.isLeft(now)) return now
+    // Before anything is written for a turn that is none.
+    const asIs = isFirst && !isConfigured(now.right, wanted) && requestOf(now.right, requestOptions)
+    if (asIs && E.isRight(asIs) && asIs.right.awaits === 'user') return E.left(nothingToAnswer(chat.id))
     const done = await step(now.right)
     if (E.isLeft(done)) return done
     if (done.right && ended) return E.right({ ...ended, ...(condenseFailed && { condenseFailed }) })

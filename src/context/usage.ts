@@ -1,4 +1,5 @@
 import type { Effective, Item, MessageItem } from '../projections/effective.ts'
+import { remembering } from '../projections/remembering.ts'
 
 /**
  * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
@@ -19,12 +20,18 @@ export interface Anchor {
 
 /** The replies of a history that say what they were counted as, in its order. */
 export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
+  const counted = remembered(items, countedOf)
   const anchors: Anchor[] = []
   for (let from = 0, to = 1; from < items.length; from = to++) {
-    if (!isReply(items[from])) continue
+    const reply = items[from]
+    if (!isReply(reply)) continue
     while (isPart(items, to)) to++
-    const anchor = anchorOf(items, from, to)
-    if (anchor) anchors.push(anchor)
+    let last = to - 1
+    while (last > from && counted[last] === 'unknown') last--
+    const count = counted[last]
+    if (typeof count !== 'object') continue
+    const { model, input, output, finished } = count
+    anchors.push({ from, to, position: reply.position, model, input, output, finished })
   }
   return anchors
 }
@@ -41,23 +48,17 @@ const isPart = (items: readonly Item[], index: number): boolean => {
 const requestOf = (item: Item | undefined): string | undefined =>
   isReply(item) ? item.origin?.requestId : undefined
 
-const anchorOf = (items: readonly Item[], from: number, to: number): Anchor | undefined => {
-  const { position } = items[from] as Item
-  let said = items[to - 1] as Item
-  for (let index = to - 1; index >= from && !hasUsage(said); index--) said = items[index] as Item
-  const counted = hasUsage(said) ? counts(said) : undefined
-  return counted && { from, to, position, ...counted }
-}
-
-const hasUsage = (item: Item): item is MessageItem => isReply(item) && item.origin?.usage !== undefined
-
 type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
 
-const counts = ({ origin = {} }: MessageItem): Counted | undefined => {
-  const { usage = {}, stopReason, model } = origin
+const remembered = remembering<Item, Counted | 'nothing' | 'unknown'>()
+
+/** What a reply was counted as; `unknown` where it does not say. */
+const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
+  const { usage, stopReason, model } = (isReply(item) ? item.origin : undefined) ?? {}
+  if (!usage) return 'unknown'
   const [first = usage, last = first] = iterationsOf(usage)
   const input = inputOf(first)
-  if (input === 0) return undefined
+  if (input === 0) return 'nothing'
   const output = inputOf(last) + tokensIn(last, 'output_tokens') - input
   return { model, input, output, finished: stopReason !== null }
 }

@@ -36,8 +36,10 @@ export const limitBreakpoints = (
   most = maxBreakpoints,
 ): readonly (readonly Part[])[] => {
   const contents = parts.map(({ content }) => content)
-  const ttls = remembered(contents, ttlsOf).flat()
-  if (ttls.length === 0) return parts.map(({ content }) => content)
+  const [tools = [], system = [], ...messages] = contents
+  // Tools and system prompt may be other arrays of the same; the messages are the same ones.
+  const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...remembered(messages, ttlsOf).flat()]
+  if (ttls.length === 0) return contents
   const first = Math.max(0, ttls.length - most)
   const firstShort = ttls.indexOf('5m', first)
   const isKept = (nth: number): boolean =>
