@@ -18,7 +18,8 @@ const demo = async ({ turns, window, model, store: given }: Options): Promise<vo
   const chat = store.conversation(name)
   try {
     const player = api ? ', played by the stand-in' : ''
-    say(`${plural(turns, 'turn')} of ${model}${player}, in ${window.toLocaleString('en')} tokens`, '')
+    say(`${plural(turns, 'turn')} of ${model}${player}, in ${window.toLocaleString('en')} tokens`)
+    say(`Conversation ${name} in ${store.url}`, '')
     say(headLine)
     const allowed = Math.floor(0.9 * window) - maxOutput
     for await (const played of play(chat, agent({ chat, client, model, window, folder: project }), turns))

@@ -39,12 +39,17 @@ export const optionsOf = (
     return {
       turns: numberOf('turns', values.turns ?? (isReal ? '10' : '200'), 1),
       window: numberOf('window', values.window ?? (isReal ? '16000' : '10000'), 8_000),
-      model: values.model ?? 'claude-opus-5-5',
+      model: nameOf(values.model ?? 'claude-opus-5-5'),
       store: values.store,
     }
   } catch (error) {
     return { print: `${(error as Error).message}\n\n${usage}`, isWrong: true }
   }
+}
+
+const nameOf = (text: string): string => {
+  if (text.trim() === '') throw new Error('--model is the name of a model, such as claude-opus-5-5')
+  return text
 }
 
 const numberOf = (name: string, text: string, least: number): number => {

@@ -1,3 +1,4 @@
+import { shellWord } from '../../src/cli/shell.ts'
 import type { ReceiptsVerified } from '../../src/index.ts'
 import type { Played, Tally } from './play.ts'
 
@@ -71,17 +72,19 @@ const receiptsText = ({ receipts, findings }: ReceiptsVerified): string =>
     ? `${number(receipts)} of ${number(receipts)} requests made again from the log, to the byte`
     : `${number(findings.length)} REQUESTS ARE NOT AS SENT`
 
-/** Where to look afterwards. */
+/** Where to look afterwards. What is in memory only cannot be looked at any more. */
 export const nextLines = (store: string, id: string, project: string, call: number): readonly string[] => {
+  const files = `Its files are in ${project}.`
+  if (store === 'memory:') return [files]
   const commands = [
     [`log ${id} --all`, 'every event, condensed or not'],
     [`sent ${id} --call ${call}`, 'what the model was sent then'],
     [`verify ${id} --receipts`, 'every request, made again'],
   ] as const
   return [
-    `Its files are in ${project}. What happened:`,
+    `${files} What happened:`,
     '',
-    `  export PALIMPSEST_STORE='${store}'`,
+    `  export PALIMPSEST_STORE=${shellWord(store)}`,
     ...commands.map(([command, comment]) => `  npx palimpsest ${command.padEnd(26)}# ${comment}`),
   ]
 }

@@ -86,16 +86,30 @@ export const cut = (text: string, columns: number): string => {
   return columns > 0 ? `${kept.replace(/[\s…]+$/, '')}…` : ''
 }
 
-/** A text broken at its spaces into lines of at most so many columns; a longer word has a line of its own. */
+/** A text broken at its spaces into lines of at most so many columns; a longer word is broken, too. Nothing is lost. */
 export const linesOf = (text: string, columns: number): readonly string[] => {
   const lines: string[] = []
-  for (const word of visible(text).split(' ')) {
+  for (const word of visible(text)
+    .split(' ')
+    .flatMap((whole) => piecesOf(whole, columns))) {
     const line = lines.at(-1)
     if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= columns)
       lines[lines.length - 1] = `${line} ${word}`
     else lines.push(word)
   }
   return lines
+}
+
+/** A word in pieces of at most so many columns. */
+const piecesOf = (word: string, columns: number): readonly string[] => {
+  if (widthOf(word) <= columns) return [word]
+  const pieces: string[] = []
+  for (const { segment } of segments.segment(word)) {
+    const longer = (pieces.at(-1) ?? '') + segment
+    if (pieces.length > 0 && widthOf(longer) <= columns) pieces[pieces.length - 1] = longer
+    else pieces.push(segment)
+  }
+  return pieces
 }
 
 /** The parts as one line of at most `columns`, made visible and painted. */

@@ -9,18 +9,18 @@ import type { Conversation } from '../store/conversation.ts'
 import { type ReadError, toError } from '../store/errors.ts'
 import { callOf, callsIn, type ModelCall } from './calls.ts'
 import { digestOf, type Sent } from './canonical.ts'
-import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
+import { callOutOfRange, type CallOutOfRange, unknownRenderer, type UnknownRenderer } from './errors.ts'
 import type { ModelRequest } from './model.ts'
 import { compareReceipt, type Difference, fingerprintsIn, receiptOptionsIn } from './receipts.ts'
-import { requestOf } from './request.ts'
-import { requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
+import { currentRenderer, requestOf } from './request.ts'
+import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
 
 /** A call whose request is not, or cannot be shown to be, the one that its receipt is of. */
 export interface ReceiptFinding {
   readonly call: number
   /** Position of the answer. */
   readonly position: number
-  /** As `Difference`; `receipt`: it cannot be read; `renderer`: another version made the request. */
+  /** As `Difference`; `receipt`: it cannot be used; `renderer`: a newer version made the request. */
   readonly kind: Difference['kind'] | 'receipt' | 'renderer'
   readonly message: string
   /** With `block`: where the first difference is, and type and beginning of what stands there now, if anything does. */
@@ -70,16 +70,36 @@ const verified = async (chat: Source): Promise<ReceiptsVerified> => {
       const { position, receipt } = call
       const own = fingerprintsIn(receipt, (base) => prints.get(base))
       if (own !== undefined) prints.set(position, own)
-      const found =
-        receipt.position < position
-          ? findingIn(call, await history.at(receipt.position), own)
-          : problemIn(invalidInput('position', `${receipt.position} is not before the answer`))
+      const usable = checkCall(call)
+      const found = E.isRight(usable)
+        ? findingIn(call, await history.at(receipt.position), own)
+        : problemIn(usable.left)
       if (found) findings.push({ call: number, position, ...found })
       number++
     }
     history.pass(event)
   }
   return { conversation: chat.id, receipts: number - 1 - findings.length, findings }
+}
+
+/** Why a receipt cannot be used. */
+type Unusable = InvalidInput | UnknownRenderer
+
+/** Checks what can be told without the log. The version first: a newer one has options of its own. */
+const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
+  const { kind, position, receipt } = call
+  const [what, newest] =
+    kind === 'summary'
+      ? (['summarizer', currentSummarizer] as const)
+      : (['renderer', currentRenderer] as const)
+  const version = receipt.options[what]
+  if (typeof version === 'number' && version > newest) {
+    const known = Array.from({ length: newest }, (_, index) => index + 1)
+    return E.left(unknownRenderer(version, known, what))
+  }
+  return receipt.position < position
+    ? E.right(call)
+    : E.left(invalidInput('position', `${receipt.position} is not before the answer`))
 }
 
 type Found = Omit<ReceiptFinding, 'call' | 'position'>
@@ -100,10 +120,7 @@ const findingIn = (call: ModelCall, effective: Effective, prints: string | undef
 }
 
 /** The request of a call, made again. */
-const requestIn = (
-  { kind, receipt }: ModelCall,
-  effective: Effective,
-): E.Either<InvalidInput | UnknownRenderer, Sent> =>
+const requestIn = ({ kind, receipt }: ModelCall, effective: Effective): E.Either<Unusable, Sent> =>
   kind === 'summary'
     ? pipe(
         check(summaryOptionsSchema, receipt.options),
@@ -114,10 +131,13 @@ const requestIn = (
         E.flatMap((options) => requestOf(effective, options)),
       )
 
-const problemIn = ({ _tag, message }: InvalidInput | UnknownRenderer): Found =>
-  _tag === 'UnknownRenderer'
-    ? { kind: 'renderer', message }
-    : { kind: 'receipt', message: `its receipt is none of this version: ${message}` }
+const problemIn = (error: Unusable): Found =>
+  error._tag === 'UnknownRenderer'
+    ? { kind: 'renderer', message: reasonOf(error) }
+    : { kind: 'receipt', message: `its receipt cannot be used: ${reasonOf(error)}` }
+
+const reasonOf = ({ _tag, message }: Unusable): string =>
+  _tag === 'UnknownRenderer' ? message : `it was changed, or another program wrote it (${message})`
 
 const differenceIn = (difference: Difference): Found => {
   const message = messageOf(difference)
@@ -182,7 +202,7 @@ const historyOf = (chat: Source) => {
 /**
  * A call of a model with its whole request, as it was sent.
  *
- * Errors: `CallOutOfRange`; `UnknownRenderer` and `InvalidInput` where the request cannot be made again.
+ * Errors: `CallOutOfRange`; `UnknownRenderer` and `InvalidInput` where the receipt cannot be used.
  *
  * @param number of the call, from 1; the last one by default
  */
@@ -203,12 +223,24 @@ export const sentCall = (
       const call = calls[(number ?? calls.length) - 1]
       return call ? TE.right(call) : TE.left(callOutOfRange(chat.id, number, calls.length))
     }),
+    TE.flatMapEither((call) => unusableOf(call)(checkCall(call))),
     TE.bindTo('call'),
     TE.bindW('effective', ({ call }) => chat.view({ at: call.receipt.position })),
     TE.flatMapEither(({ call, effective }) =>
-      E.map((sent: Sent) => sentOf(call, effective, sent))(requestIn(call, effective)),
+      pipe(
+        requestIn(call, effective),
+        unusableOf(call),
+        E.map((sent) => sentOf(call, effective, sent)),
+      ),
     ),
   )
+
+/** Says of which call the receipt is that cannot be used. */
+const unusableOf = ({ number, position }: ModelCall) =>
+  E.mapLeft((error: Unusable): Unusable => ({
+    ...error,
+    message: `the receipt of call ${number} (answered at position ${position}) cannot be used: ${reasonOf(error)}; verify --receipts lists every call like it`,
+  }))
 
 const sentOf = (call: ModelCall, effective: Effective, sent: Sent): SentCall => {
   const { system, tools, messages } = sent

@@ -1,4 +1,4 @@
-import { type Block, isBlock } from '../events/blocks.ts'
+import { type Block, isBlock, isWellShaped } from '../events/blocks.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 
 // What the API's documentation says of pictures and PDF files; docs/adr/0010-counting-tokens.md.
@@ -29,7 +29,10 @@ const blockTokens = (block: Block): number => {
   if (isBlock(block, 'image')) return pictureTokens(block.source)
   if (isBlock(block, 'document')) return documentTokens(block.source)
   if (!isBlock(block, 'tool_result')) return estimateTokens([block])
-  return resultTokens + (Array.isArray(block.content) ? estimate(block.content) : estimateTokens([block]))
+  return (
+    resultTokens +
+    (Array.isArray(block.content) ? estimate(block.content.filter(isWellShaped)) : estimateTokens([block]))
+  )
 }
 
 const pictureTokens = (source: Block): number => {
@@ -44,7 +47,7 @@ const documentTokens = (source: Block): number => {
   const { data, content } = source
   if (source.type === 'text') return estimateTokens([{ type: 'text', text: String(data) }])
   if (typeof content === 'string') return estimateTokens([{ type: 'text', text: content }])
-  if (Array.isArray(content)) return estimate(content as readonly Block[])
+  if (Array.isArray(content)) return estimate((content as readonly unknown[]).filter(isWellShaped))
   if (source.type !== 'base64') return pageTokens
   const file = Buffer.from(String(data), 'base64')
   const pages = file.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length

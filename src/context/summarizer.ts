@@ -7,7 +7,7 @@ import { digestOf } from './canonical.ts'
 import type { SummaryFailed } from './errors.ts'
 import type { Model, ModelError } from './model.ts'
 import { sliceOf } from './regions.ts'
-import { nextRequest } from './summary-parts.ts'
+import { estimateOfSummary, nextRequest } from './summary-parts.ts'
 import { isVisible, sumOfUsage, textsOf } from './summary-reply.ts'
 import { requestOfSummary, type SummaryOptions, type SummaryRequest } from './summary-request.ts'
 import { type SummarizerSettings, type SummaryLimits, summaryLimitsOf } from './summary-settings.ts'
@@ -93,7 +93,7 @@ interface Answer {
   readonly origin: Origin
 }
 
-/** Estimates may be too low: a request that the API finds too long is made so much smaller, so often. */
+/** Estimates may be too low: what is sent behind a request that the API finds too long is so much smaller than that one, so often. */
 const shrink = 0.75
 const retries = 3
 
@@ -104,8 +104,8 @@ const ask = async (
   { effective, signal }: SummaryInput,
 ): Promise<E.Either<SummaryError, Answer>> => {
   const correction = Math.max(1, countTokens(effective).correction)
+  let { allowed } = limits
   for (let tries = 0; ; tries++) {
-    const allowed = limits.allowed * shrink ** tries
     const next = nextRequest(effective, limits.options, { allowed, correction })
     if (E.isLeft(next)) return next
     const request = requestOfSummary(effective, next.right)
@@ -114,7 +114,10 @@ const ask = async (
       ...(request.tools && { tool_choice: { type: 'none' } }),
     }
     const reply = await model.call({ model: limits.model, ...request, parameters }, signal && { signal })
-    if (E.isLeft(reply) && reply.left._tag === 'ContextExceeded' && tries < retries) continue
+    if (E.isLeft(reply) && reply.left._tag === 'ContextExceeded' && tries < retries) {
+      allowed = shrink * correction * estimateOfSummary(effective, next.right)
+      continue
+    }
     if (E.isLeft(reply)) return reply
     const { origin } = reply.right
     return E.map((texts: readonly string[]) => ({ asked: next.right, request, texts, origin }))(

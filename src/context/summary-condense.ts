@@ -1,11 +1,17 @@
+import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { blockSchema } from '../events/blocks.ts'
+import { checkJson } from '../events/check.ts'
+import { originSchema } from '../events/events.ts'
 import type { Conversation } from '../store/conversation.ts'
 import type { WriteError } from '../store/errors.ts'
 import type { Written } from '../store/write.ts'
-import { type ContextGrew, type NothingNew, summaryFailed } from './errors.ts'
+import { type ContextGrew, type NothingNew, summaryFailed, type SummaryFailed } from './errors.ts'
 import { abortedBy, whenAborted } from './aborted.ts'
 import { checkCondensed } from './policy.ts'
 import type { Summarized, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
+import { isVisible } from './summary-reply.ts'
 
 export interface CondenseStep extends SummaryInput {
   readonly summarizer: Summarizer
@@ -17,8 +23,9 @@ export interface CondenseStep extends SummaryInput {
 export type CondenseError = SummaryError | NothingNew | ContextGrew | WriteError
 
 /**
- * Condenses a slice: asks for a summary and records it, if it is smaller than what it stands for and nothing was written since
- * `effective.at` (else `StaleContext`). Whatever fails, nothing is written; `NothingNew` is known before anyone is asked.
+ * Condenses a slice: asks for a summary and records it, if it is one (else `SummaryFailed`), is smaller than what it stands for and
+ * nothing was written since `effective.at` (else `StaleContext`). Whatever fails, nothing is written; `NothingNew` is known before
+ * anyone is asked.
  */
 export const condenseWith = async (step: CondenseStep): Promise<E.Either<CondenseError, Written>> => {
   const { effective, covers, signal, condense, tolerate } = step
@@ -27,11 +34,12 @@ export const condenseWith = async (step: CondenseStep): Promise<E.Either<Condens
   const summarized = await asked(step.summarizer, { effective, covers, ...(signal && { signal }) })
   if (E.isLeft(summarized)) return summarized
   const { blocks, origin } = summarized.right
-  const smaller = checkCondensed(effective, covers, [{ role: 'user', content: blocks }])
+  const summary = [{ role: 'user', content: blocks }] as const
+  const smaller = checkCondensed(effective, covers, summary)
   if (E.isLeft(smaller)) return smaller
   return condense({
     covers,
-    summary: blocks,
+    summary,
     method: 'model',
     ...(origin && { origin }),
     after: effective.at,
@@ -46,11 +54,55 @@ const asked = async (
 ): Promise<E.Either<SummaryError, Summarized>> => {
   try {
     const { signal } = input
-    const answer = await Promise.race([summarizer(input), ...(signal ? [whenAborted(signal)] : [])])
-    return '_tag' in answer ? answer : E.right(answer)
+    return summaryIn(await Promise.race([summarizer(input), ...(signal ? [whenAborted(signal)] : [])]))
   } catch (cause) {
     if (input.signal?.aborted) return E.left(abortedBy(input.signal))
-    const message = `the summarizer threw (${String(cause)}): mend it, or truncate`
-    return E.left(summaryFailed('threw', message, cause))
+    const problem = cause instanceof Error ? `${cause.name}: ${cause.message}` : inspect(cause)
+    return E.left(summaryFailed('threw', `the summarizer threw (${problem}): mend it, or truncate`, cause))
   }
 }
+
+/** What stands for itself in a message of the user. Most of the rest would be left out of requests. */
+const summaryTypes: ReadonlySet<string> = new Set(['text', 'image', 'document'])
+
+/** As far as pictures and documents are measured by it. */
+const sourceSchema = z.object({
+  data: z.string().optional(),
+  content: z.union([z.string(), z.array(blockSchema)]).optional(),
+})
+
+const summarizedSchema = z.object({
+  blocks: z.array(
+    blockSchema
+      .refine(({ type }) => summaryTypes.has(type), { error: 'is no text, image or document' })
+      .and(z.object({ source: sourceSchema.optional() })),
+  ),
+  origin: originSchema.optional(),
+})
+
+/** The summary in whatever a summarizer answered. */
+const summaryIn = (answer: unknown): E.Either<SummaryError, Summarized> => {
+  if (isTagged(answer) && answer._tag === 'Left' && isTagged(answer.left))
+    return E.left(answer.left as SummaryError)
+  const given = isTagged(answer) && answer._tag === 'Right' ? answer.right : answer
+  const checked = checkJson(summarizedSchema, given)
+  if (E.isLeft(checked)) return E.left(noSummary('invalid', checked.left.message))
+  const isShown = checked.right.blocks.some(({ type, text }) => type !== 'text' || isVisible(String(text)))
+  return isShown
+    ? E.right(checked.right as Summarized)
+    : E.left(noSummary('blank', 'nothing in it is visible'))
+}
+
+interface Tagged {
+  readonly _tag: unknown
+  readonly left?: unknown
+  readonly right?: unknown
+}
+const isTagged = (value: unknown): value is Tagged =>
+  typeof value === 'object' && value !== null && '_tag' in value
+
+const noSummary = (reason: string, problem: string): SummaryFailed =>
+  summaryFailed(
+    reason,
+    `the summarizer gave no summary (${problem}): a summary is { blocks }, blocks of text, image or document, at least one of them not blank; mend the summarizer, or truncate`,
+  )

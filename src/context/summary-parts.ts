@@ -18,7 +18,7 @@ export const nextRequest = (
   options: SummaryOptions,
   { allowed, correction }: { readonly allowed: number; readonly correction: number },
 ): E.Either<SummaryFailed, SummaryOptions> => {
-  const fits = (tried: SummaryOptions): boolean => correction * tokensOf(effective, tried) <= allowed
+  const fits = (tried: SummaryOptions): boolean => correction * estimateOfSummary(effective, tried) <= allowed
   if (fits(options)) return E.right(options)
   const through = (last: number): SummaryOptions => ({ ...options, covers: { ...options.covers, last } })
   const ends = endsOf(effective, options)
@@ -33,7 +33,8 @@ export const nextRequest = (
   return shortest ? E.right(shortest) : E.left(summaryFailed('too_large', tooLarge(part, allowed)))
 }
 
-const tokensOf = (effective: Effective, options: SummaryOptions): number => {
+/** About how many tokens a request for a summary is. */
+export const estimateOfSummary = (effective: Effective, options: SummaryOptions): number => {
   const { system, tools, messages } = requestOfSummary(effective, options)
   const blocks = messages.flatMap(({ content }) => content)
   return (

@@ -7,10 +7,13 @@ import { sliceOf } from './regions.ts'
 import { renderer1 } from './request.ts'
 import { shownBlocks } from './summary-content.ts'
 
+/** The version of new requests for summaries. */
+export const currentSummarizer = 1
+
 /** How a request for a summary is made of a history; with the history itself, all that decides its bytes. Receipts keep it. */
 export const summaryOptionsSchema = z.object({
   /** Version of what is below. */
-  summarizer: z.literal(1),
+  summarizer: z.literal(currentSummarizer),
   /** The slice that the summary is of, through this request. */
   covers: coversSchema,
   /** Stand in place of the default ones. */

@@ -3,7 +3,11 @@ import { z } from 'zod'
 import { check } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { Item } from '../projections/effective.ts'
-import { type SummaryOptions, summaryOptionsSchema } from './summary-request.ts'
+import { currentSummarizer, type SummaryOptions, summaryOptionsSchema } from './summary-request.ts'
+
+/** Milliseconds; a timer of more fires at once. */
+const longestTimer = 2 ** 31 - 1
+const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out where there is no limit`
 
 /** What must survive word for word, given the items that are summarized. */
 export type Pinned = (items: readonly Item[]) => readonly string[]
@@ -20,7 +24,7 @@ const settingsSchema = z.strictObject({
   /** Whether the model takes pictures and documents; if not, a note stands for each. Default true. */
   images: z.boolean().optional(),
   /** Milliseconds that a summary may take, with all its parts. Default: no limit. */
-  deadline: z.int().min(1).optional(),
+  deadline: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
   /** Texts that are appended to the summary word for word, each as a block, whatever the model made of them. Blank ones are none. */
   pinned: z
     .union([z.array(z.string()).readonly(), z.custom<Pinned>((value) => typeof value === 'function')], {
@@ -44,6 +48,7 @@ export interface SummaryLimits {
 const defaultMaxTokens = 4_096
 const buffer = 0.1
 
+/** Errors: `InvalidInput` for settings that are misspelt or cannot be. */
 export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidInput, SummaryLimits> => {
   const checked = check(settingsSchema, settings)
   if (E.isLeft(checked)) return checked
@@ -60,6 +65,6 @@ export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidI
     maxTokens,
     deadline,
     pinned: typeof pinned === 'function' ? pinned : () => pinned,
-    options: { summarizer: 1, images, ...(instructions !== undefined && { instructions }) },
+    options: { summarizer: currentSummarizer, images, ...(instructions !== undefined && { instructions }) },
   })
 }

@@ -49,3 +49,6 @@ export const blockSchema: z.ZodType<Block> = typed.loose().superRefine((block, c
   const issues = shapeOf.get(block.type)?.safeParse(block).error?.issues ?? []
   for (const { path, message } of issues) context.addIssue({ code: 'custom', path, message })
 })
+
+/** Whether a value is a block with the required fields of its type. Blocks inside of others are stored unchecked. */
+export const isWellShaped = (value: unknown): value is Block => blockSchema.safeParse(value).success

@@ -1,4 +1,4 @@
-import { type Block, isBlock } from '../events/blocks.ts'
+import { type Block, isBlock, isWellShaped } from '../events/blocks.ts'
 import type { Message } from '../events/events.ts'
 import type { Entry } from '../projections/full.ts'
 
@@ -87,8 +87,10 @@ const blockText = (block: Block): string => {
 }
 
 function* resultParts(content: readonly { readonly type: string }[]): Generator<string> {
-  for (const part of content as readonly Block[])
-    yield isBlock(part, 'text') ? fence(part.text) : blockText(part)
+  for (const part of content) {
+    if (!isWellShaped(part)) yield fence(JSON.stringify(part, undefined, 2), 'json')
+    else yield isBlock(part, 'text') ? fence(part.text) : blockText(part)
+  }
 }
 
 const quote = (text: string): string =>

@@ -1,4 +1,4 @@
-import { type Block, isBlock } from '../events/blocks.ts'
+import { type Block, isBlock, isWellShaped } from '../events/blocks.ts'
 
 // Bytes a token, for current models: prose and code, dense JSON. A picture's share depends on its size; this is a large one's.
 const proseBytes = 3.3
@@ -15,7 +15,9 @@ const blockTokens = (block: Block): number => {
   if (isBlock(block, 'image') || isBlock(block, 'document')) return pictureTokens
   if (isBlock(block, 'tool_result')) {
     const { content = '' } = block
-    return typeof content === 'string' ? Buffer.byteLength(content) / proseBytes : estimateTokens(content)
+    return typeof content === 'string'
+      ? Buffer.byteLength(content) / proseBytes
+      : estimateTokens(content.filter(isWellShaped))
   }
   return Buffer.byteLength(JSON.stringify(block)) / jsonBytes
 }

@@ -1,5 +1,6 @@
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { linesOf } from '../../src/cli/text.ts'
+import { linesOf, visible, widthOf } from '../../src/cli/text.ts'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
 const after = (command: string): Promise<Ran> =>
@@ -43,8 +44,21 @@ describe('palimpsest doctor', { timeout: 180_000 }, () => {
   })
 })
 
-test('a message is broken into lines at its spaces, none of them lost', () => {
+describe('a message', () => {
   const message = 'one two  three fourteen \u{1F60A}\u{1F60A} six'
-  expect(linesOf(message, 9)).toEqual(['one two ', 'three', 'fourteen', '\u{1F60A}\u{1F60A} six'])
-  expect(linesOf(message, 3).join(' ')).toBe(message)
+  test('is broken into lines at its spaces, none of them lost', () => {
+    expect(linesOf(message, 9)).toEqual(['one two ', 'three', 'fourteen', '\u{1F60A}\u{1F60A} six'])
+    expect(linesOf(message, 9).join(' ')).toBe(message)
+  })
+
+  test('is broken in a word that is longer than a line, and nothing of it is lost', () => {
+    expect(linesOf(message, 5)).toEqual(['one', 'two ', 'three', 'fourt', 'een', '\u{1F60A}\u{1F60A}', 'six'])
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 20 }), (text, columns) => {
+        const lines = linesOf(text, columns)
+        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+        expect(lines.join('').replaceAll(' ', '')).toBe(visible(text).replaceAll(' ', ''))
+      }),
+    )
+  })
 })

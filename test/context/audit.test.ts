@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { modelCalls, type ReceiptsVerified, sentCall, verifyReceipts } from '../../src/context/audit.ts'
 import { digestOf } from '../../src/context/canonical.ts'
@@ -186,7 +187,14 @@ describe('the receipts of a conversation are verified', () => {
           }
         : event,
     )
-    expect((await verified(unknown)).findings).toMatchObject([{ call: 4, position: 7, kind: 'receipt' }])
+    expect((await verified(unknown)).findings).toMatchObject([
+      { call: 4, position: 7, kind: 'renderer', message: expect.stringContaining('upgrade') },
+    ])
+    expect(left(await sentCall(unknown)())).toMatchObject({
+      _tag: 'UnknownRenderer',
+      renderer: 99,
+      message: expect.stringContaining('there is no summarizer 99 here, only 1'),
+    })
   })
 })
 
@@ -271,9 +279,14 @@ describe('what is not as it was sent is found', () => {
     expect(await findingsOf(change)).toMatchObject([{ call: 2, kind: 'receipt' }])
   })
 
-  it('a receipt of a renderer that is not there', async () => {
-    const change = receiptAt(4, (receipt) => ({ ...receipt, options: { ...receipt.options, renderer: 99 } }))
-    expect(await findingsOf(change)).toMatchObject([{ call: 2, kind: 'renderer' }])
+  it('a receipt of a renderer that is not there, whatever options that has', async () => {
+    const change = receiptAt(4, (receipt) => ({
+      ...receipt,
+      options: { renderer: 99, colour: 'red' },
+    }))
+    expect(await findingsOf(change)).toMatchObject([
+      { call: 2, kind: 'renderer', message: expect.stringContaining('upgrade') },
+    ])
   })
 
   it('where the receipt that it continues is gone, without its place', async () => {
@@ -376,6 +389,43 @@ describe('the calls of a conversation', () => {
       changedAt(1, (data) => ({ ...data, content: [text('Break it.')] })),
     )
     expect(right(await sentCall(chat, 1)()).isSame).toBe(false)
+  })
+
+  it.each<readonly [string, (receipt: Receipt) => Receipt, object]>([
+    [
+      'of a newer version',
+      (receipt) => ({ ...receipt, options: { renderer: 99 } }),
+      {
+        _tag: 'UnknownRenderer',
+        message: expect.stringContaining('a newer palimpsest made the request, upgrade'),
+      },
+    ],
+    [
+      'with other options',
+      (receipt) => ({ ...receipt, options: {} }),
+      { _tag: 'InvalidInput', message: expect.stringContaining('it was changed') },
+    ],
+    [
+      'of a position that is not there',
+      (receipt) => ({ ...receipt, position: 1_000 }),
+      { _tag: 'InvalidInput', message: expect.stringContaining('1000 is not before the answer') },
+    ],
+  ])('say which receipt cannot be used, and why: one %s', async (_, change, error) => {
+    const chat = await tampered(await talk(), receiptAt(4, change))
+    const failed = left(await sentCall(chat, 2)())
+    expect(failed).toMatchObject(error)
+    expect(failed.message).toMatch(
+      /^the receipt of call 2 \(answered at position 4\) cannot be used: .*; verify --receipts lists every call like it$/,
+    )
+    expect(E.isRight(await sentCall(chat, 3)())).toBe(true)
+  })
+
+  it('made of nothing are made again', async () => {
+    const chat = await tampered(
+      await talk(),
+      receiptAt(2, (receipt) => ({ ...receipt, position: -1 })),
+    )
+    expect(right(await sentCall(chat, 1)())).toMatchObject({ isSame: false, request: { messages: [] } })
   })
 
   it('are as many as there are', async () => {

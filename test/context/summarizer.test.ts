@@ -108,6 +108,7 @@ describe('a summarizer', () => {
     ['maxTokens', { maxTokens: 0.5 }],
     ['instructions', { instructions: ' ' }],
     ['deadline', { deadline: 0 }],
+    ['deadline', { deadline: 2 ** 31 }],
     ['pinned', { pinned: 'text' }],
   ])('refuses a %s that cannot be: %o', async (path, wrong) => {
     const { answer, bodies } = await summarized(hello, wrong as Partial<SummarizerSettings>)
@@ -303,6 +304,15 @@ describe('what does not fit into a request', () => {
     const never = await summarized(rounds.slice(0, 6), { window: 5_000, maxTokens: 300 }, exceeding(99))
     expect(left(never.answer)._tag).toBe('ContextExceeded')
     expect(never.bodies).toHaveLength(4)
+  })
+
+  it('is smaller at each try than what was sent, however large the window was said to be', async () => {
+    const models = { small: { contextWindow: 2_800 } }
+    const { answer, bodies } = await summarized(rounds, { model: 'small', window: 1_000_000 }, { models })
+    const lengths = bodies.map((body) => textIn(body).length)
+    expect(E.isRight(answer)).toBe(true)
+    expect(lengths[1]).toBeLessThan(0.8 * (lengths[0] ?? 0))
+    expect(lengths[2]).toBeLessThan(0.8 * (lengths[1] ?? 0))
   })
 
   it('fails as a whole when one part fails', async () => {

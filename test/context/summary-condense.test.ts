@@ -9,7 +9,7 @@ import type { Conversation } from '../../src/store/conversation.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { storeOn } from '../../src/store/store.ts'
 import { left, right } from '../support/either.ts'
-import { assistant, text, truncated, user } from '../support/log.ts'
+import { assistant, text, thinking, toolUse, truncated, user } from '../support/log.ts'
 import { opus, start } from '../support/messages-api/client.ts'
 import type { Failure, Reply } from '../support/messages-api/replies.ts'
 import { write } from '../support/write.ts'
@@ -82,6 +82,71 @@ describe('condensing', () => {
     const refused = await condensing(chat, never, { covers: { first: 4, last: 4 } })
     expect(left(refused)._tag).toBe('NothingNew')
     expect(left(await condensing(chat, never, { covers: { first: 7, last: 8 } }))._tag).toBe('NothingNew')
+  })
+})
+
+describe('a summarizer of your own', () => {
+  const picture = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } }
+  const long = [user('word '.repeat(9_000)), assistant('Yes?'), user('Please fix it.'), assistant('Done.')]
+  const answering = async (answer: unknown) => {
+    const chat = await conversation(long)
+    const outcome = await condensing(chat, (async () => answer) as Summarizer)
+    return { outcome, types: (await recorded(chat)).slice(4).map(({ type }) => type) }
+  }
+
+  it.each<readonly [string, unknown]>([
+    ['texts, pictures and documents', [text('Look.'), picture, { ...picture, type: 'document' }]],
+    ['a picture beside blank text', [text(' '), picture]],
+    ['a field of its own in a block', [{ ...text('Look.'), role: 'mine' }]],
+  ])('may answer with %s', async (_, blocks) => {
+    const { outcome, types } = await answering({ blocks })
+    expect(E.isRight(outcome)).toBe(true)
+    expect(types).toEqual(['Condensed'])
+  })
+
+  it.each<readonly [string, unknown, string]>([
+    ['no blocks', { blocks: [] }, 'blank'],
+    ['blank text only', E.right({ blocks: [text(' \n'), text('')] }), 'blank'],
+    ['a call', { blocks: [text('Look.'), toolUse('a')] }, 'invalid'],
+    ['thinking', { blocks: [text('Look.'), thinking('', 'Well.')] }, 'invalid'],
+    ['a compaction', { blocks: [{ type: 'compaction', content: 'Look.' }] }, 'invalid'],
+    ['a block of an unknown type', { blocks: [{ type: 'video' }] }, 'invalid'],
+    ['a text block without text', { blocks: [{ type: 'text' }] }, 'invalid'],
+    [
+      'a document of nothing',
+      { blocks: [{ type: 'document', source: { type: 'content', content: [null] } }] },
+      'invalid',
+    ],
+    ['blocks that are none', { blocks: ['Look.', null] }, 'invalid'],
+    ['what JSON cannot hold', { blocks: [{ ...text('Look.'), size: 1n }] }, 'invalid'],
+    ['an origin that is none', { blocks: [text('Look.')], origin: 'me' }, 'invalid'],
+    ['another object', { text: 'Look.' }, 'invalid'],
+    ['an object without a prototype', Object.create(null), 'invalid'],
+    ['nothing', undefined, 'invalid'],
+    ['null', null, 'invalid'],
+    ['a string', 'Look.', 'invalid'],
+    ['a right of nothing', E.right(undefined), 'invalid'],
+    ['a left of nothing', E.left(undefined), 'invalid'],
+  ])('that answers with %s gave no summary, and nothing is recorded', async (_, answer, reason) => {
+    const { outcome, types } = await answering(answer)
+    expect(left(outcome)).toMatchObject({
+      _tag: 'SummaryFailed',
+      reason,
+      message: expect.stringContaining('a summary is { blocks }'),
+    })
+    expect(types).toEqual([])
+  })
+
+  it.each<readonly [string, unknown]>([
+    ['an error', new Error('Out of paper.')],
+    ['an object without a prototype', Object.create(null)],
+    ['nothing', undefined],
+  ])('that throws %s has failed', async (_, thrown) => {
+    const chat = await conversation()
+    const outcome = await condensing(chat, () => {
+      throw thrown
+    })
+    expect(left(outcome)).toMatchObject({ _tag: 'SummaryFailed', reason: 'threw' })
   })
 })
 

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { nextLines } from '../../examples/agent/report.ts'
 import { openStore } from '../../src/index.ts'
 import { node, program } from '../support/node.ts'
 
@@ -31,6 +32,13 @@ describe('the demo agent', () => {
     expect(Math.max(...ran.stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80)
   })
 
+  test('says first of all what the conversation is and where it is, for whoever interrupts it', () => {
+    const [, second] = ran.stdout.split('\n')
+    const [, url] = /PALIMPSEST_STORE=(.*)/.exec(ran.stdout) ?? []
+    const [, id] = /palimpsest log (\S+)/.exec(ran.stdout) ?? []
+    expect(second).toBe(`Conversation ${id} in ${url}`)
+  })
+
   test('condenses, and truncates where it cannot, and no request is refused', () => {
     expect(ran.stdout).toMatch(/^condensed {2}[1-9]/m)
     expect(ran.stdout).toMatch(/^truncated {2}[1-9]/m)
@@ -38,7 +46,7 @@ describe('the demo agent', () => {
   })
 
   test('can show every request that it made', async () => {
-    const [, url = ''] = /PALIMPSEST_STORE='(.*)'/.exec(ran.stdout) ?? []
+    const [, url = ''] = /PALIMPSEST_STORE=(.*)/.exec(ran.stdout) ?? []
     const [, id = ''] = /palimpsest log (\S+)/.exec(ran.stdout) ?? []
     const store = await openStore(url)
     const { receipts, findings } = await store.conversation(id).verifyReceipts()
@@ -58,10 +66,26 @@ describe('the demo agent', () => {
   })
 })
 
+describe('where to look afterwards', () => {
+  test('is a store whose name a shell takes as it is', () => {
+    const lines = nextLines("sqlite:/tmp/Dana's files/a.db", 'abc', '/tmp/project', 3)
+    expect(lines).toContain(`  export PALIMPSEST_STORE='sqlite:/tmp/Dana'\\''s files/a.db'`)
+  })
+
+  test('is nowhere, if the store was in memory', () => {
+    const { stdout, status } = demo('--turns', '1', '--store', 'memory:')
+    const [, project = ''] = /^Its files are in (.*)\.$/m.exec(stdout) ?? []
+    rmSync(join(project, '..'), { recursive: true })
+    expect(status).toBe(0)
+    expect(stdout).not.toMatch(/palimpsest (log|sent|verify)|PALIMPSEST_STORE/)
+  })
+})
+
 describe('arguments of the demo agent', () => {
   test.each([
     [['--turns', 'many'], '--turns is a whole number, 1 or more, not many'],
     [['--window', '500'], '--window is a whole number, 8000 or more, not 500'],
+    [['--model', ' '], '--model is the name of a model'],
     [['--trns', '3'], "Unknown option '--trns'"],
   ])('%j: says what is wrong and how it goes', (args, message) => {
     const { status, stderr } = demo(...args)

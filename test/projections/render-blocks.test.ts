@@ -10,6 +10,7 @@ import { serverResults } from '../support/tool-predicates.ts'
 const rendered = (...events: readonly Event[]): Rendered => render(effective(logOf(...events)))
 const hello = user('Hello.')
 const ofType = (type: string): Block => ({ type })
+const withSource = (type: string): Block => ({ type, source: { type: 'url' } })
 
 /** Which of these types stay in the request, where the message is of that role. */
 const staying = (
@@ -49,10 +50,21 @@ describe('a block stays where the API takes it, and nowhere else', () => {
     const { messages } = rendered(
       hello,
       assistant([toolUse('a')]),
-      user([toolResult('a', [...all, 'tool_use', 'tool_result', 'compaction'].map(ofType))]),
+      user([toolResult('a', [...all, 'tool_use', 'tool_result', 'compaction'].map(withSource))]),
     )
     const [result] = messages[2]?.content ?? []
-    expect(result?.['content']).toEqual(['image', 'document', 'search_result', 'tool_reference'].map(ofType))
+    const inResult = ['image', 'document', 'search_result', 'tool_reference']
+    expect(result?.['content']).toEqual(inResult.map(withSource))
+  })
+
+  it('in a result, with the fields that it needs: nobody has checked them when it was stored', () => {
+    const { messages, repairs } = rendered(
+      hello,
+      assistant([toolUse('a')]),
+      user([toolResult('a', [{ type: 'text' }, ofType('image'), null, text('whole')])]),
+    )
+    expect(messages[2]?.content).toEqual([toolResult('a', [text('whole')])])
+    expect(repairs.map(({ kind }) => kind)).toEqual(['block-dropped', 'block-dropped', 'block-dropped'])
   })
 
   it('in a result, a blank one left out wherever it stands', () => {

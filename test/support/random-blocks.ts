@@ -73,6 +73,7 @@ const resultContent: fc.Arbitrary<Record<string, unknown>> = fc.constantFrom<Rec
   { content: [text('one'), text(' ')] },
   { content: [{ ...text('marked'), cache_control: { type: 'ephemeral' } }] },
   { content: [thinking('inside'), { type: 'image', source: { type: 'base64' } }] },
+  { content: [{ type: 'text' }, { type: 'image' }, { type: 'document', source: null }, text('whole')] },
   { content: 'half \udfff', is_error: true },
 )
 

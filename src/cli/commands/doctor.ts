@@ -4,7 +4,8 @@ import type { Finding } from '../../store/diagnosis.ts'
 import { diagnose } from '../../store/store.ts'
 import { type Output, outputOn } from '../output.ts'
 import { asUsage, type GlobalOptions } from '../shell.ts'
-import { linesOf, type Paint } from '../text.ts'
+import type { Paint } from '../text.ts'
+import { messageIndent, writeMessage } from '../views/finding.ts'
 import { writeTable } from '../views/table.ts'
 
 export const addDoctor = (program: Command): void => {
@@ -49,9 +50,7 @@ const paints: Readonly<Record<Finding['status'], Paint>> = {
   problem: 'warning',
 }
 
-/** A message says what to do: on a terminal it is broken into lines, not cut. */
 const writeFinding = async (out: Output, { status, check, message }: Finding): Promise<void> => {
-  const indent = ' '.repeat('problem  '.length)
-  await out.line([status.padEnd(indent.length), paints[status]], [check, 'bold'])
-  for (const line of linesOf(message, out.columns - indent.length)) await out.line([indent + line])
+  await out.line([status.padEnd(messageIndent), paints[status]], [check, 'bold'])
+  await writeMessage(out, message)
 }

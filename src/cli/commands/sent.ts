@@ -38,8 +38,9 @@ export const addSent = (program: Command, shell: Shell): void => {
         const { parameters, ...sent } = request
         await out.json({ ...parameters, ...sent }, !isJson || out.isTerminal)
         const verdict = isSame ? 'as its receipt says' : 'NOT AS ITS RECEIPT SAYS'
+        const next = isSame ? '' : '; verify --receipts says what differs'
         process.stderr.write(
-          `call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})\n`,
+          `call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}\n`,
         )
         if (!isSame) process.exitCode = 1
       }),

@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import type { Conversation, ReceiptFinding, Verified } from '../../index.ts'
 import { type Failure, failureOf } from '../errors.ts'
 import type { Session, Shell } from '../shell.ts'
-import { type Part, plural } from '../text.ts'
+import { plural } from '../text.ts'
+import { type FindingParts, writeFinding } from '../views/finding.ts'
 
 /** What verifying a conversation found; `error` where it could not be read at all. */
 type Outcome = Verified & { readonly error?: Failure; readonly receipts?: Receipts }
@@ -27,7 +28,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
           const verifying = outcomeOf(store.conversation(each), options)
           const outcome = await (id === undefined ? verifying.catch(unreadable(each)) : verifying)
           conversations.push(outcome)
-          if (!isJson) for (const line of outcomeLines(outcome)) await out.line(...line)
+          if (!isJson) for (const finding of findingsOf(outcome)) await writeFinding(out, finding)
         }
         const isWhole = conversations.every(isAsWritten)
         if (!isWhole) process.exitCode = 1
@@ -74,34 +75,32 @@ const idsOf = async ({ store }: Session): Promise<readonly string[]> => {
   return ids
 }
 
-const outcomeLines = (outcome: Outcome): readonly (readonly Part[])[] => {
+const findingsOf = (outcome: Outcome): readonly FindingParts[] => {
   const { conversation, receipts } = outcome
-  const line = (what: string, problem: string): readonly Part[] => [
+  const problem = (what: string, message: string): FindingParts => [
     [what, 'warning'],
     [conversation, 'bold'],
-    [`  ${problem}`],
+    [message],
   ]
   return [
-    outcomeParts(outcome),
-    ...(receipts?.error ? [line('NO RECEIPTS  ', receipts.error.message)] : []),
+    firstOf(outcome),
+    ...(receipts?.error ? [problem('NO RECEIPTS', receipts.error.message)] : []),
     ...(receipts?.findings ?? []).map(({ call, position, message }) =>
-      line('RECEIPT  ', `call ${call}, answered at ${position}: ${message}`),
+      problem('RECEIPT', `call ${call}, answered at ${position}: ${message}`),
     ),
   ]
 }
 
-const outcomeParts = ({ conversation, events, discrepancy, error, receipts }: Outcome): readonly Part[] => {
-  if (error) return [['UNREADABLE  ', 'warning'], [conversation, 'bold'], [`  ${error.message}`]]
-  if (discrepancy)
-    return [
-      ['CHANGED  ', 'warning'],
-      [conversation, 'bold'],
-      [`  at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}`],
-    ]
+const firstOf = ({ conversation, events, discrepancy, error, receipts }: Outcome): FindingParts => {
+  if (error) return [['UNREADABLE', 'warning'], [conversation, 'bold'], [error.message]]
+  if (discrepancy) {
+    const { position, kind, message } = discrepancy
+    return [['CHANGED', 'warning'], [conversation, 'bold'], [`at ${position}, ${kind}: ${message}`]]
+  }
   const sent = receipts ? `, ${plural(receipts.verified, 'request')} as sent` : ''
   return [
-    ['ok       ', 'user'],
+    ['ok     ', 'user'],
     [conversation, 'bold'],
-    [`  ${plural(events, 'event')} as written${sent}`, 'dim'],
+    [`${plural(events, 'event')} as written${sent}`, 'dim'],
   ]
 }

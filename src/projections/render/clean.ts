@@ -1,4 +1,4 @@
-import { type Block, isBlock } from '../../events/blocks.ts'
+import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
 import type { Report } from './repairs.ts'
 
@@ -107,6 +107,10 @@ const cleanBlocks = (
   report: Report,
 ): readonly Block[] =>
   content.flatMap((stored) => {
+    if (place === 'result' && !isWellShaped(stored)) {
+      report('block-dropped', position, 'a block of a tool result without the fields that it needs')
+      return []
+    }
     if (!allowed[place].has(stored.type)) {
       report('block-dropped', position, `${stored.type} cannot stand in ${place} content`)
       return []
