@@ -1,4 +1,4 @@
-import { type Block, isBlock, type KnownBlock } from '../events/blocks.ts'
+import { type Block, isBlock, isWellShaped, type KnownBlock } from '../events/blocks.ts'
 import { isCompaction } from '../projections/render/clean.ts'
 
 /** How content is shown to a model that is to summarize it. */
@@ -26,7 +26,7 @@ const shown = (block: Block, showing: Showing): Block => {
   if (block.type !== 'tool_result' && block.type !== 'search_result') return block
   if (typeof content === 'string') return { ...block, content: cut(content, longest) }
   return Array.isArray(content)
-    ? { ...block, content: shownBlocks(content as readonly Block[], showing) }
+    ? { ...block, content: shownBlocks((content as readonly unknown[]).filter(isWellShaped), showing) }
     : block
 }
 

@@ -57,6 +57,12 @@ describe('a request for a summary', () => {
     expect(system).toContain('summarize')
   })
 
+  it('leaves out what stands in a tool result without the fields that it needs', () => {
+    const broken = [{ type: 'text' }, { type: 'image' }, null, text('whole')]
+    const events = [user('Do it.'), assistant([toolUse('a')]), user([toolResult('a', broken)])]
+    expect(shown(events).at(-1)).toEqual(['user', toolResult('a', [text('whole')])])
+  })
+
   it('has default instructions, joined to a message of the user', () => {
     const { messages } = requested([user('Hello.'), assistant('Yes?'), user('Well.')])
     expect(messages).toHaveLength(3)
