@@ -9,14 +9,16 @@ import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
 import type { Setting } from '../setting.ts'
 
 const conversations = 64
+/** Of a round: few, and many rounds, as the disk is now faster, now slower. */
+const messages = 80
 
 /** Durable appends of 1 KB messages: one at a time beside a table written by hand, and many conversations at once. */
 export const append = async ({ folder, isQuick }: Setting): Promise<PartResult> => {
   const own = growing(await openPalimpsest(folder))
   const raw = growing(await openRaw(folder))
-  const many = await manyAtOnce(folder, isQuick ? 4 : 16)
-  const single = [own, raw].map(({ inRoundsOf }) => inRoundsOf(isQuick ? 100 : 500))
-  const times = await alternate([...single, many], isQuick ? 5 : 15)
+  const many = await manyAtOnce(folder, 4)
+  const single = [own, raw].map(({ inRoundsOf }) => inRoundsOf(messages))
+  const times = await alternate([...single, many], isQuick ? 20 : 100)
   for (const { close } of [own, raw, many]) await close()
   return {
     title: 'Append: durable, 1 KB messages',
