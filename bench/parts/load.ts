@@ -17,7 +17,7 @@ export const load = async ({ conversationOf, isQuick }: Setting): Promise<PartRe
   const sizes = isQuick ? [1_000, 10_000, 100_000] : [1_000, 100_000, 1_000_000]
   const files: string[] = []
   for (const size of sizes) files.push(await conversationOf(size))
-  const samples = await sample(files, isQuick ? 5 : 11)
+  const samples = await sample(files, isQuick ? 5 : 31)
   const rows = sizes.map((size, index) => ({ size, ...mediansOf(samples[index] ?? []) }))
   const [cold, whole, again] = [
     spread(rows.map((row) => row.parts[1] ?? Number.NaN)),
