@@ -12,8 +12,7 @@ import type { Summarizer } from './summarizer.ts'
 
 /** What was done to make a context fit. */
 export type Fitted =
-  | { readonly type: 'fits' }
-  | { readonly type: 'condensed' | 'truncated'; readonly position: number }
+  | { readonly type: 'fits' | 'condensed' | 'truncated' }
   /** Nothing was written: the next try had better truncate. */
   | { readonly type: 'not-condensed'; readonly error: CondenseError }
 
@@ -42,7 +41,7 @@ export const fit = async (
       if (E.isLeft(written)) return written
       ;({ position } = written.right)
     }
-    return E.right({ type: 'truncated', position })
+    return E.right({ type: 'truncated' })
   }
   const condensed = await condenseWith({
     effective: now,
@@ -51,7 +50,7 @@ export const fit = async (
     condense: chat.condense,
     ...(signal && { signal }),
   })
-  if (E.isRight(condensed)) return E.right({ type: 'condensed', position: condensed.right.position })
+  if (E.isRight(condensed)) return E.right({ type: 'condensed' })
   const error = condensed.left
   // A summarizer that has missed its deadline was not aborted by the caller.
   const isEnd = error._tag === 'StaleContext' || (error._tag === 'ModelAborted' && signal?.aborted)
