@@ -7,7 +7,7 @@ import { eventsFrom, play } from '../../examples/agent/play.ts'
 import { standIn } from '../../examples/agent/stand-in.ts'
 import { workspace } from '../../examples/agent/workspace.ts'
 import { digestOf, type Sent } from '../../src/context/canonical.ts'
-import { callOf, type ModelCall } from '../../src/context/calls.ts'
+import { callsOf, type ModelCall } from '../../src/context/calls.ts'
 import { requestOf } from '../../src/context/request.ts'
 import { type Conversation, type ConversationEvent, type Effective, openStore } from '../../src/index.ts'
 import { canonical } from '../../test/support/messages-api/canonical.ts'
@@ -56,10 +56,10 @@ const pairsOf = async (chat: Conversation, requests: readonly Received[]): Promi
   let number = 0
   let before: { readonly call: ModelCall; readonly pieces: readonly string[] } | undefined
   for (const event of events) {
-    const call = callOf(event, number + 1)
-    if (!call) continue
-    number++
-    if (call.kind !== 'reply') continue
+    const calls = callsOf(event, number + 1)
+    number += calls.length
+    const [call] = calls
+    if (call?.kind !== 'reply') continue
     const pieces = piecesOf(sentFor(call, requests))
     if (before) {
       const between = events.slice(before.call.receipt.position + 1, call.receipt.position + 1)

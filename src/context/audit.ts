@@ -7,7 +7,7 @@ import type { ConversationEvent } from '../events/events.ts'
 import { configurationOf, type Effective, evolved } from '../projections/effective.ts'
 import type { Conversation } from '../store/conversation.ts'
 import { type ReadError, toError } from '../store/errors.ts'
-import { callOf, callsIn, type ModelCall } from './calls.ts'
+import { callsIn, callsOf, type ModelCall } from './calls.ts'
 import { digestOf, type Sent } from './canonical.ts'
 import { callOutOfRange, type CallOutOfRange, unknownRenderer, type UnknownRenderer } from './errors.ts'
 import type { ModelRequest } from './model.ts'
@@ -65,8 +65,7 @@ const verified = async (chat: Source): Promise<ReceiptsVerified> => {
   const findings: ReceiptFinding[] = []
   let number = 1
   for await (const event of chat.events()) {
-    const call = callOf(event, number)
-    if (call) {
+    for (const call of callsOf(event, number)) {
       const { position, receipt } = call
       const own = fingerprintsIn(receipt, (base) => prints.get(base))
       if (own !== undefined) prints.set(position, own)

@@ -1,4 +1,5 @@
 import type { ConversationEvent, Origin, Receipt } from '../events/events.ts'
+import { receiptsOfSummary } from './summary-request.ts'
 
 /** A call of a model that has a receipt. */
 export interface ModelCall {
@@ -12,21 +13,29 @@ export interface ModelCall {
   readonly receipt: Receipt
 }
 
-/** The call that an event is the answer to, if its receipt says so. */
-export const callOf = (event: ConversationEvent, number: number): ModelCall | undefined => {
-  if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return undefined
+/** The calls that an event is the answer to, if its receipt says so: one, or all that a summary took. */
+export const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
+  if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
   const { origin } = event.data
-  const kind = event.type === 'Condensed' ? 'summary' : 'reply'
-  return origin?.context && { number, position: event.position, kind, origin, receipt: origin.context }
+  const { position } = event
+  if (!origin?.context) return []
+  if (event.type === 'MessageAppended')
+    return [{ number: first, position, kind: 'reply', origin, receipt: origin.context }]
+  const receipts = receiptsOfSummary(origin.context)
+  return receipts.map((receipt, index) => {
+    // What all of them cost stands at the last one.
+    const { usage: _, ...own } = origin
+    const isLast = index === receipts.length - 1
+    return { number: first + index, position, kind: 'summary', origin: isLast ? origin : own, receipt }
+  })
 }
 
 /** Every call of a model in these events, in their order. */
 export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncGenerator<ModelCall, void> {
   let number = 1
   for await (const event of events) {
-    const call = callOf(event, number)
-    if (!call) continue
-    yield call
-    number++
+    const calls = callsOf(event, number)
+    yield* calls
+    number += calls.length
   }
 }

@@ -81,7 +81,9 @@ const summarize = async (
       const blocks = [...texts, ...pinned].map((text) => ({ type: 'text', text }))
       return E.right({ blocks, origin: { ...origin, ...(usage && { usage }), context } })
     }
-    options = { ...options, parts: [...(options.parts ?? []), { last, text: texts.join('\n\n') }] }
+    const { images, longest } = asked
+    const sent = { digest: digestOf(request), images, ...(longest !== undefined && { longest }) }
+    options = { ...options, parts: [...(options.parts ?? []), { last, text: texts.join('\n\n'), sent }] }
   }
 }
 

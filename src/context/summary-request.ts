@@ -1,5 +1,13 @@
+import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
-import { coversSchema, type DeepReadonly, type Message } from '../events/events.ts'
+import { check } from '../events/check.ts'
+import {
+  coversSchema,
+  type DeepReadonly,
+  type Message,
+  type Receipt,
+  receiptSchema,
+} from '../events/events.ts'
 import type { Effective, Item, SummaryItem } from '../projections/effective.ts'
 import type { RenderedMessage } from '../projections/render/transcript.ts'
 import type { ModelRequest } from './model.ts'
@@ -21,7 +29,22 @@ export const summaryOptionsSchema = z.object({
   /** Pictures and documents are sent; else a note stands for each. */
   images: z.boolean(),
   /** Summaries of the slice from its beginning through position `last`, by earlier requests; the last one stands in place of these items. */
-  parts: z.array(z.object({ last: z.int().min(0), text: z.string() })).optional(),
+  parts: z
+    .array(
+      z.object({
+        last: z.int().min(0),
+        text: z.string(),
+        /** What the earlier request was: its digest, and in what it was made otherwise than this one. */
+        sent: z
+          .object({
+            digest: receiptSchema.shape.digest,
+            images: z.boolean(),
+            longest: z.int().min(1).optional(),
+          })
+          .optional(),
+      }),
+    )
+    .optional(),
   /** Texts of more characters than this are cut in the middle. Without it none is. */
   longest: z.int().min(1).optional(),
 })
@@ -65,6 +88,21 @@ export const requestOfSummary = (effective: Effective, options: SummaryOptions):
     ...(hasCalls && { tools: tools.length > 0 ? tools : [anyTool] }),
     messages: instructed(messages, options.instructions ?? defaultInstructions),
   }
+}
+
+/** The receipts of all requests that a summary took: those for its parts, then the given one, of the last. */
+export const receiptsOfSummary = (receipt: Receipt): readonly Receipt[] => {
+  const checked = check(summaryOptionsSchema, receipt.options)
+  if (E.isLeft(checked)) return [receipt]
+  const { parts = [], covers, longest: _, ...options } = checked.right
+  const earlier = parts.flatMap(({ last, sent }, index): readonly Receipt[] => {
+    if (!sent) return []
+    const { digest, ...asked } = sent
+    const before = index > 0 ? { parts: parts.slice(0, index) } : {}
+    const made = { ...options, ...asked, ...before, covers: { ...covers, last } }
+    return [{ position: receipt.position, digest, options: made }]
+  })
+  return [...earlier, receipt]
 }
 
 /** The items of the slice that no part of the summary stands for yet; without truncations, which have nothing to say. */

@@ -4,10 +4,16 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { anthropicModel } from '../../src/context/anthropic/model.ts'
 import { digestOf } from '../../src/context/canonical.ts'
-import { requestOfSummary, type SummaryOptions } from '../../src/context/summary-request.ts'
+import {
+  receiptsOfSummary,
+  requestOfSummary,
+  type SummaryOptions,
+  summaryOptionsSchema,
+} from '../../src/context/summary-request.ts'
 import { summarizer, type SummarizerSettings } from '../../src/context/summarizer.ts'
 import type { Block } from '../../src/events/blocks.ts'
-import type { Event } from '../../src/events/events.ts'
+import { check } from '../../src/events/check.ts'
+import type { Event, Receipt } from '../../src/events/events.ts'
 import { effective, type Effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { left, right } from '../support/either.ts'
@@ -220,6 +226,17 @@ describe('what does not fit into a request', () => {
       expect(bodies.filter((body) => textIn(body).includes(`Task ${n}`))).toHaveLength(1)
     expect(origin.context?.digest).toBe(sentDigest(bodies.at(-1)))
     expect(origin.context?.digest).toBe(digestOf(requestOfSummary(now, options)))
+  })
+
+  it('has a receipt of every request that it took, whether or not its texts were cut', async () => {
+    const huge = [user(words('first').repeat(20)), assistant('Well.'), ...rounds]
+    for (const events of [rounds, huge]) {
+      const { answer, now, bodies } = await summarized(events, small, numbered)
+      const receipts = receiptsOfSummary(right(answer).origin.context as Receipt)
+      expect(receipts.map(({ digest }) => digest)).toEqual(bodies.map(sentDigest))
+      for (const { digest, options } of receipts)
+        expect(digestOf(requestOfSummary(now, right(check(summaryOptionsSchema, options))))).toBe(digest)
+    }
   })
 
   it('costs what all parts cost', async () => {

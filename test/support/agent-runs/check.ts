@@ -6,6 +6,7 @@ import { anthropicModel } from '../../../src/context/anthropic/model.ts'
 import { digestOf } from '../../../src/context/canonical.ts'
 import { receiptOptionsIn } from '../../../src/context/receipts.ts'
 import { requestOf } from '../../../src/context/request.ts'
+import { receiptsOfSummary } from '../../../src/context/summary-request.ts'
 import type { ConversationEvent, Origin, Receipt } from '../../../src/events/events.ts'
 import { configurationOf } from '../../../src/projections/effective.ts'
 import { right } from '../either.ts'
@@ -201,7 +202,9 @@ const checkReceipts = async (
   const sent = new Set(exchanges.map(({ received }) => digestOfBody(received.body as Body)))
   const receipts = events.flatMap((event) => {
     const context = originOf(event)?.context
-    return context ? [{ event, context }] : []
+    if (!context) return []
+    const all = event.type === 'Condensed' ? receiptsOfSummary(context) : [context]
+    return all.map((one) => ({ event, context: one }))
   })
   for (const { event, context } of receipts) {
     expect(sent).toContain(context.digest)
