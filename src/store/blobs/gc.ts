@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { streamOf } from '../../events/ids.ts'
 import type { StoreError } from '../errors.ts'
 import { type BlobInfo, type EventStore, streamPage } from '../port.ts'
 import { isCut, referencesOf } from './cut.ts'
@@ -60,13 +59,13 @@ export const collect = async (
 }
 
 /**
- * The hashes that events refer to: those of conversations, as nothing else is written through `withLargeContent`. An event whose references
- * cannot be read ends it: what they name must not be removed.
+ * The hashes that events of any stream refer to: conversations are not all that is written through `withLargeContent`. An event whose
+ * references cannot be read ends it: what they name must not be removed.
  */
 const referred = async (store: EventStore): Promise<E.Either<StoreError, ReadonlySet<string>>> => {
   const used = new Set<string>()
   for (let after: string | undefined; ;) {
-    const page = await store.readAll({ after, limit: streamPage, prefixes: [streamOf('')] })()
+    const page = await store.readAll({ after, limit: streamPage })()
     if (E.isLeft(page)) return page
     for (const event of page.right.events.filter(isCut)) {
       const references = referencesOf(event)

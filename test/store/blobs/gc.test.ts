@@ -1,16 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { openStore } from 'palimpsest'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { promiseStore, type Store } from '../../../src/promises.ts'
+import { withLargeContent } from '../../../src/store/blobs/large-content.ts'
 import { outcomeUnknown } from '../../../src/store/errors.ts'
-import { memoryStore } from '../../../src/store/memory/store.ts'
+import { openEventStoreDb } from '../../../src/store/eventstoredb/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
-import { openSqlite } from '../../../src/store/sqlite/store.ts'
 import { storeOn } from '../../../src/store/store.ts'
 import { right } from '../../support/either.ts'
 import { ended, start } from '../../support/node.ts'
-import { temporaryFolder } from '../../support/stores.ts'
+import { stores, temporaryFolder, temporaryServer } from '../../support/stores.ts'
 
 const hour = 60 * 60 * 1000
 const large = (name: string): string => name.repeat(70_000)
@@ -39,13 +40,13 @@ const at = (hours: number): Date => {
 }
 afterEach(() => vi.useRealTimers())
 
-const local = {
-  memory: async (): Promise<EventStore> => memoryStore(),
-  sqlite: async (): Promise<EventStore> =>
-    right(await openSqlite(`sqlite:${join(temporaryFolder(), 'store.db')}`)()),
+/** A server of its own also where the tests share one: gc looks at all that is there. */
+const everyStore = {
+  ...stores,
+  eventstoredb: async () => right(await openEventStoreDb((await temporaryServer()).url)()),
 }
 
-describe.each(Object.entries(local))('gc on the %s store', (_, open) => {
+describe.each(Object.entries(everyStore))('gc on the %s store', (_, open) => {
   test('removes what an append that failed has left, after a day; what events refer to stays', async () => {
     const events = await open()
     const store = on(events)
@@ -76,6 +77,20 @@ describe.each(Object.entries(local))('gc on the %s store', (_, open) => {
     expect(await store.gc()).toEqual({ blobs: 1, bytes: 70_000, unreferenced: [], removed: 0 })
     expect(await store.conversation('c').effective()).toMatchObject([{ content: [{ text: large('a') }] }])
     await store.close()
+  })
+
+  test('keeps what any stream refers to, also one that holds no conversation', async () => {
+    const events = await open()
+    const port = withLargeContent(events, 65_536)
+    const data = JSON.stringify({ note: large('n') })
+    const note = { id: randomUUID(), type: 'NoteTaken', data, metadata: '{}' }
+    at(0)
+    right(await port.append({ stream: 'notes-1', events: [note], expected: -1 })())
+    at(48)
+    expect(await on(events).gc()).toMatchObject({ blobs: 1, unreferenced: [], removed: 0 })
+    const read = await port.read({ stream: 'notes-1', from: 0, direction: 'forwards', limit: 1 })()
+    expect(right(read)).toMatchObject([note])
+    await events.close()()
   })
 
   test('keeps what a writer has just found there: putting it again makes it young', async () => {
