@@ -1,4 +1,4 @@
-// The library as values: TaskEithers instead of promises, and the pure core that everything rests on.
+// The library as values: TaskEithers instead of promises, and the core that everything rests on: functions of their arguments alone.
 
 export { openStore } from './store/store.ts'
 export { copyConversations } from './store/copy-conversations.ts'
@@ -31,7 +31,7 @@ export type { Rejection } from './commands/rejections.ts'
 export type { State } from './commands/state.ts'
 
 export { diff } from './projections/diff.ts'
-export { effective } from './projections/effective.ts'
+export { effective, messagesOf } from './projections/effective.ts'
 export { full } from './projections/full.ts'
 export { path, resolve } from './projections/path.ts'
 export { render } from './projections/render/render.ts'
@@ -55,7 +55,9 @@ export { manageContext } from './context/policy.ts'
 export { condenseWith } from './context/summary-condense.ts'
 export { receiptOf } from './context/receipts.ts'
 export { currentRenderer, requestOf } from './context/request.ts'
+export { sliceOf } from './context/regions.ts'
 export { summarizer } from './context/summarizer.ts'
+export { requestOfSummary } from './context/summary-request.ts'
 export { anthropicModel } from './context/anthropic/model.ts'
 export type { AnthropicClient, AnthropicOptions } from './context/anthropic/model.ts'
 export type { Counted, CountOptions } from './context/count.ts'

@@ -63,6 +63,8 @@ export type { Block } from './events/blocks.ts'
 export type { Actor, ConversationEvent, EventType, Message } from './events/events.ts'
 
 export { summarizer } from './context/summarizer.ts'
+export { sliceOf } from './context/regions.ts'
+export { messagesOf } from './projections/effective.ts'
 export { anthropicModel } from './context/anthropic/model.ts'
 export type { AnthropicClient, AnthropicOptions } from './context/anthropic/model.ts'
 export type { Counted, CountOptions } from './context/count.ts'

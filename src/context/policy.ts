@@ -30,7 +30,7 @@ export type Plan =
 
 /**
  * Whether the context has to become smaller, and how. Nothing that it hides is the task, the newest turn of the user, or the end;
- * no call is parted from its result. Pure. Each plan that is carried out makes the history smaller, and there is an end to it:
+ * no call is parted from its result. Deterministic. Each plan that is carried out makes the history smaller, and there is an end to it:
  * a slice to condense holds a message, and after a truncation the context fits.
  *
  * @param canCondense false where condensing has just failed, or cannot be done

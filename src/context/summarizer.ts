@@ -32,9 +32,14 @@ export type SummaryError = ModelError | SummaryFailed | InvalidInput
  * Summarizes a slice. Writes nothing.
  *
  * @example
- * const headlines: Summarizer = async ({ effective, covers }) => {
+ * import { messagesOf, sliceOf, type Summarizer } from 'palimpsest'
+ *
+ * const outline: Summarizer = async ({ effective, covers }) => {
  *   const said = sliceOf(effective, covers).flatMap(messagesOf)
- *   return { blocks: [{ type: 'text', text: await myOwn(said) }] }
+ *   const lines = said.flatMap(({ role, content }) =>
+ *     content.flatMap((block) => (block.type === 'text' ? `${role}: ${String(block['text']).slice(0, 80)}` : [])),
+ *   )
+ *   return { blocks: [{ type: 'text', text: lines.join('\n') }] }
  * }
  */
 export type Summarizer = (input: SummaryInput) => Promise<Summarized | E.Either<SummaryError, Summarized>>

@@ -77,8 +77,8 @@ Where the conversation begins with a summary, take over from it what still holds
 const anyTool = { name: 'tool', description: 'A tool that was called.', input_schema: { type: 'object' } }
 
 /**
- * The request for a summary of a slice: what it shows, without truncations and thinking, then the instructions. Pure; the request
- * is valid whatever the slice is, with `tool_choice` none where it has tools.
+ * The request for a summary of a slice: what it shows, without truncations and thinking, then the instructions. The same arguments always
+ * give the same request, and it is valid whatever the slice is, with `tool_choice` none where it has tools.
  */
 export const requestOfSummary = (effective: Effective, options: SummaryOptions): SummaryRequest => {
   const { tools = [], messages } = renderer1(shownFor(effective, options), {})

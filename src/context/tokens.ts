@@ -32,7 +32,7 @@ export interface TokenCount {
 
 /**
  * Counts by what the API counted, and estimates the rest: what came after the last reply, and what a marker has changed since.
- * Pure: the same effective history is always as many tokens, whether it was folded or loaded. How: docs/adr/0010-counting-tokens.md.
+ * Deterministic: the same effective history is always as many tokens, whether it was folded or loaded. How: docs/adr/0010-counting-tokens.md.
  */
 export const countTokens = (effective: Effective): TokenCount => {
   const measured = measure(effective)

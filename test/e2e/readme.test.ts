@@ -139,12 +139,4 @@ describe('README', () => {
     }
     for (const [, name = ''] of readme.matchAll(/npm (start|test)/g)) expect(scripts).toHaveProperty(name)
   })
-
-  test('its links lead somewhere', async () => {
-    const links = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(
-      ([, target]) => `[ -e "$ROOT/${target}" ] || echo no ${target}`,
-    )
-    const { stdout } = await inDirectory((directory) => shell(links.join('\n'), directory))
-    expect(stdout).toBe('')
-  })
 })

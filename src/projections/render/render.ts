@@ -39,7 +39,7 @@ const maxMessages = 100_000
  * The effective history as a request for the Messages API. Whatever happened to the log, the request is valid where `awaits` is
  * `model`; appending to the conversation leaves the messages already rendered as they are.
  *
- * Pure, and total: the same history and options always give the same bytes.
+ * Total, and deterministic: the same history and options always give the same bytes. What it derives from a history is remembered.
  * The rules, and which repair serves which: docs/render.md.
  */
 export const render = (effective: Effective, options: RenderOptions = {}): Rendered => {

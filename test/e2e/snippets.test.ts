@@ -1,0 +1,88 @@
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { shell } from '../cli/palimpsest.ts'
+import { eventStoreDb, type EventStoreDb } from '../support/eventstoredb/server.ts'
+import { type MessagesApi, messagesApi } from '../support/messages-api/server.ts'
+import { root, type Snippet, snippets } from './snippets/snippets.ts'
+
+const all = snippets()
+const scene = join(root, 'test/e2e/snippets/scene.ts')
+
+/** A module: the snippet, and an import of what it names of the scene and does not declare. */
+const moduleOf = ({ code }: Snippet, names: readonly string[]): string => {
+  const free = names.filter(
+    (name) =>
+      new RegExp(`\\b${name}\\b`).test(code) &&
+      !new RegExp(`\\b(?:const|import)\\s+(?:\\{[^}]*)?\\b${name}\\b`).test(code),
+  )
+  return `import { ${free.join(', ')} } from '../scene.ts'\n${code}\nexport {}\n`
+}
+
+/** A folder in which the snippets are modules, and the package is what the sources are. */
+const workshop = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'palimpsest-snippets-'))
+  const modules = join(folder, 'node_modules')
+  await mkdir(join(modules, 'palimpsest'), { recursive: true })
+  for (const name of ['@anthropic-ai', 'fp-ts', 'zod'])
+    await symlink(join(root, 'node_modules', name), join(modules, name))
+  await symlink(join(root, 'src'), join(modules, 'palimpsest/src'))
+  const exports = { '.': './src/index.ts', './fp': './src/fp.ts', './testing': './src/testing/index.ts' }
+  await writeFile(
+    join(modules, 'palimpsest/package.json'),
+    JSON.stringify({ name: 'palimpsest', type: 'module', exports }),
+  )
+  const typeRoots = [join(root, 'node_modules/@types')]
+  const compilerOptions = { paths: {}, rootDir: '/', noUnusedLocals: false, typeRoots }
+  await writeFile(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ extends: join(root, 'tsconfig.json'), compilerOptions, include: ['*/snippet.ts'] }),
+  )
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
+  await copyFile(scene, join(folder, 'scene.ts'))
+  const shared = await readFile(scene, 'utf8')
+  const names = [...shared.matchAll(/^export (?:const (\w+)|\{ ([\w, ]+) \})/gm)].flatMap(
+    ([, name, list = '']) => name ?? list.split(', '),
+  )
+  for (const [index, snippet] of all.entries()) {
+    await mkdir(join(folder, `${index}`))
+    await writeFile(join(folder, `${index}/snippet.ts`), moduleOf(snippet, names))
+  }
+  return folder
+}
+
+describe('an example in the docs', () => {
+  let folder: string
+  let api: MessagesApi
+  let server: EventStoreDb
+  beforeAll(async () => {
+    folder = await workshop()
+    api = await messagesApi({ reply: () => ({ content: [{ type: 'text', text: 'It is not closed.' }] }) })
+    server = await eventStoreDb()
+  })
+  afterAll(async () => {
+    await Promise.all([api.close(), server.close(), rm(folder, { recursive: true, force: true })])
+  })
+
+  test('has the types that the package has', async () => {
+    expect(all.length).toBeGreaterThan(6)
+    const { stdout } = await shell(`"$ROOT/node_modules/.bin/tsc" -p .`, folder)
+    const named = stdout.replaceAll(
+      /^(\d+)\/snippet/gm,
+      (_, n: string) => `${all[Number(n)]?.place}: snippet`,
+    )
+    expect(named).toBe('')
+  })
+
+  test.each(all.map(({ place }, index) => [place, index] as const))('%s runs', async (_, index) => {
+    const path = join(folder, `${index}/snippet.ts`)
+    const code = await readFile(path, 'utf8')
+    await writeFile(path, code.replaceAll('esdb://db.example.org:2113', server.url))
+    const { stderr, code: exit } = await shell(
+      `ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL=${api.url} "$NODE" --disable-warning=ExperimentalWarning snippet.ts`,
+      join(folder, `${index}`),
+    )
+    expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
+  })
+})
