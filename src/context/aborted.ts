@@ -1,12 +1,21 @@
 import type { ModelAborted } from './model.ts'
 
-/** Rejects with the signal's reason once it aborts, for those who must not wait for what ignores the signal. */
-export const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const end = (): void => reject(signal.reason as Error)
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-  })
+/**
+ * What comes of work that may ignore its signal: rejects with the signal's reason once it aborts. Leaves no listener on the signal,
+ * which may live as long as the program.
+ */
+export const orAborted = async <A>(work: A | Promise<A>, signal: AbortSignal | undefined): Promise<A> => {
+  if (!signal) return work
+  const { promise, reject } = Promise.withResolvers<never>()
+  const end = (): void => reject(signal.reason as Error)
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', end)
+  }
+}
 
 export const abortedBy = (signal: AbortSignal): ModelAborted => ({
   _tag: 'ModelAborted',

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { checkJson } from '../events/check.ts'
 import { messageSchema, originSchema } from '../events/events.ts'
-import { abortedBy, whenAborted } from './aborted.ts'
+import { abortedBy, orAborted } from './aborted.ts'
 import type { Model, ModelFailed } from './model.ts'
 
 const replySchema = z.object({ content: messageSchema.shape.content, origin: originSchema })
@@ -16,7 +16,7 @@ export const guarded = (model: Model): Model => ({
     const { signal } = options
     try {
       const asked = model.call(request, options)
-      const answer: unknown = await Promise.race([asked, ...(signal ? [whenAborted(signal)] : [])])
+      const answer: unknown = await orAborted(asked, signal)
       if (isEither(answer) && answer._tag === 'Left' && isEither(answer.left))
         return answer as Awaited<typeof asked>
       const reply = checkJson(replySchema, isEither(answer) && E.isRight(answer) ? answer.right : answer)

@@ -8,7 +8,7 @@ import type { Conversation } from '../store/conversation.ts'
 import type { WriteError } from '../store/errors.ts'
 import type { Written } from '../store/write.ts'
 import { type ContextGrew, type NothingNew, summaryFailed, type SummaryFailed } from './errors.ts'
-import { abortedBy, whenAborted } from './aborted.ts'
+import { abortedBy, orAborted } from './aborted.ts'
 import { checkCondensed } from './policy.ts'
 import type { Summarized, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
 import { isVisible } from './summary-reply.ts'
@@ -53,8 +53,7 @@ const asked = async (
   input: SummaryInput,
 ): Promise<E.Either<SummaryError, Summarized>> => {
   try {
-    const { signal } = input
-    return summaryIn(await Promise.race([summarizer(input), ...(signal ? [whenAborted(signal)] : [])]))
+    return summaryIn(await orAborted(summarizer(input), input.signal))
   } catch (cause) {
     if (input.signal?.aborted) return E.left(abortedBy(input.signal))
     const problem = cause instanceof Error ? `${cause.name}: ${cause.message}` : inspect(cause)

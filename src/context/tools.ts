@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type Block, blockSchema, type KnownBlock } from '../events/blocks.ts'
 import { checkJson } from '../events/check.ts'
 import { z } from 'zod'
-import { whenAborted } from './aborted.ts'
+import { orAborted } from './aborted.ts'
 
 /** What a tool gives back: a text or blocks for the model; nothing where there is nothing to say. */
 export type ToolOutput = string | readonly Block[] | undefined | void
@@ -94,11 +94,8 @@ const resultOf = async (call: ToolUse, tools: Tools, { signal, timeout }: Limits
   const ends = AbortSignal.any([time.signal, ...(signal ? [signal] : [])])
   try {
     ends.throwIfAborted()
-    const output = await Promise.race([
-      // What is given away may be changed; the history is gone on with.
-      tool.run(structuredClone(input), { id, name, signal: ends }),
-      whenAborted(ends),
-    ])
+    // What is given away may be changed; the history is gone on with.
+    const output = await orAborted(tool.run(structuredClone(input), { id, name, signal: ends }), ends)
     const checked = checkJson(outputSchema, output)
     if (E.isRight(checked)) return result(call, checked.right === undefined ? {} : { content: checked.right })
     return failed(call, `The tool gave back what is no text and no blocks: ${checked.left.message}`)
