@@ -1,4 +1,5 @@
 import { type Block, isBlock, isWellShaped } from '../events/blocks.ts'
+import { isResultType } from '../projections/render/clean.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 
 // What the API's documentation says of pictures and PDF files; docs/adr/0010-counting-tokens.md.
@@ -31,9 +32,12 @@ const blockTokens = (block: Block): number => {
   if (!isBlock(block, 'tool_result')) return estimateTokens([block])
   return (
     resultTokens +
-    (Array.isArray(block.content) ? estimate(block.content.filter(isWellShaped)) : estimateTokens([block]))
+    (Array.isArray(block.content) ? estimate(block.content.filter(isShown)) : estimateTokens([block]))
   )
 }
+
+/** What cannot stand in a tool result is not sent. */
+const isShown = (block: unknown): block is Block => isWellShaped(block) && isResultType(block.type)
 
 const pictureTokens = (source: Block): number => {
   const size = source.type === 'base64' ? sizeOf(Buffer.from(String(source['data']), 'base64')) : undefined

@@ -1,12 +1,6 @@
-import { inspect } from 'node:util'
-import * as E from 'fp-ts/lib/Either.js'
-import { type Block, blockSchema, type KnownBlock } from '../events/blocks.ts'
-import { checkJson } from '../events/check.ts'
-import { z } from 'zod'
+import type { Block, KnownBlock } from '../events/blocks.ts'
 import { orAborted } from './aborted.ts'
-
-/** What a tool gives back: a text or blocks for the model; nothing where there is nothing to say. */
-export type ToolOutput = string | readonly Block[] | undefined | void
+import { answerOf, errorText, type ToolAnswer } from './tool-output.ts'
 
 export interface ToolContext {
   /** The id of the call. */
@@ -18,9 +12,12 @@ export interface ToolContext {
 
 // A method, so that a tool may declare the input that its schema promises.
 interface Runs {
-  run(input: unknown, context: ToolContext): ToolOutput | Promise<ToolOutput>
+  run(input: unknown, context: ToolContext): unknown
 }
-/** Carries out a call. What it throws goes to the model as an error result. */
+/**
+ * Carries out a call. It gives back, or promises, a text or blocks for the model, what an MCP client's `callTool` gave, any other value
+ * (JSON for the model), or nothing. What it throws goes to the model as an error result.
+ */
 export type ToolFunction = Runs['run']
 
 /** A tool with what else there is to know about it. */
@@ -75,10 +72,10 @@ export const runAgain = (
 export const notRun = (call: ToolUse): Block =>
   failed(call, 'This call was not run: the reply was interrupted.')
 
-const result = ({ id }: ToolUse, fields: { readonly [field: string]: unknown }): Block => ({
+const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
   type: 'tool_result',
   tool_use_id: id,
-  ...fields,
+  ...answer,
 })
 const failed = (call: ToolUse, content: string): Block => result(call, { is_error: true, content })
 
@@ -96,20 +93,11 @@ const resultOf = async (call: ToolUse, tools: Tools, { signal, timeout }: Limits
     ends.throwIfAborted()
     // What is given away may be changed; the history is gone on with.
     const output = await orAborted(tool.run(structuredClone(input), { id, name, signal: ends }), ends)
-    const checked = checkJson(outputSchema, output)
-    if (E.isRight(checked)) return result(call, checked.right === undefined ? {} : { content: checked.right })
-    return failed(call, `The tool gave back what is no text and no blocks: ${checked.left.message}`)
+    return result(call, await answerOf(output))
   } catch (error) {
     if (signal?.aborted) return failed(call, 'The call was interrupted by the user.')
-    return failed(call, textOf(error))
+    return failed(call, errorText(error))
   } finally {
     clearTimeout(timer)
   }
-}
-
-const outputSchema = z.union([z.string(), z.array(blockSchema)]).optional()
-
-const textOf = (error: unknown): string => {
-  if (error instanceof Error) return `${error.name}: ${error.message}`
-  return typeof error === 'string' ? error : inspect(error)
 }

@@ -163,10 +163,23 @@ describe('a turn', () => {
       'error <[Object: null prototype] {}>',
     ],
     ['gives blocks', { run: { read: () => [text('a')] } }, '<[object Object]>'],
+    ['gives a number', { run: { read: () => 7 } }, '<7>'],
     [
-      'gives what is no output',
-      { run: { read: () => 7 as never } },
-      'error <The tool gave back what is no text and no blocks: Invalid input>',
+      'gives what throws when it is read',
+      {
+        run: {
+          read: () =>
+            new Proxy(
+              {},
+              {
+                getPrototypeOf: () => {
+                  throw new Error('no')
+                },
+              },
+            ),
+        },
+      },
+      'error <Error: no>',
     ],
   ])('tells the model of a tool that %s', async (_, options, result) => {
     const { chat, turn, shown, refused } = await scene([calls('read'), yes])

@@ -37,6 +37,9 @@ const allowed: Readonly<Record<Role | 'result', ReadonlySet<string>>> = {
   result: new Set(['text', 'image', 'document', 'search_result', 'tool_reference']),
 }
 
+/** Whether blocks of this type may stand inside of a tool result. */
+export const isResultType = (type: string): boolean => allowed.result.has(type)
+
 export const isThinking = (block: Block): boolean =>
   block.type === 'thinking' || block.type === 'redacted_thinking'
 

@@ -1,0 +1,77 @@
+import { inspect } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Block } from '../events/blocks.ts'
+import { copyJson, type Json } from '../events/json.ts'
+import { bytesBlocks, type Fields, isFields, resultBlocks, textBlock } from './tool-blocks.ts'
+
+/** What the model is told of a call: `content` and `is_error` of a tool result. */
+export interface ToolAnswer {
+  readonly content?: string | readonly Block[]
+  readonly is_error?: true
+}
+
+/**
+ * What a tool gave back, as the API takes it. Its effect has taken place, so nothing is refused: a text and the API's blocks are
+ * taken as they are, blocks and results of an MCP client in the API's form, bytes as what they hold, everything else as JSON.
+ */
+export const answerOf = async (output: unknown): Promise<ToolAnswer> => {
+  if (output === undefined || output === null) return {}
+  if (output instanceof Error) return { is_error: true, content: errorText(output) }
+  if (output instanceof Blob || output instanceof Response) return answerOf(await output.arrayBuffer())
+  if (output instanceof ArrayBuffer) return { content: bytesBlocks(Buffer.from(output)) }
+  if (ArrayBuffer.isView(output))
+    return { content: bytesBlocks(Buffer.from(output.buffer, output.byteOffset, output.byteLength)) }
+  if (typeof output === 'string') return { content: output }
+  if (typeof output === 'bigint') return { content: `${output}` }
+  const json = typeof output === 'object' ? jsonOf(output) : inspect(output)
+  return json === undefined ? { content: inspect(output, shown) } : answerOfJson(json)
+}
+
+/** The value as JSON; undefined where JSON would lose a part of it. */
+const jsonOf = (value: object): Json | undefined => {
+  try {
+    const own = 'toJSON' in value ? (JSON.parse(JSON.stringify(value)) as unknown) : value
+    return E.getOrElse(() => undefined as Json | undefined)(copyJson(own))
+  } catch {
+    return undefined
+  }
+}
+
+/** Of what JSON cannot hold. */
+const shown = { depth: 8, maxArrayLength: 10_000, maxStringLength: 1_000_000 }
+
+const answerOfJson = (output: Json): ToolAnswer => {
+  if (isCallToolResult(output)) return answerOfMcp(output)
+  const blocks: unknown = Array.isArray(output) ? output : [output]
+  return isBlocks(blocks) ? { content: blocks.flatMap(resultBlocks) } : { content: textOf(output) }
+}
+
+const isBlocks = (value: unknown): value is readonly Block[] =>
+  Array.isArray(value) && value.every((each) => isFields(each) && typeof each['type'] === 'string')
+
+/** What an MCP client's `callTool` resolves to. */
+interface CallToolResult extends Fields {
+  readonly content: readonly Block[]
+}
+const resultFields: ReadonlySet<string> = new Set(['content', 'isError', 'structuredContent', '_meta'])
+
+const isCallToolResult = (value: unknown): value is CallToolResult =>
+  isFields(value) && isBlocks(value['content']) && Object.keys(value).every((key) => resultFields.has(key))
+
+const answerOfMcp = ({ content, isError, structuredContent }: CallToolResult): ToolAnswer => {
+  const blocks = content.flatMap(resultBlocks)
+  // Most servers say what is structured as text too, as MCP asks them to.
+  const isSaid = structuredContent === undefined || content.some(({ type }) => type === 'text')
+  return {
+    content: isSaid ? blocks : [...blocks, textBlock(textOf(structuredContent))],
+    ...(isError === true && { is_error: true }),
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** What was thrown, as the model is told it. */
+export const errorText = (error: unknown): string => {
+  if (error instanceof Error) return `${error.name}: ${error.message}`
+  return typeof error === 'string' ? error : inspect(error)
+}
