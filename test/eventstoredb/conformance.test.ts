@@ -402,6 +402,42 @@ describe('a subscription', () => {
   })
 })
 
+describe('a filtered subscription from the start that goes live before it has reached a checkpoint', () => {
+  /** Nothing passes it, and the search window reaches the end in one page, whatever the server holds. */
+  const filterOf = (prefix: string, checkpoints: Position[] = []): ReturnType<typeof streamNameFilter> =>
+    streamNameFilter({
+      prefixes: [prefix],
+      maxSearchWindow: 2 ** 24,
+      checkpointReached: async (_subscription, checkpoint) => void checkpoints.push(checkpoint),
+    })
+  const minusOne = 2n ** 64n - 1n
+
+  test('is handed the checkpoint -1, and no later one', async () => {
+    const checkpoints: Position[] = []
+    const subscription = client.subscribeToAll({ filter: filterOf(streamName(), checkpoints) })
+    await once(subscription.on('error', () => undefined).resume(), 'caughtUp')
+    expect(checkpoints).toEqual([{ commit: minusOne, prepare: minusOne }])
+    const other = streamName()
+    for (let n = 0; n < 40; n++) await client.appendToStream(other, event(n))
+    await sleep(100)
+    expect(checkpoints).toHaveLength(1)
+    await subscription.unsubscribe()
+  })
+
+  test('resumed from -1 misses what was written meanwhile: the server takes it for the end', async () => {
+    const stream = streamName()
+    await client.appendToStream(stream, event(0))
+    const subscription = client.subscribeToAll({
+      filter: filterOf(stream),
+      fromPosition: { commit: minusOne, prepare: minusOne },
+    })
+    const taken = take(subscription, 1)
+    await once(subscription, 'caughtUp')
+    await client.appendToStream(stream, event(1))
+    expect(numbers(await taken)).toEqual([1])
+  })
+})
+
 describe('a deleted stream', () => {
   test('reads as missing; a later append goes on with the numbering, and the old events stay hidden', async () => {
     const stream = streamName()

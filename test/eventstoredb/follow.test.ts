@@ -6,6 +6,8 @@ import type { StoredEvent } from '../../src/events/codec.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import type { EventStore, Followed, FollowOptions } from '../../src/store/port.ts'
 import { right } from '../support/either.ts'
+import { proposed } from '../support/eventstoredb/client.ts'
+import type { Proposed } from '../support/eventstoredb/log.ts'
 import { streams, StreamsService } from '../support/eventstoredb/protocol.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
 import { temporaryServer } from '../support/stores.ts'
@@ -138,6 +140,59 @@ describe('a follower', () => {
     const late = await append(store, 'none-1', -1)
     const [after = ''] = checkpoints.slice(-1)
     expect(await idsOf(store, 1, { prefixes: ['none-'], after })).toEqual([late])
+  })
+
+  test('of a new database is handed no checkpoint that loses events: what is written while the server restarts comes', async () => {
+    const server = await temporaryServer()
+    const store = await open(server)
+    const checkpoints: string[] = []
+    const seen: string[] = []
+    const following = (async () => {
+      for await (const followed of store.follow({ prefixes: ['s'] })) {
+        checkpoints.push(followed.checkpoint)
+        if (followed.type === 'event' && seen.push(followed.event.id) === 1) return
+      }
+    })()
+    await expect.poll(() => server.calls.filter(({ subscription }) => subscription)).toHaveLength(1)
+    await sleep(50)
+    await server.kill()
+    const id = randomUUID()
+    const none = Buffer.alloc(0)
+    server.preload('s', [{ id, type: 'MessageAppended', isJson: true, data: none, metadata: none }])
+    await server.start()
+    await following
+    expect(seen).toEqual([id])
+    for (const after of checkpoints.slice(0, -1)) expect(await idsOf(store, 1, { after })).toEqual([id])
+  })
+
+  test('that saved the checkpoint -1 of an earlier release begins at the start', async () => {
+    const store = await open(await temporaryServer())
+    const id = await append(store, 's', -1)
+    const after = '18446744073709551615/18446744073709551615'
+    expect(await idsOf(store, 1, { after })).toEqual([id])
+    expect(right(await store.readAll({ after, limit: 9 })()).events.map((read) => read.id)).toEqual([id])
+  })
+
+  test('may stand right before an event: a reader that goes on from there gets it', async () => {
+    const server = await temporaryServer()
+    const store = await open(server)
+    const some = (count: number): Proposed[] => proposed(count, 3)
+    // The server has one event of its own. It looks through 32 at once, and says where it began to: here, at each event of `s`.
+    for (let n = 0; n < 4; n++) {
+      server.preload('x', some(31))
+      server.preload('s', some(1))
+    }
+    const wanted = right(await store.readAll({ prefixes: ['s'], limit: 9 })()).events
+    const checkpoints: string[] = []
+    for await (const { checkpoint } of store.follow({ prefixes: ['none'] }))
+      if (checkpoints.push(checkpoint) === 4) break
+    const rests = await Promise.all(
+      checkpoints.map(async (after) => right(await store.readAll({ prefixes: ['s'], after, limit: 9 })())),
+    )
+    expect(checkpoints.slice(1).map((checkpoint) => checkpoint.split('/')[0])).toEqual(
+      wanted.slice(0, 3).map(({ checkpoint }) => checkpoint.split('/')[0]),
+    )
+    expect(rests.map(({ events }) => events.length)).toEqual([4, 4, 3, 2])
   })
 
   test('with what is no checkpoint of the store is told so', async () => {

@@ -38,11 +38,12 @@ export async function* follow(
       )) {
         pause = firstPause
         const event = eventIn(response)
-        place = event?.place ?? placeReached(response) ?? place
-        if (event && isOfServer(event)) continue
-        if (event) yield { type: 'event', event: recordedOf(event), checkpoint: checkpointOf(event.place) }
-        else if (place && response.hasCheckpoint())
-          yield { type: 'checkpoint', checkpoint: checkpointOf(place) }
+        const reached = event?.place ?? placeReached(response)
+        place = reached ?? place
+        if (!reached || (event && isOfServer(event))) continue
+        const checkpoint = checkpointOf(reached)
+        if (event) yield { type: 'event', event: recordedOf(event), checkpoint }
+        else yield { type: 'checkpoint', checkpoint }
         if (over.aborted) return
       }
     } catch (failure) {

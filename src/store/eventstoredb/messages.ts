@@ -80,10 +80,17 @@ const searchWindow = 32
 export const readAllRequest = (filter: Filter, from: Place | undefined, count: number): ReadReq =>
   new streams.ReadReq().setOptions(allOptions(filter, from).setCount(String(count)))
 
-export const subscribeRequest = (filter: Filter, after: Place | undefined): ReadReq =>
+/**
+ * From the start it is sent from 0, where no event is: from "the start" the server begins at -1, tells that as a checkpoint if it has
+ * caught up before any other, and tells no other then, as none is larger.
+ */
+export const subscribeRequest = (filter: Filter, after: Place = start): ReadReq =>
   new streams.ReadReq().setOptions(
     allOptions(filter, after).setSubscription(new streams.ReadReq.Options.SubscriptionOptions()),
   )
+const start: Place = { commit: '0', prepare: '0' }
+/** -1 in unsigned numbers. Resumed from it, the server begins at the end, and what was written since never comes. */
+const minusOne = String(2n ** 64n - 1n)
 
 /** An event to append: a text is JSON, bytes are not. */
 export interface Proposed {
@@ -188,17 +195,26 @@ export const recordedOf = ({
 
 export const checkpointOf = ({ commit, prepare }: Place): string => `${commit}/${prepare}`
 
-/** The place of a checkpoint; undefined if it is none of this kind of store. */
+/**
+ * The place of a checkpoint; undefined if it is none of this kind of store. Earlier releases handed out -1 before any event: that is
+ * the start.
+ */
 export const placeOf = (checkpoint: string): Place | undefined => {
   const [, commit, prepare] = /^(\d+)\/(\d+)$/.exec(checkpoint) ?? []
-  return commit === undefined || prepare === undefined ? undefined : { commit, prepare }
+  if (commit === undefined || prepare === undefined) return undefined
+  return commit === minusOne ? start : { commit, prepare }
 }
 
 /** How far a subscription has looked, where it says so. */
 export const placeReached = (response: ReadResp): Place | undefined => {
   const reached = response.getCheckpoint()
-  return reached && { commit: reached.getCommitPosition(), prepare: reached.getPreparePosition() }
+  if (!reached || reached.getCommitPosition() === minusOne) return undefined
+  return { commit: reached.getCommitPosition(), prepare: reached.getPreparePosition() }
 }
+
+/** A checkpoint may stand right before an event: it has its commit position then, and a lower prepare position. */
+export const isSamePlace = (one: Place, other: Place | undefined): boolean =>
+  one.commit === other?.commit && one.prepare === other.prepare
 
 /** The revision of the last event that an append wrote. */
 export const revisionWritten = (response: BatchAppendResp): number =>

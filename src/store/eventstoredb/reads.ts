@@ -6,6 +6,7 @@ import { noAnswer, trailerOf } from './failures.ts'
 import {
   eventIn,
   type Filter,
+  isSamePlace,
   type ReadResp,
   readAllRequest,
   readStreamRequest,
@@ -90,7 +91,7 @@ export const reads = (connection: Connection): Reads => {
     // A read begins with the event at the place, if it passes the filter.
     all: async (filter, after, limit) =>
       E.map((events: readonly ServerEvent[] | undefined = []) =>
-        events.filter(({ place }) => place.commit !== after?.commit).slice(0, limit),
+        events.filter(({ place }) => !isSamePlace(place, after)).slice(0, limit),
       )(await read(readAllRequest(filter, after, after ? limit + 1 : limit))),
     whatIsThere: async (range) =>
       E.map((events: readonly ServerEvent[] | undefined) => events ?? [])(await rangeOf(range)),

@@ -8,6 +8,8 @@ import type { Log } from './log.ts'
 export interface Context {
   readonly log: Log
   readonly maxAppendSize: number
+  /** Events a second that a filtered read of $all looks through. */
+  readonly scanSpeed: number
   /** Notes a call, and says what strikes it. */
   readonly strike: (call: Call) => Fault | undefined
   /** Breaks the connection that a call came on. */

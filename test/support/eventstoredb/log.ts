@@ -163,14 +163,13 @@ export class Log {
   }
 
   /** Forwards from a position on; backwards from the last event before it. */
-  *readAll(range: Range<number>, matches: (event: Recorded) => boolean): Generator<Recorded> {
+  *readAll(range: Range<number>): Generator<Recorded> {
     const { from, backwards } = range
     const at = from === 'start' ? 0 : from === 'end' ? this.all.length : this.indexAt(from)
     let left = range.count
     for (let index = backwards ? at - 1 : at; left > 0; index += backwards ? -1 : 1) {
       const event = this.all[index]
       if (!event) return
-      if (!matches(event)) continue
       left--
       yield event
     }
