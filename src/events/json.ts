@@ -30,9 +30,12 @@ class NotJson {
 
 /**
  * A copy of a value that is JSON: what `JSON.parse(JSON.stringify(value))` would be, without its silent losses. Non-finite
- * numbers, BigInt, functions, symbols, cycles, class instances (Map, Date, Buffer) and holes in arrays are problems. Two things
- * pass: a property whose value is `undefined` is left out, as everyone expects, and lone surrogates stay in strings (JSON
- * escapes them).
+ * numbers, BigInt, functions, symbols, cycles, class instances (Map, Date, Buffer), holes in arrays, and whatever has a `toJSON`
+ * of any kind are problems. Two things pass: a property whose value is `undefined` is left out, as everyone expects, and lone
+ * surrogates stay in strings (JSON escapes them).
+ *
+ * Each property is read once, so a getter or a proxy can't show one value to a check and another to the disk: check and write
+ * the copy.
  */
 export const copyJson = (value: unknown): E.Either<Problem, Json> => {
   try {
@@ -41,30 +44,6 @@ export const copyJson = (value: unknown): E.Either<Problem, Json> => {
     if (!(error instanceof NotJson)) throw error
     return E.left({ path: pathText(error.path), problem: error.problem })
   }
-}
-
-/** Whether a value is surely JSON, and so needs no copy to be stringified as `copyJson` would have it. */
-export const isJson = (value: unknown, depth = 0): boolean => {
-  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
-  if (typeof value === 'number') return Number.isFinite(value)
-  // What contains itself is deep without end.
-  if (typeof value !== 'object' || depth > maxDepth) return false
-  return Array.isArray(value) ? isJsonArray(value, depth + 1) : isJsonObject(value, depth + 1)
-}
-
-const isJsonArray = (array: readonly unknown[], depth: number): boolean => {
-  for (let index = 0; index < array.length; index++) if (!isJson(array[index], depth)) return false
-  return true
-}
-
-const isJsonObject = (object: object, depth: number): boolean => {
-  const prototype: unknown = Object.getPrototypeOf(object)
-  if (prototype !== Object.prototype && prototype !== null) return false
-  for (const key of Object.keys(object)) {
-    const value: unknown = (object as Record<string, unknown>)[key]
-    if (value !== undefined && !isJson(value, depth)) return false
-  }
-  return true
 }
 
 const copy = (value: unknown, open: object[]): Json => {
@@ -87,9 +66,17 @@ const copy = (value: unknown, open: object[]): Json => {
 const nameOf = ({ constructor }: { readonly constructor?: unknown }): string =>
   typeof constructor === 'function' ? `a ${constructor.name}` : 'an object with a prototype of its own'
 
+/** `JSON.stringify` calls a `toJSON` wherever it stands, hidden and inherited ones too. */
+const refuseToJson = ({ toJSON }: { readonly toJSON?: unknown }): void => {
+  if (typeof toJSON === 'function')
+    throw new NotJson('a value with a toJSON method is not plain JSON: give what the method returns')
+}
+
 const copyArray = (array: readonly unknown[], open: object[]): Json => {
+  refuseToJson(array as { readonly toJSON?: unknown })
   const copied: Json[] = []
-  for (let index = 0; index < array.length; index++) copied.push(copyAt(index, array[index], open))
+  const { length } = array
+  for (let index = 0; index < length; index++) copied.push(copyAt(index, array[index], open))
   return copied
 }
 
@@ -98,6 +85,7 @@ const copyObject = (object: object, open: object[]): Json => {
   // The prototype of a plain object, of this realm or another, has none itself.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     throw new NotJson(`${nameOf(object)} is not plain JSON`)
+  refuseToJson(object)
   const copied: Record<string, Json> = {}
   for (const key of Object.keys(object)) {
     const value: unknown = (object as Record<string, unknown>)[key]

@@ -1,3 +1,4 @@
+import { isDate } from 'node:util/types'
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
@@ -14,7 +15,7 @@ import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type ConversationEvent, metadataSchema } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
-import { isJson } from '../events/json.ts'
+import { copyJson, type Json } from '../events/json.ts'
 import { type Diff, diff } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
 import { type Entry, full, type FullOptions } from '../projections/full.ts'
@@ -109,14 +110,17 @@ export interface Conversation {
   readonly verify: () => Read<Verified>
 }
 
+/** A subclass may answer anything: the time itself is asked. */
+const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.prototype.getTime.call(value))
+
 const envelopeSchema = z.object({
   commandId: z.string().min(1).max(1_000).optional(),
-  now: z.date().optional(),
+  now: z.custom<Date>(isTime, { error: 'is a Date' }).optional(),
   correlationId: z.string().optional(),
   causationId: z.string().optional(),
 })
 
-const actorSchema = metadataSchema.shape.actor.optional()
+const actorSchema = metadataSchema.pick({ actor: true }).partial()
 
 /** Divides a writer's options into the command and who sends it, each checked. */
 const split = <T extends CommandType>(
@@ -126,14 +130,16 @@ const split = <T extends CommandType>(
   pipe(
     check(envelopeSchema, { commandId, now, correlationId, causationId }),
     E.bindTo('named'),
-    E.bind('who', () => checkJson(actorSchema, actor)),
+    E.bind('who', () => checkJson(actorSchema, { actor })),
     E.flatMap(({ named, who }) =>
       pipe(
         checkJson(commandSchemas[type], input),
         E.map((command) => ({
           command: { type, ...(command as object) } as Command<T>,
           envelope: Object.fromEntries(
-            Object.entries({ ...named, actor: who }).filter(([, value]) => value !== undefined),
+            Object.entries({ ...named, now: named.now && new Date(named.now), ...who }).filter(
+              ([, value]) => value !== undefined,
+            ),
           ) as Envelope,
         })),
       ),
@@ -146,11 +152,18 @@ const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unkno
     ? E.right({ ...options })
     : E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
 
-/** Whether these are objects that JSON can hold as they are; whether they are messages too, shows when they are encoded. */
-const arePlain = (messages: readonly unknown[]): messages is readonly NewMessage[] =>
+/** The messages as they are now, whatever the caller does with them from here on. */
+const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
+  pipe(
+    copyJson(messages),
+    E.mapLeft(({ path, problem }) => invalidInput(`messages${path}`, problem)),
+  )
+
+/** Whether these are objects; whether they are messages too, shows when they are encoded. */
+const areObjects = (messages: Json): messages is Json & readonly NewMessage[] =>
+  Array.isArray(messages) &&
   messages.length > 0 &&
-  messages.every((message) => typeof message === 'object' && message !== null) &&
-  isJson(messages)
+  messages.every((message) => typeof message === 'object' && message !== null)
 
 /** The handle of one conversation. An id that cannot be is an `InvalidInput` of each of its methods. */
 export const conversation = (store: EventStore, handler: Handler, id: string): Conversation => {
@@ -247,12 +260,15 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
   return {
     id,
     append: (message, options) => () => {
-      const messages = Array.isArray(message) ? message : [message]
-      const isPlain = options === undefined && E.isRight(checkedId) && arePlain(messages)
-      const done = isPlain ? handler.appendNow(id, messages, {}) : undefined
+      const messages = snapshotOf(Array.isArray(message) ? message : [message])
+      if (E.isLeft(messages)) return Promise.resolve(messages)
+      const isPlain = options === undefined && E.isRight(checkedId) && areObjects(messages.right)
+      const done = isPlain ? handler.appendNow(id, messages.right, {}) : undefined
       if (done) return done
       const given = objectOf(options ?? {})
-      return E.isLeft(given) ? Promise.resolve(given) : run('append', { ...given.right, messages })()
+      return E.isLeft(given)
+        ? Promise.resolve(given)
+        : run('append', { ...given.right, messages: messages.right })()
     },
     configure: (input) => run('configure', input),
     condense: (input) => run('condense', input),

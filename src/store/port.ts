@@ -118,6 +118,8 @@ export const blobChunk = 512 * 1024
  *
  * 1. An append at the stream's last revision writes all its events, in order, at the revisions that follow; else it is a
  *    `Conflict` with the actual last revision, and writes nothing.
+ *    What could not be kept, or not given back the same, is `InvalidInput`. The objects of an append are the caller's again as
+ *    soon as its task runs.
  * 2. An append of events that stand at exactly these revisions already (same ids) succeeds and writes nothing.
  * 3. When an append has returned, its events survive the process and the machine, as far as the store is durable at all.
  * 4. Texts come back as they were written, to the byte.
@@ -128,7 +130,7 @@ export const blobChunk = 512 * 1024
 export interface EventStore {
   /** URL without credentials, for messages. */
   readonly url: string
-  /** `EventTooLarge` and `InvalidInput` are those of a store that keeps large content outside its events (see `blobs`). */
+  /** `EventTooLarge` is that of a store that keeps large content outside its events (see `blobs`). */
   readonly append: (append: Append) => TaskEither<StoreError | EventTooLarge | InvalidInput, Appended>
   readonly read: (range: Range) => TaskEither<StoreError, readonly RecordedEvent[]>
   /**

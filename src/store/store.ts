@@ -105,24 +105,39 @@ export const openStore = (
 ): TE.TaskEither<StoreError | InvalidInput, Store> =>
   pipe(
     checkedOptions(url, options),
-    TE.fromEither<StoreError | InvalidInput, unknown>,
-    TE.flatMap(() => openAdapter(url, options.create)),
-    TE.map((events) => storeOn(events, options.actor ?? { kind: 'program' }, options.largeContent)),
+    TE.fromEither<StoreError | InvalidInput, StoreOptions>,
+    TE.flatMap(({ create, actor, largeContent }) =>
+      pipe(
+        openAdapter(url, create),
+        TE.map((events) => storeOn(events, actor ?? { kind: 'program' }, largeContent)),
+      ),
+    ),
   )
 
 const defaultLargeContent = 65_536
 const leastLargeContent = 1_024
-const isLargeContent = (value: unknown): boolean =>
+const isLargeContent = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= leastLargeContent
 
-const checkedOptions = (url: unknown, options: unknown): E.Either<InvalidInput, unknown> => {
+const checkedOptions = (url: unknown, options: unknown): E.Either<InvalidInput, StoreOptions> => {
   if (typeof url !== 'string') return E.left(invalidInput('url', storeUrls))
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
-  const { actor, largeContent }: Readonly<Record<string, unknown>> = { ...options }
+  const { actor, create, largeContent }: Readonly<Record<string, unknown>> = { ...options }
+  if (create !== undefined && typeof create !== 'boolean')
+    return E.left(invalidInput('create', 'is true or false'))
   if (largeContent !== undefined && !isLargeContent(largeContent))
     return E.left(invalidInput('largeContent', `is a whole number of bytes, at least ${leastLargeContent}`))
-  return actor === undefined ? E.right(undefined) : checkJson(metadataSchema.shape.actor, actor)
+  const rest = {
+    ...(create !== undefined && { create }),
+    ...(largeContent !== undefined && { largeContent }),
+  }
+  return actor === undefined
+    ? E.right(rest)
+    : pipe(
+        checkJson(metadataSchema.pick({ actor: true }), { actor }),
+        E.map((checked) => ({ ...rest, ...checked })),
+      )
 }
 
 const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host:2113'

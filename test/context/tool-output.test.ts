@@ -4,7 +4,7 @@ import { answerOf } from '../../src/context/tool-output.ts'
 import { estimate } from '../../src/context/estimate.ts'
 import { type Block, blockSchema } from '../../src/events/blocks.ts'
 import { check } from '../../src/events/check.ts'
-import { isJson } from '../../src/events/json.ts'
+import { copyJson } from '../../src/events/json.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { render } from '../../src/projections/render/render.ts'
 import { assistant, logOf, text, toolUse, user } from '../support/log.ts'
@@ -137,7 +137,7 @@ describe('what a tool gives back', () => {
       fc.asyncProperty(outputs, async (output) => {
         const result = { type: 'tool_result', tool_use_id: 'a', ...(await answerOf(output)) }
         right(check(blockSchema, result))
-        expect(isJson(result)).toBe(true)
+        right(copyJson(result))
         const log = logOf(user('Run.'), assistant([toolUse('a')]), user([result]))
         const { messages, repairs } = render(effective(log))
         expect(messages.at(-1)?.content[0]).toMatchObject({ type: 'tool_result', tool_use_id: 'a' })

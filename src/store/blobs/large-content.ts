@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import { checkedAppend } from '../checked-append.ts'
 import { type StoreError, toError } from '../errors.ts'
 import type { Append, Appended, EventStore, Followed, FollowOptions, RecordedEvent } from '../port.ts'
 import { cut, isCut, referencesOf } from './cut.ts'
@@ -76,8 +77,12 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
   return {
     ...store,
     check: (event) => (arePlain([event], limits) ? E.right(undefined) : planOutside([event], limits)),
-    append: (request) =>
-      arePlain(request.events, limits) ? store.append(request) : () => tracked(appendCut(request)),
+    append: (request) => () => {
+      const checked = checkedAppend(request)
+      if (E.isLeft(checked)) return Promise.resolve(checked)
+      const isPlain = arePlain(checked.right.events, limits)
+      return isPlain ? store.append(checked.right)() : tracked(appendCut(checked.right))
+    },
     read: (range) => async () => {
       const page = await store.read(range)()
       return E.isLeft(page) ? page : restored(store.blobs, bounded(page.right))

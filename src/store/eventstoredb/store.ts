@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../../events/codec.ts'
 import type { InvalidInput } from '../../events/errors.ts'
+import { checkedAppend } from '../checked-append.ts'
 import { type Conflict, type StoreError, outcomeUnknown, storeClosed, toError } from '../errors.ts'
 import type { Append, Appended, AllRange, EventStore, Followed, FollowOptions } from '../port.ts'
 import { appender } from './appender.ts'
@@ -94,7 +95,11 @@ export const openEventStoreDb =
     const { streams, count } = directory(reading)
     return E.right({
       url: settings.right.url,
-      append: (request) => whenOpen<Appended, Conflict>(() => appended(request)),
+      append: (request) =>
+        whenOpen<Appended, Conflict | InvalidInput>(async () => {
+          const checked = checkedAppend(request)
+          return E.isLeft(checked) ? checked : appended(checked.right)
+        }),
       read: (range) =>
         whenOpen(async () =>
           E.map((events: readonly ServerEvent[]) => events.map(recordedOf))(await reading.range(range)),

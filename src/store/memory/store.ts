@@ -1,6 +1,9 @@
+import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../../events/codec.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import { checkedAppend } from '../checked-append.ts'
 import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
 import { followReads } from '../follow.ts'
 import type { Append, Appended, AllRange, EventStore, RecordedEvent } from '../port.ts'
@@ -21,7 +24,7 @@ export const memoryStore = (): EventStore => {
     async () =>
       isClosed ? E.left(storeClosed(url)) : run()
 
-  const append = ({ stream, events, expected }: Append): E.Either<Conflict, Appended> => {
+  const append = ({ stream, events, expected }: Append): E.Either<Conflict | InvalidInput, Appended> => {
     const recorded = streams.get(stream) ?? []
     const actual = recorded.length - 1
     if (actual !== expected) {
@@ -49,7 +52,7 @@ export const memoryStore = (): EventStore => {
 
   return {
     url,
-    append: (request) => whenOpen(() => append(request)),
+    append: (request) => whenOpen(() => pipe(checkedAppend(request), E.flatMap(append))),
     read: ({ stream, from, direction, limit }) =>
       whenOpen(() => {
         const recorded = streams.get(stream) ?? []

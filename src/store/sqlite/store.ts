@@ -2,6 +2,7 @@ import type { SQLOutputValue, StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
+import { checkedAppend } from '../checked-append.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { followReads } from '../follow.ts'
 import type { AllRange, EventStore, RecordedEvent } from '../port.ts'
@@ -112,8 +113,11 @@ export const openSqlite =
 
     return E.right({
       url: settings.right.url,
-      append: (request) => () =>
-        isClosed ? Promise.resolve(E.left(storeClosed(settings.right.url))) : writer().append(request),
+      append: (request) => () => {
+        if (isClosed) return Promise.resolve(E.left(storeClosed(settings.right.url)))
+        const checked = checkedAppend(request)
+        return E.isLeft(checked) ? Promise.resolve(checked) : writer().append(checked.right)
+      },
       read: ({ stream, from, direction, limit }) =>
         reading(() => {
           const id = idOf(stream)

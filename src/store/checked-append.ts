@@ -1,0 +1,40 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { StoredEvent } from '../events/codec.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import type { Append } from './port.ts'
+
+/**
+ * An append as it was when it was asked for: what the caller does with the objects afterwards changes nothing. Errors: `InvalidInput`
+ * where a store could not keep it, or could not give back the same.
+ */
+export const checkedAppend = ({
+  stream,
+  events,
+  expected,
+  findable = false,
+  isNew = false,
+}: Append): E.Either<InvalidInput, Append> => {
+  if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'names the stream'))
+  if (!Number.isSafeInteger(expected) || expected < -1)
+    return E.left(invalidInput('expected', "is the stream's last revision, -1 for a new one"))
+  if (!Array.isArray(events) || events.length === 0)
+    return E.left(invalidInput('events', 'are one or more: an append of nothing writes nothing'))
+  const kept: StoredEvent[] = []
+  for (let index = 0; index < events.length; index++) {
+    const event = keptOf(events[index])
+    if (!event) return E.left(invalidInput(`events[${index}]`, needed))
+    kept.push(event)
+  }
+  return E.right({ stream, events: kept, expected, findable, isNew })
+}
+
+const needed =
+  'has the texts id, type, data and metadata, without half surrogate pairs; id and type not empty'
+
+const keptOf = (event: Partial<StoredEvent> | null | undefined): StoredEvent | undefined => {
+  const { id, type, data, metadata } = event ?? {}
+  const isWhole = isText(id) && isText(type) && isText(data) && isText(metadata) && id !== '' && type !== ''
+  return isWhole ? { id, type, data, metadata } : undefined
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed()
