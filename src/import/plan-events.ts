@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { append } from '../commands/append.ts'
 import { factsOf, withView } from '../commands/hide.ts'
-import { type Event, START } from '../events/events.ts'
+import { type ConversationEvent, type Event, START } from '../events/events.ts'
 import { lastOf, type Log, parent, resolve } from '../projections/path.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
 import type { ConversationPlan, Format, Step, StepType } from './plan.ts'
@@ -23,7 +23,9 @@ type Planned = E.Either<ImportError, Event>
  *
  * A step that the log holds already (by its command id, `import:<format>:<ref>`) adds nothing: the same file a second time adds
  * no event, a file that has grown adds what is new. Where the last message of an earlier import was
- * recorded in part only, the conversation is rewound to before it, and goes on with the whole one.
+ * recorded in part only, the conversation is rewound to before it, and continues with the whole one. Where the file now has
+ * something before what it had (an entry written late, or one that an earlier version of the importer left out), the conversation
+ * is rewound to there, and what the file has after it is taken again.
  * What happened is recorded as it happened: a slice that parts a call from its result is no reason to refuse.
  *
  * @param log the whole lineage of the conversation, from its first event on; empty if the store has none of that id
@@ -42,7 +44,8 @@ export const planEvents = (
   const planned: PlannedEvent[] = []
   /** Position of the last step that the log holds. */
   let lastKnown: number = START
-  // Of the steps behind a message that was taken again.
+  const refs = new Set(steps.map(({ ref }) => ref))
+  // Of the steps that were taken again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
   const add = (event: Event, commandId: string, time: string | undefined): void => {
@@ -58,8 +61,17 @@ export const planEvents = (
       position = known.get(idOf(step.ref))
       if (position === undefined) add(before, idOf(`${step.ref}:again`), step.time)
     }
+    if (position === undefined && planned.length === 0) {
+      if (!follows(log, lastKnown)) {
+        if (!log.slice(lastKnown + 1).every((event) => isOf(event, format, refs)))
+          return E.left(hasChanged(id, step.ref))
+        suffix += `~${step.ref}`
+        position = known.get(idOf(step.ref))
+        if (position === undefined)
+          add({ type: 'Rewound', data: { to: lastKnown } }, idOf(`${step.ref}:again`), step.time)
+      }
+    }
     if (position === undefined) {
-      if (planned.length === 0 && !follows(log, lastKnown)) return E.left(hasChanged(id, step.ref))
       const event = eventOf(step, current, positions, id)
       if (E.isLeft(event)) return event
       add(event.right, idOf(step.ref), step.time)
@@ -71,7 +83,7 @@ export const planEvents = (
 }
 
 /**
- * Whether what a file goes on with follows on what the conversation holds of it: nothing was said or rewound since. Markers and
+ * Whether what a file continues with follows on what the conversation holds of it: nothing was said or rewound since. Markers and
  * configurations in between change nothing of what was said.
  */
 const follows = (log: Log, lastKnown: number): boolean => {
@@ -81,6 +93,13 @@ const follows = (log: Log, lastKnown: number): boolean => {
     if (!event || event.type === 'MessageAppended' || event.type === 'Forked') return false
   }
   return true
+}
+
+/** Whether an import wrote the event, of an entry that the file still has. */
+const isOf = ({ metadata }: ConversationEvent, format: string, refs: ReadonlySet<string>): boolean => {
+  const own = `import:${format}:`
+  const ref = metadata.commandId.slice(own.length).replace(/(:again)?~.*$/s, '')
+  return metadata.commandId.startsWith(own) && refs.has(ref)
 }
 
 /** Whether the event is this message, recorded when the file did not have all of its blocks yet. */

@@ -100,4 +100,36 @@ describe('planning events', () => {
       ref: 't',
     })
   })
+
+  it('what the file now has before what the log holds is put there, and the rest is taken again', () => {
+    const first = importPlan(plan(says('a'), says('c'), says('d')), 'pi')
+    const whole = plan(says('a'), says('b'), says('c'), says('d'))
+    const second = importPlan(whole, 'pi', first)
+    const log = logOf('c', second)
+    expect(effective(log).items.map((item) => 'content' in item && item.content[0]?.['text'])).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+    ])
+    expect(log[3]).toMatchObject({ type: 'Rewound', data: { to: 0 } })
+    expect(importPlan(whole, 'pi', second)).toEqual(second)
+    const more = importPlan(plan(...whole.steps, says('e')), 'pi', second)
+    expect(more.slice(second.length)).toHaveLength(1)
+  })
+
+  it('what was said by others since is never rewound away', () => {
+    const first = importPlan(plan(says('a'), says('c')), 'pi')
+    const whole = plan(says('a'), says('b'), says('c'))
+    const others = written(user('x'), user('y'), user('z')).slice(2)
+    expect(left(planEvents(whole, 'pi', [...logOf('c', first), ...others]))).toMatchObject({
+      _tag: 'ImportDiverged',
+      ref: 'b',
+    })
+    const gone = plan(says('a'), says('b'), says('e'))
+    expect(left(planEvents(gone, 'pi', logOf('c', first)))).toMatchObject({
+      _tag: 'ImportDiverged',
+      ref: 'b',
+    })
+  })
 })
