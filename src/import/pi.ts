@@ -58,11 +58,13 @@ export const parsePi = (text: string, notes: Notes): readonly ConversationPlan[]
       continue
     }
     const mapped = mapEntry(entry, node, { nodes, order, notes })
+    const time = timeOf(fields['timestamp'])
+    const timed = time === undefined ? {} : { time }
+    // Also before what is no message: pi resumes the path of the last entry, whatever it is.
+    if (parent?.step !== shown)
+      steps.push({ type: 'rewind', ref: `${id}:rewind`, to: parent?.step ?? null, ...timed })
+    shown = parent?.step
     if (mapped) {
-      const time = timeOf(fields['timestamp'])
-      const timed = time === undefined ? {} : { time }
-      if (parent?.step !== shown)
-        steps.push({ type: 'rewind', ref: `${id}:rewind`, to: parent?.step ?? null, ...timed })
       steps.push({ ref: id, ...timed, ...mapped })
       const configuration = mapped.type === 'configure' ? mapped.configuration : inherited
       node = { ...node, step: id, isMessage: mapped.type === 'message', configuration }

@@ -126,6 +126,32 @@ describe('pi: the tree', () => {
     expect(planOf({ text: file, file: 'f' }).report.leftOut).toMatchObject([{ kind: 'custom', count: 1 }])
   })
 
+  const talk = [says('a', null), says('b', 'a'), says('c', 'b')]
+  const marks = [
+    entry('e', 'a', 'label', { targetId: 'a', label: 'good' }),
+    entry('e', 'a', 'custom', { customType: 'state' }),
+    entry('e', 'a', 'session_info', { name: 'One' }),
+  ]
+
+  it.each(marks)('the path that pi resumes is that of the last entry, also of a $type', (mark) => {
+    expect(contents(shown(session(...talk, mark)))).toEqual(['a'])
+    expect(contents(shown(session(...talk, mark, says('d', 'e'))))).toEqual(['a', 'd'])
+    const rewinds = steps(...talk, mark, says('d', 'e')).filter(({ type }) => type === 'rewind')
+    expect(rewinds).toMatchObject([{ ref: 'e:rewind', to: 'a' }])
+  })
+
+  it('a mark behind the last message rewinds nothing', () => {
+    const all = steps(...talk, entry('e', 'c', 'label', { targetId: 'a', label: 'good' }))
+    expect(all.map(({ type }) => type)).toEqual(['message', 'message', 'message'])
+  })
+
+  it('a file that was imported before a mark has what the mark resumes', () => {
+    const [mark] = marks
+    const before = importFile({ text: session(...talk), file: 'f' })
+    const grown = { text: session(...talk, ...(mark ? [mark] : []), says('d', 'e')), file: 'f' }
+    expect(contents(shownIn(onlyLog(importFile(grown, before))))).toEqual(['a', 'd'])
+  })
+
   it('a migrated header with a model is the root of the tree', () => {
     const file = jsonl({ ...header, modelId: 'm' }, says('a', null), says('b', 'a'), says('c', null))
     expect(contents(shown(file))).toEqual(['c'])
