@@ -4,7 +4,10 @@ import { type Fields, isFields, stringOf } from './source.ts'
 const reasons = new Map<string, string>([
   ['progress', 'what a tool or hook did meanwhile; the model does not see it'],
   ['file-history-snapshot', 'a backup of files for the client'],
-  ['queue-operation', 'what the user typed ahead; sent, it is an entry of its own'],
+  ['permission-mode', 'a setting of the client'],
+  ['mode', 'a setting of the client'],
+  ['last-prompt', 'the last prompt once more, for lists'],
+  ['agent-name', 'a name of the session, for lists'],
   ['summary', 'a title of the session, for lists'],
   ['custom-title', 'a title of the session, for lists'],
   ['ai-title', 'a title of the session, for lists'],

@@ -1,4 +1,5 @@
 import { messageOf, reasonFor } from './claude-code-entries.ts'
+import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import { type Thread, thread } from './claude-code-thread.ts'
 import type { ConversationPlan } from './plan.ts'
 import {
@@ -18,25 +19,82 @@ import {
  * every subagent (`agentId`, or the root of a sidechain) is another.
  */
 export const parseClaudeCode = (text: string, notes: Notes): readonly ConversationPlan[] => {
-  const threads = new Map<string, Thread>()
-  const rootOf = sidechainRoots()
-  let session: string | undefined
-  let first: Fields | undefined
-  for (const entry of entriesOf(text, notes)) {
-    first ??= entry.fields
-    session ??= stringOf(entry.fields['sessionId'])
-    const key = entry.fields['isSidechain'] === true ? rootOf(entry.fields) : ''
-    const current = threads.get(key) ?? thread(notes)
-    threads.set(key, current)
-    read(entry, current, notes)
+  const session = sessionOf(notes)
+  for (const entry of inOrder(entriesOf(text, notes))) session.read(entry)
+  return session.finish()
+}
+
+/** The entries, but one that the recorder wrote a line before its parent comes behind it. */
+function* inOrder(entries: Iterable<Entry>): Generator<Entry> {
+  const seen = new Set<unknown>()
+  let early: Entry | undefined
+  for (const entry of entries) {
+    const { uuid, parentUuid } = entry.fields
+    if (stringOf(uuid) === undefined) {
+      yield entry
+      continue
+    }
+    const isAwaited = early?.fields['parentUuid'] === uuid
+    if (early && !isAwaited) yield early
+    const isEarly = stringOf(parentUuid) !== undefined && !seen.has(parentUuid)
+    seen.add(uuid)
+    if (!isEarly || isAwaited) yield entry
+    if (early && isAwaited) yield early
+    early = isEarly && !isAwaited ? entry : undefined
   }
-  const id = session ?? `claude-code-${digest(first)}`
-  return [...threads].flatMap(([key, { finish }]) => {
-    const steps = finish()
-    if (steps.length === 0) return []
-    if (key !== '') notes.note(`subagent ${key} of session ${id} is a conversation of its own`)
-    return [{ id: idOf(key === '' ? id : `${id}:${key}`), steps }]
-  })
+  if (early) yield early
+}
+
+interface Session {
+  readonly read: (entry: Entry) => void
+  readonly finish: () => readonly ConversationPlan[]
+}
+
+const sessionOf = (notes: Notes): Session => {
+  const threads = new Map<string, Thread>()
+  const queue = queueOf(notes)
+  const isAgain = repeats(notes)
+  const rootOf = sidechainRoots()
+  const ids = new Set<string>()
+  let first: Fields | undefined
+  const read = (entry: Entry): void => {
+    const { isSidechain, sessionId } = entry.fields
+    first ??= entry.fields
+    if (stringOf(sessionId) !== undefined) ids.add(String(sessionId))
+    const key = isSidechain === true ? rootOf(entry.fields) : ''
+    const current = threads.get(key) ?? thread(notes, key === '' ? queue : noQueue)
+    threads.set(key, current)
+    if (!isAgain(entry.fields)) readEntry(entry, current, queue, notes)
+  }
+  const finish = (): readonly ConversationPlan[] => {
+    const [named] = ids
+    const id = named ?? `claude-code-${digest(first)}`
+    if (ids.size > 1)
+      notes.note(`the file holds entries of ${ids.size} sessions: they are one conversation, ${id}`)
+    const plans = [...threads].flatMap(([key, { finish: stepsOf }]) => {
+      const steps = stepsOf()
+      if (steps.length === 0) return []
+      if (key !== '') notes.note(`subagent ${key} of session ${id} is a conversation of its own`)
+      return [{ id: idOf(key === '' ? id : `${id}:${key}`), steps }]
+    })
+    queue.finish()
+    return plans
+  }
+  return { read, finish }
+}
+
+/** Takes note of an entry that was there before, and of one that says something else under the same id. */
+const repeats = (notes: Notes): ((fields: Fields) => boolean) => {
+  const seen = new Map<string, string>()
+  return ({ uuid, type, message }) => {
+    if (typeof uuid !== 'string') return false
+    const before = seen.get(uuid)
+    const said = digest([type, message])
+    if (before === undefined) seen.set(uuid, said)
+    else if (before === said) notes.leftOut(String(type), 'the same entry a second time')
+    else notes.leftOut(String(type), 'another entry has its uuid, and other words: the first one is taken')
+    return before !== undefined
+  }
 }
 
 /** The agent of a sidechain's entry; of the older ones that do not name it, the uuid of the chain's first entry. */
@@ -49,10 +107,14 @@ const sidechainRoots = (): ((fields: Fields) => string) => {
   }
 }
 
-const read = ({ line, fields }: Entry, current: Thread, notes: Notes): void => {
-  const { type, subtype, message } = fields
-  if (current.has(fields['uuid'])) return notes.leftOut(String(type), 'the same entry a second time')
+const readEntry = (entry: Entry, current: Thread, queue: Queue, notes: Notes): void => {
+  const { line, fields } = entry
+  const { type, subtype, message, attachment } = fields
+  if (type === 'queue-operation') return queue.operate(entry)
   if (type === 'system' && subtype === 'compact_boundary') return current.boundary(fields)
+  if (type === 'system' && subtype === 'microcompact_boundary') return current.microcompact(entry)
+  if (isFields(attachment) && attachment['type'] === 'queued_command')
+    return readQueued(entry, attachment, current, queue, notes)
   if ((type !== 'user' && type !== 'assistant') || !isFields(message)) {
     const kind =
       type === 'system' && stringOf(subtype) !== undefined ? `system ${String(subtype)}` : String(type)
@@ -70,7 +132,21 @@ const read = ({ line, fields }: Entry, current: Thread, notes: Notes): void => {
     notes.bad(line, problem)
     return current.pass(fields)
   }
-  if (type === 'assistant') current.assistant({ line, fields }, said, stringOf(message['id']))
-  else if (fields['isCompactSummary'] === true) current.summary({ line, fields }, said)
-  else current.user({ line, fields }, said)
+  if (type === 'assistant') return current.assistant(entry, said, stringOf(message['id']))
+  if (fields['isCompactSummary'] === true) return current.summary(entry, said)
+  queue.said(textOf(message['content']), 'user')
+  current.user(entry, said)
+}
+
+const readQueued = (entry: Entry, sent: Fields, current: Thread, queue: Queue, notes: Notes): void => {
+  const said = messageOf('user', entry.fields, { content: sent['prompt'] })
+  const problem = messageProblem(said)
+  if (problem !== undefined) {
+    notes.bad(entry.line, problem)
+    return current.pass(entry.fields)
+  }
+  const text = textOf(sent['prompt'])
+  queue.said(text, 'attachment')
+  notes.mapped(kindOf(text))
+  current.queued(entry, said)
 }

@@ -210,6 +210,7 @@ describe('Claude Code: what the model sees', () => {
     })
   const summary = user('s', 'c', 'Summary.', { isCompactSummary: true })
   const talk = [user('u1', null), assistant('a1', 'u1', 'm1', text('one')), user('u2', 'a1')]
+  const kept = { preservedSegment: { headUuid: 'u2', anchorUuid: 's', tailUuid: 'u2' } }
 
   it('a compaction hides everything before it behind its summary', () => {
     const all = [...talk, boundary('u2', { preTokens: 900, trigger: 'auto' }), summary, user('u3', 's')]
@@ -229,7 +230,6 @@ describe('Claude Code: what the model sees', () => {
   })
 
   it('messages that a compaction kept stay, behind the summary', () => {
-    const kept = { preservedSegment: { headUuid: 'u2', anchorUuid: 's', tailUuid: 'u2' } }
     expect(shown(...talk, boundary('u2', kept), summary)).toMatchObject([
       { summary: {} },
       { content: [text('u2')] },
@@ -250,6 +250,109 @@ describe('Claude Code: what the model sees', () => {
     expect(report(...talk, boundary('u2', {})).leftOut).toMatchObject([
       { kind: 'compact_boundary', count: 1 },
     ])
+  })
+
+  it.each(['s', 'u2'])(
+    'a second compaction behind one that kept a part hides that part too (behind %s)',
+    (parent) => {
+      const second = { ...boundary(parent, {}), uuid: 'c2' }
+      const again = user('s2', 'c2', 'Summary of all.', { isCompactSummary: true })
+      const all = [...talk, boundary('u2', kept), summary, second, again]
+      expect(shown(...all)).toEqual([{ summary: [{ role: 'user', content: [text('Summary of all.')] }] }])
+      expect(types(steps(...all)).slice(3)).toEqual(['condense s', 'condense s2'])
+    },
+  )
+
+  it('a second compaction may keep a part of what the first one kept', () => {
+    const more = [assistant('a2', 'u2', 'm2', text('two')), user('u3', 'a2')]
+    const later = { preservedSegment: { headUuid: 'u3', anchorUuid: 's2', tailUuid: 'u3' } }
+    const second = { ...boundary('u3', later), uuid: 'c2' }
+    const again = user('s2', 'c2', 'Summary of all.', { isCompactSummary: true })
+    expect(shown(...talk, boundary('u2', kept), summary, ...more, second, again)).toMatchObject([
+      { summary: [{ content: [text('Summary of all.')] }] },
+      { content: [text('u3')] },
+    ])
+  })
+
+  it('what continues from the part that a compaction kept continues behind its summary', () => {
+    const all = [...talk, boundary('u2', kept), summary, assistant('a2', 'u2', 'm2', text('two'))]
+    expect(types(steps(...all)).slice(3)).toEqual(['condense s', 'message a2'])
+    expect(shown(...all)).toMatchObject([
+      { summary: {} },
+      { content: [text('u2')] },
+      { content: [text('two')] },
+    ])
+  })
+
+  describe('results that the client cleared', () => {
+    const microcompact = (uuid: string, parent: string, ...compactedToolIds: readonly string[]): Fields =>
+      entry(uuid, parent, {
+        type: 'system',
+        subtype: 'microcompact_boundary',
+        microcompactMetadata: { trigger: 'auto', preTokens: 900, tokensSaved: 500, compactedToolIds },
+      })
+    const cleared = (id: string): Fields => ({
+      type: 'tool_result',
+      tool_use_id: id,
+      content: '[Old tool result content cleared]',
+    })
+    const both = [...result('x'), ...result('y')]
+    const work = [
+      user('u', null),
+      assistant('a1', 'u', 'm1', call('x')),
+      assistant('a2', 'a1', 'm1', call('y')),
+      user('r', 'a2', both),
+      assistant('b', 'r', 'm2', call('z')),
+      user('rz', 'b', result('z')),
+    ]
+    const edited = (all: readonly Fields[]): readonly unknown[] =>
+      shown(...all).flatMap((item) => (item as { readonly summary?: readonly Fields[] }).summary ?? [])
+
+    it('are edits in place, each of one message', () => {
+      const all = [
+        ...work,
+        microcompact('mc', 'rz', 'x', 'z', 'gone'),
+        assistant('c', 'mc', 'm3', text('done')),
+      ]
+      expect(edited(all)).toEqual([
+        { role: 'user', content: [cleared('x'), ...result('y')] },
+        { role: 'user', content: [cleared('z')] },
+      ])
+      expect(types(steps(...all)).slice(5)).toEqual(['condense mc:r', 'condense mc:rz', 'message c'])
+      expect(onlyLog(importFile({ text: jsonl(...all), file: 'f' })).slice(5, 7)).toMatchObject([
+        {
+          data: {
+            covers: { first: 2, last: 2 },
+            method: 'client',
+            origin: { usage: { trigger: 'auto', tokens_before: 900, tokens_saved: 500 } },
+          },
+        },
+        { data: { covers: { first: 4, last: 4 } } },
+      ])
+      expect(report(...all).notes).toEqual([expect.stringContaining('cleared tool results')])
+    })
+
+    it('stay cleared when others of the message are cleared later, but not on another branch', () => {
+      const twice = [...work, microcompact('mc', 'rz', 'x'), microcompact('md', 'mc', 'x', 'y')]
+      expect(edited(twice)).toEqual([{ role: 'user', content: [cleared('x'), cleared('y')] }])
+      const branch = [...work, microcompact('mc', 'rz', 'x'), user('v', 'r'), microcompact('md', 'v', 'y')]
+      expect(edited(branch)).toEqual([{ role: 'user', content: [...result('x'), cleared('y')] }])
+    })
+
+    it('are hidden with the rest by a compaction, unless it kept them', () => {
+      const compacted = [...work, microcompact('mc', 'rz', 'x'), boundary('mc', {}), summary]
+      expect(shown(...compacted)).toHaveLength(1)
+      expect(report(...compacted, microcompact('md', 's', 'x')).leftOut).toMatchObject([
+        { kind: 'microcompact_boundary', reason: 'none of the results that it clears is shown' },
+      ])
+      const segment = { preservedSegment: { headUuid: 'b', anchorUuid: 's', tailUuid: 'rz' } }
+      const keeps = [...work, microcompact('mc', 'rz', 'x'), boundary('mc', segment), summary]
+      expect(shown(...keeps, microcompact('md', 's', 'z'))).toMatchObject([
+        { summary: [{ content: [text('Summary.')] }] },
+        { content: [call('z')] },
+        { summary: [{ content: [cleared('z')] }] },
+      ])
+    })
   })
 
   it('API errors are not in it; remarks of hooks are', () => {
@@ -273,7 +376,7 @@ describe('Claude Code: what the model sees', () => {
 })
 
 describe('Claude Code: any tree', () => {
-  const anyLine = fc.record({ kind: fc.nat(9), back: fc.nat(12), id: fc.nat(4) })
+  const anyLine = fc.record({ kind: fc.nat(13), back: fc.nat(12), id: fc.nat(4) })
   const lineOf = ({ kind, back, id }: { kind: number; back: number; id: number }, index: number): Fields => {
     // Mostly the line before; now and then an older one, none, or one that is not there.
     const parent = back < 9 ? `e${index - 1}` : back < 11 ? `e${index - back}` : back === 11 ? null : 'gone'
@@ -289,7 +392,20 @@ describe('Claude Code: any tree', () => {
         logicalParentUuid: parent,
         compactMetadata,
       }
-    return user(uuid, parent, 'Summary.', { isCompactSummary: true })
+    if (kind === 9) return user(uuid, parent, 'Summary.', { isCompactSummary: true })
+    if (kind === 10)
+      return {
+        ...entry(uuid, parent, { type: 'system', subtype: 'microcompact_boundary' }),
+        microcompactMetadata: { compactedToolIds: [1, 2, 3, 4].map((by) => `c${index - by - id}`) },
+      }
+    if (kind === 11)
+      return entry(uuid, parent, {
+        type: 'attachment',
+        attachment: { type: 'queued_command', prompt: `typed ${id}` },
+      })
+    const operations = ['enqueue', 'enqueue', 'remove', 'remove', 'dequeue']
+    const timestamp = new Date(Date.UTC(2026, 0, 1) + index * 1000).toISOString()
+    return { type: 'queue-operation', operation: operations[id], timestamp, content: `typed ${index % 3}` }
   }
 
   it('is imported whole, the same in one part or in two, and gives valid requests', () => {

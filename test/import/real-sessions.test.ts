@@ -19,6 +19,8 @@ const load = (file: string): SessionFile => ({ file, text: readFileSync(new URL(
 interface Line {
   readonly type?: string
   readonly isCompactSummary?: boolean
+  readonly operation?: string
+  readonly attachment?: { readonly type?: string }
   readonly message?: { readonly id?: string; readonly role?: string }
 }
 const lines = (text: string): readonly Line[] =>
@@ -27,13 +29,17 @@ const lines = (text: string): readonly Line[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line)
 
-// How a person counts: assistant messages by id, user entries one by one, the summary of a compaction apart.
+// How a person counts: assistant messages by id, user entries one by one, the summary of a compaction apart; and what was sent in
+// the middle of a turn, by its attachment or, in older files, by the queue that it left.
 const claudeCode = (text: string): number => {
   const said = lines(text).filter(
     ({ type, isCompactSummary }) => type === 'user' && isCompactSummary !== true,
   )
+  const attached = lines(text).filter(({ attachment }) => attachment?.type === 'queued_command')
+  const removed = lines(text).filter(({ operation }) => operation === 'remove')
   return (
     said.length +
+    Math.max(attached.length, removed.length) +
     new Set(lines(text).flatMap(({ type, message }) => (type === 'assistant' ? [message?.id] : []))).size
   )
 }
@@ -49,7 +55,8 @@ const messagesOf = (log: Log): number => log.filter(({ type }) => type === 'Mess
 const unpaired = (log: Log): { readonly calls: readonly string[]; readonly results: readonly string[] } => {
   const open: string[] = []
   const results: string[] = []
-  for (const block of log.flatMap((event) => contentOf(event).flatMap(({ content }) => content))) {
+  const said = log.filter(({ type }) => type === 'MessageAppended')
+  for (const block of said.flatMap((event) => contentOf(event).flatMap(({ content }) => content))) {
     if (isBlock(block, 'tool_use')) open.push(block.id)
     if (!isBlock(block, 'tool_result')) continue
     const at = open.indexOf(block.tool_use_id)
@@ -66,7 +73,9 @@ describe.skipIf(!isThere)(`real sessions${why}`, () => {
     [`${subagents}/agent-a7be2f0.jsonl`, 'claude-code', claudeCode, 33, 0],
     [`${subagents}/agent-acompact-f46190.jsonl`, 'claude-code', claudeCode, 7, 0],
     ['claude-code/short.jsonl', 'claude-code', claudeCode, 5, 0],
-    ['claude-code/tool-heavy.jsonl', 'claude-code', claudeCode, 17, 0],
+    ['claude-code/tool-heavy.jsonl', 'claude-code', claudeCode, 18, 0],
+    ['claude-code/queued-prompts.jsonl', 'claude-code', claudeCode, 84, 0],
+    ['claude-code/microcompact.jsonl', 'claude-code', claudeCode, 118, 0],
     // Six calls were never answered: the user broke off.
     ['pi/before-compaction.jsonl', 'pi', pi, 990, 6],
     ['tau-bench/gpt-4o-airline-40.json', 'openai', tau, 1_182, 0],
@@ -121,6 +130,15 @@ describe.skipIf(!isThere)(`real sessions${why}`, () => {
       expect(archive.size).toBe(whole.size)
     },
   )
+
+  it('claude-code/microcompact.jsonl: results that the client cleared are edits in place', () => {
+    const [log = []] = logsOf(importFile(load('claude-code/microcompact.jsonl'))).values()
+    const edits = log.filter(
+      (event) => event.type === 'Condensed' && event.data.covers.first === event.data.covers.last,
+    )
+    expect(edits).toHaveLength(11)
+    expect(log.filter(({ type }) => type === 'Rewound')).toEqual([])
+  })
 
   it('a torn line stops the import, with its file and line', () => {
     const file = load('pi/before-compaction.jsonl')

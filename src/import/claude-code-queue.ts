@@ -1,0 +1,153 @@
+import type { NewMessage } from '../commands/command.ts'
+import { digest, type Entry, isFields, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
+
+/** What was typed, or what a background task reported, while the agent worked. */
+export interface Queued {
+  /** The same in every later, longer version of the file. */
+  readonly ref: string
+  readonly kind: 'queued prompt' | 'queued notice'
+  readonly message: NewMessage
+  readonly text: string
+  readonly time: string | undefined
+}
+
+/** A queued prompt that was sent in the middle of a turn. */
+export interface Sent extends Queued {
+  /** When it left the queue, ISO 8601; the next request after it holds it. */
+  readonly at: string | undefined
+  /** The file says that it was sent; of others that follows from where they left the queue. */
+  readonly isCertain: boolean
+}
+
+/** The prompts that wait to be sent. */
+export interface Queue {
+  /** A `queue-operation` entry. */
+  readonly operate: (entry: Entry) => void
+  /** Something was sent as an entry of its own, a message or an attachment: it waits no longer, and is not sent twice. */
+  readonly said: (text: string, as: 'user' | 'attachment') => void
+  /** Takes what was sent in the middle of a turn before this time (undefined: by the end of the file). */
+  readonly due: (time: string | undefined) => readonly Sent[]
+  readonly finish: () => void
+}
+
+const ownEntry = 'what the user typed ahead; sent, it is an entry of its own'
+const takenBack = 'taken back before it was sent'
+
+/**
+ * Claude Code's queue. `enqueue` names the words. `remove` sends the first prompt in the middle of a turn, and the first notice
+ * only where no prompt waits; `dequeue` sends it after the turn, as an entry; `popAll` gives all back to be edited.
+ */
+export const queueOf = (notes: Notes): Queue => {
+  let waiting: readonly Queued[] = []
+  let sent: readonly Sent[] = []
+  // What left the queue and has no entry yet, and what has an attachment and is still to leave the queue.
+  let expected: readonly string[] = []
+  let attached: readonly string[] = []
+  const refs = new Map<string, number>()
+
+  const enqueue = (entry: Entry): void => {
+    const queued = queuedIn(entry, refs)
+    if (typeof queued !== 'string') waiting = [...waiting, queued]
+    else if (entry.fields['content'] === undefined) notes.leftOut('queue-operation', queued)
+    else notes.bad(entry.line, queued)
+  }
+  const take = (text: string | undefined): Queued | undefined => {
+    const isIt = (queued: Queued): boolean =>
+      text === undefined ? queued.kind === 'queued prompt' : queued.text === text
+    const taken = waiting.find(isIt) ?? waiting[0]
+    waiting = waiting.filter((queued) => queued !== taken)
+    return taken
+  }
+  const remove = ({ content, reason, timestamp }: Entry['fields']): void => {
+    const text = content === undefined ? attached[0] : textOf(content)
+    if (text !== undefined && attached.includes(text)) {
+      attached = without(attached, text)
+      return
+    }
+    const taken = take(text)
+    if (!taken) return
+    const isCertain = reason === 'absorbed_mid_turn'
+    if (stringOf(reason) !== undefined && !isCertain) return notes.leftOut(taken.kind, takenBack)
+    if (content === undefined && waiting.length > 0)
+      notes.note(
+        'which of several queued prompts was sent is not in the file: taken in order, prompts before notices',
+      )
+    sent = [...sent, { ...taken, at: timeOf(timestamp), isCertain }]
+  }
+  const operate = (entry: Entry): void => {
+    const { operation } = entry.fields
+    if (operation === 'enqueue') return enqueue(entry)
+    notes.leftOut('queue-operation', 'a queued prompt was sent or taken back')
+    if (operation === 'remove') remove(entry.fields)
+    else if (operation === 'dequeue') dequeue()
+    else if (operation === 'popAll') giveBack()
+  }
+  const dequeue = (): void => {
+    const taken = take(undefined)
+    if (!taken) return
+    notes.leftOut('queue-operation', ownEntry)
+    expected = [...expected, taken.text]
+  }
+  const said: Queue['said'] = (text, as) => {
+    if (expected.includes(text)) {
+      expected = without(expected, text)
+      return
+    }
+    const found = [...sent, ...waiting].find((queued) => queued.text === text)
+    if (!found) return
+    notes.leftOut('queue-operation', ownEntry)
+    if (as === 'attachment' && waiting.includes(found)) attached = [...attached, text]
+    sent = sent.filter((queued) => queued !== found)
+    waiting = waiting.filter((queued) => queued !== found)
+  }
+  const due = (time: string | undefined): readonly Sent[] => {
+    const isDue = ({ at }: Sent): boolean => at === undefined || time === undefined || at < time
+    const taken = sent.filter(isDue)
+    if (taken.length > 0) sent = sent.filter((each) => !isDue(each))
+    return taken
+  }
+  const giveBack = (): void => {
+    for (const { kind } of waiting) notes.leftOut(kind, takenBack)
+    waiting = []
+  }
+  return { operate, said, due, finish: giveBack }
+}
+
+/** Of a subagent: nobody types there. */
+export const noQueue: Pick<Queue, 'due'> = { due: () => [] }
+
+const queuedIn = ({ fields }: Entry, refs: Map<string, number>): Queued | string => {
+  const { content, timestamp } = fields
+  if (content === undefined) return 'its words are not recorded'
+  const message = { role: 'user', content: content as NewMessage['content'] } as const
+  const problem = messageProblem(message)
+  if (problem !== undefined) return problem
+  const text = textOf(content)
+  const base = `queued-${digest([timestamp, content])}`
+  const count = (refs.get(base) ?? 0) + 1
+  refs.set(base, count)
+  return {
+    ref: count === 1 ? base : `${base}-${count}`,
+    kind: kindOf(text),
+    message,
+    text,
+    time: timeOf(timestamp),
+  }
+}
+
+/** Background tasks and agents report in the words of a notification. */
+export const kindOf = (text: string): Queued['kind'] =>
+  /^<[a-z-]+-notification>/.test(text) ? 'queued notice' : 'queued prompt'
+
+/** The words of a content, without the space around them. */
+export const textOf = (content: unknown): string => {
+  if (typeof content === 'string') return content.trim()
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : []
+  return blocks
+    .flatMap((block) => (isFields(block) && typeof block['text'] === 'string' ? [block['text']] : []))
+    .join('\n')
+    .trim()
+}
+
+const without = (list: readonly string[], text: string): readonly string[] =>
+  list.toSpliced(list.indexOf(text), 1)
