@@ -3,7 +3,7 @@ import type { StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { StoreError } from './errors.ts'
 
-/** A place in the global order of a store's events. Opaque: pass on what the same store gave. */
+/** A place in the global order of a store's events. Opaque: pass on what the same store gave; everything else is `InvalidInput`. */
 export type Checkpoint = string
 
 /** A stored event with its place. */
@@ -124,7 +124,8 @@ export const blobChunk = 512 * 1024
  * 3. When an append has returned, its events survive the process and the machine, as far as the store is durable at all.
  * 4. Texts come back as they were written, to the byte.
  * 5. A read of a stream that is not there is empty. Reads see every append that returned before them.
- * 6. Checkpoints order all events as they were committed: a follower never misses one.
+ * 6. Checkpoints order all events as they were committed: a follower never misses one. A checkpoint that the store can't have
+ *    given is `InvalidInput`.
  * 7. Blobs come back to the byte, whoever puts them at once, and are no events.
  */
 export interface EventStore {
@@ -148,8 +149,8 @@ export interface EventStore {
     after: string,
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
-  readonly readAll: (range: AllRange) => TaskEither<StoreError, AllPage>
-  /** What is there, then what comes. Iteration throws a `StoreError`. */
+  readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>
+  /** What is there, then what comes. Iteration throws a `StoreError`, or `InvalidInput`. */
   readonly follow: (options: FollowOptions) => AsyncIterable<Followed>
   readonly blobs: Blobs
   /** The most bytes of data and metadata, all events together, that one append takes. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
@@ -319,6 +320,37 @@ export const storeContract: readonly ContractCase[] = [
       const end = await right(store.readAll({ limit: 100, after: rest.checkpoint }))
       assert.deepEqual([...ids(first.events), ...ids(rest.events)], order)
       assert.deepEqual(end, { events: [], checkpoint: rest.checkpoint })
+    },
+  },
+  {
+    title: 'what is no checkpoint of this store is InvalidInput, for readers and for followers',
+    run: async (store) => {
+      await right(store.append({ stream: 'a', events: events(3), expected: -1 }))
+      const { checkpoint = '' } = await right(store.readAll({ limit: 3 }))
+      const others = [
+        '',
+        'x',
+        '-1',
+        '1.5',
+        'NaN',
+        '1e3',
+        '0x1',
+        ' 1',
+        '9999999999',
+        `${checkpoint}x`,
+        `0${checkpoint}x`,
+      ]
+      const beyond = ['9007199254740991', '9223372036854775807/9223372036854775807', '99-99999999']
+      const untyped = [null, Number.NaN, -1, 0.5, 7, 1e9, {}, [], Object(checkpoint), true, 1n]
+      for (const after of [...others, ...beyond, ...untyped] as readonly string[]) {
+        const shown = inspect(after)
+        assert.equal((await left(store.readAll({ after, limit: 3 })))._tag, 'InvalidInput', shown)
+        await assert.rejects(
+          followed(store, { after }, () => true),
+          { _tag: 'InvalidInput' },
+          shown,
+        )
+      }
     },
   },
   {

@@ -197,7 +197,7 @@ describe('a follower', () => {
 
   test('with what is no checkpoint of the store is told so', async () => {
     const store = await open(await temporaryServer())
-    await expect(idsOf(store, 1, { after: 'x' })).rejects.toMatchObject({ _tag: 'StoreUnavailable' })
+    await expect(idsOf(store, 1, { after: 'x' })).rejects.toMatchObject({ _tag: 'InvalidInput' })
   })
 
   test('one of sixteen gets every event', async () => {

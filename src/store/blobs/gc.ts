@@ -62,7 +62,9 @@ export const collect = async (
  * The hashes that events of any stream refer to: conversations are not all that is written through `withLargeContent`. An event whose
  * references cannot be read ends it: what they name must not be removed.
  */
-const referred = async (store: EventStore): Promise<E.Either<StoreError, ReadonlySet<string>>> => {
+const referred = async (
+  store: EventStore,
+): Promise<E.Either<StoreError | InvalidInput, ReadonlySet<string>>> => {
   const used = new Set<string>()
   for (let after: string | undefined; ;) {
     const page = await store.readAll({ after, limit: streamPage })()

@@ -77,6 +77,12 @@ const allOptions = ({ on, prefixes }: Filter, after: Place | undefined): Options
 /** Events that are looked through between two checkpoints, if none of them is asked for. */
 const searchWindow = 32
 
+/** The last event there is, whosever. */
+export const readLastRequest = (): ReadReq => {
+  const all = new streams.ReadReq.Options.AllOptions().setEnd(empty())
+  return new streams.ReadReq().setOptions(readOptions(true).setAll(all).setCount('1').setNoFilter(empty()))
+}
+
 export const readAllRequest = (filter: Filter, from: Place | undefined, count: number): ReadReq =>
   new streams.ReadReq().setOptions(allOptions(filter, from).setCount(String(count)))
 

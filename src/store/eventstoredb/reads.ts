@@ -9,6 +9,7 @@ import {
   isSamePlace,
   type ReadResp,
   readAllRequest,
+  readLastRequest,
   readStreamRequest,
   type Place,
   type ServerEvent,
@@ -21,6 +22,8 @@ export interface Reads {
   readonly range: (range: Range) => Result<readonly ServerEvent[]>
   /** Events that pass the filter, behind a place. */
   readonly all: (filter: Filter, after: Place | undefined, limit: number) => Result<readonly ServerEvent[]>
+  /** The place of the last event there is, whosever; undefined in an empty database. */
+  readonly end: () => Result<Place | undefined>
   /** As `range`, of streams that may be deleted and come back: what is there, and no complaint. */
   readonly whatIsThere: (range: Range) => Result<readonly ServerEvent[]>
 }
@@ -93,6 +96,10 @@ export const reads = (connection: Connection): Reads => {
       E.map((events: readonly ServerEvent[] | undefined = []) =>
         events.filter(({ place }) => !isSamePlace(place, after)).slice(0, limit),
       )(await read(readAllRequest(filter, after, after ? limit + 1 : limit))),
+    end: async () =>
+      E.map((events: readonly ServerEvent[] | undefined) => events?.[0]?.place)(
+        await read(readLastRequest()),
+      ),
     whatIsThere: async (range) =>
       E.map((events: readonly ServerEvent[] | undefined) => events ?? [])(await rangeOf(range)),
   }

@@ -3,18 +3,21 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../../events/codec.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import { checkedAppend } from '../checked-append.ts'
+import { noCheckpoint } from '../checkpoints.ts'
 import { type Conflict, type StoreError, outcomeUnknown, storeClosed, toError } from '../errors.ts'
-import type { Append, Appended, AllRange, EventStore, Followed, FollowOptions } from '../port.ts'
+import type { AllPage, Append, Appended, AllRange, EventStore, Followed, FollowOptions } from '../port.ts'
 import { appender } from './appender.ts'
 import { blobs } from './blobs.ts'
 import { connect } from './connection.ts'
 import { directory } from './directory.ts'
-import { refused } from './failures.ts'
 import { follow } from './follow.ts'
 import { checkpointOf, isOfServer, type Place, placeOf, recordedOf, type ServerEvent } from './messages.ts'
 import { reads } from './reads.ts'
 import { recentIds } from './recent.ts'
 import { esdbSettings } from './settings.ts'
+
+/** How far a checkpoint may be behind the last event: a server also counts what is no event. A chunk of its log. */
+const slack = 256n * 1024n * 1024n
 
 type Result<A, Err = never> = Promise<E.Either<StoreError | Err, A>>
 
@@ -76,18 +79,23 @@ export const openEventStoreDb =
       return result.finally(() => underWay.delete(result))
     }
 
-    const placed = (checkpoint: string | undefined): E.Either<StoreError, Place | undefined> => {
-      const place = checkpoint === undefined ? undefined : placeOf(checkpoint)
-      return checkpoint !== undefined && !place
-        ? E.left(
-            refused(settings.right.url, `${checkpoint} is no checkpoint of this store: pass on what it gave`),
-          )
-        : E.right(place)
+    const noPlace = (after: unknown): InvalidInput => noCheckpoint(settings.right.url, after)
+
+    const placed = (after: unknown): E.Either<InvalidInput, Place | undefined> => {
+      const place = typeof after === 'string' ? placeOf(after) : undefined
+      return after === undefined || place ? E.right(place) : E.left(noPlace(after))
+    }
+
+    /** Whether the place is surely behind all that there is: of another server, or of what this one has lost. */
+    const isBeyond = async (place: Place | undefined): Promise<boolean> => {
+      const end = place ? await reading.end() : E.right(undefined)
+      return E.isRight(end) && BigInt(place?.commit ?? 0) > BigInt(end.right?.commit ?? 0) + slack
     }
 
     async function* followed(options: FollowOptions): AsyncGenerator<Followed, void> {
       const after = placed(options.after)
       if (E.isLeft(after)) throw toError(after.left)
+      if (await isBeyond(after.right)) throw toError(noPlace(options.after))
       yield* follow(connection, after.right, options)
     }
 
@@ -109,10 +117,12 @@ export const openEventStoreDb =
       head: () => whenOpen(async () => E.right(undefined)),
       streams: (prefix, after, limit) => whenOpen(streams(prefix, after, limit)),
       readAll: ({ prefixes = [''], after, limit }: AllRange) =>
-        whenOpen(async () => {
+        whenOpen<AllPage, InvalidInput>(async () => {
           const place = placed(after)
           if (E.isLeft(place)) return place
           const read = await reading.all({ on: 'stream', prefixes }, place.right, limit)
+          if (E.isRight(read) && read.right.length === 0 && (await isBeyond(place.right)))
+            return E.left(noPlace(after))
           return E.map((events: readonly ServerEvent[]) => {
             const last = events.at(-1)
             const own = events.filter((event) => !isOfServer(event))

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../../events/codec.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import { checkedAppend } from '../checked-append.ts'
+import { checkpointAt, noCheckpoint, numbered } from '../checkpoints.ts'
 import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
 import { followReads } from '../follow.ts'
 import type { Append, Appended, AllRange, EventStore, RecordedEvent } from '../port.ts'
@@ -17,6 +19,7 @@ export const memoryStore = (): EventStore => {
   const all: RecordedEvent[] = []
   const streams = new Map<string, RecordedEvent[]>()
   const changes = pulse()
+  const mark = randomUUID()
   let isClosed = false
 
   const whenOpen =
@@ -32,7 +35,7 @@ export const memoryStore = (): EventStore => {
       return isRepeat ? E.right('repeated') : E.left(conflict(stream, expected, actual))
     }
     for (const event of events) {
-      const place = { stream, revision: recorded.length, checkpoint: String(all.length) }
+      const place = { stream, revision: recorded.length, checkpoint: checkpointAt(all.length, mark) }
       const stored = { ...event, ...place }
       recorded.push(stored)
       all.push(stored)
@@ -44,7 +47,10 @@ export const memoryStore = (): EventStore => {
 
   const readAll: EventStore['readAll'] = ({ prefixes = [''], after, limit }: AllRange) =>
     whenOpen(() => {
-      const from = after === undefined ? 0 : Number(after) + 1
+      const place = numbered(after)
+      if (after !== undefined && !(place?.mark === mark && place.position < all.length))
+        return E.left(noCheckpoint(url, after))
+      const from = place ? place.position + 1 : 0
       const page = all.slice(from, from + limit)
       const events = page.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix)))
       return E.right({ events, checkpoint: page.at(-1)?.checkpoint ?? after })

@@ -1,11 +1,13 @@
 import type { SQLOutputValue, StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { checkedAppend } from '../checked-append.ts'
+import { checkpointAt, noCheckpoint, numbered } from '../checkpoints.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { followReads } from '../follow.ts'
-import type { AllRange, EventStore, RecordedEvent } from '../port.ts'
+import type { AllPage, AllRange, Checkpoint, EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
 import { sqliteBlobs } from './blobs.ts'
 import { storeError } from './errors.ts'
@@ -26,18 +28,22 @@ const recordedIn =
   (row: Row): RecordedEvent => ({
     stream,
     revision: row['revision'] as number,
-    checkpoint: String(row['position']),
+    checkpoint: checkpointOf(row),
     id: row['id'] as string,
     type: row['type'] as string,
     data: row['data'] as string,
     metadata: row['metadata'] as string,
   })
 
+/** By its event's id, which copies and backups of the same events have as well, and no other store. */
+const checkpointOf = ({ position, id }: Row): Checkpoint => checkpointAt(Number(position), markOf(id))
+const markOf = (id: unknown): string => String(id).slice(0, 8)
+
 const columns = 'revision, position, e.id AS id, type, data, metadata'
 
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite =
-  (url: string, create = true): TaskEither<StoreError | InvalidInput, EventStore> =>
+  (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
   async () => {
     const settings = sqliteSettings(url)
     if (E.isLeft(settings)) return settings
@@ -68,6 +74,7 @@ export const openSqlite =
         'SELECT name FROM streams WHERE name > ? AND substr(name, 1, ?) = ? ORDER BY name LIMIT ?',
       ),
       newest: prepared('SELECT max(position) AS position FROM events'),
+      at: prepared('SELECT position, id FROM events WHERE position = ?'),
       all: prepared(
         `SELECT s.name AS stream, ${columns} FROM events e JOIN streams s ON s.id = e.stream
          WHERE position > ? AND position <= ? AND EXISTS (
@@ -79,7 +86,7 @@ export const openSqlite =
 
     /** Reads never wait: in WAL mode a writer does not hold them up. */
     const reading =
-      <A>(read: () => A): TaskEither<StoreError, A> =>
+      <A>(read: () => A): TE.TaskEither<StoreError, A> =>
       async () => {
         if (isClosed) return E.left(storeClosed(settings.right.url))
         try {
@@ -100,16 +107,36 @@ export const openSqlite =
       return Math.min(last, through) + 1 - Number(statements.others().get(id, through)?.['n'])
     }
 
-    const readAll: EventStore['readAll'] = ({ prefixes = [''], after, limit }: AllRange) =>
-      reading(() => {
-        const behind = Number(after ?? 0)
-        const newest = Number(statements.newest().get()?.['position'] ?? 0)
-        const until = Math.min(newest, behind + window)
-        const rows = statements.all().all(behind, until, JSON.stringify(prefixes), limit)
-        const events = rows.map((row) => recordedIn(row['stream'] as string)(row))
-        const reached = events.length < limit ? until : Number(events.at(-1)?.checkpoint)
-        return { events, checkpoint: reached > behind ? String(reached) : after }
-      })
+    /** The position to read behind; undefined for a checkpoint that is none of this store. */
+    const behind = (after: Checkpoint | undefined): number | undefined => {
+      if (after === undefined) return 0
+      const place = numbered(after)
+      const event = place && statements.at().get(place.position)
+      const isOurs = event && (place.mark === undefined || place.mark === markOf(event['id']))
+      return isOurs ? place.position : undefined
+    }
+
+    const pageOf = ({ prefixes = [''], after, limit }: AllRange, from: number): AllPage => {
+      const newest = Number(statements.newest().get()?.['position'] ?? 0)
+      const until = Math.min(newest, from + window)
+      const rows = statements.all().all(from, until, JSON.stringify(prefixes), limit)
+      const events = rows.map((row) => recordedIn(row['stream'] as string)(row))
+      if (events.length === limit || until <= from)
+        return { events, checkpoint: events.at(-1)?.checkpoint ?? after }
+      const last = statements.at().get(until)
+      return { events, checkpoint: last ? checkpointOf(last) : after }
+    }
+
+    const readAll: EventStore['readAll'] = (range) =>
+      pipe(
+        reading(() => {
+          const from = behind(range.after)
+          return from === undefined
+            ? E.left(noCheckpoint(settings.right.url, range.after))
+            : E.right(pageOf(range, from))
+        }),
+        TE.flatMapEither((page: E.Either<StoreError | InvalidInput, AllPage>) => page),
+      )
 
     return E.right({
       url: settings.right.url,
