@@ -1,4 +1,5 @@
 import type { Covers } from '../events/events.ts'
+import type { FailedCall } from './model.ts'
 import type { ItemTokens } from './tokens.ts'
 
 /** What may be hidden does not make the context small enough: what has to stay is too large. Nothing was hidden. */
@@ -102,6 +103,8 @@ export interface SummaryFailed {
    * summarizer gave is no summary; `too_large`: what is to be summarized fits into no request; `threw`: the summarizer threw `cause`.
    */
   readonly reason: string
+  /** The calls that were made in vain. */
+  readonly failed?: readonly FailedCall[]
   readonly cause?: unknown
 }
 

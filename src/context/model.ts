@@ -30,33 +30,65 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Told each event of the stream as it comes. What it throws ends the call. */
   readonly onEvent?: (event: ReplyEvent) => void
+  /** Milliseconds without any sign of the reply, pings included, after which the call has stalled. */
+  readonly stallTimeout?: number
 }
 
-/** The call was ended by its signal. */
-export interface ModelAborted {
-  readonly _tag: 'ModelAborted'
+/** A call that brought no reply, as it is recorded with the next one: its error, and what the API counted it as. */
+export interface FailedCall {
+  /** The error's `_tag`. */
+  readonly error: ModelError['_tag'] | 'SummaryFailed'
   readonly message: string
-  /** What had come of the reply: completed blocks, and the beginning of a text. `origin.stopReason` is null. */
-  readonly partial?: Reply
-  readonly cause?: unknown
-}
-/** The API refused the request, or its answer broke off. Nothing of it was recorded. */
-export interface ModelFailed {
-  readonly _tag: 'ModelFailed'
-  readonly message: string
-  /** HTTP status, the API's error type, and the id to name to its support; where the API answered. */
   readonly status?: number
   readonly type?: string
   readonly requestId?: string
+  readonly usage?: Origin['usage']
+}
+
+/** What every call that failed says. */
+interface NoReply {
+  readonly message: string
+  /** What had come of the reply: completed blocks, and the beginning of a text. `origin.stopReason` is null. */
+  readonly partial?: Reply | undefined
+  /** Of what had come, where the stream had begun. */
+  readonly usage?: Origin['usage']
+  /** Every call that was made in vain, this one included, where it was made again. */
+  readonly failed?: readonly FailedCall[]
   readonly cause?: unknown
 }
+/** What the API said, where it answered. */
+interface Refusal extends NoReply {
+  /** HTTP status, the API's error type, and the id to name to its support. */
+  readonly status?: number
+  readonly type?: string
+  readonly requestId?: string
+}
+/** The call was ended by its signal. */
+export interface ModelAborted extends NoReply {
+  readonly _tag: 'ModelAborted'
+}
+/** The API refused the request, or its answer broke off. Nothing of it was recorded. */
+export interface ModelFailed extends Refusal {
+  readonly _tag: 'ModelFailed'
+  /** Whether the reason may pass: then the call is made again. */
+  readonly retryable?: boolean
+  /** Milliseconds to wait before that, where the API says so. */
+  readonly retryAfter?: number
+}
+/** Nothing came of the reply for too long. Nothing of it was recorded. */
+export interface ModelStalled extends NoReply {
+  readonly _tag: 'ModelStalled'
+  /** Milliseconds. */
+  readonly timeout: number
+  readonly retryable: true
+}
 /** The request does not fit into the model's context window, says the API. */
-export interface ContextExceeded extends Omit<ModelFailed, '_tag'> {
+export interface ContextExceeded extends Refusal {
   readonly _tag: 'ContextExceeded'
 }
-export type ModelError = ModelAborted | ModelFailed | ContextExceeded
+export type ModelError = ModelAborted | ModelFailed | ModelStalled | ContextExceeded
 
-/** A model that can be asked. One call, one reply; what is retried inside is the implementation's own. */
+/** A model that can be asked. One call is one request: what may pass is asked again by who asks (`ModelFailed.retryable`). */
 export interface Model {
   readonly call: (request: ModelRequest, options?: CallOptions) => Promise<Either<ModelError, Reply>>
   /** Exact tokens of a request's input. */

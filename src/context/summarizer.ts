@@ -3,9 +3,10 @@ import type { Block } from '../events/blocks.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { Covers, Origin } from '../events/events.ts'
 import type { Effective } from '../projections/effective.ts'
+import { callModel, failedCall, failedIn, withFailed } from './asking.ts'
 import { digestOf } from './canonical.ts'
 import type { SummaryFailed } from './errors.ts'
-import type { Model, ModelError } from './model.ts'
+import type { FailedCall, Model, ModelError } from './model.ts'
 import { sliceOf } from './regions.ts'
 import { estimateOfSummary, nextRequest } from './summary-parts.ts'
 import { isVisible, sumOfUsage, textsOf } from './summary-reply.ts'
@@ -62,14 +63,24 @@ export const summarizer = (
       ...(input.signal ? [input.signal] : []),
       ...(deadline === undefined ? [] : [AbortSignal.timeout(deadline)]),
     ])
-    return summarize(model, checked.right, { ...input, signal })
+    const failed: FailedCall[] = []
+    const summarized = await summarize(model, checked.right, { ...input, signal, failed })
+    if (failed.length === 0) return summarized
+    return E.isLeft(summarized)
+      ? E.left({ ...summarized.left, failed })
+      : E.right({ ...summarized.right, origin: withFailed(summarized.right.origin, failed) })
   }
+}
+
+/** What to summarize, and the calls that were made in vain meanwhile. */
+interface Asking extends SummaryInput {
+  readonly failed: FailedCall[]
 }
 
 const summarize = async (
   model: Model,
   limits: SummaryLimits,
-  input: SummaryInput,
+  input: Asking,
 ): Promise<E.Either<SummaryError, Required<Summarized>>> => {
   const { effective, covers } = input
   const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
@@ -108,7 +119,7 @@ const retries = 3
 const ask = async (
   model: Model,
   limits: Omit<SummaryLimits, 'options'> & { readonly options: SummaryOptions },
-  { effective, signal }: SummaryInput,
+  { effective, signal, failed }: Asking,
 ): Promise<E.Either<SummaryError, Answer>> => {
   const correction = Math.max(1, countTokens(effective).correction)
   let { allowed } = limits
@@ -120,15 +131,17 @@ const ask = async (
       max_tokens: limits.maxTokens,
       ...(request.tools && { tool_choice: { type: 'none' } }),
     }
-    const reply = await model.call({ model: limits.model, ...request, parameters }, signal && { signal })
+    const asking = { model: limits.model, ...request, parameters }
+    const reply = await callModel(model, asking, { ...limits.patience, ...(signal && { signal }) })
+    failed.push(...failedIn(E.isRight(reply) ? reply.right.origin : reply.left))
     if (E.isLeft(reply) && reply.left._tag === 'ContextExceeded' && tries < retries) {
       allowed = shrink * correction * estimateOfSummary(effective, next.right)
       continue
     }
     if (E.isLeft(reply)) return reply
-    const { origin } = reply.right
-    return E.map((texts: readonly string[]) => ({ asked: next.right, request, texts, origin }))(
-      textsOf(reply.right),
-    )
+    const { failed: _, ...origin } = reply.right.origin
+    const texts = textsOf(reply.right)
+    if (E.isLeft(texts)) failed.push(failedCall({ ...texts.left, ...origin }))
+    return E.map((said: readonly string[]) => ({ asked: next.right, request, texts: said, origin }))(texts)
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { check } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { Item } from '../projections/effective.ts'
+import type { AskOptions } from './asking.ts'
 import { currentSummarizer, type SummaryOptions, summaryOptionsSchema } from './summary-request.ts'
 
 /** Milliseconds; a timer of more fires at once. */
@@ -25,6 +26,10 @@ const settingsSchema = z.strictObject({
   images: z.boolean().optional(),
   /** Milliseconds that a summary may take, with all its parts. Default: no limit. */
   deadline: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  /** Milliseconds without any sign of a reply after which its call has stalled. Default 60,000. */
+  stallTimeout: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  /** How often each call is made again for a reason that may pass. Default 3. */
+  maxRetries: z.int().min(0).optional(),
   /** Texts that are appended to the summary word for word, each as a block, whatever the model made of them. Blank ones are none. */
   pinned: z
     .union([z.array(z.string()).readonly(), z.custom<Pinned>((value) => typeof value === 'function')], {
@@ -41,6 +46,7 @@ export interface SummaryLimits {
   readonly allowed: number
   readonly maxTokens: number
   readonly deadline: number | undefined
+  readonly patience: Pick<AskOptions, 'stallTimeout' | 'maxRetries'>
   readonly pinned: Pinned
   readonly options: Omit<SummaryOptions, 'covers'>
 }
@@ -53,7 +59,7 @@ export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidI
   const checked = check(settingsSchema, settings)
   if (E.isLeft(checked)) return checked
   const { model, window, maxTokens = defaultMaxTokens, deadline, pinned = [] } = settings
-  const { instructions, images = true } = settings
+  const { instructions, images = true, stallTimeout, maxRetries } = settings
   const allowed = Math.floor(window * (1 - buffer)) - maxTokens
   if (allowed < 1)
     return E.left(
@@ -64,6 +70,10 @@ export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidI
     allowed,
     maxTokens,
     deadline,
+    patience: {
+      ...(stallTimeout !== undefined && { stallTimeout }),
+      ...(maxRetries !== undefined && { maxRetries }),
+    },
     pinned: typeof pinned === 'function' ? pinned : () => pinned,
     options: { summarizer: currentSummarizer, images, ...(instructions !== undefined && { instructions }) },
   })

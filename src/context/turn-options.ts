@@ -35,11 +35,18 @@ export interface TurnOptions {
   readonly systemMessages?: boolean
   /** Milliseconds that a tool may take. Default 120,000. */
   readonly toolTimeout?: number
-  /** How often the model is asked at most. Default 100. */
+  /** Milliseconds without any sign of a reply, pings included, after which its call has stalled (`ModelStalled`). Default 60,000. */
+  readonly stallTimeout?: number
+  /**
+   * How often a call is made again that stalled, broke off, or met an overloaded API, a limit or a broken connection, after the time
+   * that the API asks for. Default 3. The client's own retries are off.
+   */
+  readonly maxRetries?: number
+  /** How often the model is asked at most, those not counted. Default 100. */
   readonly maxCalls?: number
   /** Ends the turn: what is complete is recorded. */
   readonly signal?: AbortSignal
-  /** On an abort, keep the completed blocks and the beginning of a text that had come of the reply. Default false. */
+  /** Where a reply broke off for good, keep its completed blocks and the beginning of a text. Default false. */
   readonly keepPartial?: boolean
   /** Keep a reply that came too late (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean
@@ -110,6 +117,8 @@ const optionsSchema = z.strictObject({
   cache: z.union([z.literal(false), z.enum(['5m', '1h'])], { error: 'is 5m, 1h or false' }).optional(),
   systemMessages: z.boolean().optional(),
   toolTimeout: milliseconds.optional(),
+  stallTimeout: milliseconds.optional(),
+  maxRetries: z.int().min(0).optional(),
   maxCalls: z.int().min(1).optional(),
   signal: z.instanceof(AbortSignal, { error: 'is no AbortSignal' }).optional(),
   keepPartial: z.boolean().optional(),
@@ -161,7 +170,7 @@ const under = (option: string, { path, message }: InvalidInput): InvalidInput =>
 })
 
 const summarizerOf = (
-  { summarizer: given = {}, model }: TurnOptions,
+  { summarizer: given = {}, model, stallTimeout, maxRetries }: TurnOptions,
   client: Model,
   window: number,
 ): E.Either<InvalidInput, Summarizer | undefined> => {
@@ -170,6 +179,10 @@ const summarizerOf = (
   if (typeof given === 'function')
     return E.right((input) => given({ ...input, effective: structuredClone(input.effective) }))
   const maxTokens = Math.min(mostSummary, Math.ceil(window / 8))
-  const settings = { model, window, maxTokens, ...given }
+  const patience = {
+    ...(stallTimeout !== undefined && { stallTimeout }),
+    ...(maxRetries !== undefined && { maxRetries }),
+  }
+  const settings = { model, window, maxTokens, ...patience, ...given }
   return E.map(() => summarizer(client, settings))(summaryLimitsOf(settings))
 }

@@ -20,7 +20,8 @@ import {
 import { abortedBy } from './aborted.ts'
 import { fit, harder } from './fit.ts'
 import { eventsAfter, type LiveHistory, liveHistory } from './live.ts'
-import type { ModelError, Reply } from './model.ts'
+import { type AskOptions, callModel, failedIn, withFailed } from './asking.ts'
+import type { FailedCall, ModelError, Reply } from './model.ts'
 import { idsOf, isCall, type OpenCall, openCalls } from './open-calls.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { receiptOf } from './receipts.ts'
@@ -44,7 +45,8 @@ export interface Turned {
   readonly condenseFailed?: CondenseError
 }
 
-export type TurnError =
+/** Why a turn has ended early. */
+export type TurnError = (
   | WriteError
   | ReadError
   | ModelError
@@ -52,6 +54,10 @@ export type TurnError =
   | UnknownRenderer
   | NothingToAnswer
   | TooManyCalls
+) & {
+  /** The calls of a model that brought no reply, where no reply came after them that has them in its origin. */
+  readonly failed?: readonly FailedCall[]
+}
 
 type Result<A> = Promise<E.Either<TurnError, A>>
 
@@ -76,7 +82,7 @@ const maxStale = 10
 const maxHarder = 3
 
 const turn = async (chat: Conversation, history: LiveHistory, options: Settled): Result<Turned> => {
-  const { client, context, keepLate, keepPartial, maxCalls, onEvent, signal, wanted } = options
+  const { client, context, keepLate, keepPartial, maxCalls, signal, wanted } = options
   const requestOptions = requestOptionsOf(options)
   let { summarizer } = options
   let condenseFailed: CondenseError | undefined
@@ -86,6 +92,8 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
   let tooLong = 0
   let isTooLong = false
   let refusal: ModelError | undefined
+  /** The calls in vain that no reply has in its origin yet. */
+  let failed: readonly FailedCall[] = []
   /** The last reply; whoever else finds its calls open does not know how far they got. */
   let ended: Turned | undefined
   /** The last reply whose calls were run: they are open again where somebody has gone back to it. */
@@ -157,6 +165,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
         : made
     if (made.right.type === 'not-condensed') {
       condenseFailed = made.right.error
+      failed = [...failed, ...failedIn(condenseFailed)]
       summarizer = undefined
     } else isTooLong = false
     return E.right(made.right.type === 'fits')
@@ -171,28 +180,39 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     calls++
     const { model = '', parameters = {} } = configurationOf(now)
     const request = { model, messages, parameters, ...(system && { system }), ...(tools && { tools }) }
-    const reply = await client.call(request, { ...(signal && { signal }), ...(onEvent && { onEvent }) })
     const receipt = receiptOf(now, rendered.right, requestOptions)
+    const reply = await callModel(client, request, askOptionsOf(options))
+    const before = failed
     if (E.isRight(reply)) {
       tooLong = 0
-      const written = await land(now, [messageOf(reply.right, receipt)])
+      failed = []
+      const written = await land(now, [
+        messageOf({ ...reply.right, origin: withFailed(reply.right.origin, before) }, receipt),
+      ])
       if (E.isRight(written)) ended = turnedOf(written.right, reply.right, calls)
       return written
     }
+    failed = [...before, ...failedIn(reply.left)]
     if (reply.left._tag === 'ContextExceeded') {
       tooLong++
       isTooLong = true
       refusal = reply.left
       return E.right(undefined)
     }
-    if (reply.left._tag !== 'ModelAborted' || !reply.left.partial || !keepPartial) return reply
     const { partial } = reply.left
+    if (!partial || !keepPartial) return reply
     const notRuns = partial.content.filter(isCall).map(notRun)
     const results = notRuns.length > 0 ? [{ role: 'user' as const, content: notRuns }] : []
-    const kept = await land(now, [messageOf(partial, receipt), ...results])
+    const earlier = failed.slice(0, -1)
+    const kept = await land(now, [
+      messageOf({ ...partial, origin: withFailed(partial.origin, earlier) }, receipt),
+      ...results,
+    ])
     if (E.isLeft(kept)) return kept
+    failed = failed.slice(-1)
     const [written] = kept.right.events
-    const message = `aborted: what had come of the reply is recorded at position ${written?.position}`
+    const ending = reply.left._tag === 'ModelAborted' ? 'aborted' : 'the reply broke off'
+    const message = `${ending}: what had come of the reply is recorded at position ${written?.position}`
     return E.left({ ...reply.left, message })
   }
 
@@ -209,17 +229,31 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     return E.map(() => isOver(ended))(await ask(now))
   }
 
-  for (let isFirst = true; ; isFirst = false) {
-    const now = await history()
-    if (E.isLeft(now)) return now
-    // Before anything is written for a turn that is none.
-    const asIs = isFirst && !isConfigured(now.right, wanted) && requestOf(now.right, requestOptions)
-    if (asIs && E.isRight(asIs) && asIs.right.awaits === 'user') return E.left(nothingToAnswer(chat.id))
-    const done = await step(now.right)
-    if (E.isLeft(done)) return done
-    if (done.right && ended) return E.right({ ...ended, ...(condenseFailed && { condenseFailed }) })
+  const allSteps = async (): Result<Turned> => {
+    for (let isFirst = true; ; isFirst = false) {
+      const now = await history()
+      if (E.isLeft(now)) return now
+      // Before anything is written for a turn that is none.
+      const asIs = isFirst && !isConfigured(now.right, wanted) && requestOf(now.right, requestOptions)
+      if (asIs && E.isRight(asIs) && asIs.right.awaits === 'user') return E.left(nothingToAnswer(chat.id))
+      const done = await step(now.right)
+      if (E.isLeft(done)) return done
+      if (done.right && ended) return E.right({ ...ended, ...(condenseFailed && { condenseFailed }) })
+    }
   }
+
+  const outcome = await allSteps()
+  return E.isLeft(outcome) && failed.length > 0
+    ? E.left({ ...outcome.left, message: outcome.left.message, failed })
+    : outcome
 }
+
+const askOptionsOf = ({ signal, onEvent, stallTimeout, maxRetries }: Settled): AskOptions => ({
+  ...(signal && { signal }),
+  ...(onEvent && { onEvent }),
+  ...(stallTimeout !== undefined && { stallTimeout }),
+  ...(maxRetries !== undefined && { maxRetries }),
+})
 
 /** Whether the model has more to say after its last reply in this turn, if there was one. */
 const goesOn = (ended: Turned | undefined): boolean =>

@@ -42,6 +42,8 @@ export const originSchema = z.object({
   usage: z.record(z.string(), z.unknown()).optional(),
   requestId: z.string().optional(),
   context: receiptSchema.optional(),
+  /** The calls that were made in vain before this one: of each its error, and what the API counted it as. */
+  failed: z.unknown().optional(),
 })
 
 export const coversSchema = z.object({ first: position, last: position })

@@ -153,23 +153,27 @@ describe('a reply is no summary', () => {
     ['whose stream ends too early', { kind: 'end' }],
     ['that becomes an error', { kind: 'error', after: 5 }],
   ] as const)('%s', async (_, fault) => {
-    const { answer } = await summarized(hello, {}, answering({ content: said, fault }))
+    const { answer } = await summarized(hello, { maxRetries: 0 }, answering({ content: said, fault }))
     expect(left(answer)._tag).toBe('ModelFailed')
   })
 
-  it('that does not come, however often the SDK asks', async () => {
+  it('that does not come, however often it is asked for', async () => {
     const { api } = await start(
       answering(
         ...Array.from({ length: 9 }, () => ({
           status: 529,
           type: 'overloaded_error',
           message: 'Overloaded',
+          retryAfter: 0,
         })),
       ),
     )
-    const model = anthropicModel(new Anthropic({ baseURL: api.url, apiKey: 'key', maxRetries: 1 }))
+    const model = anthropicModel(new Anthropic({ baseURL: api.url, apiKey: 'key', maxRetries: 5 }))
     const now = effective(logOf(...hello))
-    const answer = await summarizer(model, settings)({ effective: now, covers: wholeOf(now) })
+    const answer = await summarizer(model, { ...settings, maxRetries: 1 })({
+      effective: now,
+      covers: wholeOf(now),
+    })
     expect(left(answer)).toMatchObject({ _tag: 'ModelFailed', status: 529 })
     expect(api.requests.map(({ status }) => status)).toEqual([529, 529])
   })

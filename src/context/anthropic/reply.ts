@@ -11,12 +11,14 @@ export interface ReplyDraft {
   readonly whole: () => Reply | undefined
   /** Completed blocks, and the beginning of a text; undefined where there is nothing of the kind. */
   readonly partial: () => Reply | undefined
+  /** What the API has counted so far; undefined before the stream has begun. */
+  readonly usage: () => Fields | undefined
 }
 
 /** @param requestId names the reply; by default its message id does */
 export const replyDraft = (requestId?: string | null): ReplyDraft => {
   let message: Fields = {}
-  let usage: Fields = {}
+  let usage: Fields | undefined
   let isWhole = false
   const blocks: Block[] = []
   const inputs = new Map<number, string>()
@@ -70,7 +72,7 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
       origin: {
         ...(typeof model === 'string' && { model }),
         stopReason: typeof stopReason === 'string' ? stopReason : null,
-        usage,
+        usage: usage ?? {},
         requestId: requestId ?? String(id),
       },
     }
@@ -108,6 +110,7 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
       )
       return content.length > 0 ? replyOf(content, null) : undefined
     },
+    usage: () => usage,
   }
 }
 

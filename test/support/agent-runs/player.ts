@@ -194,11 +194,10 @@ const soon = async (done: Promise<unknown>): Promise<void> => {
 }
 
 /** The client of a turn: it numbers its requests, in a header that the stand-in records. */
-const clientOf = (world: World, { sent, options }: Ran): Anthropic =>
+const clientOf = (world: World, { sent }: Ran): Anthropic =>
   new Anthropic({
     baseURL: world.api(),
     apiKey: 'key',
-    maxRetries: options.retries,
     fetch: async (url, init) => {
       const number = world.numberOf()
       const headers = new Headers(init?.headers)
@@ -242,6 +241,7 @@ const optionsOf = (
     systemMessages: ran.options.systemMessages && model === 'a',
     keepPartial,
     keepLate,
+    maxRetries: ran.options.retries,
     maxCalls,
   }
 }

@@ -125,8 +125,8 @@ export const messagesApi = async (options: MessagesApiOptions = {}): Promise<Mes
     const path = new URL(incoming.url ?? '/', `http://${host}`).pathname
     const text = await bodyOf(incoming)
     const body = parsed(text)
-    const record = (status: number, answer: Received['answer']): void => {
-      const isComplete = (): boolean => response.writableFinished
+    const record = (status: number, answer: Received['answer'], isWhole = true): void => {
+      const isComplete = (): boolean => isWhole && response.writableFinished
       requests.push({
         path,
         headers: incoming.headers,
@@ -149,8 +149,8 @@ export const messagesApi = async (options: MessagesApiOptions = {}): Promise<Mes
       if (failure.retryAfter !== undefined) response.setHeader('retry-after', String(failure.retryAfter))
       sendJson(response, failure.status, error)
     } else {
-      record(200, answer.message)
       const { fault, delay = 0 } = answer.reply
+      record(200, answer.message, fault === undefined)
       const send = answer.isStream ? streamMessage : sendMessage
       await send(response, answer.message, { requestId, fault, delay })
     }

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Origin } from '../events/events.ts'
+import { abortedBy } from './aborted.ts'
+import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } from './model.ts'
+
+/** How a model is asked, and how often it is asked again. */
+export interface AskOptions extends CallOptions {
+  /** How often a call that failed for a reason that may pass is made again. Default 3; 0 for never. */
+  readonly maxRetries?: number
+}
+
+const defaultRetries = 3
+
+/**
+ * Asks a model, and asks it again where that may help: nothing of a reply that broke is kept. The calls that failed are in the
+ * reply's origin, or in the error, the last one included.
+ */
+export const callModel = async (
+  model: Model,
+  request: ModelRequest,
+  { maxRetries = defaultRetries, ...options }: AskOptions,
+): Promise<E.Either<ModelError, Reply>> => {
+  const { signal } = options
+  const failed: FailedCall[] = []
+  for (let tries = 0; ; tries++) {
+    const reply = await model.call(request, options)
+    if (E.isRight(reply)) {
+      const origin = withFailed(reply.right.origin, failed)
+      return E.right({ ...reply.right, origin })
+    }
+    const error = reply.left
+    failed.push(failedCall(error))
+    if (tries === maxRetries || !isRetryable(error)) return E.left({ ...error, failed })
+    try {
+      await sleep(waitBefore(error, tries), undefined, signal && { signal })
+    } catch {
+      return E.left({ ...abortedBy(signal as AbortSignal), failed })
+    }
+  }
+}
+
+/** An origin that tells of the calls that failed before, too. */
+export const withFailed = (origin: Origin, failed: readonly FailedCall[]): Origin =>
+  failed.length > 0 ? { ...origin, failed: [...failed, ...failedIn(origin)] } : origin
+
+/** The calls in vain that an origin or an error tells of. */
+export const failedIn = (told: object): readonly FailedCall[] =>
+  'failed' in told && Array.isArray(told.failed) ? (told.failed as readonly FailedCall[]) : []
+
+const isRetryable = (error: ModelError): boolean => 'retryable' in error && error.retryable
+
+const [firstWait, longestWait] = [500, 8_000]
+const longestTimer = 2 ** 31 - 1
+
+/**
+ * Milliseconds to wait: what the API asked for, else a half second that doubles, and is up to a quarter shorter so that many who
+ * failed together do not come back together.
+ */
+export const waitBefore = (error: ModelError, tries: number, random = Math.random()): number => {
+  const { retryAfter } = error._tag === 'ModelFailed' ? error : {}
+  if (retryAfter !== undefined) return Math.min(retryAfter, longestTimer)
+  return Math.min(firstWait * 2 ** tries, longestWait) * (1 - random / 4)
+}
+
+type Failure = Pick<FailedCall, 'message'> & {
+  readonly [K in keyof Omit<FailedCall, 'error' | 'message'>]?: FailedCall[K] | undefined
+} & { readonly _tag: FailedCall['error'] }
+
+/** What is recorded of a call in vain. */
+export const failedCall = ({ _tag, message, status, type, requestId, usage }: Failure): FailedCall => ({
+  error: _tag,
+  message,
+  ...(status !== undefined && { status }),
+  ...(type !== undefined && { type }),
+  ...(requestId !== undefined && { requestId }),
+  ...(usage && { usage }),
+})

@@ -1,0 +1,49 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { afterEach } from 'vitest'
+import type { TurnOptions } from '../../src/context/turn-options.ts'
+import { type Conversation, openStore } from '../../src/index.ts'
+import { text } from './log.ts'
+import type { Failure, Reply } from './messages-api/replies.ts'
+import type { Body } from './messages-api/request.ts'
+import { messagesApi, type MessagesApi, type MessagesApiOptions } from './messages-api/server.ts'
+
+// A conversation with a task, and a model behind the stand-in and the SDK.
+
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()))
+})
+
+export type Said = Reply | Failure | ((body: Body) => Promise<Reply | Failure> | Reply | Failure)
+
+export interface Scene {
+  readonly api: MessagesApi
+  readonly client: Anthropic
+  readonly chat: Conversation
+  readonly turn: (options?: Partial<TurnOptions>) => ReturnType<Conversation['turn']>
+}
+
+export const task = { role: 'user' as const, content: 'Is it there?' }
+export const yes: Reply = { content: [text('Yes.')] }
+
+/** @param said what is answered, one a request, the last one again and again */
+export const scene = async (said: readonly Said[], options: MessagesApiOptions = {}): Promise<Scene> => {
+  const api = await messagesApi({
+    reply: (body, n) => {
+      const reply = said[Math.min(n, said.length - 1)] ?? yes
+      return typeof reply === 'function' ? reply(body) : reply
+    },
+    ...options,
+  })
+  const store = await openStore('memory:')
+  closing.push(api.close, store.close)
+  const chat = store.conversation('c')
+  await chat.append(task)
+  const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+  return {
+    api,
+    client,
+    chat,
+    turn: (more = {}) => chat.turn({ client, model: 'claude-opus-5-5', ...more }),
+  }
+}
