@@ -252,7 +252,8 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       const position = last + revision - (newest.right?.revision ?? 0)
       const decoded = decode(followed.event, { stream, revision, position })
       if (E.isLeft(decoded)) throw toError(decoded.left)
-      if (position >= from) yield decoded.right
+      // What an import brought counts from a later place on than where it stands.
+      if (position >= from && position > last) yield decoded.right
       if (position >= to) return
     }
   }

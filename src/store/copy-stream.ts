@@ -1,10 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { streamOf } from '../events/ids.ts'
-import { historyLost, type ReadError } from './errors.ts'
+import { batchesOf } from './batches.ts'
+import { historyLost, importUnfinished, type ReadError } from './errors.ts'
 import type { EventStore } from './port.ts'
 import { type Discrepancy, verify } from './verify.ts'
+import { endingOf } from './whole-writes.ts'
 
 /** Why a conversation was not copied, or not wholly. What was copied stays, and the next copy goes on behind it. */
 export type CopyError = ReadError | EventTooLarge | CopyDiverged | CopyNotVerified
@@ -57,27 +59,22 @@ export const copyStream = async (from: EventStore, to: EventStore, copy: StreamC
 
 const copyOnce: typeof copyStream = async (from, to, copy) => {
   const { id, last } = copy
-  const there = await lastRevision(to, id)
+  const there = await endingOf(to, streamOf(id))
   if (E.isLeft(there)) return there
+  const { unfinished = there.right.last } = there.right
   // A target that has gone on alone has everything of the source, or another history.
-  const begun = Math.min(there.right, last)
+  const begun = Math.min(unfinished?.revision ?? -1, last)
   const checked = begun < 0 ? E.right(undefined) : await checkSame(from, to, { id, revision: begun })
   if (E.isLeft(checked)) return checked
-  const reached = await appendBehind(begun, { from, to, copy })
+  if (there.right.unfinished && begun === last) return E.left(importUnfinished(id))
+  const first = there.right.unfinished?.part?.from ?? begun + 1
+  const reached = await appendBehind(begun, first, { from, to, copy })
   if (E.isLeft(reached)) return reached
   const verified = await verify(to, id)
   if (E.isLeft(verified)) return verified
   if (verified.right.discrepancy) return E.left(copyNotVerified(id, verified.right.discrepancy))
   const same = await checkSame(from, to, { id, revision: reached.right })
   return E.map(() => reached.right + 1)(same)
-}
-
-/** The last revision of a conversation's own stream; -1 if there is none. */
-export const lastRevision = async (store: EventStore, conversation: string): Result<number> => {
-  const stream = streamOf(conversation)
-  const from = Number.MAX_SAFE_INTEGER
-  const read = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
-  return E.map((events: readonly { readonly revision: number }[]) => events[0]?.revision ?? -1)(read)
 }
 
 const checkSame = async (
@@ -95,51 +92,46 @@ const checkSame = async (
     : E.left(copyDiverged(id, revision))
 }
 
-/** Appends what comes behind a revision, and answers with the last revision then: `last` or behind it. */
+/**
+ * Appends what comes behind a revision through the last one to copy, and answers with that. Where it takes several appends, the events
+ * from revision `first` on count when the last one is there.
+ */
 const appendBehind = async (
   begun: number,
+  first: number,
   { from, to, copy }: { readonly from: EventStore; readonly to: EventStore; readonly copy: StreamCopy },
 ): Result<number> => {
   const stream = streamOf(copy.id)
-  const pageAt = (revision: number) =>
-    from.read({ stream, from: revision, direction: 'forwards', limit: batchEvents })()
+  const pageAt = (revision: number) => {
+    const limit = Math.min(batchEvents, copy.last + 1 - revision)
+    return from.read({ stream, from: revision, direction: 'forwards', limit })()
+  }
   const most = Number.isFinite(to.maxAppendBytes) ? to.maxAppendBytes / 2 : batchBytes
   let reached = begun
-  let reading = pageAt(reached + 1)
+  let ahead: ReturnType<typeof pageAt> | undefined
   while (reached < copy.last) {
-    const page = await reading
+    const page = await (ahead ?? pageAt(reached + 1))
     if (E.isLeft(page)) return page
     const gap = page.right.find(({ revision }, index) => revision !== reached + 1 + index)
     if (gap)
       return E.left(historyLost(stream, `revision ${gap.revision} follows where ${reached + 1} should`))
     if (page.right.length === 0) return E.left(historyLost(stream, `it ends at revision ${reached}`))
     // The next page is read while this one is written.
-    reading = pageAt(reached + 1 + page.right.length)
-    for (const events of batchesOf(page.right, most)) {
+    const next = reached + 1 + page.right.length
+    ahead = next <= copy.last ? pageAt(next) : undefined
+    for (const events of batchesOf(page.right, batchEvents, most)) {
       // Commands that are repeated after the move must be found there as they were here.
-      const appended = await to.append({ stream, events, expected: reached, findable: 'each' })()
+      const isLast = reached + events.length >= copy.last
+      const isAlone = isLast && reached + 1 === first
+      const part = { from: first, ...(isLast && { last: true as const }) }
+      const append = { stream, events, expected: reached, findable: 'each' as const }
+      const appended = await to.append({ ...append, ...(!isAlone && { part }) })()
       if (E.isLeft(appended)) return appended
       if (appended.right === 'written') copy.wrote(events.length)
       reached += events.length
     }
   }
   return E.right(reached)
-}
-
-function* batchesOf(events: readonly StoredEvent[], mostBytes: number): Generator<readonly StoredEvent[]> {
-  let batch: StoredEvent[] = []
-  let bytes = 0
-  for (const { id, type, data, metadata } of events) {
-    const size = Buffer.byteLength(data) + Buffer.byteLength(metadata)
-    if (batch.length > 0 && bytes + size > mostBytes) {
-      yield batch
-      batch = []
-      bytes = 0
-    }
-    batch.push({ id, type, data, metadata })
-    bytes += size
-  }
-  yield batch
 }
 
 const copyDiverged = (conversation: string, revision: number): CopyDiverged => ({

@@ -2,8 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode } from '../events/codec.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
-import { type CopyError, copyStream, lastRevision } from './copy-stream.ts'
+import { type CopyError, copyStream } from './copy-stream.ts'
+import { importUnfinished } from './errors.ts'
 import { type EventStore, maxPage } from './port.ts'
+import { endingOf } from './whole-writes.ts'
 
 /** What became of a conversation. */
 export interface Copied {
@@ -50,7 +52,7 @@ export const copyBetween = async (
 ): Promise<E.Either<CopyError, readonly Copied[]>> => {
   const chosen = ids ? E.right(ids) : await idsOf(from)
   if (E.isLeft(chosen)) return chosen
-  const plan = await planOf(from, chosen.right)
+  const plan = await planOf(from, chosen.right, ids !== undefined)
   if (E.isLeft(plan)) return plan
   const total = [...plan.right.values()].reduce((sum, planned) => sum + eventsOf(planned), 0)
   const outcomes = new Map<string, Copied>()
@@ -105,8 +107,12 @@ const idsOf = async (store: EventStore): Promise<E.Either<CopyError, readonly st
   }
 }
 
-/** Every conversation to copy, once, parents before their forks. */
-const planOf = async (store: EventStore, ids: readonly string[]): Promise<E.Either<CopyError, Plan>> => {
+/** Every conversation to copy, once, parents before their forks; those that are being imported, only where they are named. */
+const planOf = async (
+  store: EventStore,
+  ids: readonly string[],
+  areNamed: boolean,
+): Promise<E.Either<CopyError, Plan>> => {
   const plan = new Map<string, E.Either<CopyError, Planned>>()
   for (const id of ids) {
     const lineage = new Map<string, E.Either<CopyError, Planned>>()
@@ -114,6 +120,7 @@ const planOf = async (store: EventStore, ids: readonly string[]): Promise<E.Eith
     while (next !== undefined && !plan.has(next) && !lineage.has(next)) {
       const planned: E.Either<CopyError, Planned> = await look(store, next)
       if (E.isLeft(planned) && isOfStore(planned.left)) return planned
+      if (E.isLeft(planned) && planned.left._tag === 'ImportUnfinished' && !areNamed) break
       lineage.set(next, planned)
       next = E.isRight(planned) ? planned.right.parent : undefined
     }
@@ -123,16 +130,18 @@ const planOf = async (store: EventStore, ids: readonly string[]): Promise<E.Eith
 }
 
 const look = async (store: EventStore, id: string): Promise<E.Either<CopyError, Planned>> => {
-  const last = await lastRevision(store, id)
-  if (E.isLeft(last)) return last
   const stream = streamOf(id)
+  const ending = await endingOf(store, stream)
+  if (E.isLeft(ending)) return ending
+  if (ending.right.unfinished && !ending.right.last) return E.left(importUnfinished(id))
+  const last = ending.right.last?.revision ?? -1
   const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()
   if (E.isLeft(read)) return read
   const [first] = read.right
   if (!first) return E.left(conversationNotFound(id))
-  if (first.type !== 'Forked') return E.right({ parent: undefined, last: last.right })
+  if (first.type !== 'Forked') return E.right({ parent: undefined, last })
   const decoded = decode(first, { stream, revision: 0, position: 0 })
   if (E.isLeft(decoded)) return decoded
   const parent = decoded.right.type === 'Forked' ? decoded.right.data.from.conversation : undefined
-  return E.right({ parent, last: last.right })
+  return E.right({ parent, last })
 }

@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
-import type { ReadError } from './errors.ts'
+import { importUnfinished, type ReadError } from './errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore, RecordedEvent } from './port.ts'
+import { endingFrom, type StreamEnding } from './whole-writes.ts'
 
 /** Where a conversation ends. */
 export interface End {
@@ -18,23 +19,28 @@ export interface End {
 export const lastPosition = ({ lineage, revision }: Pick<End, 'lineage' | 'revision'>): number =>
   (lineage[0]?.offset ?? 0) + revision
 
-/** Reads where a conversation ends. */
+/** Reads where a conversation ends, to write there. `ImportUnfinished` where events stand behind it that do not count yet. */
 export const readEnd = async (
   store: EventStore,
   conversation: string,
   known?: Lineage,
-): Promise<E.Either<ReadError, End>> =>
-  E.map(({ lineage, last }: Ending) => ({
-    lineage,
-    revision: last?.revision ?? -1,
-    hash: last ? hashOf(last) : null,
-  }))(await readEnding(store, conversation, known))
+): Promise<E.Either<ReadError, End>> => {
+  const ending = await readEnding(store, conversation, known)
+  if (E.isLeft(ending)) return ending
+  const { lineage, last, unfinished } = ending.right
+  return unfinished ? E.left(importUnfinished(conversation)) : E.right(endAt(lineage, last))
+}
+
+/** @param last the event of the conversation's own stream that it ends with */
+export const endAt = (lineage: Lineage, last: RecordedEvent | undefined): End => ({
+  lineage,
+  revision: last?.revision ?? -1,
+  hash: last ? hashOf(last) : null,
+})
 
 /** The end of a conversation, as who only reads needs it: the first hash of a process takes long. */
-export interface Ending {
+export interface Ending extends StreamEnding {
   readonly lineage: Lineage
-  /** The last event of the conversation's own stream, if it has one. */
-  readonly last: RecordedEvent | undefined
 }
 
 export const readEnding = async (
@@ -54,7 +60,10 @@ export const readEnding = async (
   if (!lineage.right && read.right.length > 0) return readEnding(store, conversation)
   // A conversation that is not there yet has the lineage that its first message will give it.
   const own = { conversation, stream, offset: 0, last: Infinity }
-  return E.right({ lineage: lineage.right ?? [own], last: read.right[0] })
+  const ends = lineage.right ?? [own]
+  const [newest] = read.right
+  if (!newest?.part) return E.right({ lineage: ends, last: newest })
+  return E.map((ending: StreamEnding) => ({ lineage: ends, ...ending }))(await endingFrom(store, newest))
 }
 
 /** Remembers a bounded number of things by conversation, those that came last. */

@@ -7,6 +7,7 @@ export type StoreError =
   | Conflict
   | OutcomeUnknown
   | HistoryLost
+  | ImportUnfinished
   | BlobMissing
   | BlobDamaged
   | StoreBusy
@@ -49,6 +50,13 @@ export interface HistoryLost {
   readonly _tag: 'HistoryLost'
   readonly message: string
   readonly stream: string
+}
+
+/** The conversation is being imported or copied, or that was interrupted: nothing can be written to it until that is done. */
+export interface ImportUnfinished {
+  readonly _tag: 'ImportUnfinished'
+  readonly message: string
+  readonly conversation: string
 }
 
 /** Content of an event that stands outside it is not there. */
@@ -114,6 +122,12 @@ export const historyLost = (stream: string, how: string): HistoryLost => ({
   _tag: 'HistoryLost',
   message: `stream ${stream} has lost events (${how}): restore a backup of the database, and set no $maxCount, $maxAge or $tb on conversations`,
   stream,
+})
+
+export const importUnfinished = (conversation: string): ImportUnfinished => ({
+  _tag: 'ImportUnfinished',
+  message: `conversation ${conversation} is being imported or copied, or that was interrupted: wait until it is done, or import or copy it again, which completes it`,
+  conversation,
 })
 
 export const storeClosed = (store: string): StoreClosed => ({

@@ -4,12 +4,14 @@ import { append as appendedBy } from '../commands/append.ts'
 import type { Command, ConversationCommand, NewMessage } from '../commands/command.ts'
 import { decide, decideAppend } from '../commands/decide.ts'
 import { fork } from '../commands/fork.ts'
+import { conversationNotFound } from '../commands/rejections.ts'
 import { hashOf } from '../events/codec.ts'
 import type { Actor, Event } from '../events/events.ts'
 import { eventId, streamOf } from '../events/ids.ts'
-import { type End, lastPosition, readEnd, remembered } from './ends.ts'
+import { type End, lastPosition, readEnd, readEnding, remembered } from './ends.ts'
 import type { WriteError } from './errors.ts'
 import { gatherState, gatherTail } from './gather.ts'
+import type { Lineage } from './lineage.ts'
 import { type Appended, type EventStore, maxPage, type RecordedEvent } from './port.ts'
 import { reader, recordedAt } from './reader.ts'
 import {
@@ -172,16 +174,18 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   const forkFrom: Handler['fork'] = async (conversation, command, envelope) => {
     const sealed = seal(envelope, defaultActor)
-    const parent = await readEnd(store, conversation)
-    if (E.isLeft(parent)) return parent
-    const last = lastPosition(parent.right)
+    const ending = await readEnding(store, conversation)
+    if (E.isLeft(ending)) return ending
+    const { lineage, unfinished } = ending.right
+    if (unfinished && !ending.right.last) return E.left(conversationNotFound(conversation))
+    const last = lastPosition({ lineage, revision: ending.right.last?.revision ?? -1 })
     const target = await readEnd(store, command.id)
     if (E.isLeft(target)) return target
     const before = sealed.isNamed ? await earlier(command.id, sealed, target.right) : E.right(undefined)
     if (E.isLeft(before)) return before
     if (before.right) return E.right(before.right)
     const position = command.at ?? last
-    const event = await recordedAt(store, parent.right.lineage, position)
+    const event = await recordedAt(store, lineage, position)
     if (E.isLeft(event)) return event
     const hash = event.right && hashOf(event.right)
     const events = fork(command, { conversation, last, hash, exists: target.right.revision >= 0 })
@@ -192,7 +196,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       offset: position + 1,
       last: Infinity,
     }
-    const end = { lineage: [own, ...below(parent.right, position)], revision: -1, hash: hash ?? null }
+    const end = { lineage: [own, ...below(lineage, position)], revision: -1, hash: hash ?? null }
     const chain = encodeChain(command.id, end.hash, events.right, sealed)
     if (E.isLeft(chain)) return chain
     const written = await write(command.id, end, chain.right, sealed.isNamed)
@@ -219,7 +223,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 }
 
 /** What a fork at a position has of its parent's lineage. */
-const below = ({ lineage }: End, position: number): End['lineage'] =>
+const below = (lineage: Lineage, position: number): Lineage =>
   lineage
     .filter(({ offset }) => offset <= position)
     .map((stretch) => ({ ...stretch, last: Math.min(stretch.last, position) }))

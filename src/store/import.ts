@@ -15,13 +15,15 @@ import type {
   StoredImport,
 } from '../import/plan.ts'
 import type { LargeContentStore } from './blobs/large-content.ts'
-import { type End, lastPosition, readEnd } from './ends.ts'
-import { conflict, type WriteError } from './errors.ts'
+import { endAt, type End, type Ending, lastPosition, readEnding } from './ends.ts'
+import type { ReadError, WriteError } from './errors.ts'
 import { missingParent } from './lineage.ts'
 import { loadLog } from './log.ts'
-import { type EventStore, maxPage } from './port.ts'
+import { type EventStore, maxPage, type Part } from './port.ts'
 import { reader } from './reader.ts'
+import { endingOf } from './whole-writes.ts'
 import { encodeChain, seal } from './write.ts'
+import { writeAll } from './write-whole.ts'
 
 /** What an import did. */
 export interface Imported {
@@ -41,13 +43,13 @@ type Result<A> = Promise<E.Either<ImportError | WriteError, A>>
 /** New events of one conversation, encoded, and the end that they go behind. */
 interface Prepared {
   readonly id: string
+  /** The end of all that is there, whether it counts yet or not. */
   readonly end: End
+  /** What the last event there is part of, if it does not count yet: an import was interrupted, or is under way. */
+  readonly open?: Part | undefined
   readonly events: readonly StoredEvent[]
 }
 
-/** Events and bytes of one append, roughly: a large session must not be one transaction. */
-const batchEvents = 500
-const batchBytes = 4 * 1024 * 1024
 /** How often an import is planned anew while others write to the same conversations. */
 const maxTries = 20
 
@@ -96,14 +98,8 @@ const importOnce = async (
   }
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
     return E.left(unknownFormat(`${file} holds no message of a ${plan.format} session`))
-  const total = prepared.reduce((sum, { events }) => sum + events.length, 0)
-  let before = 0
-  for (const each of prepared) {
-    const offset = before
-    const written = await writeAll(store, each, (count) => progress?.(offset + count, total))
-    if (E.isLeft(written)) return written
-    before += each.events.length
-  }
+  const wrote = await writeAll(store, prepared, progress)
+  if (E.isLeft(wrote)) return wrote
   const conversations = prepared.map(({ id, end, events }) => ({
     id,
     added: events.length,
@@ -118,14 +114,15 @@ const prepare = async (
   format: Exclude<Format, 'palimpsest'>,
 ): Result<Prepared> => {
   const { id } = plan
-  const end = await readEnd(store, id)
-  if (E.isLeft(end)) return end
-  const log = await loadLog(reader(store, end.right.lineage), lastPosition(end.right))
+  const there = await readThere(store, id)
+  if (E.isLeft(there)) return there
+  const { end, open } = there.right
+  const log = await loadLog(reader(store, end.lineage), lastPosition(end))
   if (E.isLeft(log)) return log
   const planned = planEvents(plan, format, log.right)
   if (E.isLeft(planned)) return planned
-  const encoded = encodePlanned(id, end.right.hash, planned.right, format)
-  return E.map((events: readonly StoredEvent[]) => ({ id, end: end.right, events }))(encoded)
+  const encoded = encodePlanned(id, end.hash, planned.right, format)
+  return E.map((events: readonly StoredEvent[]) => ({ id, end, open, events }))(encoded)
 }
 
 const encodePlanned = (
@@ -162,13 +159,14 @@ const prepareStored = async (
   const isFork = first?.type === 'Forked'
   const parent = isFork ? parentIn(first) : undefined
   if (parent !== undefined && !all.some((other) => other.id === parent)) {
-    const found = await readEnd(store, parent)
+    const found = await endingOf(store, streamOf(parent))
     if (E.isLeft(found)) return found
-    if (found.right.revision < 0) return E.left(missingParent(id, parent))
+    if (!found.right.last) return E.left(missingParent(id, parent))
   }
-  const end = isFork ? await endOfStream(store, id) : await readEnd(store, id)
-  if (E.isLeft(end)) return end
-  const there = end.right.revision + 1
+  const found = await readThere(store, id, isFork)
+  if (E.isLeft(found)) return found
+  const { end, open } = found.right
+  const there = end.revision + 1
   for (let from = 0, read = 0; from < Math.min(there, events.length); from += read) {
     const page = await store.read({ stream, from, direction: 'forwards', limit: maxPage })()
     if (E.isLeft(page)) return page
@@ -181,7 +179,7 @@ const prepareStored = async (
     if (different)
       return E.left(importDiverged(id, `revision ${different.revision}`, 'the event of the file'))
   }
-  return E.right({ id, end: end.right, events: events.slice(there) })
+  return E.right({ id, end, open, events: events.slice(there) })
 }
 
 const parentIn = ({ data }: StoredEvent): string | undefined => {
@@ -189,41 +187,20 @@ const parentIn = ({ data }: StoredEvent): string | undefined => {
   return forked.from?.conversation
 }
 
-/** The end of a stream whose parents need not be there yet: they may come with the same file. */
-const endOfStream = (store: EventStore, conversation: string): Result<End> =>
-  readEnd(store, conversation, [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }])
-
-const writeAll = async (
+/**
+ * All that is there of a conversation.
+ *
+ * @param isAlone the parents of a fork need not be there yet: they may come with the same file
+ */
+const readThere = async (
   store: EventStore,
-  { id, end, events }: Prepared,
-  progress: (written: number) => void,
-): Result<void> => {
-  let written = 0
-  while (written < events.length) {
-    const count = batchSize(events, { from: written, most: Math.min(batchBytes, store.maxAppendBytes) })
-    const batch = events.slice(written, written + count)
-    const expected = end.revision + written
-    const appended = await store.append({ stream: streamOf(id), events: batch, expected })()
-    if (E.isLeft(appended)) return appended
-    // What stands there may have another time, and so another hash than the next batch is chained to.
-    if (appended.right === 'repeated')
-      return E.left(conflict(streamOf(id), expected, expected + batch.length))
-    written += batch.length
-    progress(written)
-  }
-  return E.right(undefined)
-}
-
-const batchSize = (
-  events: readonly StoredEvent[],
-  { from, most }: { readonly from: number; readonly most: number },
-): number => {
-  let bytes = 0
-  let count = 0
-  for (const { data, metadata } of events.slice(from, from + batchEvents)) {
-    bytes += Buffer.byteLength(data) + Buffer.byteLength(metadata)
-    if (count > 0 && bytes > most) break
-    count++
-  }
-  return count
+  conversation: string,
+  isAlone = false,
+): Promise<E.Either<ReadError, Pick<Prepared, 'end' | 'open'>>> => {
+  const own = [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }]
+  const ending = await readEnding(store, conversation, isAlone ? own : undefined)
+  return E.map(({ lineage, last, unfinished }: Ending) => ({
+    end: endAt(lineage, unfinished ?? last),
+    open: unfinished?.part,
+  }))(ending)
 }

@@ -3,7 +3,7 @@ import { conversationNotFound, type OutOfRange, outOfRange } from '../commands/r
 import { type ConversationEvent, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import type { Log } from '../projections/path.ts'
-import { lastPosition, readEnding } from './ends.ts'
+import { type Ending, lastPosition, readEnding } from './ends.ts'
 import type { ReadError, StoreError } from './errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore } from './port.ts'
@@ -25,8 +25,16 @@ export const openAt = async (
   at?: number,
 ): Promise<E.Either<ReadError, Opened>> => {
   const ending = await readEnding(store, conversation)
-  if (E.isLeft(ending)) return ending
-  const { lineage, last: event } = ending.right
+  return E.isLeft(ending) ? ending : openedAt(store, conversation, ending.right, at)
+}
+
+/** As `openAt`, where the end is known. */
+export const openedAt = (
+  store: EventStore,
+  conversation: string,
+  { lineage, last: event }: Ending,
+  at?: number,
+): E.Either<ReadError, Opened> => {
   if (!event) return E.left(conversationNotFound(conversation))
   const last = lastPosition({ lineage, revision: event.revision })
   const outside = outsideOf(conversation, at, last)
@@ -57,8 +65,9 @@ export const openShown = async (
   if (E.isLeft(page)) return page
   const { offset = 0 } = lineage.right?.[0] ?? {}
   const [newest] = page.right
-  // A position in a fork is no revision, and there may be no such position: then one has to look closer.
-  const isIt = newest !== undefined && (at === undefined || (offset === 0 && newest.revision === at))
+  // A position in a fork is no revision, there may be no such position, or what is there not count yet: then one has to look closer.
+  const isIt =
+    newest !== undefined && !newest.part && (at === undefined || (offset === 0 && newest.revision === at))
   if (!isIt || !lineage.right) return openAt(store, conversation, at)
   return E.right({
     reading: reader(store, lineage.right, page.right),

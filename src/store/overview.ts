@@ -2,9 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { isBlock } from '../events/blocks.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
+import { readEnding } from './ends.ts'
 import type { ReadError } from './errors.ts'
 import { toError } from './errors.ts'
-import { openAt } from './log.ts'
+import { openedAt } from './log.ts'
 import { type EventStore, maxPage } from './port.ts'
 import { eventAt } from './reader.ts'
 
@@ -39,7 +40,7 @@ export async function* overviews(store: EventStore): AsyncGenerator<Overview, vo
       const ids = names.right.slice(next, next + atOnce).map((name) => conversationOf(name) ?? name)
       for (const overview of await Promise.all(ids.map((id) => overviewOrProblem(store, id)))) {
         if (E.isLeft(overview)) throw toError(overview.left)
-        yield overview.right
+        if (overview.right) yield overview.right
       }
     }
     const last = names.right.at(-1)
@@ -58,15 +59,21 @@ const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
   'BlobDamaged',
 ])
 
-const overviewOrProblem = async (store: EventStore, id: string): Promise<E.Either<ReadError, Overview>> => {
+type Result = Promise<E.Either<ReadError, Overview | undefined>>
+
+const overviewOrProblem = async (store: EventStore, id: string): Result => {
   const overview = await overviewOf(store, id)
   return E.isLeft(overview) && isItsOwn(overview.left)
     ? E.right({ id, title: '', messages: 0, events: 0, updated: '', problem: overview.left.message })
     : overview
 }
 
-const overviewOf = async (store: EventStore, id: string): Promise<E.Either<ReadError, Overview>> => {
-  const opened = await openAt(store, id)
+/** Undefined of a conversation that is being imported: it is not there yet. */
+const overviewOf = async (store: EventStore, id: string): Result => {
+  const ending = await readEnding(store, id)
+  if (E.isLeft(ending)) return ending
+  if (ending.right.unfinished && !ending.right.last) return E.right(undefined)
+  const opened = openedAt(store, id, ending.right)
   if (E.isLeft(opened)) return opened
   const { reading, lineage, last } = opened.right
   const beginning = await reading.page(0, titleWithin - 1, 'forwards')

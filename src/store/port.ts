@@ -6,12 +6,21 @@ import type { StoreError } from './errors.ts'
 /** A place in the global order of a store's events. Opaque: pass on what the same store gave; everything else is `InvalidInput`. */
 export type Checkpoint = string
 
+/** What an event says of a write that takes several appends, and counts only once it is whole (ADR 13). */
+export interface Part {
+  /** Revision of the write's first event in this stream. */
+  readonly from: number
+  /** Only in its last event in this stream. `true`: the write is whole; else it is once that stream names this one. */
+  readonly last?: true | string
+}
+
 /** A stored event with its place. */
 export interface RecordedEvent extends StoredEvent {
   readonly stream: string
   /** 0-based index in the stream. */
   readonly revision: number
   readonly checkpoint: Checkpoint
+  readonly part?: Part
 }
 
 /** Events to append to one stream. */
@@ -25,6 +34,8 @@ export interface Append {
   readonly findable?: boolean | 'each'
   /** Nobody else can have sent events of these ids; spares a store that cannot tell repeats a look. Default false. */
   readonly isNew?: boolean
+  /** The events belong to a write of several appends. Adapters need not know: `withWholeWrites` keeps it in the metadata. */
+  readonly part?: Part
 }
 
 /**

@@ -7,7 +7,7 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Actor, type ConversationEvent, metadataSchema } from '../events/events.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { collect, type Collected, type GcOptions } from './blobs/gc.ts'
-import { withLargeContent } from './blobs/large-content.ts'
+import { type LargeContentStore, withLargeContent } from './blobs/large-content.ts'
 import { conversation, type Conversation } from './conversation.ts'
 import { type Finding, finding } from './diagnosis.ts'
 import { remembered } from './ends.ts'
@@ -28,6 +28,7 @@ import {
 } from './port.ts'
 import { diagnoseSqlite } from './sqlite/diagnose.ts'
 import { openSqlite } from './sqlite/store.ts'
+import { withWholeWrites } from './whole-writes.ts'
 
 export interface StoreOptions {
   /** Recorded with every event whose writer names no other. Default `{ kind: 'program' }`. */
@@ -149,8 +150,12 @@ export const openEvents = (
 ): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
   pipe(
     openAdapter(url, create),
-    TE.map((events) => withLargeContent(events, defaultLargeContent)),
+    TE.map((events) => layered(events, defaultLargeContent)),
   )
+
+/** What every store keeps on top of its adapter. */
+const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
+  withWholeWrites(withLargeContent(adapter, largeContent))
 
 const openAdapter = (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
   if (url === 'memory:') return TE.right(memoryStore())
@@ -195,7 +200,7 @@ export const storeOn = (
   actor: Actor,
   largeContent: number = defaultLargeContent,
 ): Store => {
-  const events = withLargeContent(adapter, largeContent)
+  const events = layered(adapter, largeContent)
   const commands = handler(events, actor)
   const placed = placer(events)
 

@@ -4,6 +4,7 @@ import { decode, type StoredEvent } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { toError } from './errors.ts'
 import { type EventStore, type RecordedEvent, streamPage } from './port.ts'
+import { countsThrough } from './whole-writes.ts'
 
 /** An event to the byte, and where it stands. */
 export interface PlacedEvent extends StoredEvent {
@@ -23,12 +24,23 @@ export async function* storedEvents(
   const lineage: string[] = []
   for (let id: string | undefined = conversation; id !== undefined; id = await parentOf(store, id))
     lineage.unshift(id)
-  for (const id of lineage)
-    for (let from = 0, read = await page(store, id, 0); read.length > 0; read = await page(store, id, from)) {
+  for (const id of lineage) {
+    const last = await lastOf(store, id)
+    for (let from = 0; from <= last;) {
+      const read = await page(store, id, from, Math.min(streamPage, last + 1 - from))
+      if (read.length === 0) break
       for (const { revision, id: eventId, type, data, metadata } of read)
         yield { conversation: id, revision, id: eventId, type, data, metadata }
       from += read.length
     }
+  }
+}
+
+const lastOf = async (store: EventStore, conversation: string): Promise<number> => {
+  const last = await countsThrough(store, streamOf(conversation))
+  if (E.isLeft(last)) throw toError(last.left)
+  if (last.right < 0) throw toError(conversationNotFound(conversation))
+  return last.right
 }
 
 const page = async (

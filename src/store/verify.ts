@@ -12,6 +12,7 @@ import { loadEffective } from './load.ts'
 import { loadLineage, type Lineage } from './lineage.ts'
 import { type EventStore, type RecordedEvent, type StreamHead, streamPage } from './port.ts'
 import { reader } from './reader.ts'
+import { countsThrough } from './whole-writes.ts'
 
 /** The first thing in a conversation that is not as it was written. */
 export interface Discrepancy {
@@ -49,11 +50,14 @@ export const verify = async (
     contentProblem(lineage.left)?.stream !== stream
   )
     return lineage
+  const until = await countsThrough(store, stream)
+  if (E.isLeft(until)) return until
   const head = await store.head(stream)()
   if (E.isLeft(head)) return head
   const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], head.right)
   let events = 0
-  for (let limit = streamPage; ;) {
+  for (let most = streamPage; events <= until.right;) {
+    const limit = Math.min(most, until.right + 1 - events)
     const page = await store.read({ stream, from: events, direction: 'forwards', limit })()
     if (E.isLeft(page)) {
       const bad = contentProblem(page.left)
@@ -66,7 +70,7 @@ export const verify = async (
           discrepancy: { position, kind: 'content', message: bad.message },
         })
       // What comes before it may have a discrepancy of its own.
-      limit = bad.revision - events
+      most = bad.revision - events
       continue
     }
     for (const stored of page.right) {
@@ -77,7 +81,7 @@ export const verify = async (
     }
     if (page.right.length === 0) break
   }
-  const last = head.right?.last ?? START
+  const last = Math.min(head.right?.last ?? START, until.right)
   if (events === 0 && last < 0) return E.left(conversationNotFound(conversation))
   if (last < events) return E.right({ conversation, events })
   const message = `the stream ends at revision ${events - 1}; it went on to ${last} at least: its end was lost`

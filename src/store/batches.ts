@@ -1,0 +1,22 @@
+import type { StoredEvent } from '../events/codec.ts'
+
+/** Events in the batches of their appends: at most so many, and at most so many bytes unless one event alone has more. */
+export function* batchesOf(
+  events: readonly StoredEvent[],
+  mostEvents: number,
+  mostBytes: number,
+): Generator<readonly StoredEvent[], void> {
+  let batch: StoredEvent[] = []
+  let bytes = 0
+  for (const { id, type, data, metadata } of events) {
+    const size = Buffer.byteLength(data) + Buffer.byteLength(metadata)
+    if (batch.length === mostEvents || (batch.length > 0 && bytes + size > mostBytes)) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push({ id, type, data, metadata })
+    bytes += size
+  }
+  if (batch.length > 0) yield batch
+}
