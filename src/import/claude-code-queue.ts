@@ -27,7 +27,8 @@ export interface Queue {
   readonly said: (text: string, as: 'user' | 'attachment') => void
   /** Takes what was sent in the middle of a turn before this time (undefined: by the end of the file). */
   readonly due: (time: string | undefined) => readonly Sent[]
-  readonly finish: () => void
+  /** What still waits was taken back. Returns the refs of all that was ever queued. */
+  readonly finish: () => readonly string[]
 }
 
 const ownEntry = 'what the user typed ahead; sent, it is an entry of its own'
@@ -44,12 +45,15 @@ export const queueOf = (notes: Notes): Queue => {
   let expected: readonly string[] = []
   let attached: readonly string[] = []
   const refs = new Map<string, number>()
+  const queued: string[] = []
 
   const enqueue = (entry: Entry): void => {
-    const queued = queuedIn(entry, refs)
-    if (typeof queued !== 'string') waiting = [...waiting, queued]
-    else if (entry.fields['content'] === undefined) notes.leftOut('queue-operation', queued)
-    else notes.bad(entry.line, queued)
+    const next = queuedIn(entry, refs)
+    if (typeof next !== 'string') {
+      waiting = [...waiting, next]
+      queued.push(next.ref)
+    } else if (entry.fields['content'] === undefined) notes.leftOut('queue-operation', next)
+    else notes.bad(entry.line, next)
   }
   const take = (text: string | undefined): Queued | undefined => {
     const isIt = (queued: Queued): boolean =>
@@ -110,7 +114,11 @@ export const queueOf = (notes: Notes): Queue => {
     for (const { kind } of waiting) notes.leftOut(kind, takenBack)
     waiting = []
   }
-  return { operate, said, due, finish: giveBack }
+  const finish = (): readonly string[] => {
+    giveBack()
+    return queued
+  }
+  return { operate, said, due, finish }
 }
 
 /** Of a subagent: nobody types there. */

@@ -77,8 +77,8 @@ const sessionOf = (notes: Notes): Session => {
       if (key !== '') notes.note(`subagent ${key} of session ${id} is a conversation of its own`)
       return [{ id: idOf(key === '' ? id : `${id}:${key}`), steps }]
     })
-    queue.finish()
-    return plans
+    const withdrawn = queue.finish()
+    return plans.map((plan) => (withdrawn.length > 0 ? { ...plan, withdrawn } : plan))
   }
   return { read, finish }
 }

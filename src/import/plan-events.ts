@@ -34,7 +34,7 @@ type Planned = E.Either<ImportError, Event>
  * longer shown.
  */
 export const planEvents = (
-  { id, steps }: ConversationPlan,
+  { id, steps, withdrawn = [] }: ConversationPlan,
   format: Exclude<Format, 'palimpsest'>,
   log: Log,
 ): E.Either<ImportError, readonly PlannedEvent[]> => {
@@ -44,7 +44,7 @@ export const planEvents = (
   const planned: PlannedEvent[] = []
   /** Position of the last step that the log holds. */
   let lastKnown: number = START
-  const refs = new Set(steps.map(({ ref }) => ref))
+  const refs = new Set([...steps.map(({ ref }) => ref), ...withdrawn])
   // Of the steps that were taken again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`

@@ -31,6 +31,8 @@ export interface StoredConversation {
 export interface ConversationPlan {
   readonly id: string
   readonly steps: readonly Step[]
+  /** Refs of steps that a shorter version of the file may have had, where this one knows better. */
+  readonly withdrawn?: readonly string[]
 }
 
 /**

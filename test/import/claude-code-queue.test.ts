@@ -219,4 +219,14 @@ describe('Claude Code: a file imported while it grows', () => {
         expect(importFile(file(...entries), both)).toEqual(both)
       }
   })
+
+  it('ends as the whole file does where the queue alone told too early what was sent', () => {
+    const early = [...asked, typed('stop'), queue('remove'), user('r', 'a', result('x'))]
+    const known = importFile(file(...early))
+    expect(shownIn(onlyLog(known))).toHaveLength(4)
+    for (const later of [queued('q', 'r', 'stop'), user('v', 'r', 'stop')]) {
+      const whole = file(...early, later)
+      expect(shownIn(onlyLog(importFile(whole, known)))).toEqual(shownIn(onlyLog(importFile(whole))))
+    }
+  })
 })
