@@ -45,13 +45,13 @@ export const queueOf = (notes: Notes): Queue => {
   let expected: readonly string[] = []
   let attached: readonly string[] = []
   const refs = new Map<string, number>()
-  const queued: string[] = []
+  const everQueued: string[] = []
 
   const enqueue = (entry: Entry): void => {
     const next = queuedIn(entry, refs)
     if (typeof next !== 'string') {
       waiting = [...waiting, next]
-      queued.push(next.ref)
+      everQueued.push(next.ref)
     } else if (entry.fields['content'] === undefined) notes.leftOut('queue-operation', next)
     else notes.bad(entry.line, next)
   }
@@ -116,7 +116,7 @@ export const queueOf = (notes: Notes): Queue => {
   }
   const finish = (): readonly string[] => {
     giveBack()
-    return queued
+    return everQueued
   }
   return { operate, said, due, finish }
 }

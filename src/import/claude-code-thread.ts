@@ -14,7 +14,16 @@ import {
   type Round,
 } from './claude-code-tree.ts'
 import type { Step } from './plan.ts'
-import { type Entry, type Fields, isFields, type Notes, stringOf, timeOf } from './source.ts'
+import {
+  type Entry,
+  type Fields,
+  isFields,
+  lostParent,
+  type Notes,
+  placeIn,
+  stringOf,
+  timeOf,
+} from './source.ts'
 
 /** One chain of a session, as its entries come in. */
 export interface Thread {
@@ -50,8 +59,7 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
   const at = (uuid: unknown): Parent => {
     if (links.has(uuid)) return endOf(links.get(uuid))
     if (uuid === null) return undefined
-    if (stringOf(uuid) !== undefined)
-      notes.note('the parent of some entries is not in the file: they continue from what comes before them')
+    if (stringOf(uuid) !== undefined) notes.note(lostParent)
     return head
   }
 
@@ -228,7 +236,7 @@ const blank = {
   next: undefined,
 } as const
 
-const refOf = ({ line, fields }: Entry): string => stringOf(fields['uuid']) ?? `line-${line}`
+const refOf = (entry: Entry): string => stringOf(entry.fields['uuid']) ?? placeIn(entry)
 
 const placeOf = (entry: Entry): Placed => {
   const time = timeOf(entry.fields['timestamp'])

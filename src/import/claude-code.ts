@@ -11,6 +11,8 @@ import {
   isFields,
   messageProblem,
   type Notes,
+  otherEntry,
+  sameEntry,
   stringOf,
 } from './source.ts'
 
@@ -91,8 +93,8 @@ const repeats = (notes: Notes): ((fields: Fields) => boolean) => {
     const before = seen.get(uuid)
     const said = digest([type, message])
     if (before === undefined) seen.set(uuid, said)
-    else if (before === said) notes.leftOut(String(type), 'the same entry a second time')
-    else notes.leftOut(String(type), 'another entry has its uuid, and other words: the first one is taken')
+    else if (before === said) notes.leftOut(String(type), sameEntry)
+    else notes.leftOut(String(type), otherEntry)
     return before !== undefined
   }
 }

@@ -1,12 +1,26 @@
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 
 /** Why a file was not imported. Nothing of it was written. */
-export type ImportError = UnknownFormat | BadLine | ImportDiverged | InvalidInput | EventTooLarge
+export type ImportError =
+  | UnknownFormat
+  | UnsupportedFormat
+  | BadLine
+  | ImportDiverged
+  | InvalidInput
+  | EventTooLarge
 
 /** Nothing in the file tells what wrote it. */
 export interface UnknownFormat {
   readonly _tag: 'UnknownFormat'
   readonly message: string
+}
+
+/** A session of another program that is known, and cannot be imported. */
+export interface UnsupportedFormat {
+  readonly _tag: 'UnsupportedFormat'
+  readonly message: string
+  /** What it is: "a Codex rollout". */
+  readonly found: string
 }
 
 /** A line that is not JSON, or holds something that its format does not allow. */
@@ -31,6 +45,12 @@ export interface ImportDiverged {
 export const unknownFormat = (problem: string): UnknownFormat => ({
   _tag: 'UnknownFormat',
   message: `${problem}: name the format (claude-code, pi, roo, openai, anthropic or palimpsest)`,
+})
+
+export const unsupportedFormat = (found: string): UnsupportedFormat => ({
+  _tag: 'UnsupportedFormat',
+  message: `this is ${found}: not supported yet`,
+  found,
 })
 
 export const badLine = (file: string, line: number, problem: string): BadLine => ({

@@ -9,11 +9,11 @@ import { type Draft, entriesOfList } from './messages.ts'
 import { parseOpenAi } from './openai.ts'
 import { parsePalimpsest } from './palimpsest.ts'
 import { parsePi } from './pi.ts'
-import type { ConversationPlan, Format, ImportPlan, StoredImport } from './plan.ts'
+import type { ConversationPlan, Format, ImportPlan, Step, StoredImport } from './plan.ts'
 import { recognise } from './recognise.ts'
 import { parseRoo } from './roo.ts'
 import { badLineOf } from './bad-line.ts'
-import { isFields, linesOf, type Notes, parseJson, takeNotes } from './source.ts'
+import { isFields, linesOf, type Notes, parseJson, takeNotes, valuesOf } from './source.ts'
 
 export interface SessionFile {
   readonly text: string
@@ -69,7 +69,9 @@ type Foreign = Exclude<Format, 'palimpsest'>
 
 const readPlan = (format: Foreign, text: string, notes: Notes, id: string | undefined): Read => {
   const taken = new Map<string, number>()
-  const named = plansOf(format, text, notes).map((plan) => {
+  // What sets a model and says nothing is no conversation.
+  const plans = plansOf(format, text, notes).filter(({ steps }) => steps.some(isSaid))
+  const named = plans.map((plan) => {
     const wished = id ?? plan.id
     const count = (taken.get(wished) ?? 0) + 1
     taken.set(wished, count)
@@ -77,6 +79,8 @@ const readPlan = (format: Foreign, text: string, notes: Notes, id: string | unde
   })
   return E.right({ format, conversations: named })
 }
+
+const isSaid = ({ type }: Step): boolean => type === 'message' || type === 'condense'
 
 const plansOf = (format: Foreign, text: string, notes: Notes): readonly ConversationPlan[] => {
   switch (format) {
@@ -97,18 +101,15 @@ const plansOf = (format: Foreign, text: string, notes: Notes): readonly Conversa
 const documentsOf = (text: string, notes: Notes): readonly Draft[] => {
   const whole = parseJson(text)
   if (E.isRight(whole)) return draftsOf(whole.right, 1, notes)
-  const lines = [...linesOf(text)].map(({ line, text: json }) => ({ line, parsed: parseJson(json) }))
-  const isLines =
-    lines.filter(({ parsed }) => E.isRight(parsed) && isFields(parsed.right) && hasMessages(parsed.right))
-      .length > 0
+  const lines = [...linesOf(text)].map(({ line, text: json }) => ({ line, ...valuesOf(json) }))
+  const isLines = lines.some(({ values }) => values.some((value) => isFields(value) && hasMessages(value)))
   if (!isLines) {
     notes.bad(badLineOf(text, whole.left), `not JSON (${whole.left})`)
     return []
   }
-  return lines.flatMap(({ line, parsed }) => {
-    if (E.isRight(parsed)) return draftsOf(parsed.right, line, notes)
-    notes.bad(line, `not JSON (${parsed.left})`)
-    return []
+  return lines.flatMap(({ line, values, problem }) => {
+    if (problem !== undefined) notes.bad(line, `not JSON (${problem})`)
+    return values.flatMap((value) => draftsOf(value, line, notes))
   })
 }
 

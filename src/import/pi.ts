@@ -10,7 +10,11 @@ import {
   idOf,
   isFields,
   messageProblem,
+  lostParent,
   type Notes,
+  otherEntry,
+  placeIn,
+  sameEntry,
   stringOf,
   timeOf,
 } from './source.ts'
@@ -37,24 +41,29 @@ export const parsePi = (text: string, notes: Notes): readonly ConversationPlan[]
   const steps: Step[] = []
   const nodes = new Map<string, Node>()
   const order: Node[] = []
+  const said = new Map<string, string>()
+  const sessions = new Set<unknown>()
   let session: Fields | undefined
   let root: Node | undefined
   let head: Node | undefined
   let shown: string | undefined
 
   for (const entry of entriesOf(text, notes)) {
-    const { fields, line } = entry
+    const { fields } = entry
     const index = order.length
-    const parent =
-      fields['parentId'] === null ? root : (nodes.get(stringOf(fields['parentId']) ?? '') ?? head)
+    const named = stringOf(fields['parentId'])
+    const parent = fields['parentId'] === null ? root : (nodes.get(named ?? '') ?? head)
+    if (named !== undefined && !nodes.has(named)) notes.note(lostParent)
     const inherited = parent?.configuration ?? {}
-    const id = stringOf(fields['id']) ?? `line-${line}`
+    const id = stringOf(fields['id']) ?? placeIn(entry)
     let node: Node = { id, index, parent, step: parent?.step, isMessage: false, configuration: inherited }
     if (fields['type'] === 'session') {
       session ??= fields
+      sessions.add(fields['id'])
       noteHeader(fields, notes)
     } else if (nodes.has(id)) {
-      notes.leftOut(String(fields['type']), 'the same entry a second time')
+      const isSame = said.get(id) === digest(fields)
+      notes.leftOut(String(fields['type']), isSame ? sameEntry : otherEntry)
       continue
     }
     const mapped = mapEntry(entry, node, { nodes, order, notes })
@@ -70,11 +79,13 @@ export const parsePi = (text: string, notes: Notes): readonly ConversationPlan[]
       node = { ...node, step: id, isMessage: mapped.type === 'message', configuration }
       shown = id
     }
+    said.set(id, digest(fields))
     if (fields['type'] === 'session') root ??= node
     else nodes.set(id, node)
     order.push(node)
     head = node
   }
+  if (sessions.size > 1) notes.note(`the file holds ${sessions.size} sessions: they are one conversation`)
   const id = stringOf(session?.['id']) ?? `pi-${digest(text.slice(0, 4_096))}`
   return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
 }

@@ -1,28 +1,40 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type UnknownFormat, unknownFormat } from './errors.ts'
+import { type UnknownFormat, unknownFormat, type UnsupportedFormat, unsupportedFormat } from './errors.ts'
+import { foreignDocument, foreignLine, foreignText } from './foreign.ts'
 import type { Format } from './plan.ts'
-import { type Fields, isFields, linesOf, parseJson } from './source.ts'
+import { type Fields, isFields, linesOf, parseJson, valuesOf } from './source.ts'
 
 /** So many lines are looked at: those of one format need not all tell. */
 const looked = 50
 
-/** The format of a session file, by its content. Errors: `UnknownFormat`. */
-export const recognise = (text: string): E.Either<UnknownFormat, Format> => {
+/** The format of a session file, by its content. Errors: `UnknownFormat`, `UnsupportedFormat`. */
+export const recognise = (text: string): E.Either<UnknownFormat | UnsupportedFormat, Format> => {
   if (text.trim() === '') return E.left(unknownFormat('the file is empty'))
-  for (const fields of firstLines(text)) {
+  const lines = [...firstLines(text)]
+  for (const fields of lines) {
+    const foreign = foreignLine(fields)
+    if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
     const format = formatOfLine(fields)
     if (format) return E.right(format)
   }
   const whole = parseJson(text)
-  const format = E.isRight(whole) ? formatOfDocument(whole.right) : formatOfTorn(text)
+  const foreign = E.isRight(whole) ? foreignDocument(whole.right) : foreignText(text)
+  if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
+  const torn = isLines(text) ? undefined : formatOfTorn(text)
+  const format = E.isRight(whole) ? formatOfDocument(whole.right) : torn
   return format ? E.right(format) : E.left(unknownFormat('the content is of no format that can be told'))
+}
+
+/** Whether the first line is whole, and so no part of a document that breaks off. */
+const isLines = (text: string): boolean => {
+  const [first] = linesOf(text)
+  return first !== undefined && valuesOf(first.text).values.length > 0
 }
 
 function* firstLines(text: string): Generator<Fields> {
   let count = 0
   for (const line of linesOf(text)) {
-    const parsed = parseJson(line.text)
-    if (E.isRight(parsed) && isFields(parsed.right)) yield parsed.right
+    yield* valuesOf(line.text).values.filter(isFields)
     if (++count === looked) return
   }
 }

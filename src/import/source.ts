@@ -27,14 +27,31 @@ export const timeOf = (value: unknown): string | undefined => {
 /** Short and the same for equal JSON: 16 hex digits. */
 export const digest = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 16)
 
-/** A conversation id of some text: what an id cannot hold becomes `-`. */
-export const idOf = (text: string): string => text.replaceAll(/[^A-Za-z0-9._:-]/g, '-').slice(0, 200)
+/**
+ * A conversation id of some text: what an id cannot hold becomes `-`. Where that may leave two texts alike (letters of other
+ * alphabets, very long ones), a digest of the text tells them apart.
+ */
+export const idOf = (text: string): string => {
+  const id = text.replaceAll(/[^A-Za-z0-9._:-]/g, '-')
+  return id.length <= 200 && /^\p{ASCII}*$/u.test(text) ? id : `${id.slice(0, 170)}-${digest(text)}`
+}
 
-/** One entry of a file. `line` is 1-based. */
+/** One entry of a file. `line` is 1-based; `part` counts the objects of a line from 1. */
 export interface Entry {
   readonly line: number
+  readonly part?: number
   readonly fields: Fields
 }
+
+/** What names an entry that has no id of its own. */
+export const placeIn = ({ line, part = 1 }: Entry): string =>
+  part === 1 ? `line-${line}` : `line-${line}.${part}`
+
+// What a file leaves to guess.
+export const lostParent =
+  'the parent of some entries is not in the file: they continue from what comes before them'
+export const sameEntry = 'the same entry a second time'
+export const otherEntry = 'another entry has its id, and other words: the first one is taken'
 
 /** Takes note, while a file is read, of what becomes of its entries. */
 export interface Notes {
@@ -79,13 +96,33 @@ export function* linesOf(text: string): Generator<{ readonly line: number; reado
   }
 }
 
-/** The JSON objects of a JSONL text; a line that is none is noted as bad and passed over. */
+/** The JSON objects of a JSONL text; a line that is not JSON is noted as bad and passed over. */
 export function* entriesOf(text: string, notes: Notes): Generator<Entry> {
-  for (const { line, text: json } of linesOf(text)) {
-    const parsed = parseJson(json)
-    if (E.isLeft(parsed)) notes.bad(line, `not JSON (${parsed.left})`)
-    else if (!isFields(parsed.right)) notes.bad(line, 'not a JSON object')
-    else yield { line, fields: parsed.right }
+  for (const { line, text: json } of linesOf(text)) yield* entriesIn(json, line, notes)
+}
+
+/** The JSON objects of a line: one, or several where a writer left out the line's end. */
+function* entriesIn(json: string, line: number, notes: Notes): Generator<Entry> {
+  const { values, problem } = valuesOf(json)
+  for (const [index, fields] of values.entries())
+    if (isFields(fields)) yield { line, part: index + 1, fields }
+    else notes.bad(line, 'not a JSON object')
+  if (problem !== undefined) notes.bad(line, `not JSON (${problem})`)
+}
+
+/** The JSON values that follow one another in a text, and what the parser says of the rest. */
+export const valuesOf = (
+  text: string,
+): { readonly values: readonly unknown[]; readonly problem?: string } => {
+  const values: unknown[] = []
+  for (let rest = text; ;) {
+    const parsed = parseJson(rest)
+    if (E.isRight(parsed)) return { values: [...values, parsed.right] }
+    const end = /after JSON at position (\d+)/.exec(parsed.left)?.[1]
+    const value = end === undefined ? E.left('') : parseJson(rest.slice(0, Number(end)))
+    if (E.isLeft(value)) return { values, problem: parsed.left }
+    values.push(value.right)
+    rest = rest.slice(Number(end))
   }
 }
 

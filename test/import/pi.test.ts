@@ -105,8 +105,9 @@ describe('pi: messages', () => {
     const all = steps(
       entry('a', null, 'model_change', { provider: 'anthropic', modelId: 'm' }),
       entry('b', 'a', 'thinking_level_change', { thinkingLevel: 'high' }),
+      says('c', 'b'),
     )
-    expect(all.at(-1)).toMatchObject({
+    expect(all.at(-2)).toMatchObject({
       type: 'configure',
       configuration: { model: 'm', parameters: { provider: 'anthropic', thinkingLevel: 'high' } },
     })

@@ -1,0 +1,58 @@
+import { type Fields, isFields } from './source.ts'
+
+const has = (fields: Fields, ...names: readonly string[]): boolean =>
+  names.every((name) => Object.hasOwn(fields, name))
+
+const rollout = new Set<unknown>(['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'])
+
+/** What wrote a line of a known format that cannot be imported. */
+export const foreignLine = (fields: Fields): string | undefined => {
+  const { type } = fields
+  if (rollout.has(type) && has(fields, 'payload')) return 'a Codex rollout'
+  if (has(fields, 'record_type') || (has(fields, 'id', 'instructions') && has(fields, 'git')))
+    return 'a Codex rollout'
+  if (has(fields, 'sessionId', 'projectHash')) return 'a Gemini CLI session'
+  if (has(fields, 'v', 'agent', 'cli_version', 'type')) return 'an Entire transcript'
+  if (has(fields, 'display', 'pastedContents')) return 'Claude Code’s list of prompts'
+  if (has(fields, 'session_id', 'type') && (type === 'system' || has(fields, 'parent_tool_use_id')))
+    return 'Claude Code’s stream-json output'
+  if (has(fields, 'working_dir', 'message_count')) return 'a Goose session'
+  if (typeof type === 'string' && type.startsWith('session.') && has(fields, 'data'))
+    return 'a Copilot CLI session'
+  return has(fields, 'messages') ? foreignDocument(fields) : undefined
+}
+
+/** What wrote a text that is not JSON. */
+export const foreignText = (text: string): string | undefined =>
+  /^\s*# aider chat started at/.test(text)
+    ? 'an aider chat'
+    : text.startsWith('SQLite format 3')
+      ? 'a SQLite database (a store of palimpsest is opened with --store)'
+      : undefined
+
+/** What wrote a document of a known format that cannot be imported. */
+export const foreignDocument = (document: unknown): string | undefined => {
+  const list = (Array.isArray(document) ? document : [document]).filter(isFields)
+  const some = (...names: readonly string[]): boolean => list.some((fields) => has(fields, ...names))
+  if (some('sessionId', 'projectHash') || some('sessionId', 'messageId', 'type', 'message'))
+    return 'a Gemini CLI session'
+  if (some('role', 'parts') || some('contents')) return 'a Gemini conversation'
+  if (some('mapping', 'current_node')) return 'a ChatGPT export'
+  if (some('chat_messages')) return 'a Claude.ai export'
+  if (
+    list.some(
+      ({ type, say, ask }) => (type === 'say' && say !== undefined) || (type === 'ask' && ask !== undefined),
+    )
+  )
+    return 'what Cline or Roo Code shows its user (api_conversation_history.json beside it is the conversation)'
+  if (
+    list.some(
+      ({ messages }) =>
+        Array.isArray(messages) && messages.some((each) => isFields(each) && has(each, 'info', 'parts')),
+    )
+  )
+    return 'an OpenCode session'
+  if (some('requests', 'responderUsername')) return 'a Copilot chat'
+  if (list.some(({ conversations }) => Array.isArray(conversations))) return 'a ShareGPT list'
+  return undefined
+}

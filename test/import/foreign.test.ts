@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest'
+import { parseSession } from '../../src/import/parse-session.ts'
+import { left, right } from '../support/either.ts'
+import { jsonl } from '../support/import-log.ts'
+
+const foreign = [
+  [
+    'a Codex rollout',
+    jsonl(
+      { timestamp: '2026-01-01T00:00:00.000Z', type: 'session_meta', payload: { id: 'x' } },
+      { type: 'response_item', payload: { type: 'message', role: 'user', content: [] } },
+    ),
+  ],
+  [
+    'a Codex rollout',
+    jsonl(
+      { id: 'x', timestamp: 't', instructions: null, git: {} },
+      { type: 'message', role: 'user', content: [] },
+    ),
+  ],
+  [
+    'a Gemini CLI session',
+    JSON.stringify(
+      { sessionId: 's', projectHash: 'h', messages: [{ id: 'm', type: 'user', content: 'Hi' }] },
+      undefined,
+      2,
+    ),
+  ],
+  [
+    'a Gemini CLI session',
+    jsonl({ sessionId: 's', projectHash: 'h', startTime: 't' }, { id: 'm', type: 'user' }),
+  ],
+  ['a Gemini CLI session', JSON.stringify([{ sessionId: 's', messageId: 0, type: 'user', message: 'Hi' }])],
+  ['a Gemini conversation', JSON.stringify([{ role: 'user', parts: [{ text: 'Hi' }] }])],
+  ['a Gemini conversation', JSON.stringify({ contents: [{ role: 'user', parts: [] }] })],
+  [
+    'an Entire transcript',
+    jsonl({ v: 1, agent: 'codex', cli_version: '1', type: 'user', ts: 't', content: [] }),
+  ],
+  ['Claude Code’s list of prompts', jsonl({ display: 'Hi', pastedContents: {}, timestamp: 1 })],
+  [
+    'Claude Code’s stream-json output',
+    jsonl(
+      { type: 'system', subtype: 'init', session_id: 's' },
+      { type: 'assistant', session_id: 's', parent_tool_use_id: null, message: {} },
+    ),
+  ],
+  ['a Goose session', jsonl({ working_dir: '/', message_count: 1 }, { role: 'user', content: [] })],
+  ['a Copilot CLI session', jsonl({ type: 'session.start', id: 'x', data: {} })],
+  ['a Copilot chat', JSON.stringify({ responderUsername: 'x', requests: [] })],
+  ['a ChatGPT export', JSON.stringify([{ title: 't', mapping: {}, current_node: 'n' }])],
+  ['a Claude.ai export', JSON.stringify([{ uuid: 'u', name: 'n', chat_messages: [] }])],
+  ['what Cline or Roo Code shows', JSON.stringify([{ ts: 1, type: 'say', say: 'text', text: 'Hi' }])],
+  ['an OpenCode session', JSON.stringify({ info: { id: 'ses_1' }, messages: [{ info: {}, parts: [] }] })],
+  ['a ShareGPT list', JSON.stringify([{ conversations: [{ from: 'human', value: 'Hi' }] }])],
+  ['an aider chat', '\n# aider chat started at 2026-01-01 00:00:00\n\n#### hi\n'],
+  ['a SQLite database', 'SQLite format 3\u0000'],
+] as const
+
+describe('a file of a format that is known and not supported', () => {
+  it.each(foreign)('is told by name: %s', (name, text) => {
+    for (const skipBadLines of [false, true])
+      expect(left(parseSession({ text, file: 'f', skipBadLines }))).toMatchObject({
+        _tag: 'UnsupportedFormat',
+        message: expect.stringMatching(new RegExp(`^f: this is ${name}.*: not supported yet$`)),
+        found: expect.stringContaining(name),
+      })
+  })
+})
+
+describe('a file that tells nothing', () => {
+  it('of whole lines is not taken for a document that breaks off', () => {
+    const text = jsonl({ kind: 'x', role: 'user' }, { kind: 'y' })
+    expect(left(parseSession({ text, file: 'f' }))).toMatchObject({ _tag: 'UnknownFormat' })
+  })
+})
+
+describe('a file in which nothing is said', () => {
+  it('is no conversation, whatever it configures', () => {
+    for (const text of [
+      jsonl({ type: 'session', id: 'p' }, { type: 'model_change', id: 'a', parentId: null, modelId: 'm' }),
+      JSON.stringify({ model: 'm', messages: [] }),
+    ])
+      expect(right(parseSession({ text, file: 'f' })).conversations).toEqual([])
+  })
+})
+
+describe('two JSON objects on one line', () => {
+  const entry = (uuid: string | undefined, content: string): string =>
+    JSON.stringify({
+      uuid,
+      parentUuid: undefined,
+      sessionId: 's',
+      type: 'user',
+      message: { role: 'user', content },
+    })
+  const read = (text: string, format: 'claude-code' | 'openai' = 'claude-code'): unknown =>
+    right(parseSession({ text, file: 'f', format })).conversations.flatMap((plan) =>
+      'steps' in plan ? plan.steps.map(({ ref }) => ref) : [],
+    )
+
+  it('are both read', () => {
+    expect(read(`${entry('a', '1')}${entry('b', '2')} ${entry('c', '3')}\n${entry('d', '4')}\n`)).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+    ])
+    expect(read(`${entry(undefined, '1')}${entry(undefined, '2')}\n`)).toEqual(['line-1', 'line-1.2'])
+  })
+
+  it('are both read in a file of conversations', () => {
+    const one = JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] })
+    expect(
+      right(parseSession({ text: `${one}${one}\n${one}\n`, file: 'f', format: 'openai' })).conversations,
+    ).toHaveLength(3)
+  })
+
+  it('of which the second is torn are a bad line', () => {
+    expect(left(parseSession({ text: `${entry('a', '1')}{"uu`, file: 'f' }))).toMatchObject({
+      _tag: 'BadLine',
+      line: 1,
+    })
+    const skipped = right(parseSession({ text: `${entry('a', '1')}{"uu`, file: 'f', skipBadLines: true }))
+    expect(skipped).toMatchObject({
+      conversations: [{ steps: [{ ref: 'a' }] }],
+      report: { badLines: [{ line: 1 }] },
+    })
+  })
+})
+
+describe('what a file leaves to guess is reported', () => {
+  const said = (uuid: string, parentUuid: string | null, more: object = {}): object => ({
+    uuid,
+    parentUuid,
+    sessionId: 's',
+    type: 'user',
+    message: { role: 'user', content: uuid },
+    ...more,
+  })
+  const pi = (id: string, parentId: string | null, content = id): object => ({
+    type: 'message',
+    id,
+    parentId,
+    message: { role: 'user', content },
+  })
+  const header = { type: 'session', version: 3, id: 'p' }
+  const report = (
+    ...entries: readonly object[]
+  ): { readonly notes: readonly string[]; readonly leftOut: readonly unknown[] } =>
+    right(parseSession({ text: jsonl(...entries), file: 'f' })).report
+
+  it('a parent that is not in the file', () => {
+    expect(report(said('a', 'gone'), said('b', 'a')).notes).toMatchObject([expect.stringContaining('parent')])
+    expect(report(header, pi('a', 'gone')).notes).toMatchObject([expect.stringContaining('parent')])
+    expect(report(said('a', null), said('b', 'a')).notes).toEqual([])
+    expect(report(header, pi('a', null), pi('b', 'a')).notes).toEqual([])
+  })
+
+  it('a second entry of one id, with the same words or with others', () => {
+    const other = { message: { role: 'user', content: 'other' } }
+    for (const entries of [
+      [said('a', null), said('a', null), said('a', null, other)],
+      [header, pi('a', null), pi('a', null), pi('a', null, 'other')],
+    ])
+      expect(report(...entries).leftOut).toMatchObject([
+        { count: 1, reason: 'the same entry a second time' },
+        { count: 1, reason: expect.stringContaining('other words') },
+      ])
+  })
+
+  it('entries of two sessions', () => {
+    const two = report(said('a', null), said('b', 'a', { sessionId: 't' }))
+    expect(two.notes).toMatchObject([expect.stringContaining('2 sessions')])
+    expect(report(header, { ...header, id: 'q' }).notes).toMatchObject([
+      expect.stringContaining('2 sessions'),
+    ])
+  })
+})
+
+describe('the id of a conversation', () => {
+  const idOf = (sessionId: string): string | undefined =>
+    right(
+      parseSession({
+        text: jsonl({ uuid: 'a', sessionId, type: 'user', message: { role: 'user', content: 'x' } }),
+        file: 'f',
+      }),
+    ).conversations[0]?.id
+
+  it('tells session ids of other alphabets, and very long ones, apart', () => {
+    const ids = ['сессия', 'беседа', '会話', '対話', 'é', 'è', 'x'.repeat(300), `${'x'.repeat(299)}y`]
+    expect(new Set(ids.map(idOf)).size).toBe(ids.length)
+    for (const id of ids) expect(idOf(id)).toMatch(/^[A-Za-z0-9._:-]{1,200}$/)
+  })
+
+  it('stays the session id where that is one', () => {
+    expect(idOf('a.B_c:d-1')).toBe('a.B_c:d-1')
+    expect(idOf('a b/c')).toBe('a-b-c')
+  })
+})
