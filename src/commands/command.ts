@@ -5,6 +5,7 @@ import {
   coversSchema,
   messageSchema,
   originSchema,
+  policySchema,
   START,
   dataSchemas,
 } from '../events/events.ts'
@@ -77,8 +78,15 @@ export const commandSchemas = {
     /** Who wrote the summary. Default `manual`. */
     method: dataSchemas.Condensed.shape.method.optional(),
     origin: originSchema.optional(),
+    /** Why, where nobody asked for it. */
+    policy: policySchema.optional(),
   }),
-  truncate: z.strictObject({ ...fence, ...selection, reason: z.string().optional() }),
+  truncate: z.strictObject({
+    ...fence,
+    ...selection,
+    reason: z.string().optional(),
+    policy: policySchema.optional(),
+  }),
   restore: z.strictObject({ ...fence, marker: position }),
   /** Exactly one of the three. */
   rewind: z

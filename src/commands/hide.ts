@@ -16,12 +16,13 @@ export const condense = (
   command: Command<'condense'>,
   state: State,
 ): E.Either<Rejection, readonly Event[]> => {
-  const { method = 'manual', origin } = command
+  const { method = 'manual', origin, policy } = command
   const summary = summaryOf(command.summary)
   return pipe(
     chooseItems(state, command, summary),
     E.map((hidden) => {
-      const data = { ...factsOf(hidden, summary), summary, method, ...(origin && { origin }) }
+      const marker = { ...factsOf(hidden, summary), summary, method }
+      const data = { ...marker, ...(origin && { origin }), ...(policy && { policy }) }
       return [withView({ type: 'Condensed', data }, state)]
     }),
   )
@@ -32,8 +33,9 @@ export const truncate = (command: Command<'truncate'>, state: State): E.Either<R
   pipe(
     chooseItems(state, command, []),
     E.map((hidden) => {
-      const { reason } = command
-      const data = { ...factsOf(hidden, []), ...(reason !== undefined && { reason }) }
+      const { reason, policy } = command
+      const marker = factsOf(hidden, [])
+      const data = { ...marker, ...(reason !== undefined && { reason }), ...(policy && { policy }) }
       return [withView({ type: 'Truncated', data }, state)]
     }),
   )

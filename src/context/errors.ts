@@ -69,6 +69,18 @@ export const contextTooLarge = (
   }
 }
 
+/** As `ContextTooLarge`, where the API has said so. */
+export const refusedTooLarge = (
+  error: ContextTooLarge,
+  { message }: { readonly message: string },
+): ContextTooLarge => ({
+  ...error,
+  message: `${message}. Nothing is left that may be hidden. What fills the context: ${error.items
+    .slice(0, 3)
+    .map(({ position, tokens }) => `position ${position} (${tokens} tokens)`)
+    .join(', ')}`,
+})
+
 export const contextGrew = (covers: Covers, before: number, after: number): ContextGrew => ({
   _tag: 'ContextGrew',
   message: `the summary of ${covers.first} to ${covers.last} is about ${after} tokens, and what it stands for ${before}: ask for a shorter one, or truncate`,

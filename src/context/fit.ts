@@ -1,11 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../events/errors.ts'
+import type { Policy } from '../events/events.ts'
 import type { Effective } from '../projections/effective.ts'
 import type { Conversation } from '../store/conversation.ts'
 import type { WriteError } from '../store/errors.ts'
-import type { ContextTooLarge } from './errors.ts'
-import type { ModelAborted } from './model.ts'
-import { manageContext } from './policy.ts'
+import { type ContextTooLarge, refusedTooLarge } from './errors.ts'
+import type { ContextExceeded, ModelAborted } from './model.ts'
+import { type Circumstances, manageContext, type Plan } from './policy.ts'
+import { refusalOf } from './refusal.ts'
 import type { ContextSettings } from './settings.ts'
 import { type CondenseError, condenseWith } from './summary-condense.ts'
 import type { Summarizer } from './summarizer.ts'
@@ -21,33 +23,35 @@ export type FitError = InvalidInput | ContextTooLarge | WriteError | ModelAborte
 interface Means {
   readonly settings: ContextSettings
   readonly summarizer: Summarizer | undefined
+  /** Why there is no summarizer, where it has failed. */
+  readonly failed?: CondenseError | undefined
+  /** How the API has refused the request that the history makes, if it has. */
+  readonly refused?: ContextExceeded | undefined
   readonly signal?: AbortSignal | undefined
 }
+type Result<A> = Promise<E.Either<FitError, A>>
 
 /** One step towards a context that fits: what the policy says, carried out. */
-export const fit = async (
-  chat: Conversation,
-  now: Effective,
-  { settings, summarizer, signal }: Means,
-): Promise<E.Either<FitError, Fitted>> => {
-  const plan = manageContext(now, settings, { canCondense: summarizer !== undefined })
-  if (E.isLeft(plan)) return plan
-  if (plan.right.type === 'nothing') return E.right({ type: 'fits' })
-  if (plan.right.type === 'truncate') {
-    let position = now.at
-    for (const covers of plan.right.covers) {
-      const reason = `the context was ${plan.right.used} tokens, and ${plan.right.allowed} are allowed`
-      const written = await chat.truncate({ covers, reason, after: position })()
-      if (E.isLeft(written)) return written
-      ;({ position } = written.right)
-    }
-    return E.right({ type: 'truncated' })
+export const fit = async (chat: Conversation, now: Effective, means: Means): Result<Fitted> => {
+  const { settings, summarizer, refused, signal } = means
+  const options = {
+    canCondense: summarizer !== undefined,
+    ...(refused && { refused: refusalOf(refused) }),
   }
+  const planned = manageContext(now, settings, options)
+  if (E.isLeft(planned))
+    return refused && planned.left._tag === 'ContextTooLarge'
+      ? E.left(refusedTooLarge(planned.left, refused))
+      : planned
+  const plan = planned.right
+  if (plan.type === 'nothing') return E.right({ type: 'fits' })
+  const policy = policyOf(now, plan, { settings, options })
+  if (plan.type === 'truncate') return truncate(chat, now, plan.covers, policy, means)
   const condensed = await condenseWith({
     effective: now,
-    covers: plan.right.covers,
+    covers: plan.covers,
     summarizer: summarizer as Summarizer,
-    condense: chat.condense,
+    condense: (input) => chat.condense({ ...input, policy }),
     ...(signal && { signal }),
   })
   if (E.isRight(condensed)) return E.right({ type: 'condensed' })
@@ -57,16 +61,43 @@ export const fit = async (
   return isEnd ? E.left(error) : E.right({ type: 'not-condensed', error })
 }
 
-/** To this share of what the context is, when the API says that it is too long. */
-const smaller = 0.75
-
-/** Settings under which the context has to become a quarter smaller, whatever it is and was allowed to be. */
-export const harder = (settings: ContextSettings, used: number): ContextSettings => ({
-  ...settings,
-  window: Math.max(2, Math.ceil(smaller * used)),
-  reserved: 0,
-  buffer: 0,
-  automatic: true,
-  percentage: 100,
-  profiles: {},
+/** What a marker says of its plan: `manageContext` makes the same one of the history at `position`, the settings and the options. */
+const policyOf = (
+  { at }: Effective,
+  { used, allowed, said, learned }: Plan,
+  { settings, options }: { readonly settings: ContextSettings; readonly options: Circumstances },
+): Policy => ({
+  of: 'context',
+  used,
+  allowed,
+  position: at,
+  settings,
+  options: { ...options },
+  ...(said !== undefined && { said }),
+  ...(learned && { learned }),
 })
+
+const truncate = async (
+  chat: Conversation,
+  { at }: Effective,
+  slices: Extract<Plan, { type: 'truncate' }>['covers'],
+  { learned, ...policy }: Policy,
+  { refused, failed }: Means,
+): Result<Fitted> => {
+  const reason = refused
+    ? `the API found the context too long, ${policy.used} tokens by our count`
+    : `the context was ${policy.used} tokens, and ${policy.allowed} are allowed`
+  let after = at
+  for (const [index, covers] of slices.entries()) {
+    const why = {
+      ...policy,
+      ...(failed && { failed: failed._tag }),
+      // A lesson counts once.
+      ...(index === 0 && learned && { learned }),
+    }
+    const written = await chat.truncate({ covers, reason, policy: why, after })()
+    if (E.isLeft(written)) return written
+    after = written.right.position
+  }
+  return E.right({ type: 'truncated' })
+}

@@ -4,12 +4,14 @@ import { isCompaction, isThinking } from '../projections/render/clean.ts'
 import { prefixUnchanged } from '../projections/render/thinking.ts'
 import { utterancesIn } from '../projections/render/utterances.ts'
 import { estimate } from './estimate.ts'
+import type { Learned } from './refusal.ts'
 import { type Anchor, anchorsOf } from './usage.ts'
 
 /** What the items of a history are to the model, each by itself: counted by the API where it can be told, else estimated. */
 export interface Measure {
-  /** Tokens by the index of the item. */
+  /** Tokens by the index of the item, and whether the API has counted them. */
   readonly tokens: readonly number[]
+  readonly isCounted: readonly boolean[]
   readonly anchors: readonly Anchor[]
   /** The last reply whose usage still describes what is shown. */
   readonly valid: Anchor | undefined
@@ -27,16 +29,22 @@ export const measure = (effective: Effective, start = sentFrom(effective)): Meas
   const correction = correctionOf(
     gaps.filter(({ reply }) => isOf(model, reply)),
     shown,
+    learnedIn(effective, model),
   )
   const tokens = shown.map(({ estimated }) => Math.round(correction * estimated))
-  for (const reply of anchors) spread(tokens, reply.from, reply.to, outputOf(reply, shown, tokens))
+  const isCounted = shown.map(() => false)
+  for (const reply of anchors) {
+    spread(tokens, reply.from, reply.to, outputOf(reply, shown, tokens))
+    isCounted.fill(true, reply.from, reply.to)
+  }
   for (const { reply, end, tokens: counted } of gaps) {
     // An unfinished reply is known together with what follows it only.
     if (reply.finished) spread(tokens, reply.to, end, Math.max(0, counted - reply.output))
     else spread(tokens, reply.from, end, counted)
+    isCounted.fill(true, reply.to, end)
   }
   const valid = anchors.findLast(({ from }) => shown[from]?.unchanged === true)
-  return { tokens, anchors, valid, model, correction }
+  return { tokens, isCounted, anchors, valid, model, correction }
 }
 
 /** Makes the tokens from one index up to, not including, another `total` together, in the proportions that they have. */
@@ -141,8 +149,19 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): read
 // So many estimated tokens are as good as what was counted: little evidence moves the estimates little.
 const trust = 2_000
 
-const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[]): number => {
+/** What the API has said of the model's estimates as it refused a context, as far as the markers that this led to are shown. */
+const learnedIn = ({ items }: Effective, model: string | undefined): readonly Learned[] =>
+  items.flatMap((item) => {
+    const learned = item.kind === 'message' ? undefined : item.policy?.learned
+    return learned && learned.model === model ? [learned] : []
+  })
+
+const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[], learned: readonly Learned[]): number => {
   let [actual, estimated] = [trust, trust]
+  for (const refused of learned) {
+    actual += refused.actual
+    estimated += refused.estimated
+  }
   for (const { reply, end, tokens } of gaps) {
     const { from, to, output, finished } = reply
     // Shown thinking may be a summary of what was thought.

@@ -11,107 +11,106 @@ import {
   type NothingNew,
 } from './errors.ts'
 import { estimate } from './estimate.ts'
-import { coversOf, type Region, regionsOf, sliceOf, truncated } from './regions.ts'
+import { allowedAfter, type Learned, learnedFrom, type Refusal } from './refusal.ts'
+import { coversOf, type Region, regionsOf, sliceOf } from './regions.ts'
+import { saidSince } from './said.ts'
 import { type ContextSettings, type Limits, limitsOf } from './settings.ts'
 import { countTokens, type TokenCount } from './tokens.ts'
+import { truncation } from './truncation.ts'
 
 interface Measured {
   /** Tokens of the request as it is, and what they may be. */
   readonly used: number
   readonly allowed: number
+  /** Tokens said since the last attempt to condense, if there was one. */
+  readonly said?: number
+  /** What a refusal teaches of the estimates. */
+  readonly learned?: Learned
 }
 /** What to do with a context before the next request, tagged on `type`. */
 export type Plan =
   | (Measured & { readonly type: 'nothing' })
   /** Show this slice as a summary. It holds at least one message, and is safe to hide. */
   | (Measured & { readonly type: 'condense'; readonly covers: Covers })
-  /** Hide these slices, one after the other; then the context fits. */
+  /** Hide these slices, one after the other; then the context fits, or, after a refusal, is smaller. */
   | (Measured & { readonly type: 'truncate'; readonly covers: readonly Covers[] })
+
+/** What decides besides the history and the settings. */
+export interface Circumstances {
+  /** False where condensing has just failed, or cannot be done. */
+  readonly canCondense: boolean
+  /** How the API has refused the request that this history makes, if it has. */
+  readonly refused?: Refusal
+}
+
+/** A condense waits until this share of the window was said since the last one. */
+const wait = 0.1
 
 /**
  * Whether the context has to become smaller, and how. Nothing that it hides is the task, the newest turn of the user, or the end;
- * no call is parted from its result. Deterministic. Each plan that is carried out makes the history smaller, and there is an end to it:
+ * no call is parted from its result. Pure. Each plan that is carried out makes the history smaller, and there is an end to it:
  * a slice to condense holds a message, and after a truncation the context fits.
  *
- * @param canCondense false where condensing has just failed, or cannot be done
+ * Between two plans to condense a tenth of the window is said, whatever the first one came to: the log says so.
+ *
  * @returns `InvalidInput` for settings that cannot be, `ContextTooLarge` where hiding all that may be hidden does not help
  */
 export const manageContext = (
   effective: Effective,
   settings: ContextSettings,
-  { canCondense }: { readonly canCondense: boolean },
+  { canCondense, refused }: Circumstances,
 ): E.Either<InvalidInput | ContextTooLarge, Plan> => {
   const count = countTokens(effective)
   const checked = limitsOf(settings, count.model)
   if (E.isLeft(checked)) return checked
   const limits = checked.right
-  const measured = { used: count.total, allowed: limits.allowed }
-  const isTooLarge = count.total > limits.allowed
-  const isDue = isTooLarge || (100 * count.total) / limits.window >= limits.percentage
-  const slice = canCondense && limits.automatic && isDue ? toCondense(effective, limits, count) : undefined
+  const { total: used } = count
+  const allowed = refused ? allowedAfter(refused, used, settings) : limits.allowed
+  const said = saidSince(effective, count)
+  const learned = refused && learnedFrom(refused, count)
+  const measured = { used, allowed, ...(said !== undefined && { said }), ...(learned && { learned }) }
+  const isTooLarge = refused !== undefined || used > allowed
+  const isDue = isTooLarge || (100 * used) / limits.window >= limits.percentage
+  const hasWaited = said === undefined || said >= wait * limits.window
+  const step = isTooLarge ? truncation(effective, limits, { count, allowed }) : undefined
+  // After a refusal, the API tells whether less than was asked for will do.
+  if (step && !refused && step.count.total > allowed) return E.left(tooLarge(step.count, allowed))
+  const slice =
+    canCondense && limits.automatic && isDue && hasWaited ? toCondense(effective, limits, count) : undefined
   if (slice) return E.right({ type: 'condense', ...measured, covers: slice })
-  return isTooLarge ? truncation(effective, limits, count) : E.right({ type: 'nothing', ...measured })
+  if (!step) return E.right({ type: 'nothing', ...measured })
+  return step.covers.length > 0
+    ? E.right({ type: 'truncate', ...measured, covers: step.covers })
+    : E.left(tooLarge(step.count, allowed))
 }
 
-/** The largest slice that holds something new. */
-const toCondense = (effective: Effective, limits: Limits, { items }: TokenCount): Covers | undefined => {
-  const size = ({ from, to }: Region): number =>
-    items.slice(from, to).reduce((sum, { tokens }) => sum + tokens, 0)
-  const [largest] = regionsOf(effective, limits)
-    .filter(({ from, to }) => effective.items.slice(from, to).some(isMessage))
-    .toSorted((a, b) => size(b) - size(a))
-  return largest && coversOf(effective, largest.from, largest.to)
+/** The largest slice that holds something new; where it leaves more than the target, fewer messages at the end are kept. */
+const toCondense = (effective: Effective, limits: Limits, count: TokenCount): Covers | undefined => {
+  const size = ({ from, to }: Region): number => {
+    let tokens = 0
+    for (let index = from; index < to; index++) tokens += count.items[index]?.tokens ?? 0
+    return tokens
+  }
+  const largest = (keepLast: number): Region | undefined =>
+    regionsOf(effective, { ...limits, keepLast })
+      .filter(({ from, to }) => effective.items.slice(from, to).some(isMessage))
+      .toSorted((a, b) => size(b) - size(a))[0]
+  for (let { keepLast } = limits; ; keepLast = Math.floor(keepLast / 2)) {
+    const region = largest(keepLast)
+    const isEnough = region && count.total - size(region) <= limits.target
+    if (isEnough || keepLast === 1) return region && coversOf(effective, region.from, region.to)
+  }
 }
 
 const isMessage = ({ kind }: Item): boolean => kind === 'message'
 
-/** A history with slices truncated that are named, and its tokens. */
-interface Step {
-  readonly effective: Effective
-  readonly count: TokenCount
-  readonly covers: readonly Covers[]
-}
-
-const truncation = (
-  effective: Effective,
-  limits: Limits,
-  count: TokenCount,
-): E.Either<ContextTooLarge, Plan> => {
-  const { allowed } = limits
-  let smallest: Step = { effective, count, covers: [] }
-  for (const keepLast of new Set([limits.keepLast, 1])) {
-    smallest = { effective, count, covers: [] }
-    for (const region of regionsOf(effective, { ...limits, keepLast })) {
-      const before = smallest
-      for (const to of cutsOf(region, effective.items.length, limits.fraction)) {
-        const step = hide(before, coversOf(effective, region.from, to))
-        if (step.count.total < smallest.count.total) smallest = step
-        if (smallest.count.total <= allowed)
-          return E.right({ type: 'truncate', used: count.total, allowed, covers: smallest.covers })
-      }
-    }
-  }
-  const { items, total, prompt } = smallest.count
-  const largest = items.toSorted((a, b) => b.tokens - a.tokens)
-  return E.left(contextTooLarge(total, allowed, prompt, largest))
-}
-
-/** Where slices of a region end that hide the fraction of what is there, then the fraction of the rest, and so on. */
-const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): readonly number[] => {
-  const chosen = new Set<number>()
-  for (let wished = from; wished < to;) {
-    wished += Math.max(1, Math.floor(fraction * (length - wished)))
-    chosen.add(cutAt(wished))
-  }
-  return [...chosen]
-}
-
-const hide = (step: Step, covers: Covers): Step => {
-  // A truncation in place of truncations changes nothing, and is refused.
-  if (sliceOf(step.effective, covers).every(({ kind }) => kind === 'truncation')) return step
-  const effective = truncated(step.effective, covers)
-  return { effective, count: countTokens(effective), covers: [...step.covers, covers] }
-}
+const tooLarge = ({ items, total, prompt }: TokenCount, allowed: number): ContextTooLarge =>
+  contextTooLarge(
+    total,
+    allowed,
+    prompt,
+    items.toSorted((a, b) => b.tokens - a.tokens),
+  )
 
 /**
  * Whether a summary may stand for a slice: to be asked before it is recorded.

@@ -19,6 +19,8 @@ export interface ItemTokens {
  */
 export interface TokenCount {
   readonly total: number
+  /** How many tokens of the total nobody has counted. */
+  readonly estimated: number
   /** System prompt and tools: what the API counted besides the items, else an estimate. */
   readonly prompt: number
   readonly items: readonly ItemTokens[]
@@ -39,8 +41,12 @@ export const countTokens = (effective: Effective): TokenCount => {
   const { valid, model, correction } = measured
   const tokens = [...measured.tokens]
   const prompt = valid ? settle(tokens, valid) : Math.round(promptOf(effective, measured))
+  const uncounted = tokens.map((each, index) =>
+    measured.isCounted[index] || index < (valid?.to ?? 0) ? 0 : each,
+  )
   return {
     total: prompt + sum(tokens),
+    estimated: sum(uncounted) + (valid ? 0 : prompt),
     prompt,
     items: effective.items.map(({ position }, index) => ({ position, tokens: tokens[index] ?? 0 })),
     ...(valid && { anchor: valid.position }),

@@ -18,7 +18,7 @@ import {
   type UnknownRenderer,
 } from './errors.ts'
 import { abortedBy } from './aborted.ts'
-import { fit, harder } from './fit.ts'
+import { fitting } from './fitting.ts'
 import { eventsAfter, type LiveHistory, liveHistory } from './live.ts'
 import { type AskOptions, callModel, failedIn, withFailed } from './asking.ts'
 import type { FailedCall, ModelError, Reply } from './model.ts'
@@ -27,7 +27,6 @@ import { isConfigured, prepare } from './prepare.ts'
 import { receiptOf } from './receipts.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
 import type { CondenseError } from './summary-condense.ts'
-import { countTokens } from './tokens.ts'
 import { notRun, runAgain, runTools } from './tools.ts'
 import { type Settled, settle, type TurnOptions } from './turn-options.ts'
 
@@ -78,22 +77,17 @@ export const turns = (chat: Conversation): ((options: TurnOptions) => TaskEither
 
 /** How often a turn begins anew what it had decided because something has happened meanwhile. */
 const maxStale = 10
-/** How often a context that the API calls too long is condensed before it is truncated. */
-const maxHarder = 3
 
 const turn = async (chat: Conversation, history: LiveHistory, options: Settled): Result<Turned> => {
-  const { client, context, keepLate, keepPartial, maxCalls, signal, wanted } = options
+  const { client, keepLate, keepPartial, maxCalls, signal, wanted } = options
   const requestOptions = requestOptionsOf(options)
-  let { summarizer } = options
-  let condenseFailed: CondenseError | undefined
   let calls = 0
   let stale = 0
-  /** How often the API has called the context too long since the last reply, and whether it still is. */
-  let tooLong = 0
-  let isTooLong = false
-  let refusal: ModelError | undefined
   /** The calls in vain that no reply has in its origin yet. */
   let failed: readonly FailedCall[] = []
+  const context = fitting(chat, options, (error) => {
+    failed = [...failed, ...failedIn(error)]
+  })
   /** The last reply; whoever else finds its calls open does not know how far they got. */
   let ended: Turned | undefined
   /** The last reply whose calls were run: they are open again where somebody has gone back to it. */
@@ -154,37 +148,21 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     }
   }
 
-  /** Whether the context fits; else it is one step nearer to that. */
-  const fits = async (now: Effective): Result<boolean> => {
-    const settings = isTooLong ? harder(context, countTokens(now).total) : context
-    const means = { settings, summarizer: tooLong > maxHarder ? undefined : summarizer, signal }
-    const made = await fit(chat, now, means)
-    if (E.isLeft(made))
-      return isTooLong && made.left._tag === 'ContextTooLarge' && refusal
-        ? E.left(refused(made.left, refusal))
-        : made
-    if (made.right.type === 'not-condensed') {
-      condenseFailed = made.right.error
-      failed = [...failed, ...failedIn(condenseFailed)]
-      summarizer = undefined
-    } else isTooLong = false
-    return E.right(made.right.type === 'fits')
-  }
-
   const ask = async (now: Effective): Result<Written | undefined> => {
     const rendered = requestOf(now, requestOptions)
     if (E.isLeft(rendered)) return rendered
     const { system, tools, messages, awaits } = rendered.right
     if (awaits === 'user') return E.left(nothingToAnswer(chat.id))
     if (calls === maxCalls) return E.left(tooManyCalls(chat.id, maxCalls))
+    const receipt = receiptOf(now, rendered.right, requestOptions)
+    if (context.isRefused(receipt.digest)) return E.right(undefined)
     calls++
     const { model = '', parameters = {} } = configurationOf(now)
     const request = { model, messages, parameters, ...(system && { system }), ...(tools && { tools }) }
-    const receipt = receiptOf(now, rendered.right, requestOptions)
     const reply = await callModel(client, request, askOptionsOf(options))
     const before = failed
     if (E.isRight(reply)) {
-      tooLong = 0
+      context.accept()
       failed = []
       const written = await land(now, [
         messageOf({ ...reply.right, origin: withFailed(reply.right.origin, before) }, receipt),
@@ -193,12 +171,8 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       return written
     }
     failed = [...before, ...failedIn(reply.left)]
-    if (reply.left._tag === 'ContextExceeded') {
-      tooLong++
-      isTooLong = true
-      refusal = reply.left
-      return E.right(undefined)
-    }
+    if (reply.left._tag === 'ContextExceeded')
+      return context.refuse(reply.left, receipt.digest) ? E.right(undefined) : reply
     const { partial } = reply.left
     if (!partial || !keepPartial) return reply
     const notRuns = partial.content.filter(isCall).map(notRun)
@@ -224,7 +198,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     if (open.length > 0 && goesOn(ended)) return E.map(() => false)(await answer(now, open))
     if (!goesOn(ended)) return E.right(true)
     if (signal?.aborted) return E.left(abortedBy(signal))
-    const isFit = orAgain(await fits(now))
+    const isFit = orAgain(await context.step(now))
     if (E.isLeft(isFit) || !isFit.right) return E.map(() => false)(isFit)
     return E.map(() => isOver(ended))(await ask(now))
   }
@@ -238,6 +212,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       if (asIs && E.isRight(asIs) && asIs.right.awaits === 'user') return E.left(nothingToAnswer(chat.id))
       const done = await step(now.right)
       if (E.isLeft(done)) return done
+      const condenseFailed = context.failed()
       if (done.right && ended) return E.right({ ...ended, ...(condenseFailed && { condenseFailed }) })
     }
   }
@@ -269,14 +244,6 @@ const messageOf = ({ content, origin }: Reply, context: Receipt): NewMessage => 
   role: 'assistant',
   content,
   origin: { ...origin, context },
-})
-
-const refused = (error: ContextTooLarge, { message }: ModelError): ContextTooLarge => ({
-  ...error,
-  message: `${message}. Nothing is left that may be hidden. What fills the context: ${error.items
-    .slice(0, 3)
-    .map(({ position, tokens }) => `position ${position} (${tokens} tokens)`)
-    .join(', ')}`,
 })
 
 const turnedOf = (

@@ -74,12 +74,25 @@ const isView = (value: unknown): boolean =>
   isOptional(value['promptSince'], isCount) &&
   value['restored'] === undefined
 
+const isPolicy = (value: unknown): boolean =>
+  isFields(value) &&
+  (value['of'] === 'context' || value['of'] === 'result') &&
+  isCount(value['used']) &&
+  isCount(value['allowed']) &&
+  (value['position'] === -1 || isOptional(value['position'], isCount)) &&
+  isOptional(value['settings'], isFields) &&
+  isOptional(value['options'], isFields) &&
+  isOptional(value['said'], isCount) &&
+  isOptional(value['failed'], isText) &&
+  value['learned'] === undefined
+
 const isMarker = (data: Fields): boolean =>
   isCovers(data['covers']) &&
   isCount(data['messagesHidden']) &&
   isFields(data['tokens']) &&
   isCount(data['tokens']['before']) &&
   isCount(data['tokens']['after']) &&
+  isOptional(data['policy'], isPolicy) &&
   isOptional(data['view'], isView)
 
 const methods = new Set<unknown>(['model', 'provider', 'client', 'manual'])

@@ -58,12 +58,31 @@ const viewSchema = z.object({
   restored: z.array(z.object({ after: position, before: position })).optional(),
 })
 
+/** Why a turn wrote a marker by itself. */
+export const policySchema = z.object({
+  /** What was too large: the `context`, in tokens, or a tool `result`, in bytes. */
+  of: z.enum(['context', 'result']),
+  used: count,
+  allowed: count,
+  /** Of the context: the conversation's last position when it was counted, and all that decided besides the history there. */
+  position: z.int().min(START).optional(),
+  settings: z.record(z.string(), z.unknown()).optional(),
+  options: z.record(z.string(), z.unknown()).optional(),
+  /** Tokens said since the last attempt to condense, if there was one. */
+  said: count.optional(),
+  /** `_tag` of the error for which the context was truncated and not condensed. */
+  failed: z.string().optional(),
+  /** What the API, as it refused the context, counted of what had only been estimated. */
+  learned: z.object({ model: z.string().optional(), actual: count, estimated: count }).optional(),
+})
+
 const markerShape = {
   covers: coversSchema,
   /** How many messages the marker hides, those under the markers that it covers included. */
   messagesHidden: count,
   /** Estimated tokens of the covered slice, and of what stands in its place. */
   tokens: z.object({ before: count, after: count }),
+  policy: policySchema.optional(),
   view: viewSchema.optional(),
 }
 
@@ -133,6 +152,7 @@ export type Covers = DeepReadonly<z.infer<typeof coversSchema>>
  * the path has from one position through the other, `{marker}` for a summary or truncation.
  */
 export type View = DeepReadonly<z.infer<typeof viewSchema>>
+export type Policy = DeepReadonly<z.infer<typeof policySchema>>
 export type Segment = View['items'][number]
 /** The positions between two others, both excluded. */
 export type Span = NonNullable<View['restored']>[number]

@@ -5,6 +5,7 @@ import {
   type Covers,
   type Message,
   type Origin,
+  type Policy,
   type Role,
 } from '../events/events.ts'
 import type { Block } from '../events/blocks.ts'
@@ -28,6 +29,8 @@ interface MarkerItem extends Placed {
   readonly covers: Covers
   readonly messagesHidden: number
   readonly tokens: { readonly before: number; readonly after: number }
+  /** Why a turn wrote it by itself. */
+  readonly policy?: Policy
 }
 /** What stands in place of a condensed slice. */
 export interface SummaryItem extends MarkerItem {
@@ -65,7 +68,7 @@ export const itemOf = (event: ConversationEvent): Item | undefined => {
       return { kind: 'message', position, time, messageId, role, content, ...(origin && { origin }) }
     }
     case 'Condensed': {
-      const { covers, messagesHidden, tokens, method, origin } = event.data
+      const { covers, messagesHidden, tokens, method, origin, policy } = event.data
       const messages = contentOf(event)
       return {
         kind: 'summary',
@@ -77,10 +80,11 @@ export const itemOf = (event: ConversationEvent): Item | undefined => {
         messagesHidden,
         tokens,
         ...(origin && { origin }),
+        ...(policy && { policy }),
       }
     }
     case 'Truncated': {
-      const { covers, messagesHidden, tokens, reason } = event.data
+      const { covers, messagesHidden, tokens, reason, policy } = event.data
       return {
         kind: 'truncation',
         position,
@@ -89,6 +93,7 @@ export const itemOf = (event: ConversationEvent): Item | undefined => {
         messagesHidden,
         tokens,
         ...(reason !== undefined && { reason }),
+        ...(policy && { policy }),
       }
     }
     case 'Restored':

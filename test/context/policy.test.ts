@@ -99,24 +99,33 @@ describe('a context that fits', () => {
 
 describe('a condense', () => {
   it('hides all but the first message and the last three', () => {
-    expect(planned([...turns, replied(1)])).toEqual({
+    expect(planned([...turns, replied(1)], { target: 1 })).toEqual({
       type: 'condense',
       used: 1_001,
       allowed: 900,
       covers: { first: 1, last: 7 },
     })
-    expect(planned([...turns, replied(1)], { keepFirst: 2, keepLast: 5 })).toMatchObject({
+    expect(planned([...turns, replied(1)], { keepFirst: 2, keepLast: 5, target: 1 })).toMatchObject({
       covers: { first: 2, last: 5 },
+    })
+  })
+
+  it('leaves half of what is allowed, or the share that is asked for, and keeps fewer messages for that', () => {
+    const long = [...turns.slice(0, 8), said(250), replied(1)]
+    expect(planned(long)).toMatchObject({ type: 'condense', covers: { first: 1, last: 7 } })
+    expect(planned([...turns, replied(1)], { keepLast: 8 })).toMatchObject({ covers: { last: 6 } })
+    expect(planned([...turns, replied(1)], { keepLast: 8, target: 0.3 })).toMatchObject({
+      covers: { last: 7 },
     })
   })
 
   it('takes an old summary in, where something was said since', () => {
     const again = [...turns, condensed(1, 4, words(300)), replied(1), said(300)]
-    expect(planned(again)).toMatchObject({ type: 'condense', covers: { first: 10, last: 8 } })
+    expect(planned(again, { target: 1 })).toMatchObject({ type: 'condense', covers: { first: 10, last: 8 } })
   })
 
   it('does not summarise a summary alone: the history is truncated then, if it has to be', () => {
-    const old = [said(100), replied(10), condensed(1, 1, words(900)), said(20), replied(1), said(1)]
+    const old = [said(100), replied(10), condensed(1, 1, words(900)), said(20)]
     expect(planned(old, { percentage: 5 })).toMatchObject({
       type: 'truncate',
       covers: [{ first: 2, last: 2 }],
@@ -131,7 +140,10 @@ describe('a condense', () => {
       7,
     )
     const history = [...behind, assistant([toolUse('b')]), user([toolResult('b')])]
-    expect(planned(history)).toMatchObject({ type: 'condense', covers: { first: 3, last: 5 } })
+    expect(planned(history, { target: 1 })).toMatchObject({
+      type: 'condense',
+      covers: { first: 3, last: 5 },
+    })
     const before = [said(10), replied(900), said(10), replied(50), replied(1), replied(1), replied(1)]
     expect(planned(before)).toMatchObject({ type: 'condense', covers: { first: 1, last: 1 } })
   })

@@ -320,7 +320,14 @@ describe('the tokens of a whole conversation', () => {
   })
 
   it('of an empty log are none', () => {
-    expect(historyTokens([])).toEqual({ total: 0, prompt: 0, correction: 1, items: [], condensed: [] })
+    expect(historyTokens([])).toEqual({
+      total: 0,
+      estimated: 0,
+      prompt: 0,
+      correction: 1,
+      items: [],
+      condensed: [],
+    })
   })
 })
 

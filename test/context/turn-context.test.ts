@@ -147,8 +147,44 @@ describe('a turn in a context that is full', () => {
   })
 })
 
+describe('a prompt that nearly fills the window', () => {
+  it('is no reason for a summary at every request: one for each tenth of the window that was said', async () => {
+    const { turn, chat, api } = await long(0, (body) => ({
+      content: [text(isSummary(body) ? 'They talked.' : words(20))],
+    }))
+    for (let said = 0; said < 42; said++) {
+      await chat.append({ role: 'user', content: words(20) })
+      await turn({ system: '12 '.repeat(2_020) })
+    }
+    const summaries = api.requests.filter(({ body }) => body && isSummary(body))
+    expect(summaries).toHaveLength(7)
+    expect(api.requests.every(({ status }) => status === 200)).toBe(true)
+  })
+
+  it('says in its markers what was counted, and by which settings', async () => {
+    const { turn, chat } = await long(12)
+    await turn()
+    const [, summary] = await chat.effective()
+    expect(summary).toMatchObject({
+      policy: {
+        of: 'context',
+        position: 25,
+        used: expect.any(Number),
+        allowed: 2_200,
+        settings: { window: 3_000, reserved: 500 },
+        options: { canCondense: true },
+      },
+    })
+  })
+})
+
 describe('a context that is too long for the API and not by the estimate', () => {
   const small = { models: { [model]: { contextWindow: 2_500 } } }
+  const tooLong: Failure = {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'prompt is too long: 2 tokens > 1 maximum',
+  }
   const roomy = { context: { window: 200_000 } }
   const told = ({ requests }: MessagesApi): readonly string[] =>
     requests.map(({ status, body }) => (body && isSummary(body) ? 'summary' : String(status)))
@@ -169,11 +205,7 @@ describe('a context that is too long for the API and not by the estimate', () =>
   })
 
   it('is truncated where condensing does not help', async () => {
-    const { turn, kinds } = await long(30, (_, n) =>
-      n > 2
-        ? { content: [text('Yes.')] }
-        : { status: 400, type: 'invalid_request_error', message: 'prompt is too long: 2 tokens > 1 maximum' },
-    )
+    const { turn, kinds } = await long(30, (_, n) => (n > 2 ? { content: [text('Yes.')] } : tooLong))
     let summaries = 0
     const own: Summarizer = async () => {
       summaries++
@@ -184,12 +216,68 @@ describe('a context that is too long for the API and not by the estimate', () =>
     expect(await kinds()).toMatch(/^mt/)
   })
 
+  it('is condensed once at most, then truncated', async () => {
+    let refusals = 0
+    const { turn, api, kinds } = await long(30, (body) =>
+      isSummary(body) || ++refusals > 2 ? { content: [text('Yes.')] } : tooLong,
+    )
+    await turn({ ...roomy, summarizer: { model: 'claude-sonnet-5-5' } })
+    expect(told(api).join(' ')).toMatch(/^400 summary (400 )+200$/)
+    expect(await kinds()).toMatch(/^mt+m+$/)
+  })
+
+  it('is truncated by less than a quarter where no more may be hidden', async () => {
+    const { turn, chat, kinds, api } = await long(0, undefined, small)
+    await chat.append([
+      { role: 'assistant', content: words(300) },
+      { role: 'user', content: words(2_400) },
+    ])
+    await turn({ ...roomy, summarizer: false })
+    expect(told(api)).toEqual(['400', '200'])
+    expect(await kinds()).toBe('mtmm')
+  })
+
+  it('is never sent again as it was, however small it is', async () => {
+    const { turn, api, chat } = await long(0, () => tooLong)
+    await chat.rewind({ to: -1 })
+    await chat.append({ role: 'user', content: 'a' })
+    await expect(turn(roomy)).rejects.toMatchObject({ _tag: 'ContextTooLarge' })
+    expect(told(api)).toEqual(['400'])
+  })
+
+  it('ends the turn where nothing is to be done unasked', async () => {
+    const { turn, api, kinds } = await long(12, undefined, small)
+    const context = { window: 200_000, automatic: false }
+    await expect(turn({ context })).rejects.toMatchObject({ _tag: 'ContextExceeded' })
+    expect(told(api)).toEqual(['400'])
+    expect(await kinds()).toBe('m'.repeat(25))
+  })
+
+  it('teaches the estimates what the API says that it is', async () => {
+    const dense = '{"a":[1]} '.repeat(400)
+    const { turn, chat, api } = await long(2, undefined, { models: { [model]: { contextWindow: 3_000 } } })
+    await chat.append([
+      { role: 'user', content: dense },
+      { role: 'assistant', content: 'Yes.' },
+      { role: 'user', content: 'So?' },
+    ])
+    const before = await chat.tokens({ model })
+    await turn({ context: { window: 3_600, reserved: 500 }, summarizer: false })
+    expect(told(api)).toEqual(['400', '200'])
+    const markers = (await chat.full()).filter(({ kind }) => kind === 'truncation')
+    expect(markers).toMatchObject([
+      {
+        policy: { learned: { model }, options: { refused: { maximum: 3_000 } } },
+        reason: expect.stringContaining('API'),
+      },
+    ])
+    expect(before.correction).toBe(1)
+    const after = await chat.tokens({ at: (await chat.position()) - 1 })
+    expect(after.correction).toBeGreaterThan(1.2)
+  })
+
   it('ends with ContextTooLarge where nothing can be hidden any more', async () => {
-    const { turn } = await long(4, () => ({
-      status: 400,
-      type: 'invalid_request_error',
-      message: 'prompt is too long: 2 tokens > 1 maximum',
-    }))
+    const { turn } = await long(4, () => tooLong)
     await expect(turn({ ...roomy, summarizer: false })).rejects.toMatchObject({
       _tag: 'ContextTooLarge',
       message: expect.stringMatching(/prompt is too long: 2 tokens > 1 maximum.*position 8/),

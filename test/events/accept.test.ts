@@ -25,6 +25,17 @@ const content = [
 const origin = { model: 'm', stopReason: 'end_turn', usage: { input_tokens: 1 }, requestId: 'r', future: 1 }
 const view = { items: [{ first: 0, last: 3 }, { marker: 4 }], configured: 0, promptSince: 0 }
 const marker = { covers: { first: 0, last: 3 }, messagesHidden: 4, tokens: { before: 9, after: 0 } }
+const policy = {
+  of: 'context',
+  used: 9,
+  allowed: 8,
+  position: -1,
+  settings: { window: 9 },
+  options: { canCondense: false },
+  said: 0,
+  failed: 'ContextGrew',
+  future: 1,
+}
 const summary = [{ role: 'user', content: [text('Summary.')] }]
 const time = '2026-01-01T00:00:00.000Z'
 const metadata = { schema: 1, time, actor: { kind: 'user' }, commandId: 'c', prev: null }
@@ -36,6 +47,11 @@ const data: readonly (readonly [EventType, object])[] = [
   ['Truncated', { ...marker, reason: 'too long', view, future: 1 }],
   ['Truncated', { ...marker, view: { items: [] } }],
   ['Truncated', marker],
+  ['Truncated', { ...marker, policy }],
+  [
+    'Condensed',
+    { ...marker, summary, method: 'client', policy: { of: 'result', used: 9, allowed: 8, position: 3 } },
+  ],
   ['Condensed', { ...marker, summary, method: 'model', origin, view }],
   ...['provider', 'client', 'manual'].map((method) => ['Condensed', { ...marker, summary, method }] as const),
   ['Restored', { marker: 4, view }],

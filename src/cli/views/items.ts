@@ -1,5 +1,5 @@
 import type { Role } from '../../events/events.ts'
-import { type Item, messagesOf } from '../../projections/effective.ts'
+import { type Item, messagesOf, type SummaryItem } from '../../projections/effective.ts'
 import type { Entry, Status } from '../../projections/full.ts'
 import { type Paint, type Part, padded, plural, thousands } from '../text.ts'
 import { contentParts } from './content.ts'
@@ -33,7 +33,15 @@ export const bodyParts = (item: Item): readonly Part[] => {
   const size: Part = [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim']
   if (item.kind === 'truncation')
     return [hides, size, ...(item.reason === undefined ? [] : ([[`  ${item.reason}`]] as const))]
-  return [hides, size, ['  '], ...contentParts(item.messages)]
+  return [hides, size, ...policyParts(item), ['  '], ...contentParts(item.messages)]
+}
+
+/** Why a turn wrote a summary by itself; a truncation's reason says it. */
+const policyParts = ({ policy }: SummaryItem): readonly Part[] => {
+  if (!policy) return []
+  const [used, allowed] = [thousands(policy.used), thousands(policy.allowed)]
+  const unit = policy.of === 'context' ? 'tokens' : 'bytes'
+  return [[`  ${policy.of} of ${used} ${unit}, ${allowed} allowed`, 'dim']]
 }
 
 const statusColumns = 18

@@ -1,0 +1,28 @@
+import type { Effective, Item } from '../projections/effective.ts'
+import type { TokenCount } from './tokens.ts'
+
+/**
+ * Tokens said since somebody last tried to condense by this policy; undefined if nobody did, as far as is shown. The newest marker of
+ * the policy says what had been said by then: a truncation may have hidden it, and the summary.
+ */
+export const saidSince = ({ items }: Effective, count: TokenCount): number | undefined => {
+  let newest: Item | undefined
+  for (const item of items) if (ofContext(item) && item.position > (newest?.position ?? -1)) newest = item
+  const before = newest && (isAttempt(newest) ? 0 : policyOf(newest)?.said)
+  if (!newest || before === undefined) return undefined
+  const { position } = newest
+  return count.items.reduce((sum, { tokens }, index) => {
+    const item = items[index]
+    return item && item.position > position && isSaid(item) ? sum + tokens : sum
+  }, before)
+}
+
+const policyOf = (item: Item) => (item.kind === 'message' ? undefined : item.policy)
+const ofContext = (item: Item): boolean => policyOf(item)?.of === 'context'
+
+/** Whether a marker of the policy is a summary, or stands in place of one that failed; cutting results down is neither. */
+const isAttempt = (item: Item): boolean =>
+  item.kind === 'summary' ? item.method === 'model' : policyOf(item)?.failed !== undefined
+
+/** A result that is shown in part is as new as its message. */
+const isSaid = (item: Item): boolean => item.kind === 'message' || policyOf(item)?.of === 'result'
