@@ -17,6 +17,7 @@ export type StoreError =
   | StoreFull
   | StoreNotFound
   | StoreReadOnly
+  | StoreReplaced
   | StoreTooNew
   | StoreUnavailable
 
@@ -93,6 +94,11 @@ export type StoreNotFound = StoreFailure<'StoreNotFound'>
 /** No room left to write. */
 export type StoreFull = StoreFailure<'StoreFull'>
 export type StoreReadOnly = StoreFailure<'StoreReadOnly'>
+/**
+ * The file that is open is not the one at its path any more: it was removed, renamed or replaced. What was asked may stand in the file
+ * that was moved away, not in the one there now.
+ */
+export type StoreReplaced = StoreFailure<'StoreReplaced'>
 /** A newer palimpsest has written this store. */
 export type StoreTooNew = StoreFailure<'StoreTooNew'>
 /** The store cannot be opened or reached. */

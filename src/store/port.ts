@@ -164,6 +164,11 @@ export interface EventStore {
   /** What is there, then what comes. Iteration throws a `StoreError`, or `InvalidInput`. */
   readonly follow: (options: FollowOptions) => AsyncIterable<Followed>
   readonly blobs: Blobs
+  /**
+   * Whether the database itself is whole, apart from what its events say: `StoreCorrupt` tells what is damaged. For stores that can
+   * tell.
+   */
+  readonly integrity?: () => TaskEither<StoreError, void>
   /** The most bytes of data and metadata, all events together, that one append takes. */
   readonly maxAppendBytes: number
   readonly close: () => TaskEither<StoreError, void>

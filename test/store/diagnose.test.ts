@@ -1,10 +1,16 @@
+import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   closeSync,
+  copyFileSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
+  symlinkSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -49,6 +55,7 @@ describe('the diagnosis of an SQLite store', () => {
     const findings = await findingsOf(`sqlite:${path}`)
     const checks = [
       'file',
+      'permissions',
       'schema',
       'journal mode',
       'integrity',
@@ -79,7 +86,7 @@ describe('the diagnosis of an SQLite store', () => {
       writeSync(file, Buffer.alloc(4096, 0xab), 0, 4096, page * 4096)
     closeSync(file)
     expect(found(await findingsOf(`sqlite:${path}`), 'integrity')).toMatch(
-      /^problem: the file is damaged .*backup/,
+      /^problem: .*the file is damaged .*backup/,
     )
   })
 
@@ -96,8 +103,68 @@ describe('the diagnosis of an SQLite store', () => {
     expect(found(await findingsOf(`sqlite:${join(folder, 'other.db')}`), 'schema')).toMatch(
       /^problem: .*another program/,
     )
-    mkdirSync(join(folder, 'folder.db'))
-    expect(found(await findingsOf(`sqlite:${join(folder, 'folder.db')}`), 'database')).toMatch(/^problem: /)
+    writeFileSync(join(folder, 'empty.db'), '')
+    expect(found(await findingsOf(`sqlite:${join(folder, 'empty.db')}`), 'file')).toMatch(/^problem: .*empty/)
+    expect(statSync(join(folder, 'empty.db')).size).toBe(0)
+    change(join(folder, 'blank.db'), 'PRAGMA journal_mode = wal')
+    expect(found(await findingsOf(`sqlite:${join(folder, 'blank.db')}`), 'schema')).toMatch(
+      /^problem: .*empty/,
+    )
+  })
+
+  test.each<[string, (path: string) => unknown]>([
+    ['a folder', (path) => mkdirSync(path)],
+    ['a pipe', (path) => execFileSync('sh', ['-c', 'mkfifo "$0"', path])],
+    ['a link that leads to itself', (path) => symlinkSync(path, path)],
+    ['a file in a file', (path) => writeFileSync(dirname(path), '')],
+    ['a name that is too long', () => undefined],
+  ])('finds a problem where the path leads to %s', async (what, make) => {
+    const folder = temporaryFolder()
+    const name = what.includes('too long') ? 'x'.repeat(5_000) : 'odd.db'
+    const path = join(folder, what.includes('in a file') ? 'file/odd.db' : name)
+    make(path)
+    expect(summary(await findingsOf(`sqlite:${path}`))).toEqual(['file problem'])
+  })
+
+  test('warns where others can read the file, or those beside it', async () => {
+    const path = await stored()
+    chmodSync(path, 0o644)
+    expect(found(await findingsOf(`sqlite:${path}`), 'permissions')).toBe(
+      `warning: other users of this machine may read or write it: chmod 600 '${path}', unless they are meant to`,
+    )
+    const store = await openStore(`sqlite:${path}`)
+    await store.conversation('a').append({ role: 'user', content: 'x' })
+    expect(found(await findingsOf(`sqlite:${path}`), 'permissions')).toContain(`'${path}-wal'`)
+    await store.close()
+  })
+
+  test.each<[string, (path: string) => void]>([
+    [
+      'removed and copied',
+      (path) => {
+        rmSync(path)
+        copyFileSync(`${path}.backup`, path)
+      },
+    ],
+    [
+      'written over',
+      (path) => {
+        utimesSync(`${path}-wal`, new Date(0), new Date(0))
+        copyFileSync(`${path}.backup`, path)
+      },
+    ],
+  ])('warns of a -wal that is older than the file, which was %s', async (_, putBack) => {
+    const path = await stored()
+    copyFileSync(path, `${path}.backup`)
+    const store = await openStore(`sqlite:${path}`)
+    await store.conversation('a').append({ role: 'user', content: 'x' })
+    expect(found(await findingsOf(`sqlite:${path}`), 'WAL')).toMatch(/^ok: /)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    putBack(path)
+    expect(found(await findingsOf(`sqlite:${path}`), 'WAL')).toMatch(
+      /^warning: .*-wal is older than the file/,
+    )
+    await store.close()
   })
 
   test('tells of an older schema and of a newer one', async () => {
@@ -108,7 +175,7 @@ describe('the diagnosis of an SQLite store', () => {
     )
     change(path, 'PRAGMA user_version = 1000')
     expect(found(await findingsOf(`sqlite:${path}`), 'schema')).toMatch(
-      /^problem: version 1000.*upgrade palimpsest$/,
+      /^problem: .*version 1000.*upgrade palimpsest$/,
     )
   })
 

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type StoreError, storeClosed, toError } from '../errors.ts'
 import { type Blobs, maxPage } from '../port.ts'
 import { storeError } from './errors.ts'
+import type { Guard } from './guard.ts'
 import { lazily } from './lazily.ts'
 import { onceFree } from './lock.ts'
 
@@ -12,13 +13,22 @@ interface Settings {
 }
 
 /** Blobs in two tables beside the events: what there is, and its chunks. */
-export const sqliteBlobs = (db: DatabaseSync, { url, timeout }: Settings, isClosed: () => boolean): Blobs => {
+export const sqliteBlobs = (
+  db: DatabaseSync,
+  { url, timeout }: Settings,
+  guard: Guard,
+  isClosed: () => boolean,
+): Blobs => {
   const statements = lazily(() => ({
     renew: db.prepare('UPDATE blobs SET time = max(time, ?) WHERE sha256 = ?'),
     insert: db.prepare('INSERT INTO blobs (sha256, bytes, time) VALUES (?, ?, ?)'),
     insertChunk: db.prepare('INSERT INTO blob_chunks (sha256, n, chunk) VALUES (?, ?, ?)'),
     chunk: db.prepare('SELECT chunk FROM blob_chunks WHERE sha256 = ? AND n = ?'),
-    list: db.prepare('SELECT sha256, bytes, time FROM blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?'),
+    // A damaged name would be found again behind itself.
+    list: db.prepare(
+      `SELECT sha256, bytes, time FROM blobs
+       WHERE sha256 > ? AND sha256 NOT GLOB '*[^0-9a-f]*' AND typeof(sha256) = 'text' ORDER BY sha256 LIMIT ?`,
+    ),
     remove: db.prepare('DELETE FROM blobs WHERE sha256 = ? AND time < ?'),
     removeChunks: db.prepare('DELETE FROM blob_chunks WHERE sha256 = ?'),
   }))
@@ -32,9 +42,11 @@ export const sqliteBlobs = (db: DatabaseSync, { url, timeout }: Settings, isClos
     if (db.isTransaction) return E.left(busy)
     try {
       db.exec('BEGIN IMMEDIATE')
-      work()
+      const changed = guard.schemaProblem()
+      if (!changed) work()
       db.exec('COMMIT')
-      return E.right(undefined)
+      const problem = changed ?? guard.fileProblem()
+      return problem ? E.left(problem) : E.right(undefined)
     } catch (error) {
       if (db.isTransaction) db.exec('ROLLBACK')
       return E.left(storeError(url, error))

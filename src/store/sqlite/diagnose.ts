@@ -1,23 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { rmSync, statfsSync, statSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { bytesText, type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
+import { type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
 import { toError } from '../errors.ts'
 import { storeError } from './errors.ts'
-import { sqliteSettings, type SqliteSettings } from './open.ts'
-import { currentVersion, versionOf } from './schema.ts'
+import { fileFinding, oldWal, permissions, room, wal } from './files.ts'
+import { damaged, integrityProblems } from './integrity.ts'
+import { currentVersion, unusable, versionOf } from './schema.ts'
+import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
-
-const MiB = 1024 * 1024
-/** Free room below which the next messages may not fit: an event has up to 16 MiB, and stands in the WAL too. */
-const leastFree = 64 * MiB
-const comfortableFree = 1024 * MiB
-/** A WAL is taken over at some 4 MiB, unless a reader holds it open. */
-const largeWal = 256 * MiB
 
 /** Looks at an SQLite store without changing it; for the round trip it makes a scratch file beside it, and removes that. */
 export const diagnoseSqlite =
@@ -27,11 +22,14 @@ export const diagnoseSqlite =
     if (E.isLeft(settings)) return settings
     const file = fileFinding(settings.right)
     if (file.status === 'problem') return E.right([file])
-    const contents = contentFindings(settings.right)
+    const readable = permissions(settings.right)
+    const contents = await contentFindings(settings.right)
     // Of what is no store, or is damaged, nothing else is worth knowing.
-    if (contents.some(({ status }) => status === 'problem')) return E.right([file, ...contents])
+    if (contents.some(({ status }) => status === 'problem'))
+      return E.right([file, ...contents, ...oldWal(settings.right)])
     return E.right([
       file,
+      readable,
       ...contents,
       durability(settings.right),
       room(settings.right),
@@ -40,26 +38,14 @@ export const diagnoseSqlite =
     ])
   }
 
-const sizeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.size
-
-const fileFinding = ({ path }: SqliteSettings): Finding => {
-  const size = sizeOf(path)
-  return size === undefined
-    ? finding(
-        'file',
-        'problem',
-        `there is no file ${path}: check the path; an import or an append creates the store`,
-      )
-    : finding('file', 'ok', `${path}, ${bytesText(size)}`)
-}
-
 /** What the database says of itself. */
-const contentFindings = ({ url, path, timeout }: SqliteSettings): readonly Finding[] => {
+const contentFindings = async (settings: SqliteSettings): Promise<readonly Finding[]> => {
+  const { url, path, timeout } = settings
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout })
-    const version = schema(db)
-    return version.status === 'problem' ? [version] : [version, journal(db), integrity(db)]
+    const version = schema(db, url)
+    return version.status === 'problem' ? [version] : [version, journal(db), await integrity(settings)]
   } catch (error) {
     return [finding('database', 'problem', storeError(url, error).message)]
   } finally {
@@ -67,17 +53,17 @@ const contentFindings = ({ url, path, timeout }: SqliteSettings): readonly Findi
   }
 }
 
-const schema = (db: DatabaseSync): Finding => {
+const schema = (db: DatabaseSync, url: string): Finding => {
   const version = versionOf(db)
-  if (version === 'foreign')
-    return finding('schema', 'problem', 'the file is a database of another program: check the path')
-  if (version > currentVersion)
+  const refused = unusable(url, version)
+  if (refused) return finding('schema', 'problem', refused.message)
+  if (version === 0)
     return finding(
       'schema',
       'problem',
-      `version ${version}, this palimpsest knows ${currentVersion}: upgrade palimpsest`,
+      'the database is empty: check the path; an import or an append creates the store',
     )
-  if (version < currentVersion)
+  if (version !== currentVersion)
     return finding(
       'schema',
       'warning',
@@ -97,18 +83,11 @@ const journal = (db: DatabaseSync): Finding => {
       )
 }
 
-const integrity = (db: DatabaseSync): Finding => {
-  const problems = db
-    .prepare('PRAGMA quick_check(3)')
-    .all()
-    .flatMap((row) => String(Object.values(row)[0]).split('\n'))
-  return problems.length === 1 && problems[0] === 'ok'
-    ? finding('integrity', 'ok', 'quick_check finds nothing; palimpsest verify checks every hash')
-    : finding(
-        'integrity',
-        'problem',
-        `the file is damaged (${problems.join('; ')}): restore it from a backup, or try the .recover command of sqlite3`,
-      )
+const integrity = async ({ url, path }: SqliteSettings): Promise<Finding> => {
+  const problems = await integrityProblems(path)
+  return problems.length === 0
+    ? finding('integrity', 'ok', 'integrity_check finds nothing; palimpsest verify checks every hash')
+    : finding('integrity', 'problem', damaged(url, problems).message)
 }
 
 const durability = ({ synchronous }: SqliteSettings): Finding =>
@@ -119,28 +98,6 @@ const durability = ({ synchronous }: SqliteSettings): Finding =>
         'warning',
         `synchronous=${synchronous} in the URL: an append that returned may be lost in a power cut; leave the parameter out for a store that matters`,
       )
-
-const room = ({ path }: SqliteSettings): Finding => {
-  const { bavail, bsize } = statfsSync(dirname(path))
-  const free = bavail * bsize
-  const status = free < leastFree ? 'problem' : free < comfortableFree ? 'warning' : 'ok'
-  return finding(
-    'free room',
-    status,
-    bytesText(free) + (status === 'ok' ? '' : ': free some room on the disk'),
-  )
-}
-
-const wal = ({ path }: SqliteSettings): Finding => {
-  const size = sizeOf(`${path}-wal`) ?? 0
-  return size < largeWal
-    ? finding('WAL', 'ok', bytesText(size))
-    : finding(
-        'WAL',
-        'warning',
-        `${bytesText(size)}: some process has been reading for long, which keeps it from being taken over; end that process`,
-      )
-}
 
 /** Times durable appends where the store is, yet not in it. */
 const append = async ({ path, synchronous }: SqliteSettings): Promise<Finding> => {

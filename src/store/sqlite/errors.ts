@@ -22,7 +22,11 @@ const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>>
 }
 type FailureTag = 'StoreBusy' | 'StoreReadOnly' | 'StoreUnavailable' | 'StoreCorrupt' | 'StoreFull'
 
-const codeOf = (error: unknown): number =>
+/** The statement does not fit the schema, or is no SQL. */
+export const sqlError = 1
+
+/** SQLite's primary result code; 0 if the error is none of SQLite's. */
+export const codeOf = (error: unknown): number =>
   typeof error === 'object' && error !== null && 'errcode' in error && typeof error.errcode === 'number'
     ? error.errcode & 0xff
     : 0

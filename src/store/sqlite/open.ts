@@ -1,56 +1,29 @@
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../errors.ts'
 import { storeError } from './errors.ts'
-import { currentVersion, migrate, versionOf } from './schema.ts'
-
-/** What a `sqlite:` URL asks for. */
-export interface SqliteSettings {
-  /** For messages: `sqlite:` and the path. */
-  readonly url: string
-  readonly path: string
-  /** When an append returns, it survives the machine's power (`full`), or only the process (`normal`, `off`). */
-  readonly synchronous: 'full' | 'normal' | 'off'
-  /** How long to wait for another process's lock, in milliseconds. */
-  readonly timeout: number
-}
-
-const defaultTimeout = 5_000
-
-/** Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. */
-export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettings> => {
-  const [path = '', query = ''] = url.slice('sqlite:'.length).split('?', 2)
-  const parameters = new URLSearchParams(query)
-  const synchronous = parameters.get('synchronous') ?? 'full'
-  const timeout = Number(parameters.get('timeout') ?? defaultTimeout)
-  const unknown = [...parameters.keys()].find((name) => name !== 'synchronous' && name !== 'timeout')
-  if (path === '') return E.left(invalidInput('url', 'name a file: sqlite:path/to/file.db'))
-  if (unknown !== undefined)
-    return E.left(invalidInput('url', `unknown parameter ${unknown}; there are synchronous and timeout`))
-  if (synchronous !== 'full' && synchronous !== 'normal' && synchronous !== 'off')
-    return E.left(invalidInput('url', `synchronous is full, normal or off, not ${synchronous}`))
-  if (!Number.isInteger(timeout) || timeout < 0)
-    return E.left(invalidInput('url', 'timeout is a whole number of milliseconds'))
-  return E.right({ url: `sqlite:${path}`, path, synchronous, timeout })
-}
+import { migrate, unusable, versionOf } from './schema.ts'
+import type { SqliteSettings } from './settings.ts'
 
 /**
  * Opens the file and brings its schema to the newest version.
  *
- * @param create make the file if it is not there; else that is `StoreNotFound`
+ * @param create make the file if it is not there; else that is `StoreNotFound`, and so is a file without a store in it
  */
 export const openDatabase = async (
   settings: SqliteSettings,
   create: boolean,
 ): Promise<E.Either<StoreError, DatabaseSync>> => {
-  if (!create && !existsSync(settings.path)) return E.left(notFound(settings.url))
+  const file = lookAt(settings)
+  if (E.isLeft(file)) return file
+  if (!create && !file.right?.size) return E.left(notFound(settings.url))
+  if (!file.right) createPrivate(settings.path)
   const deadline = Date.now() + settings.timeout
   for (;;) {
-    const opened = tryOpen(settings)
+    const opened = tryOpen(settings, create)
     if (E.isRight(opened)) return opened
     // Several processes that create the file at once: SQLite reports some of those collisions without waiting.
     if (opened.left._tag !== 'StoreBusy' || Date.now() > deadline) return opened
@@ -58,25 +31,46 @@ export const openDatabase = async (
   }
 }
 
-const tryOpen = (settings: SqliteSettings): E.Either<StoreError, DatabaseSync> => {
+/** The file at the path; undefined if there is none. Opening anything else might wait for ever (a pipe). */
+export const lookAt = ({ url, path }: SqliteSettings): E.Either<StoreError, Stats | undefined> => {
+  try {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    return !stats || stats.isFile() ? E.right(stats) : E.left(noFile(url))
+  } catch (error) {
+    return E.left(storeError(url, error))
+  }
+}
+
+/** Conversations are nobody else's business. SQLite gives the files beside it the same permissions. */
+const createPrivate = (path: string): void => {
+  try {
+    // Only where there is none: closing a file that SQLite has open in this process would drop its locks.
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch {
+    // SQLite says why it cannot be made, unless another process has just made it.
+  }
+}
+
+const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError, DatabaseSync> => {
   const { url, path, synchronous, timeout } = settings
   let db: DatabaseSync | undefined
+  const refuse = (error: StoreError): E.Either<StoreError, never> => {
+    db?.close()
+    return E.left(error)
+  }
   try {
     db = new DatabaseSync(path, { timeout })
     const version = versionOf(db)
-    const refused = version === 'foreign' || version > currentVersion ? unusable(url, version) : undefined
-    if (refused) {
-      db.close()
-      return E.left(refused)
-    }
+    const refused = unusable(url, version)
+    if (refused) return refuse(refused)
+    if (version === 0 && !create) return refuse(notFound(url))
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`)
-    if (version !== currentVersion) migrate(db)
+    migrate(db, version)
     // From here on waiting is done without blocking the process.
     db.exec('PRAGMA busy_timeout = 0')
     return E.right(db)
   } catch (error) {
-    db?.close()
-    return E.left(isUnwritable(path) ? readOnly(url, error) : storeError(url, error))
+    return refuse(isUnwritable(path) ? readOnly(url, error) : storeError(url, error))
   }
 }
 
@@ -98,22 +92,15 @@ const notFound = (store: string): StoreError => ({
   store,
 })
 
+const noFile = (store: string): StoreError => ({
+  _tag: 'StoreCorrupt',
+  message: `${store} is not a file: check the path`,
+  store,
+})
+
 const readOnly = (store: string, cause: unknown): StoreError => ({
   _tag: 'StoreReadOnly',
   message: `${store} cannot be written: give this user the right to write the file and its folder, or copy it elsewhere`,
   store,
   cause,
 })
-
-const unusable = (store: string, version: number | 'foreign'): StoreError =>
-  version === 'foreign'
-    ? {
-        _tag: 'StoreCorrupt',
-        message: `${store} is an SQLite database of another program: check the path`,
-        store,
-      }
-    : {
-        _tag: 'StoreTooNew',
-        message: `${store} has schema version ${version}, this palimpsest knows ${currentVersion}: upgrade palimpsest`,
-        store,
-      }

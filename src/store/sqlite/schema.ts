@@ -1,4 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { StoreError } from '../errors.ts'
+import { codeOf, sqlError } from './errors.ts'
 
 /** Marks a file as a Palimpsest store: "PALI". */
 export const applicationId = 0x50414c49
@@ -52,25 +54,71 @@ const migrations: readonly string[] = [
 
 export const currentVersion = migrations.length
 
+/** What each version added, as a query that only a file with these tables and this index takes. */
+const shapes: readonly string[] = [
+  `SELECT position, stream, revision, e.id, type, data, metadata, findable, s.id, name, last, hash
+   FROM events e INDEXED BY sqlite_autoindex_events_1, streams s WHERE stream = s.id AND revision = 0`,
+  `SELECT b.sha256, bytes, time, n, chunk FROM blobs b, blob_chunks`,
+]
+
 const pragma = (db: DatabaseSync, name: string): number => {
   const value: unknown = Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]
   return typeof value === 'number' ? value : 0
 }
 
-/** What kind of file it is: its schema version, or why it is none of ours. 0 is an empty file. */
-export const versionOf = (db: DatabaseSync): number | 'foreign' => {
-  const isOurs = pragma(db, 'application_id') === applicationId
-  if (isOurs) return pragma(db, 'user_version')
-  return pragma(db, 'schema_version') === 0 ? 0 : 'foreign'
+/** The schema's version, 0 being that of an empty file; or why the file cannot be a store. */
+export type Version = number | 'foreign' | 'misshapen'
+
+export const versionOf = (db: DatabaseSync): Version => {
+  const isEmpty = pragma(db, 'schema_version') === 0
+  if (pragma(db, 'application_id') !== applicationId) return isEmpty ? 0 : 'foreign'
+  const version = pragma(db, 'user_version')
+  if (version === 0 && isEmpty) return 0
+  if (version > currentVersion) return version
+  return version > 0 && shapes.slice(0, version).every((query) => isTaken(db, query)) ? version : 'misshapen'
 }
 
+const isTaken = (db: DatabaseSync, query: string): boolean => {
+  try {
+    db.prepare(query)
+    return true
+  } catch (error) {
+    if (codeOf(error) === sqlError) return false
+    throw error
+  }
+}
+
+/** Why a file of this version cannot be used; undefined if it can, once it is migrated. */
+export const unusable = (store: string, version: Version): StoreError | undefined => {
+  if (version === 'foreign') return corrupt(store, 'is an SQLite database of another program: check the path')
+  if (version === 'misshapen')
+    return corrupt(
+      store,
+      'is marked as a Palimpsest store, and its tables are not those of one: check the path, or restore a backup',
+    )
+  if (version <= currentVersion) return undefined
+  const message = `${store} has schema version ${version}, this palimpsest knows ${currentVersion}: upgrade palimpsest`
+  return { _tag: 'StoreTooNew', message, store }
+}
+
+const corrupt = (store: string, problem: string): StoreError => ({
+  _tag: 'StoreCorrupt',
+  message: `${store} ${problem}`,
+  store,
+})
+
 /** Brings the schema to the newest version, in one transaction; several processes may do so at once. */
-export const migrate = (db: DatabaseSync): void => {
+export const migrate = (db: DatabaseSync, from: Version): void => {
+  if (from === currentVersion) return
   db.exec('BEGIN IMMEDIATE')
   try {
     const version = versionOf(db)
-    for (const step of version === 'foreign' ? [] : migrations.slice(version)) db.exec(step)
-    db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${currentVersion}; COMMIT`)
+    // Another process may have been quicker.
+    if (typeof version === 'number' && version < currentVersion) {
+      for (const step of migrations.slice(version)) db.exec(step)
+      db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${currentVersion}`)
+    }
+    db.exec('COMMIT')
   } catch (error) {
     db.exec('ROLLBACK')
     throw error

@@ -1,59 +1,46 @@
 import type { SQLOutputValue, StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
-import { pipe } from 'fp-ts/lib/function.js'
-import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { checkedAppend } from '../checked-append.ts'
-import { checkpointAt, noCheckpoint, numbered } from '../checkpoints.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { followReads } from '../follow.ts'
-import type { AllPage, AllRange, Checkpoint, EventStore, RecordedEvent } from '../port.ts'
+import type { EventStore } from '../port.ts'
 import { pulse } from '../pulse.ts'
+import { allReader } from './all.ts'
 import { sqliteBlobs } from './blobs.ts'
 import { storeError } from './errors.ts'
-import { openDatabase, sqliteSettings } from './open.ts'
+import { guardOf } from './guard.ts'
+import { openDatabase } from './open.ts'
+import { damaged, integrityProblems } from './integrity.ts'
 import { lazily } from './lazily.ts'
+import { columns, recorded } from './rows.ts'
+import { sqliteSettings } from './settings.ts'
 import { sqliteWriter } from './writer.ts'
 
 /** How often followers look for writes of other processes, in milliseconds. */
 const pollInterval = 50
-/** Events that one read of everything looks through at most: a filter that matches nothing must not hold up the process. */
-const window = 5_000
-
-// The schema's tables are STRICT: a column holds what it is declared to.
-type Row = Record<string, SQLOutputValue>
-
-const recordedIn =
-  (stream: string) =>
-  (row: Row): RecordedEvent => ({
-    stream,
-    revision: row['revision'] as number,
-    checkpoint: checkpointOf(row),
-    id: row['id'] as string,
-    type: row['type'] as string,
-    data: row['data'] as string,
-    metadata: row['metadata'] as string,
-  })
-
-/** By its event's id, which copies and backups of the same events have as well, and no other store. */
-const checkpointOf = ({ position, id }: Row): Checkpoint => checkpointAt(Number(position), markOf(id))
-const markOf = (id: unknown): string => String(id).slice(0, 8)
-
-const columns = 'revision, position, e.id AS id, type, data, metadata'
 
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite =
-  (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
+  (address: string, create = true): TaskEither<StoreError | InvalidInput, EventStore> =>
   async () => {
-    const settings = sqliteSettings(url)
+    const settings = sqliteSettings(address)
     if (E.isLeft(settings)) return settings
+    const { url } = settings.right
     const opened = await openDatabase(settings.right, create)
     if (E.isLeft(opened)) return opened
     const db = opened.right
+    const guard = guardOf(db, settings.right)
     const changes = pulse()
     // Prepared when first used: who opens a store to look at one thing waits for no more than that.
-    const writer = lazily(() => sqliteWriter(db, settings.right, changes.beat))
-    const prepared = (sql: string): (() => StatementSync) => lazily(() => db.prepare(sql))
+    const writer = lazily(() => sqliteWriter(db, settings.right, guard, changes.beat))
+    const prepared = (sql: string): (() => StatementSync) =>
+      lazily(() => {
+        const statement = db.prepare(sql)
+        statement.setReadBigInts(true)
+        return statement
+      })
     const statements = {
       stream: prepared('SELECT id, last, hash FROM streams WHERE name = ?'),
       forwards: prepared(
@@ -73,31 +60,38 @@ export const openSqlite =
       streams: prepared(
         'SELECT name FROM streams WHERE name > ? AND substr(name, 1, ?) = ? ORDER BY name LIMIT ?',
       ),
-      newest: prepared('SELECT max(position) AS position FROM events'),
-      at: prepared('SELECT position, id FROM events WHERE position = ?'),
-      all: prepared(
-        `SELECT s.name AS stream, ${columns} FROM events e JOIN streams s ON s.id = e.stream
-         WHERE position > ? AND position <= ? AND EXISTS (
-           SELECT 1 FROM json_each(?) p WHERE substr(s.name, 1, length(p.value)) = p.value
-         ) ORDER BY position LIMIT ?`,
-      ),
     }
     let isClosed = false
 
     /** Reads never wait: in WAL mode a writer does not hold them up. */
     const reading =
-      <A>(read: () => A): TE.TaskEither<StoreError, A> =>
+      <A, Err = never>(read: () => E.Either<StoreError | Err, A>): TaskEither<StoreError | Err, A> =>
       async () => {
-        if (isClosed) return E.left(storeClosed(settings.right.url))
+        if (isClosed) return E.left(storeClosed(url))
         try {
-          return E.right(read())
+          const changed = guard.schemaProblem()
+          return changed ? E.left(changed) : read()
         } catch (error) {
-          return E.left(storeError(settings.right.url, error))
+          return E.left(storeError(url, error))
         }
       }
 
-    const idOf = (stream: string): number | undefined =>
-      statements.stream().get(stream)?.['id'] as number | undefined
+    /** An answer that tells somebody that all is there: what is gone from the path is not. */
+    const unlessLost = <A>(answer: A): E.Either<StoreError, A> => {
+      const lost = guard.fileProblem()
+      return lost ? E.left(lost) : E.right(answer)
+    }
+
+    const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
+
+    // A name that is not well-formed UTF-8 reads as another one, behind which it comes itself.
+    const namesOf = (prefix: string, after: string, limit: number): readonly string[] => {
+      const behind = Buffer.from(after)
+      const rows = statements.streams().all(after, prefix.length, prefix, limit)
+      return rows
+        .map(({ name }) => String(name))
+        .filter((name) => Buffer.compare(Buffer.from(name), behind) > 0)
+    }
 
     const countOf = (stream: string, type: string, through: number): number => {
       const id = idOf(stream)
@@ -107,73 +101,55 @@ export const openSqlite =
       return Math.min(last, through) + 1 - Number(statements.others().get(id, through)?.['n'])
     }
 
-    /** The position to read behind; undefined for a checkpoint that is none of this store. */
-    const behind = (after: Checkpoint | undefined): number | undefined => {
-      if (after === undefined) return 0
-      const place = numbered(after)
-      const event = place && statements.at().get(place.position)
-      const isOurs = event && (place.mark === undefined || place.mark === markOf(event['id']))
-      return isOurs ? place.position : undefined
-    }
-
-    const pageOf = ({ prefixes = [''], after, limit }: AllRange, from: number): AllPage => {
-      const newest = Number(statements.newest().get()?.['position'] ?? 0)
-      const until = Math.min(newest, from + window)
-      const rows = statements.all().all(from, until, JSON.stringify(prefixes), limit)
-      const events = rows.map((row) => recordedIn(row['stream'] as string)(row))
-      if (events.length === limit || until <= from)
-        return { events, checkpoint: events.at(-1)?.checkpoint ?? after }
-      const last = statements.at().get(until)
-      return { events, checkpoint: last ? checkpointOf(last) : after }
-    }
-
+    const all = allReader(url, prepared)
     const readAll: EventStore['readAll'] = (range) =>
-      pipe(
-        reading(() => {
-          const from = behind(range.after)
-          return from === undefined
-            ? E.left(noCheckpoint(settings.right.url, range.after))
-            : E.right(pageOf(range, from))
-        }),
-        TE.flatMapEither((page: E.Either<StoreError | InvalidInput, AllPage>) => page),
-      )
+      reading(() => {
+        const page = all(range)
+        return E.isLeft(page) ? page : unlessLost(page.right)
+      })
 
     return E.right({
-      url: settings.right.url,
+      url,
       append: (request) => () => {
-        if (isClosed) return Promise.resolve(E.left(storeClosed(settings.right.url)))
+        if (isClosed) return Promise.resolve(E.left(storeClosed(url)))
         const checked = checkedAppend(request)
         return E.isLeft(checked) ? Promise.resolve(checked) : writer().append(checked.right)
       },
       read: ({ stream, from, direction, limit }) =>
         reading(() => {
           const id = idOf(stream)
-          return id === undefined ? [] : statements[direction]().all(id, from, limit).map(recordedIn(stream))
+          return id === undefined
+            ? E.right([])
+            : recorded(statements[direction]().all(id, from, limit), stream)
         }),
       find: (stream, eventId) =>
         reading(() => {
           const id = idOf(stream)
-          return id === undefined
-            ? id
-            : (statements.find().get(id, eventId)?.['revision'] as number | undefined)
+          const found = id === undefined ? id : statements.find().get(id, eventId)?.['revision']
+          return found === undefined ? E.right(found) : unlessLost(Number(found))
         }),
-      count: (stream, type, through) => reading(() => countOf(stream, type, through)),
+      count: (stream, type, through) => reading(() => E.right(countOf(stream, type, through))),
       head: (stream) =>
         reading(() => {
           const { last, hash } = statements.stream().get(stream) ?? {}
-          return typeof last === 'number' && typeof hash === 'string' ? { last, hash } : undefined
+          return E.right(
+            typeof last === 'bigint' && typeof hash === 'string' ? { last: Number(last), hash } : undefined,
+          )
         }),
-      streams: (prefix, after, limit) =>
-        reading(() =>
-          statements
-            .streams()
-            .all(after, prefix.length, prefix, limit)
-            .map((row) => String(row['name'])),
-        ),
+      streams: (prefix, after, limit) => reading(() => E.right(namesOf(prefix, after, limit))),
       readAll,
       follow: (options) =>
         followReads({ readAll, pulse: changes, isClosed: () => isClosed, pollInterval }, options),
-      blobs: sqliteBlobs(db, settings.right, () => isClosed),
+      blobs: sqliteBlobs(db, settings.right, guard, () => isClosed),
+      integrity: () => async () => {
+        if (isClosed) return E.left(storeClosed(url))
+        try {
+          const problems = await integrityProblems(settings.right.path)
+          return problems.length === 0 ? E.right(undefined) : E.left(damaged(url, problems))
+        } catch (error) {
+          return E.left(storeError(url, error))
+        }
+      },
       maxAppendBytes: Infinity,
       close: () => async () => {
         if (isClosed) return E.right(undefined)
@@ -184,7 +160,7 @@ export const openSqlite =
           db.close()
           return E.right(undefined)
         } catch (error) {
-          return E.left(storeError(settings.right.url, error))
+          return E.left(storeError(url, error))
         }
       },
     })

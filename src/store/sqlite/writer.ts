@@ -4,8 +4,10 @@ import { remembered } from '../ends.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import type { Append, Appended } from '../port.ts'
 import { storeError } from './errors.ts'
+import type { Guard } from './guard.ts'
 import { streamHeads } from './heads.ts'
 import { onceFree } from './lock.ts'
+import { currentVersion } from './schema.ts'
 
 type Outcome = E.Either<StoreError | Conflict, Appended>
 interface Waiting {
@@ -48,7 +50,12 @@ const flushesPerTurn = 64
  * Writes appends. Those that arrive in the same tick share one transaction, and so one wait for the disk, while each has an
  * outcome of its own: a conflict writes nothing and disturbs no other.
  */
-export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote: () => void): Writer => {
+export const sqliteWriter = (
+  db: DatabaseSync,
+  { url, timeout }: Settings,
+  guard: Guard,
+  wrote: () => void,
+): Writer => {
   const statements = {
     begin: db.prepare('BEGIN IMMEDIATE'),
     commit: db.prepare('COMMIT'),
@@ -57,11 +64,15 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
     create: db.prepare('INSERT INTO streams (name) VALUES (?) RETURNING id'),
     last: db.prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
     insert: db.prepare(
-      `INSERT INTO events (stream, revision, id, type, data, metadata, findable) VALUES (?, ?, ?, ?, ?, ?, ?)
+      // A newer palimpsest may change the schema at any moment.
+      `INSERT INTO events (stream, revision, id, type, data, metadata, findable) SELECT ?, ?, ?, ?, ?, ?, ?
+       WHERE (SELECT user_version FROM pragma_user_version) = ${currentVersion}
        ON CONFLICT (stream, revision) DO NOTHING`,
     ),
     idAt: db.prepare('SELECT id FROM events WHERE stream = ? AND revision = ?'),
   }
+  // A revision that no number holds is the trouble of its own stream, not of all that are written to in this transaction.
+  statements.last.setReadBigInts(true)
   const streams = remembered<Known>(maxStreams)
   const heads = streamHeads(db, () => {
     headsAreDue = true
@@ -71,6 +82,8 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
   let waiting: Waiting[] = []
   let whenIdle: (() => void)[] = []
   let isScheduled = false
+  /** Why nothing more is written: what would be would not be found again. */
+  let lost: StoreError | undefined
   let turns = 0
 
   const isRepeat = (stream: number, { events, expected }: Append): boolean =>
@@ -118,10 +131,16 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
 
   const writeAll = (batch: readonly Waiting[]): E.Either<StoreError, readonly Tried[]> => {
     try {
+      const changed = guard.schemaProblem()
+      if (changed) {
+        statements.rollback.run()
+        return E.left(changed)
+      }
       const tried = batch.map(({ request }) => write(request))
       if (headsAreDue) heads.write()
       statements.commit.run()
-      return E.right(tried)
+      lost = guard.fileProblem()
+      return lost ? E.left(lost) : E.right(tried)
     } catch (error) {
       if (db.isTransaction) statements.rollback.run()
       return E.left(storeError(url, error))
@@ -153,8 +172,9 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
       return false
     }
     waiting = []
-    note(only.request, known.id)
-    only.settle(written)
+    lost = guard.fileProblem()
+    if (!lost) note(only.request, known.id)
+    only.settle(lost ? E.left(lost) : written)
     return true
   }
 
@@ -181,6 +201,7 @@ export const sqliteWriter = (db: DatabaseSync, { url, timeout }: Settings, wrote
   }
 
   const flush = (): void => {
+    if (lost) return settleAll(E.left(lost))
     if (wroteAlone()) return goOn()
     const finish = (begun: E.Either<StoreError, void>): void =>
       settleAll(E.isLeft(begun) ? begun : writeAll(waiting))

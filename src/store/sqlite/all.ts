@@ -1,0 +1,59 @@
+import type { StatementSync } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
+import type { InvalidInput } from '../../events/errors.ts'
+import { noCheckpoint, numbered } from '../checkpoints.ts'
+import type { StoreError } from '../errors.ts'
+import type { AllPage, AllRange, Checkpoint } from '../port.ts'
+import { checkpointOf, columns, markOf, recorded } from './rows.ts'
+
+/** Events that one read of everything looks through at most: a filter that matches nothing must not hold up the process. */
+const window = 5_000
+
+/** Reads the events of all streams, a page at a time. Of a stream that has no name only one who wants all streams is told. */
+export const allReader = (
+  url: string,
+  prepared: (sql: string) => () => StatementSync,
+): ((range: AllRange) => E.Either<StoreError | InvalidInput, AllPage>) => {
+  const statements = {
+    next: prepared('SELECT min(position) AS position FROM events WHERE position > ?'),
+    last: prepared('SELECT max(position) AS position FROM events WHERE position <= ?'),
+    at: prepared('SELECT position, id FROM events WHERE position = ?'),
+    all: prepared(
+      `SELECT s.name AS stream, ${columns} FROM events e LEFT JOIN streams s ON s.id = e.stream
+       WHERE position > ? AND position <= ? AND EXISTS (
+         SELECT 1 FROM json_each(?) p WHERE p.value = '' OR substr(s.name, 1, length(p.value)) = p.value
+       ) ORDER BY position LIMIT ?`,
+    ),
+  }
+
+  /** The position to read behind; undefined for a checkpoint that is none of this store. */
+  const behind = (after: Checkpoint | undefined): number | undefined => {
+    if (after === undefined) return 0
+    const place = numbered(after)
+    const event = place && statements.at().get(place.position)
+    const isOurs = event && (place.mark === undefined || place.mark === markOf(event['id']))
+    return isOurs ? place.position : undefined
+  }
+
+  /** The last event to look at: positions are not dense in a file that was tampered with. */
+  const untilOf = (from: number): bigint => {
+    const next = statements.next().get(from)?.['position']
+    if (typeof next !== 'bigint') return BigInt(from)
+    if (next > Number.MAX_SAFE_INTEGER) return next
+    const last = statements.last().get(next - 1n + BigInt(window))?.['position']
+    return typeof last === 'bigint' ? last : next
+  }
+
+  return ({ prefixes = [''], after, limit }) => {
+    const from = behind(after)
+    if (from === undefined) return E.left(noCheckpoint(url, after))
+    const until = untilOf(from)
+    const page = recorded(statements.all().all(from, until, JSON.stringify(prefixes), limit))
+    if (E.isLeft(page)) return page
+    const events = page.right
+    if (events.length === limit || until <= from)
+      return E.right({ events, checkpoint: events.at(-1)?.checkpoint ?? after })
+    const last = statements.at().get(until)
+    return E.right({ events, checkpoint: last ? checkpointOf(last) : after })
+  }
+}

@@ -1,0 +1,89 @@
+import { statfsSync, statSync, type Stats } from 'node:fs'
+import { dirname } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import { bytesText, type Finding, finding } from '../diagnosis.ts'
+import { lookAt } from './open.ts'
+import type { SqliteSettings } from './settings.ts'
+
+const MiB = 1024 * 1024
+/** Free room below which the next messages may not fit: an event has up to 16 MiB, and stands in the WAL too. */
+const leastFree = 64 * MiB
+const comfortableFree = 1024 * MiB
+/** A WAL is taken over at some 4 MiB, unless a reader holds it open. */
+const largeWal = 256 * MiB
+
+const statsOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
+
+const creates = 'check the path; an import or an append creates the store'
+
+export const fileFinding = (settings: SqliteSettings): Finding => {
+  const { url } = settings
+  const file = lookAt(settings)
+  const problem = (message: string): Finding => finding('file', 'problem', message)
+  if (E.isLeft(file)) return problem(file.left.message)
+  const name = url.slice('sqlite:'.length)
+  if (!file.right) return problem(`there is no file ${name}: ${creates}`)
+  return file.right.size === 0
+    ? problem(`${name} is empty: ${creates}`)
+    : finding('file', 'ok', `${name}, ${bytesText(file.right.size)}`)
+}
+
+/** Files of before this program made them private, or that somebody has opened up. */
+export const permissions = ({ path }: SqliteSettings): Finding => {
+  const check = 'permissions'
+  // Windows has others.
+  if (process.platform === 'win32') return finding(check, 'ok', 'those of the folder')
+  const open = [path, `${path}-wal`, `${path}-shm`].filter(
+    (file) => ((statsOf(file)?.mode ?? 0) & 0o077) !== 0,
+  )
+  return open.length === 0
+    ? finding(check, 'ok', 'only its owner can read it')
+    : finding(
+        check,
+        'warning',
+        `other users of this machine may read or write it: chmod 600 ${open.map((file) => `'${file}'`).join(' ')}, unless they are meant to`,
+      )
+}
+
+export const room = ({ path }: SqliteSettings): Finding => {
+  const { bavail, bsize } = statfsSync(dirname(path))
+  const free = bavail * bsize
+  const status = free < leastFree ? 'problem' : free < comfortableFree ? 'warning' : 'ok'
+  return finding(
+    'free room',
+    status,
+    bytesText(free) + (status === 'ok' ? '' : ': free some room on the disk'),
+  )
+}
+
+export const wal = (settings: SqliteSettings): Finding => {
+  const size = statsOf(`${settings.path}-wal`)?.size ?? 0
+  const [old] = oldWal(settings)
+  if (old) return old
+  return size < largeWal
+    ? finding('WAL', 'ok', bytesText(size))
+    : finding(
+        'WAL',
+        'warning',
+        `${bytesText(size)}: some process has been reading for long, which keeps it from being taken over; end that process`,
+      )
+}
+
+/** Milliseconds that a checkpoint, which writes what the WAL has into the file, may come after the WAL's last write. */
+const checkpointTime = 60_000
+
+/** A WAL that seems to be that of another file: SQLite would write its pages into this one. */
+export const oldWal = ({ path }: SqliteSettings): readonly Finding[] => {
+  const [file, log] = [statsOf(path), statsOf(`${path}-wal`)]
+  if (!file || !log?.size) return []
+  // Where the file system keeps no time of birth, Node gives that of the last change.
+  const isYounger = file.birthtimeMs !== file.ctimeMs && file.birthtimeMs > log.mtimeMs
+  if (!isYounger && file.mtimeMs < log.mtimeMs + checkpointTime) return []
+  return [
+    finding(
+      'WAL',
+      'warning',
+      `${path}-wal is older than the file beside it: if the file was put back from a backup, end every process that has it open, move the -wal and -shm away and put the file back again`,
+    ),
+  ]
+}

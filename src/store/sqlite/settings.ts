@@ -1,0 +1,57 @@
+import { resolve } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+
+/** What a `sqlite:` URL asks for. */
+export interface SqliteSettings {
+  /** For messages: `sqlite:` and the path as it was given. */
+  readonly url: string
+  /** Absolute, so that it stays the same file when the process changes its directory. */
+  readonly path: string
+  /** When an append returns, it survives the machine's power (`full`), or only the process (`normal`, `off`). */
+  readonly synchronous: 'full' | 'normal' | 'off'
+  /** How long to wait for another process's lock, in milliseconds. */
+  readonly timeout: number
+}
+
+const defaultTimeout = 5_000
+/** SQLite takes a C int. */
+const longestTimeout = 2 ** 31 - 1
+
+/**
+ * Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. What a mistaken URL holds is not repeated in the error: it
+ * may be a password.
+ */
+export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettings> => {
+  const [name = '', query = ''] = url.slice('sqlite:'.length).split('?', 2)
+  const parameters = new URLSearchParams(query)
+  const synchronous = parameters.get('synchronous') ?? 'full'
+  const timeout = parameters.get('timeout') ?? String(defaultTimeout)
+  const unknown = [...parameters.keys()].find((key) => key !== 'synchronous' && key !== 'timeout')
+  const problem = problemOf(name)
+  if (problem !== undefined) return E.left(invalidInput('url', problem))
+  if (unknown !== undefined)
+    return E.left(invalidInput('url', `unknown parameter ${unknown}; there are synchronous and timeout`))
+  if (synchronous !== 'full' && synchronous !== 'normal' && synchronous !== 'off')
+    return E.left(invalidInput('url', 'synchronous is full, normal or off'))
+  if (!/^\d{1,10}$/.test(timeout) || Number(timeout) > longestTimeout)
+    return E.left(
+      invalidInput('url', `timeout is a whole number of milliseconds, from 0 to ${longestTimeout}`),
+    )
+  return E.right({
+    url: `sqlite:${name}`,
+    path: resolve(name),
+    synchronous,
+    timeout: Number(timeout),
+  })
+}
+
+const problemOf = (name: string): string | undefined => {
+  if (name === '') return 'name a file: sqlite:path/to/file.db'
+  if (name === ':memory:') return 'a store in memory is memory:, not sqlite::memory:'
+  if (name.startsWith('file:')) return 'write the path itself: sqlite:path/to/file.db'
+  if (name.includes('\0')) return 'a path cannot contain the character NUL'
+  // sqlite://user:password@host is meant for another program.
+  if (/^\/\/[^/]*[:@%]/.test(name)) return 'a file has no host, user or password: sqlite:path/to/file.db'
+  return undefined
+}
