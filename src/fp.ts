@@ -3,7 +3,14 @@
 export { openStore } from './store/store.ts'
 export { copyConversations } from './store/copy-conversations.ts'
 export type { FollowConversations, FollowedEvent, Store, StoreOptions, StreamedEvent } from './store/store.ts'
-export type { AppendOptions, At, Conversation, EventsOptions, WriteOptions } from './store/conversation.ts'
+export type {
+  AppendOptions,
+  At,
+  Conversation,
+  EventsOptions,
+  VerifyOptions,
+  WriteOptions,
+} from './store/conversation.ts'
 export type { CopyConversations } from './store/copy-conversations.ts'
 export type { Copied } from './store/copy.ts'
 export type { CopyError } from './store/copy-stream.ts'

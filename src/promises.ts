@@ -91,6 +91,7 @@ export const promiseStore = (store: TaskStore): Store => ({
   importSession: (...args) => toPromise(store.importSession(...args)),
   readAll: store.readAll,
   follow: store.follow,
+  check: () => toPromise(store.check()),
   gc: (...args) => toPromise(store.gc(...args)),
   close: () => toPromise(store.close()),
 })

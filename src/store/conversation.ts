@@ -106,8 +106,16 @@ export interface Conversation {
    * conversations that it was forked from. Iteration throws a `ReadError`.
    */
   readonly stored: () => AsyncIterable<PlacedEvent>
-  /** Recomputes the hash chain and every view. A difference is an answer, not an error. */
-  readonly verify: () => Read<Verified>
+  /**
+   * Recomputes the hash chain and every view, and looks at the database's file as a whole. A difference in the conversation is an
+   * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out.
+   */
+  readonly verify: (options?: VerifyOptions) => Read<Verified>
+}
+
+export interface VerifyOptions {
+  /** Also look at the file, all of it, as `check` of the store does. Default true; false spares that where many are verified. */
+  readonly file?: boolean
 }
 
 /** A subclass may answer anything: the time itself is asked. */
@@ -317,10 +325,15 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
     timeline: (options = {}) => look(options, ({ at }) => projected([at], (log) => timeline(log))),
     events,
     stored: () => storedEvents(store, id),
-    verify: () =>
+    verify: (options) =>
       pipe(
         TE.fromEither<ReadError, string>(checkedId),
         TE.flatMap(() => () => verify(store, id)),
+        TE.flatMap((verified) =>
+          verified.discrepancy || options?.file === false || !store.integrity
+            ? TE.right(verified)
+            : TE.map(() => verified)(store.integrity()),
+        ),
       ),
   }
 }

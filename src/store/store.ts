@@ -87,6 +87,11 @@ export interface Store {
   /** All events, then what comes, until the signal aborts or the store closes. Iteration throws a `ReadError`. */
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
   /**
+   * Looks at the database as a whole, all of its file: damaged pages, indexes that do not match their tables. Errors: `StoreCorrupt`
+   * tells what is damaged. Stores that are no file have nothing to look at.
+   */
+  readonly check: () => TE.TaskEither<StoreError, void>
+  /**
    * Removes large content that no event refers to: what an interrupted append leaves behind. Errors: `InvalidInput` for an `olderThan`
    * in the future.
    */
@@ -240,6 +245,7 @@ export const storeOn = (
     importSession: (session, options) => () => importSession(events, session, options),
     readAll,
     follow,
+    check: () => events.integrity?.() ?? TE.right(undefined),
     gc: (options) => () => collect(adapter, options),
     close: events.close,
   }

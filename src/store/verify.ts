@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../commands/rejections.ts'
 import type { Named } from '../commands/state.ts'
 import { decode, hashOf } from '../events/codec.ts'
+import type { DecodeFailed } from '../events/errors.ts'
 import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type Draft, draftOf, emptyOutline, evolve, viewIn, viewOf } from '../projections/outline.ts'
@@ -60,17 +61,15 @@ export const verify = async (
     const limit = Math.min(most, until.right + 1 - events)
     const page = await store.read({ stream, from: events, direction: 'forwards', limit })()
     if (E.isLeft(page)) {
-      const bad = contentProblem(page.left)
+      const bad = eventProblem(page.left)
       if (!bad) return page
-      const position = checker.offset + bad.revision
-      if (bad.revision <= events)
-        return E.right({
-          conversation,
-          events,
-          discrepancy: { position, kind: 'content', message: bad.message },
-        })
+      if (bad.revision <= events || limit === 1) {
+        const kind = bad._tag === 'DecodeFailed' ? 'undecodable' : 'content'
+        const position = checker.offset + events
+        return E.right({ conversation, events, discrepancy: { position, kind, message: bad.message } })
+      }
       // What comes before it may have a discrepancy of its own.
-      most = bad.revision - events
+      most = Math.min(bad.revision - events, limit - 1)
       continue
     }
     for (const stored of page.right) {
@@ -190,6 +189,10 @@ const checkerOf = (store: EventStore, lineage: Lineage, head: StreamHead | undef
 
 const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined
+
+/** What keeps one event from being read. */
+const eventProblem = (error: ReadError): BlobMissing | BlobDamaged | DecodeFailed | undefined =>
+  error._tag === 'DecodeFailed' ? error : contentProblem(error)
 
 const viewProblem = (event: Event, position: number, draft: Draft): Discrepancy | undefined => {
   const view = viewIn(event)

@@ -81,10 +81,11 @@ export const countsThrough = async (
   const ending = await endingOf(store, stream)
   if (E.isRight(ending))
     return E.right(ending.right.unfinished ? (ending.right.last?.revision ?? -1) : Infinity)
-  return isOfContent(ending.left) ? E.right(Infinity) : ending
+  return isOfEvent(ending.left) ? E.right(Infinity) : ending
 }
 
-const isOfContent = ({ _tag }: StoreError): boolean => _tag === 'BlobMissing' || _tag === 'BlobDamaged'
+const isOfEvent = ({ _tag }: StoreError): boolean =>
+  _tag === 'DecodeFailed' || _tag === 'BlobMissing' || _tag === 'BlobDamaged'
 
 /** Whether the write is whole that this event is the last one of in its stream. */
 const isWhole = async (

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Conversation, ReceiptFinding, Verified } from '../../index.ts'
+import type { Conversation, ReceiptFinding, Store, Verified } from '../../index.ts'
 import { type Failure, failureOf } from '../errors.ts'
 import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -17,22 +17,27 @@ interface Receipts {
 export const addVerify = (program: Command, shell: Shell): void => {
   program
     .command('verify [id]')
-    .description('recompute the hash chain and every view; exit code 1 where something differs')
+    .description(
+      'check the file, recompute the hash chain and every view; exit code 1 where something differs',
+    )
     .option('--receipts', 'also make the request of every model call again from the log, and compare')
     .addHelpText('after', '\nWithout an id: every conversation of the store.')
     .action(
       shell.action('existing', async (session, id: string | undefined, options: Options) => {
         const { store, out, isJson } = session
         const conversations: Outcome[] = []
+        const error = await fileProblem(store)
+        if (error && !isJson)
+          await writeFinding(out, [['DAMAGED', 'warning'], [store.url, 'bold'], [error.message]])
         for (const each of id === undefined ? await idsOf(session) : [id]) {
           const verifying = outcomeOf(store.conversation(each), options)
           const outcome = await (id === undefined ? verifying.catch(unreadable(each)) : verifying)
           conversations.push(outcome)
           if (!isJson) for (const finding of findingsOf(outcome)) await writeFinding(out, finding)
         }
-        const isWhole = conversations.every(isAsWritten)
+        const isWhole = !error && conversations.every(isAsWritten)
         if (!isWhole) process.exitCode = 1
-        if (isJson) await out.json({ ok: isWhole, conversations })
+        if (isJson) await out.json({ ok: isWhole, ...(error && { error }), conversations })
       }),
     )
 }
@@ -41,8 +46,18 @@ interface Options {
   readonly receipts?: boolean
 }
 
+/** Once for all: what is damaged there may be missing from every conversation. */
+const fileProblem = async (store: Store): Promise<Failure | undefined> => {
+  try {
+    await store.check()
+    return undefined
+  } catch (thrown) {
+    return withoutStack(thrown)
+  }
+}
+
 const outcomeOf = async (chat: Conversation, { receipts = false }: Options): Promise<Outcome> => {
-  const verified = await chat.verify()
+  const verified = await chat.verify({ file: false })
   return receipts ? { ...verified, receipts: await receiptsOf(chat) } : verified
 }
 

@@ -103,7 +103,8 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
       if (E.isLeft(head) || !head.right) return head
       const { last, hash } = head.right
       const read = await store.read({ stream, from: last, direction: 'forwards', limit: 1 })()
-      if (E.isLeft(read)) return read
+      // What the store remembers of an event is known also where the event is damaged.
+      if (E.isLeft(read)) return read.left._tag === 'DecodeFailed' ? head : read
       const [event] = read.right
       if (!event || !isCut(event) || event.revision !== last || hashOf(event) !== hash) return head
       const whole = await restored(store.blobs, [event])
