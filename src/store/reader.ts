@@ -71,7 +71,7 @@ export const reader = (
   },
 })
 
-const decodeAll = (
+export const decodeAll = (
   recorded: readonly RecordedEvent[],
   { stream, offset }: Stretch,
 ): E.Either<StoreError, readonly ConversationEvent[]> => {

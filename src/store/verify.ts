@@ -6,13 +6,14 @@ import { decode, hashOf } from '../events/codec.ts'
 import type { DecodeFailed } from '../events/errors.ts'
 import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
-import { type Draft, draftOf, emptyOutline, evolve, viewIn, viewOf } from '../projections/outline.ts'
+import { type Draft, draftOf, viewIn, viewOf } from '../projections/outline.ts'
+import { branches } from './branches.ts'
 import type { BlobDamaged, BlobMissing, ReadError, StoreError } from './errors.ts'
 import { replacedBy } from './gather.ts'
 import { loadEffective } from './load.ts'
 import { loadLineage, type Lineage } from './lineage.ts'
 import { type EventStore, type RecordedEvent, type StreamHead, streamPage } from './port.ts'
-import { reader } from './reader.ts'
+import { lightReader } from './light-reader.ts'
 import { countsThrough } from './whole-writes.ts'
 
 /** The first thing in a conversation that is not as it was written. */
@@ -37,7 +38,8 @@ export interface Verified {
  * Reads a conversation's own stream from its first event on and recomputes every `prev` and every `view`. A fork's parents are
  * conversations of their own; of them only the event that it was forked at is checked.
  *
- * Memory: one page of events and the outline of the effective history.
+ * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
+ * the conversation was rewound; those of a fork's parents as far as a marker's slice goes back to them, once for all forks.
  */
 export const verify = async (
   store: EventStore,
@@ -102,14 +104,20 @@ interface Checker {
 const checkerOf = (store: EventStore, lineage: Lineage, head: StreamHead | undefined): Checker => {
   const [own, parent] = lineage
   const offset = own?.offset ?? 0
-  const reading = reader(store, lineage)
+  const reading = lightReader(store, lineage)
   let prev: string | null = null
-  let draft: Draft = draftOf(emptyOutline)
 
   const outlineAt = async (position: number): Promise<E.Either<StoreError, Draft>> => {
     const loaded = await loadEffective(reading, position)
     return E.isLeft(loaded) ? loaded : E.right(draftOf(loaded.right.effective.outline))
   }
+  const tree = branches({
+    offset,
+    outlineAt,
+    // Whether it is shown, the restore finds out.
+    replacedBy: async (marker) =>
+      E.map(({ replaced }: Named) => replaced)(await replacedBy(reading, marker, [marker])),
+  })
 
   /** Where a fork begins: its parent's event must be the one that it names. */
   const begin = async ({
@@ -126,36 +134,23 @@ const checkerOf = (store: EventStore, lineage: Lineage, head: StreamHead | undef
         })()
       : E.right([])
     if (E.isLeft(read)) return read
-    const outline = await outlineAt(at)
-    if (E.isLeft(outline)) return outline
-    draft = outline.right
     prev = hash
     const isParent = read.right[0] !== undefined && hashOf(read.right[0]) === hash
     const message = `forked from an event ${at} of ${conversation} that is not the one there now`
     return E.right(isParent ? undefined : { position, kind: 'chain', message })
   }
 
-  const replacedIn = async (event: ConversationEvent): Promise<E.Either<StoreError, Named>> =>
-    event.type === 'Restored'
-      ? replacedBy(
-          reading,
-          event.data.marker,
-          draft.slots.map((slot) => slot.position),
-        )
-      : E.right({})
-
   const advance = async (
     event: ConversationEvent,
   ): Promise<E.Either<StoreError, Discrepancy | undefined>> => {
-    const { position } = event
-    if (event.type === 'Rewound') {
-      const outline = await outlineAt(event.data.to)
-      if (E.isRight(outline)) draft = outline.right
-      return E.map(() => undefined)(outline)
+    const { position, type } = event
+    if (type === 'MessageAppended' || type === 'Rewound' || type === 'Forked') {
+      tree.pass(event)
+      return E.right(undefined)
     }
-    const named = await replacedIn(event)
-    if (E.isLeft(named)) return named
-    const slots = evolve(draft, event, () => named.right.replaced)
+    const taken = await tree.take(event)
+    if (E.isLeft(taken)) return taken
+    const { slots, draft } = taken.right
     if ((isMarker(event) || event.type === 'Restored') && !slots)
       return E.right({ position, kind: 'marker', message: `the ${event.type} names what was not shown` })
     return E.right(viewProblem(event, position, draft))
