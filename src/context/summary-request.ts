@@ -8,8 +8,7 @@ import {
   type Receipt,
   receiptSchema,
 } from '../events/events.ts'
-import type { Effective, Item, SummaryItem } from '../projections/effective.ts'
-import type { RenderedMessage } from '../projections/render/transcript.ts'
+import type { Effective, Item, MessageItem, SummaryItem } from '../projections/effective.ts'
 import type { ModelRequest } from './model.ts'
 import { sliceOf } from './regions.ts'
 import { renderer1 } from './request.ts'
@@ -86,7 +85,7 @@ export const requestOfSummary = (effective: Effective, options: SummaryOptions):
   return {
     system,
     ...(hasCalls && { tools: tools.length > 0 ? tools : [anyTool] }),
-    messages: instructed(messages, options.instructions ?? defaultInstructions),
+    messages,
   }
 }
 
@@ -126,7 +125,11 @@ const shownFor = (effective: Effective, options: SummaryOptions): Effective => {
   const part = options.parts?.at(-1)
   return {
     ...effective,
-    items: part ? [summaryItem(effective, part.text), ...said] : said,
+    items: [
+      ...(part ? [summaryItem(effective, part.text)] : []),
+      ...said,
+      instructionsItem(effective, options),
+    ],
     // No thinking is valid under this system prompt: all of it is older.
     outline: { ...effective.outline, promptSince: effective.at },
   }
@@ -143,14 +146,17 @@ const summaryItem = ({ at }: Effective, summary: string): SummaryItem => ({
   method: 'model',
 })
 
-const text = (value: string) => ({ type: 'text', text: value })
+/** Said by the user: what is open before it is ended. */
+const instructionsItem = (
+  { at }: Effective,
+  { instructions = defaultInstructions }: SummaryOptions,
+): MessageItem => ({
+  kind: 'message',
+  position: at,
+  time: '',
+  messageId: 'instructions',
+  role: 'user',
+  content: [text(instructions)],
+})
 
-const instructed = (
-  messages: readonly RenderedMessage[],
-  instructions: string,
-): readonly RenderedMessage[] => {
-  const last = messages.at(-1)
-  const before = last?.role === 'user' ? last.content : []
-  const end: RenderedMessage = { role: 'user', content: [...before, text(instructions)] }
-  return [...(last?.role === 'user' ? messages.slice(0, -1) : messages), end]
-}
+const text = (value: string) => ({ type: 'text', text: value })

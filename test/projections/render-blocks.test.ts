@@ -107,7 +107,7 @@ describe('a server tool use and its result', () => {
       [use('s'), use('t'), result('s'), result('t')],
     ],
   ])('%s', (_, content, kept) => {
-    const { messages } = rendered(hello, assistant([...content, text('.')]))
+    const { messages } = rendered(hello, assistant([...content, text('.')]), user('And?'))
     expect(messages[1]?.content).toEqual([...kept, text('.')])
   })
 

@@ -74,10 +74,10 @@ describe('a repair says where it was made, and what was done', () => {
     ],
     [
       'a server tool use without a result, and a result without its use',
-      [hello, assistant([text('one'), server, found])],
+      [hello, assistant([text('one'), server, found]), user('Well?')],
       [
-        'server-tool-dropped 1: server_tool_use s stands alone',
         'server-tool-dropped 1: web_search_tool_result t stands alone',
+        'server-tool-dropped 1: server_tool_use s stands alone',
       ],
     ],
     [

@@ -70,6 +70,17 @@ const bad: readonly (readonly [number, string, Case])[] = [
   [7, 'has an id with a blank', request([hello, says(toolUse('a b')), asks(toolResult('a b'))])],
   [7, 'has an input that is no object', request([hello, says(toolUse('a', [])), asks(toolResult('a'))])],
   [8, 'has a server tool use without its result', request([hello, says(server), hello])],
+  [
+    8,
+    'has a server tool use that waits behind what the user said',
+    request([hello, says(server, toolUse('a')), asks(toolResult('a'), text('Well?'))]),
+  ],
+  [
+    8,
+    'has a server tool use whose result does not come first',
+    request([hello, says(server, toolUse('a')), asks(toolResult('a')), says(text('So.'), found), hello]),
+  ],
+  [8, 'has a server tool use that waits in a prefill', request([hello, says(server)])],
   [8, 'has a server tool result without its use', request([hello, says(found), hello])],
   [8, 'has a server tool result before its use', request([hello, says(found, server), hello])],
   [9, 'ends with the assistant', request([hello, says(text('Yes.'))])],
@@ -112,6 +123,10 @@ describe('each predicate fails on a request that', () => {
     expect(violations(good)).toEqual([])
     expect(violations(request([hello, says(text('Yes.'))], { awaits: 'user' }))).toEqual([])
     expect(violations({ ...request([hello, says(text('Yes.'))]), paused: true })).toEqual([])
+    expect(violations({ ...request([hello, says(server)]), paused: true })).toEqual([])
+    const round = [hello, says(server, toolUse('a')), asks(toolResult('a'))]
+    expect(violations(request(round))).toEqual([])
+    expect(violations(request([...round, says(found, text('So.')), hello]))).toEqual([])
   })
 })
 

@@ -110,7 +110,7 @@ const thinkingIsBound = (request: Case): readonly string[] => {
       0,
       now.findIndex(({ text }) => text === thought),
     )
-    const isSame = producedUnder(flat(then), owner, history).some((prefix) => {
+    const isSame = producedUnder(flat(then), now, owner, history).some((prefix) => {
       const own = before.slice(prefix.length)
       return isPrefix(prefix, before) && own.length <= start && own.every(({ role }) => role === 'assistant')
     })
@@ -125,27 +125,92 @@ const thinkingIsBound = (request: Case): readonly string[] => {
 /** What may stand before a message that was said when the request was `then`. */
 const producedUnder = (
   then: readonly Flat[],
+  now: readonly Flat[],
   owner: Said,
   { log, shown }: History,
 ): readonly (readonly Flat[])[] => {
   const isContinued =
     owner.reply !== undefined &&
     shown.some((position) => position < owner.position && saidAt(log, position)[0]?.reply === owner.reply)
-  const block = { type: 'text', text: fillers.noBeginning }
   // A later part of one reply was produced before any answer to the calls of the earlier parts.
   if (then.length > 0) return isContinued ? [then, unanswered(then)] : [then]
-  return [then, [{ role: 'user', block, text: JSON.stringify(['user', bare(block)]) }]]
+  // Nothing had been said: what stands there now is render's own.
+  return [
+    then,
+    now.slice(
+      0,
+      Math.max(
+        0,
+        now.findIndex((one) => !isNote(one)),
+      ),
+    ),
+  ]
 }
 
-/** 15. With only messages appended since, an earlier request is a prefix of this one. */
+const isNote = ({ role, block }: Flat): boolean =>
+  role === 'user' &&
+  (block['text'] === fillers.noBeginning ||
+    /^\[\d+ earlier messages? (is|are) not shown\.\]$/.test(String(block['text'])))
+
+const isServerUse = ({ type }: Block): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
+
+/** The server tool uses of a request that have no result in it. */
+const waitingIn = (blocks: readonly Flat[]): ReadonlySet<string> => {
+  const served = new Set(blocks.map(({ block }) => block['tool_use_id']))
+  return new Set(
+    blocks.filter(({ block }) => isServerUse(block) && !served.has(block['id'])).map(({ text }) => text),
+  )
+}
+
+/**
+ * Where the messages begin that may still change, the end of the request if there are none: the message of the last turn with a server
+ * tool use that waits, or with a call that has an error result; the last message, if it is the assistant's.
+ */
+const unsettledFrom = ({ messages }: Rendered, waiting: ReadonlySet<string>): number => {
+  const said = messages.findLastIndex(
+    ({ role, content }) => role !== 'assistant' && content.some(({ type }) => type !== 'tool_result'),
+  )
+  const index = messages.findIndex(({ role, content }, at) => {
+    if (at <= said || role !== 'assistant') return false
+    const isWaiting = content.some((block) => waiting.has(JSON.stringify([role, bare(block)])))
+    const next = messages[at + 1]?.content
+    return isWaiting || !next || next.some((block) => isFiller({ role, block, text: '' }))
+  })
+  return index < 0 ? messages.length : index
+}
+
+/**
+ * Whether nothing of an earlier request was changed but what may be: at the end of a turn that was open, error results, which real ones
+ * replace; server tool uses without a result, and with either all thinking from their message on.
+ */
+const isKept = (before: Rendered, now: Rendered): boolean => {
+  if (isPrefix(unanswered(flat(before)), flat(now))) return true
+  const waiting = waitingIn(flat(before))
+  const from = unsettledFrom(before, waiting)
+  const settled = flat(before).slice(
+    0,
+    before.messages.slice(0, from).reduce((sum, { content }) => sum + content.length, 0),
+  )
+  const rest = (blocks: readonly Flat[], role: string): readonly Flat[] =>
+    blocks
+      .slice(settled.length)
+      .filter(
+        (one) => one.role === role && !isThinking(one.block) && !waiting.has(one.text) && !isFiller(one),
+      )
+  return (
+    from < before.messages.length &&
+    isPrefix(settled, flat(now)) &&
+    ['user', 'assistant'].every((role) => isPrefix(rest(flat(before), role), rest(flat(now), role)))
+  )
+}
+
+/** 15. With only messages appended since, an earlier request is a prefix of this one, but for the end of an open turn. */
 const isMonotonic = ({ rendered, history, options }: Case): readonly string[] => {
   // A prefill loses the white space at its end, and gets it back when something follows.
   if (!history || options?.prefill) return []
   const { log, at, earlier } = history
-  const now = flat(rendered)
   for (let p = at; p > 0 && log[p]?.type === 'MessageAppended'; p--)
-    if (!isPrefix(unanswered(flat(earlier(p - 1))), now))
-      return [`the request at ${p - 1} is no prefix of the one at ${at}`]
+    if (!isKept(earlier(p - 1), rendered)) return [`the request at ${p - 1} is no prefix of the one at ${at}`]
   return []
 }
 

@@ -67,29 +67,65 @@ const wellNamed: Predicate = ({ rendered: { messages } }) => {
   ]
 }
 
-/** Assistant turns: they go on across user messages that hold nothing but tool results. */
-const turnsOf = (messages: readonly RequestMessage[]): readonly (readonly Block[])[] => {
-  const turns: Block[][] = [[]]
+/** Assistant turns, message by message: they go on across user messages that hold nothing but tool results. */
+const turnsOf = (messages: readonly RequestMessage[]): readonly (readonly (readonly Block[])[])[] => {
+  const turns: (readonly Block[])[][] = [[]]
   for (const { role, content } of messages)
-    if (role === 'assistant') turns.at(-1)?.push(...content)
+    if (role === 'assistant') turns.at(-1)?.push(content)
     else if (!content.every(({ type }) => type === 'tool_result')) turns.push([])
   return turns
 }
 
-/** 8. A server tool use and its result stand in one turn, in that order. */
-const served: Predicate = ({ rendered: { messages } }) =>
-  turnsOf(messages).flatMap((turn) =>
-    turn.flatMap((block, index) => {
-      const id = String(block['id'] ?? block['tool_use_id'])
-      const isPartner = (other: Block): boolean => other['id'] === id || other['tool_use_id'] === id
-      const after = turn.slice(index + 1).filter((other) => isServerResult(other) && isPartner(other)).length
-      const before = turn.slice(0, index).filter((other) => isServerUse(other) && isPartner(other)).length
-      if (isServerUse(block) && after !== 1)
-        return [
-          `\`${String(block['name'])}\` tool use with id ${id} was found without a corresponding result block`,
-        ]
-      return isServerResult(block) && before !== 1 ? [`${block.type} ${id} has no tool use before it`] : []
+const idOf = (block: Block): string => String(isServerUse(block) ? block['id'] : block['tool_use_id'])
+
+const callersIn = (content: readonly Block[]): readonly unknown[] =>
+  content.flatMap(({ type, caller }) =>
+    type === 'tool_use' ? [(caller as { tool_id?: unknown })?.tool_id] : [],
+  )
+
+/** How many of a message's first blocks are results that the messages before were promised. */
+const promisedIn = (content: readonly Block[]): number => {
+  const end = content.findIndex((block) => !isServerResult(block))
+  return end < 0 ? content.length : end
+}
+
+/**
+ * What is wrong with the server tools of a turn. @param mayWait whether results may still come in a message after the last one, as a
+ * request must say so by its end
+ */
+const servedIn = (turn: readonly (readonly Block[])[], mayWait: boolean): readonly string[] =>
+  turn.flatMap((content, index) =>
+    content.flatMap((block, at) => {
+      const isOwn = (other: Block): boolean => idOf(other) === idOf(block)
+      const uses = turn.map((one) => one.filter((other) => isServerUse(other) && isOwn(other)).length)
+      const results = turn.map((one) => one.filter((other) => isServerResult(other) && isOwn(other)).length)
+      if (isServerUse(block)) {
+        const count = results.reduce((sum, one) => sum + one, 0)
+        // The result is here, or begins the first message after this one that no call of its program is in.
+        let next = index + 1
+        while (next < turn.length && callersIn(turn[next] ?? []).includes(idOf(block))) next++
+        const here = content.slice(at + 1).filter((other) => isServerResult(other) && isOwn(other)).length
+        const there = (turn[next] ?? []).slice(0, promisedIn(turn[next] ?? [])).filter(isOwn).length
+        const isWaiting = count === 0 && next >= turn.length && mayWait
+        return isWaiting || (count === 1 && here + there === 1)
+          ? []
+          : [
+              `\`${String(block['name'])}\` tool use with id ${idOf(block)} was found without a corresponding result block`,
+            ]
+      }
+      if (!isServerResult(block)) return []
+      const before = content.slice(0, at).some((other) => isServerUse(other) && isOwn(other))
+      return before || uses.slice(0, index).some((count) => count > 0)
+        ? []
+        : [`${block.type} ${idOf(block)} has no tool use before it`]
     }),
   )
+
+/** 8. A server tool use and its result stand in one turn, in that order; the last turn may wait for results as long as it is open. */
+const served: Predicate = ({ rendered: { messages, awaits }, paused }) => {
+  const turns = turnsOf(messages)
+  const mayWait = messages.at(-1)?.role !== 'assistant' || awaits === 'user' || paused === true
+  return turns.flatMap((turn, index) => servedIn(turn, mayWait && index === turns.length - 1))
+}
 
 export const toolPredicates = { answered, expected, wellNamed, served }

@@ -2,7 +2,10 @@ import type { Effective } from '../effective.ts'
 import { transcript } from './transcript.ts'
 import { utterancesOf } from './utterances.ts'
 
-/** A tool call, by the positions of the events that make it and that answer it; without `result` nobody has answered yet. */
+/**
+ * A tool call, by the positions of the events that make it and that answer it; without `result` nobody has answered yet. A server tool's
+ * is one only where no one message holds its result, too.
+ */
 export interface ToolCall {
   readonly id: string
   readonly use: number

@@ -37,7 +37,7 @@ const maxMessages = 100_000
 
 /**
  * The effective history as a request for the Messages API. Whatever happened to the log, the request is valid where `awaits` is
- * `model`; appending to the conversation leaves the messages already rendered as they are.
+ * `model`; appending to the conversation leaves the messages already rendered as they are, but for the end of a turn that is open.
  *
  * Total, and deterministic: the same history and options always give the same bytes. What it derives from a history is remembered.
  * The rules, and which repair serves which: docs/render.md.
@@ -49,7 +49,7 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   const { system, tools } = renderConfiguration(effective, report, cache !== undefined)
   const { script, repairs: said, summary } = scriptOf(effective, systemMessages, truncationNotes)
   repairs.push(...said)
-  const all = script.ended(report)
+  const all = script.ended(report, prefill)
   if (all.length > maxMessages) return renderEnd(effective, options)
   const messages = prefill ? trimEnd(all, report) : all
 

@@ -10,9 +10,9 @@ export type RepairKind =
   | 'id-replaced'
   /** A tool input that is no object put into one. */
   | 'input-wrapped'
-  /** A server tool use without its result in the same message, or the other way round, left out. */
+  /** A server tool use without its result in the same turn, or the other way round, left out. */
   | 'server-tool-dropped'
-  /** Thinking left out: what comes before it has changed since, it ends its message, or it has no signature. */
+  /** Thinking left out: what comes before it has changed since, its message is not whole, it ends that, or it has no signature. */
   | 'thinking-dropped'
   /** A text without a visible character left out. */
   | 'blank-dropped'

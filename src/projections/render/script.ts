@@ -1,3 +1,4 @@
+import type { Block } from '../../events/blocks.ts'
 import type { Effective, Item } from '../effective.ts'
 import type { Outline } from '../outline.ts'
 import { sharedBeginning } from '../remembering.ts'
@@ -24,7 +25,12 @@ interface Begun {
   readonly repairs: Repair[]
   /** What is written so far. */
   items: readonly Item[]
-  summary: Place | undefined
+  end: End | undefined
+}
+/** Where the newest summary ends, and with which block, if it is shown. */
+interface End {
+  readonly place: Place
+  readonly block: Block | undefined
 }
 
 // A history that goes on keeps its items, and a transcript only adds at its end: so what was written of a history's beginning is
@@ -46,11 +52,15 @@ export const scriptOf = (effective: Effective, systemMessages: boolean, notes: b
       notes,
     )) {
       script.script.say(utterance)
-      if (utterance.summary) script.summary = endOf(script.script, item)
+      if (utterance.summary) script.end = endOf(script.script, item)
     }
   script.items = items
   if (first) begun.set(first, script)
-  return script
+  const { end } = script
+  const [message, at] = end?.place ?? [0, 0]
+  // What was behind it may have been left out since.
+  const isThere = end && script.script.messages[message]?.content[at] === end.block
+  return { script: script.script, repairs: script.repairs, summary: isThere ? end.place : undefined }
 }
 
 /** Whether a reply was the answer to a request that showed system messages as this one does; as far as its receipt tells. */
@@ -69,7 +79,7 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
     script: transcript(systemMessages, (kind, position, detail) => repairs.push({ kind, position, detail })),
     repairs,
     items: [],
-    summary: undefined,
+    end: undefined,
   }
 }
 
@@ -83,7 +93,8 @@ const isBeginning = ({ items, outline }: Begun, { items: all, outline: now }: Ef
   sharedBeginning(items, all) === items.length
 
 /** Where an item's words end, in the last message; undefined if nothing of it is shown there. */
-const endOf = ({ messages }: Transcript, { position }: Item): Place | undefined => {
+const endOf = ({ messages }: Transcript, { position }: Item): End | undefined => {
   const last = messages.at(-1)
-  return last?.until === position ? [messages.length - 1, last.content.length - 1] : undefined
+  if (last?.until !== position) return undefined
+  return { place: [messages.length - 1, last.content.length - 1], block: last.content.at(-1) }
 }

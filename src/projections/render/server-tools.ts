@@ -2,38 +2,77 @@ import type { Block } from '../../events/blocks.ts'
 import { isServerResult, isServerUse } from './clean.ts'
 import type { Report } from './repairs.ts'
 
+/** What is said before a message, as far as its server tools go. */
+export interface Before {
+  /** Ids of the server tool uses that still wait for their result. */
+  readonly waiting: ReadonlySet<string>
+  /** Whether nothing stands between them and the message: then their results may come anywhere in it, else they come first. */
+  readonly isSameMessage: boolean
+  /** Ids that the request holds already. */
+  readonly used: ReadonlySet<string>
+}
+export interface Paired {
+  readonly content: readonly Block[]
+  /** The uses whose result has come, those before the message included; and the uses in it that wait from now on. */
+  readonly served: ReadonlySet<string>
+  readonly opened: readonly Block[]
+}
+
 /**
- * Leaves out the server tool uses without a result later in the same message, and results without a use before them. The pair
- * must be in one message: a request that once held the use alone would have to change when its result came.
+ * Leaves out the results without a use before them, and the uses whose results cannot be sent. A use that has none yet may wait.
  *
- * @param used ids that the request holds already; those of the pairs kept are added
+ * @param stored the content as it was said
  */
 export const pairServerTools = (
   content: readonly Block[],
-  used: Set<string>,
+  stored: readonly Block[],
+  { waiting, isSameMessage, used }: Before,
   position: number,
   report: Report,
-): readonly Block[] => {
-  if (!content.some((block) => isServerUse(block) || isServerResult(block))) return content
-  const resultOf = new Map<string, number>()
-  const keep = new Set<number>()
-  content.forEach((block, index) => {
-    if (!isServerResult(block)) return
-    const id = String(block['tool_use_id'])
-    const use = content.findIndex((other) => isServerUse(other) && other['id'] === id)
-    if (use < 0 || use > index || resultOf.has(id) || used.has(id)) return
-    resultOf.set(id, index)
-    keep.add(use).add(index)
-  })
-  for (const id of resultOf.keys()) used.add(id)
-  return content.filter((block, index) => {
-    const kept = keep.has(index) || !(isServerUse(block) || isServerResult(block))
-    if (!kept)
-      report(
-        'server-tool-dropped',
-        position,
-        `${block.type} ${String(block['id'] ?? block['tool_use_id'])} stands alone`,
-      )
-    return kept
-  })
+): Paired => {
+  if (!content.some(isServer)) return { content, served: new Set(), opened: [] }
+  const served = new Set<string>()
+  const opened = new Map<string, Block>()
+  const kept = new Set<Block>()
+  let isBeginning = true
+  for (const block of content) {
+    const id = idOf(block)
+    if (isServerUse(block)) {
+      if (!used.has(id) && !opened.has(id)) opened.set(id, block)
+    } else if (isServerResult(block) && !served.has(id)) {
+      const use = opened.get(id)
+      if (use) kept.add(use).add(block)
+      if (use || (waiting.has(id) && (isSameMessage || isBeginning))) {
+        kept.add(block)
+        served.add(id)
+      }
+    }
+    isBeginning &&= isServerResult(block)
+  }
+  for (const [id, use] of opened)
+    // What has a result that cannot be sent gets no other one.
+    if (served.has(id) || stored.some((block) => block['tool_use_id'] === id)) opened.delete(id)
+    else kept.add(use)
+  return {
+    content: content.filter((block) => {
+      const isKept = kept.has(block) || !isServer(block)
+      if (!isKept) report('server-tool-dropped', position, `${block.type} ${idOf(block)} stands alone`)
+      return isKept
+    }),
+    served,
+    opened: [...opened.values()],
+  }
 }
+
+const isServer = (block: Block): boolean => isServerUse(block) || isServerResult(block)
+
+const idOf = (block: Block): string => String(isServerUse(block) ? block['id'] : block['tool_use_id'])
+
+/** Ids of the server tool uses whose programs make the calls of a message: they still run. */
+export const callersIn = (content: readonly Block[]): ReadonlySet<unknown> =>
+  new Set(
+    content.flatMap(({ type, caller }) => (type === 'tool_use' && isCaller(caller) ? [caller.tool_id] : [])),
+  )
+
+const isCaller = (caller: unknown): caller is { readonly tool_id: unknown } =>
+  typeof caller === 'object' && caller !== null && 'tool_id' in caller

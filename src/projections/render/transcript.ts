@@ -1,9 +1,10 @@
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
-import type { Role } from '../../events/events.ts'
+import { type Role, START } from '../../events/events.ts'
 import type { ToolCall } from './calls.ts'
 import { clean, isCompaction, isThinking } from './clean.ts'
+import { addTo, copyOf, type Draft, joined, leaveOut } from './drafts.ts'
 import type { Report } from './repairs.ts'
-import { pairServerTools } from './server-tools.ts'
+import { callersIn, pairServerTools } from './server-tools.ts'
 import { thinkingProblem } from './thinking.ts'
 
 /** A message of a request. */
@@ -19,6 +20,8 @@ export interface Utterance extends RenderedMessage {
   readonly unchanged: boolean
   /** Names the model's reply that this is a part of: consecutive parts of one reply are one message. */
   readonly reply: string | undefined
+  /** The position of the history that the reply is the answer to, where that was recorded. */
+  readonly answers: number | undefined
   /** A summary, whose compaction block stands for everything before it. */
   readonly summary: boolean
   /** A turn that the model paused: the request goes on with it, and it cannot end in white space. */
@@ -34,30 +37,43 @@ export const fillers = {
   noReply: '(No reply.)',
 }
 
+/** A call in the request that has no result yet. */
 interface Call {
   readonly storedId: string
   readonly id: string
   readonly position: number
+  readonly draft: Draft
 }
-interface Draft {
-  readonly role: Role
+/** A call with an error result, since the model went on: a real one that comes before anybody else speaks takes its place. */
+interface Late extends Call {
+  readonly answer: Block
+}
+/** A server tool use whose result has not come. */
+interface Waiting {
+  readonly id: string
+  readonly block: Block
   readonly position: number
-  readonly content: Block[]
-  /** Position of the last event that it shows something of. */
-  until: number
+  readonly draft: Draft
 }
 
 /**
- * Writes a request message by message. **It only ever adds at the end**: what a message becomes depends on what was said before
- * it, never on what comes later. So appending to a conversation leaves every rendered byte as it was; the answers that `ended`
- * gives to calls still open are the one exception.
+ * Writes a request message by message. **It only adds at its end**: what a message becomes depends on what was said before it, never
+ * on what comes later. Only the last messages of a turn that is still open may change: docs/adr/0004.
  */
 export interface Transcript {
   readonly say: (utterance: Utterance) => void
-  /** The messages so far, calls that are still open answered. They stay what they are when the transcript goes on. */
-  readonly ended: (report: Report) => readonly Draft[]
+  /**
+   * The messages so far, calls that are still open answered; none if nothing but notes was said. They stay what they are when the
+   * transcript goes on.
+   *
+   * @param isPrefill the last message is to be gone on with, and was not paused: no server tool use in it may wait
+   */
+  readonly ended: (report: Report, isPrefill: boolean) => readonly Draft[]
   readonly messages: readonly Draft[]
-  /** The calls answered so far, then those that still wait, as they are stored. */
+  /**
+   * The calls answered so far, then those that still wait, as they are stored; server tool uses among them, where use and result are
+   * not of one message.
+   */
   readonly calls: () => readonly ToolCall[]
 }
 
@@ -66,19 +82,22 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   /** Ids of the calls in the request. */
   const used = new Set<string>()
   /** The calls of the tool round at hand that have no result yet. */
-  let open: Call[] = []
-  let openReply: string | undefined
+  let open: readonly Call[] = []
+  let late: readonly Late[] = []
+  let waiting: readonly Waiting[] = []
   const closed: ToolCall[] = []
+  /** The last thing that the assistant said, and whether thinking of that reply is left out. */
+  let reply: Utterance | undefined
+  let isMuted = false
+  let isSpoken = false
+  /** Where the thinking of the turn comes from: it may have to be left out yet. */
+  const thoughts = new Map<Block, number>()
 
-  const add = (role: Role, position: number, content: readonly Block[], note = true): void => {
-    const joined = addTo(messages, role, position, content)
-    if (joined && !note)
-      report('roles-merged', position, `joined to the ${role} message of ${joined.position}`)
-  }
-
-  const answer = (): void => {
-    answerIn(messages, open, report)
-    open = []
+  const add = (role: Role, position: number, content: readonly Block[], note = true): Draft => {
+    const last = addTo(messages, role, position, content)
+    if (!note) isSpoken = true
+    if (last && !note) report('roles-merged', position, `joined to the ${role} message of ${last.position}`)
+    return messages.at(-1) as Draft
   }
 
   const insert = (role: Role, position: number, text: string): void => {
@@ -86,25 +105,110 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     add(role, position, [{ type: 'text', text }])
   }
 
-  const assistant = (said: Utterance, content: readonly Block[]): void => {
-    // A reply to the error results of `ended` was produced under them, so they stay; parts of one reply belong together.
-    const isContinued = said.reply === openReply && messages.at(-1)?.role === 'assistant'
-    if (said.reply === undefined || !isContinued) answer()
-    if (messages.length === 0 && !content.some(isCompaction))
-      insert('user', said.position, fillers.noBeginning)
-    openReply = said.reply
-    add(
-      'assistant',
-      said.position,
-      content.map((block) => (isBlock(block, 'tool_use') ? call(block, said.position) : block)),
-      said.note,
-    )
+  const silence = (thinking: readonly Block[]): void => {
+    for (const position of new Set(thinking.map((block) => thoughts.get(block) ?? START)))
+      report('thinking-dropped', position, 'its message is not what it was when it was produced')
+    if (thinking.length > 0) isMuted = true
   }
 
-  const call = (block: KnownBlock<'tool_use'>, position: number): Block => {
+  /** Leaves out server tool uses whose results cannot come any more, and all thinking that was produced with them. */
+  const drop = (uses: readonly Waiting[]): void => {
+    if (uses.length === 0) return
+    for (const use of uses) {
+      used.delete(use.id)
+      reportUse(use, report)
+    }
+    silence(leaveOut(messages.slice(firstOf(messages, uses)), blocksOf(uses)))
+    waiting = waiting.filter((use) => !uses.includes(use))
+    // Of these messages all but the last one have calls. What is the last one now was given away as it is.
+    if (messages.at(-1)?.content.length !== 0) return
+    dropped(messages.pop()?.position ?? START)
+    messages.push(...messages.splice(-1).map(copyOf))
+  }
+
+  /** Answers the calls that are open; their real results may still come, until the turn ends. */
+  const answer = (): void => {
+    late = [...late, ...open.map((made) => ({ ...made, answer: answerIn(messages, made) }))]
+    open = []
+  }
+  const settle = (): void => {
+    for (const made of late) reportAnswer(made, report)
+    late = []
+  }
+
+  /** Somebody else than the model and its tools speaks. */
+  const endTurn = (): void => {
+    answer()
+    settle()
+    drop(waiting)
+    thoughts.clear()
+  }
+
+  const isPart = ({ reply: name }: Utterance): boolean => name !== undefined && name === reply?.reply
+
+  /**
+   * Whether a message of the assistant goes on with the last one, calls open. Calls in a row are made side by side, and recorded one by
+   * one; a message without a call may be the answer to the errors of `ended`, and one with a receipt that says so is.
+   */
+  const isBeside = (said: Utterance, content: readonly Block[]): boolean => {
+    if (isPart(said)) return true
+    return !wereSent([...late, ...open], said) && content.some((block) => isBlock(block, 'tool_use'))
+  }
+
+  const assistant = (said: Utterance, cleaned: readonly Block[]): void => {
+    const { position } = said
+    const isAfter = messages.at(-1)?.role === 'assistant'
+    const isJoined = isAfter && (open.length === 0 || isBeside(said, cleaned))
+    const ids = new Set(waiting.map(({ id }) => id))
+    const { content, served, opened } = pairServerTools(
+      cleaned,
+      said.content,
+      { waiting: ids, used, isSameMessage: isJoined },
+      position,
+      report,
+    )
+    const callers = callersIn(content)
+    // Parts of a reply without a name may follow one another, too.
+    const isSame = isJoined && said.reply === reply?.reply && (isPart(said) || reply?.paused === false)
+    const lost = isSame ? [] : waiting.filter(({ id }) => !served.has(id) && !callers.has(id))
+    // Nobody knows what it was produced under, if not as a part of the same reply.
+    const isApart = isJoined && open.length > 0 && !isPart(said) && content.some(isThinking)
+    const isChanged = isApart || lost.length > 0 || (isMuted && isPart(said))
+    const problem = thinkingProblem(content, said.content, said.unchanged && !isChanged)
+    if (problem) report('thinking-dropped', position, problem)
+    const kept = problem ? content.filter((block) => !isThinking(block)) : content
+    const shown = said.paused ? trimmed(kept, position) : kept
+    if (shown.length === 0) return dropped(position)
+
+    isMuted = isChanged
+    if (!isAfter) settle()
+    drop(lost)
+    if (isApart) silence(leaveOut(messages.slice(-1), new Set()))
+    if (!isJoined) answer()
+    if (wereSent(late, said)) settle()
+    if (messages.length === 0 && !shown.some(isCompaction)) insert('user', position, fillers.noBeginning)
+    const made: Omit<Call, 'draft'>[] = []
+    const draft = add(
+      'assistant',
+      position,
+      shown.map((block) => (isBlock(block, 'tool_use') ? call(block, position, made) : block)),
+      said.note,
+    )
+    open = [...open, ...made.map((one) => ({ ...one, draft }))]
+    for (const use of waiting)
+      if (served.has(use.id)) closed.push({ id: use.id, use: use.position, result: position })
+    for (const id of served) used.add(id)
+    for (const block of opened) used.add(String(block['id']))
+    const still = waiting.filter(({ id }) => !served.has(id))
+    waiting = [...still, ...opened.map((block) => ({ id: String(block['id']), block, position, draft }))]
+    for (const block of shown) if (isThinking(block)) thoughts.set(block, position)
+    reply = said
+  }
+
+  const call = (block: KnownBlock<'tool_use'>, position: number, made: Omit<Call, 'draft'>[]): Block => {
     const id = freeId(block.id, used)
     used.add(id)
-    open.push({ storedId: block.id, id, position })
+    made.push({ storedId: block.id, id, position })
     const isObject = typeof block.input === 'object' && block.input !== null && !Array.isArray(block.input)
     if (id !== block.id) report('id-replaced', position, `tool_use ${block.id} is sent as ${id}`)
     if (!isObject) report('input-wrapped', position, `the input of tool_use ${id} is no object`)
@@ -122,7 +226,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
       add('user', said.position, answers, said.note)
     }
     if (others.length > 0) {
-      answer()
+      endTurn()
       if (messages.at(-1)?.role === 'system') insert('assistant', said.position, fillers.noReply)
       add('user', said.position, others, said.note || answers.length > 0)
     }
@@ -130,23 +234,43 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   }
 
   const answered = (result: KnownBlock<'tool_result'>, position: number): readonly Block[] => {
-    const index = open.findIndex(({ storedId }) => storedId === result.tool_use_id)
-    const [found] = index < 0 ? [] : open.splice(index, 1)
+    const isIt = ({ storedId }: Call): boolean => storedId === result.tool_use_id
+    const tooLate = open.some(isIt) ? undefined : late.find(isIt)
+    if (tooLate) rejoin(tooLate)
+    const found = open.find(isIt)
     if (!found) {
       report('result-dropped', position, `tool_result ${result.tool_use_id} has no open call before it`)
       return []
     }
+    open = open.filter((one) => one !== found)
     closed.push({ id: found.storedId, use: found.position, result: position })
     if (found.id === result.tool_use_id) return [result]
     report('id-replaced', position, `tool_result ${result.tool_use_id} is sent as that of ${found.id}`)
     return [{ ...result, tool_use_id: found.id }]
   }
 
+  /** Takes back the error results of a call and of those after it: what was said since was said beside it. */
+  const rejoin = ({ draft }: Late): void => {
+    const parts = messages.splice(messages.lastIndexOf(draft))
+    const undone = late.filter((one) => parts.includes(one.draft))
+    const [, ...others] = parts.filter(({ role }) => role === 'assistant')
+    if (others.some(({ content }) => content.some(isThinking))) silence(leaveOut(parts, new Set()))
+    for (const { position } of others)
+      report('roles-merged', position, `joined to the assistant message of ${draft.position}`)
+    messages.push(...joined(parts, new Set(undone.map((one) => one.answer))))
+    const moved = <T extends { readonly draft: Draft }>(one: T): T =>
+      parts.includes(one.draft) ? { ...one, draft } : one
+    open = [...undone, ...open].map(moved)
+    waiting = waiting.map(moved)
+    late = late.filter((one) => !undone.includes(one))
+  }
+
   const system = (said: Utterance, content: readonly Block[]): void => {
     const role = messages.at(-1)?.role
-    if (systemMessages && open.length === 0 && (role === 'user' || role === 'system'))
+    if (systemMessages && open.length === 0 && (role === 'user' || role === 'system')) {
+      endTurn()
       add('system', said.position, content, said.note)
-    else {
+    } else {
       report('system-folded', said.position, 'a system message is shown as text of a user message')
       user(said, clean(content, 'user', said.position, report))
     }
@@ -165,8 +289,9 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
         `${messages.length} messages before the compaction are left out`,
       )
       messages.length = 0
-      open = []
+      ;[open, late, waiting] = [[], [], []]
       used.clear()
+      thoughts.clear()
     }
     if (said.summary) return content.slice(at)
     return content.filter((block, index) => {
@@ -187,12 +312,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 
   const say = (said: Utterance): void => {
     const { role, position } = said
-    const cleaned = compacted(said, clean(said.content, role, position, report))
-    const paired = role === 'assistant' ? pairServerTools(cleaned, used, position, report) : cleaned
-    const problem = thinkingProblem(paired, said.content, said.unchanged)
-    if (problem) report('thinking-dropped', position, problem)
-    const kept = problem ? paired.filter((block) => !isThinking(block)) : paired
-    const content = said.paused ? trimmed(kept, position) : kept
+    const content = compacted(said, clean(said.content, role, position, report))
     if (content.length === 0) dropped(position)
     else if (role === 'assistant') assistant(said, content)
     else if (role === 'user') user(said, content)
@@ -202,42 +322,47 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   const calls = (): readonly ToolCall[] => [
     ...closed,
     ...open.map(({ storedId, position }) => ({ id: storedId, use: position })),
+    ...waiting.map(({ id, position }) => ({ id, use: position })),
   ]
 
-  const ended = (reportEnd: Report): readonly Draft[] => {
-    const last = messages.at(-1)
-    const all = last ? [...messages.slice(0, -1), { ...last, content: [...last.content] }] : []
-    answerIn(all, open, reportEnd)
+  const ended = (reportEnd: Report, isPrefill: boolean): readonly Draft[] => {
+    if (!isSpoken) return []
+    const left = isPrefill && messages.at(-1)?.role === 'assistant' && !reply?.paused ? waiting : []
+    const from = Math.min(messages.length - 1, firstOf(messages, left))
+    const all = [...messages.slice(0, from), ...messages.slice(from).map(copyOf)]
+    for (const use of left) reportUse(use, reportEnd)
+    if (left.length > 0) leaveOut(all.slice(from), blocksOf(left))
+    if (all.at(-1)?.content.length === 0) all.pop()
+    for (const made of late) reportAnswer(made, reportEnd)
+    for (const made of open) {
+      reportAnswer(made, reportEnd)
+      answerIn(all, made)
+    }
     return all
   }
 
   return { say, ended, messages, calls }
 }
 
-/** Adds to the last message, if it is of that role, which is returned; else a message. */
-const addTo = (
-  messages: Draft[],
-  role: Role,
-  position: number,
-  content: readonly Block[],
-): Draft | undefined => {
-  const last = messages.at(-1)
-  if (last?.role !== role) {
-    messages.push({ role, position, content: [...content], until: position })
-    return undefined
-  }
-  last.content.push(...content)
-  last.until = position
-  return last
-}
+const firstOf = (messages: readonly Draft[], [first]: readonly Waiting[]): number =>
+  first ? messages.lastIndexOf(first.draft) : messages.length
 
-const answerIn = (messages: Draft[], open: readonly Call[], report: Report): void => {
-  for (const { id, position } of open) {
-    report('call-answered', position, `tool_use ${id} has no result; an error result stands for it`)
-    addTo(messages, 'user', position, [
-      { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult },
-    ])
-  }
+const blocksOf = (uses: readonly Waiting[]): ReadonlySet<Block> => new Set(uses.map(({ block }) => block))
+
+/** Whether a reply was the answer to a request that held error results for some of these calls. */
+const wereSent = (calls: readonly Call[], { answers = START }: Utterance): boolean =>
+  calls.some(({ position }) => position <= answers)
+
+const reportAnswer = ({ id, position }: Call, report: Report): void =>
+  report('call-answered', position, `tool_use ${id} has no result; an error result stands for it`)
+
+const reportUse = ({ id, block, position }: Waiting, report: Report): void =>
+  report('server-tool-dropped', position, `${block.type} ${id} stands alone`)
+
+const answerIn = (messages: Draft[], { id, position }: Call): Block => {
+  const answer = { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult }
+  addTo(messages, 'user', position, [answer])
+  return answer
 }
 
 const isResult = (block: Block): boolean => block.type === 'tool_result'

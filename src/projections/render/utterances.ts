@@ -22,6 +22,7 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
             position,
             unchanged,
             reply: undefined,
+            answers: undefined,
             summary: false,
             paused: false,
             note: true,
@@ -30,6 +31,7 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
       : []
   }
   const reply = item.kind === 'message' ? item.origin?.requestId : undefined
+  const answers = item.kind === 'message' ? item.origin?.context?.position : undefined
   const paused =
     item.kind === 'message' && item.role === 'assistant' && item.origin?.stopReason === 'pause_turn'
   return messagesOf(item).map(({ role, content }) => ({
@@ -38,6 +40,7 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
     position,
     unchanged,
     reply,
+    answers,
     summary: isSummary(item),
     paused,
     note: false,

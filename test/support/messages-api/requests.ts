@@ -12,6 +12,11 @@ const rule = system(text('Be brief.'))
 export const search: Block = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
 export const found: Block = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
 const compaction: Block = { type: 'compaction', content: 'All of it.' }
+/** A call that the server tool's program makes. */
+const programmed = (id: string): Block => ({
+  ...toolUse(id),
+  caller: { type: 'code_execution', tool_id: 's' },
+})
 export const call = says(toolUse('a'))
 const done = asks(toolResult('a'))
 
@@ -23,6 +28,8 @@ const emptyMessage =
   'all messages must have non-empty content except for the optional final assistant message'
 export const noPrefill =
   'This model does not support assistant message prefill. The conversation must end with a user message.'
+const unserved =
+  'messages.1.content.0: `web_search` tool use with id `s` was found without a corresponding `web_search_tool_result` block'
 const misplaced = 'a `compaction` block must be the first block of the conversation'
 
 /** The rule, what the request does, its messages and other fields, the text of the error. */
@@ -247,6 +254,25 @@ const brokenOnes: readonly Broken[] = [
   ],
   [
     8,
+    'has a server tool use that waits, and a user who says something beside the results',
+    [hello, says(search, toolUse('a')), asks(toolResult('a'), text('Well?'))],
+    unserved,
+  ],
+  [
+    8,
+    'has a server tool use that the next message does not begin with the result of',
+    [hello, says(search, toolUse('a')), done, says(text('So.'), found), hello],
+    unserved,
+  ],
+  [
+    8,
+    'has a server tool use that the next message has no result of',
+    [hello, says(search, toolUse('a')), done, says(toolUse('b')), asks(toolResult('b'))],
+    unserved,
+  ],
+  [8, 'has a server tool use that waits in a prefill', [hello, says(search)], unserved, { model: haiku }],
+  [
+    8,
     'has a server tool result without its use',
     [hello, says(found), hello],
     'messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` blocks: s. Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it.',
@@ -383,6 +409,19 @@ const fineOnes: readonly (readonly [string, Messages, Fields?])[] = [
   [
     'with a server tool use whose result comes after a tool round',
     [hello, says(search, toolUse('a')), done, says(found, text('So.')), hello],
+  ],
+  ['with a server tool use that waits for a tool round', [hello, says(search, toolUse('a')), done]],
+  [
+    'with a server tool use whose program calls tools, round after round',
+    [
+      hello,
+      says(search, programmed('a')),
+      asks(toolResult('a')),
+      says(programmed('b')),
+      asks(toolResult('b')),
+      says(found, text('So.')),
+      hello,
+    ],
   ],
   [
     'with one id for a server tool in two turns',

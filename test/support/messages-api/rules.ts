@@ -17,8 +17,8 @@ import { toolRules } from './tool-rules.ts'
 // What a request must be, whoever sent the messages before: the predicates 1–10, 13 and 14 of a valid request (5–8 are in
 // tool-rules.ts), each with the API's own text where it is known. 11 and 12 need the server's signatures.
 
-/** @param isPaused whether the request's last message may be one that said `pause_turn` */
-export type Rule = (request: Request, model: Model, isPaused: boolean) => Problem | undefined
+/** @param paused how many of the request's last blocks are a reply that said `pause_turn` */
+export type Rule = (request: Request, model: Model, paused: number) => Problem | undefined
 
 /** What is wrong with the first of the parts that is wrong, which begins with the rest of its path. */
 const firstOf = (parts: readonly Part[], find: (part: Part) => string | undefined): Problem | undefined => {
@@ -132,9 +132,9 @@ const roles: Rule = ({ parts, system }) => {
 }
 
 /** 9. */
-const ends: Rule = ({ turns }, { prefill }, isPaused) => {
+const ends: Rule = ({ turns }, { prefill }, paused) => {
   const last = turns.at(-1)
-  if (last?.role !== 'assistant' || isPaused) return undefined
+  if (last?.role !== 'assistant' || paused > 0) return undefined
   if (!prefill)
     return problem(
       'This model does not support assistant message prefill. The conversation must end with a user message.',
@@ -232,16 +232,20 @@ const rules: readonly Rule[] = [
   roles,
   nonEmpty,
   compaction,
-  ...toolRules,
+  ...toolRules.map(
+    (rule): Rule =>
+      (request, _, paused) =>
+        rule(request, paused),
+  ),
   systemMessages,
   endsInThinking,
   ends,
 ]
 
 /** The first thing that is wrong with a request. */
-export const ruleProblem: Rule = (request, model, isPaused) => {
+export const ruleProblem: Rule = (request, model, paused) => {
   for (const rule of rules) {
-    const found = rule(request, model, isPaused)
+    const found = rule(request, model, paused)
     if (found) return found
   }
   return undefined

@@ -79,19 +79,21 @@ export const messagesApi = async (options: MessagesApiOptions = {}): Promise<Mes
   const signer = signatures(`seed ${seed}`, foreignSignatures)
   const cache = promptCache(now)
   const requests: Received[] = []
-  /** The blocks of replies that said `pause_turn`: a request may end in one of them. */
+  /** Replies that said `pause_turn`: a request may end in one of them, whole. */
   const paused = new Set<string>()
   let replies = 0
   let received = 0
 
-  const isPaused = ({ turns }: Request): boolean => {
+  const pausedIn = ({ turns }: Request): number => {
     const last = turns.at(-1)
-    const block = last?.role === 'assistant' ? last.parts.at(-1)?.block : undefined
-    return block !== undefined && paused.has(markOf(block))
+    if (last?.role !== 'assistant') return 0
+    const blocks = last.parts.map(({ block }) => block)
+    const from = blocks.findIndex((_, index) => paused.has(marksOf(blocks.slice(index))))
+    return from < 0 ? 0 : blocks.length - from
   }
 
   const answerTo = async (body: unknown, isCount: boolean): Promise<Answer> => {
-    const valid = validate(body, isCount, { models, signer, isPaused })
+    const valid = validate(body, isCount, { models, signer, pausedIn })
     if ('message' in valid) {
       const { status = 400, message, code } = valid
       const type = status === 404 ? 'not_found_error' : 'invalid_request_error'
@@ -114,8 +116,8 @@ export const messagesApi = async (options: MessagesApiOptions = {}): Promise<Mes
     // The same request may be answered again, and otherwise.
     const id = digest(`${asked}${n}`).slice(0, 22)
     const message = finish(said, { request, model, billed, id }, signer)
-    if (message.stop_reason === 'pause_turn')
-      for (const block of message.content) if (!isThinking(block)) paused.add(markOf(block))
+    const marks = marksOf(message.content)
+    if (message.stop_reason === 'pause_turn' && marks !== '') paused.add(marks)
     return { message, reply: said, isStream }
   }
 
@@ -221,6 +223,17 @@ const earlyFailure = (
     : undefined
 }
 
-/** A block as it comes back: white space at the end of a paused text may be left out. */
+/**
+ * Blocks as they come back: without thinking, which has a rule of its own, and without what no request may hold: blank texts, a
+ * compaction in the middle. White space at the end of a text may be left out.
+ */
+const marksOf = (blocks: readonly Block[]): string =>
+  blocks
+    .filter((block) => !isThinking(block) && block.type !== 'compaction' && !isBlank(block))
+    .map(markOf)
+    .join('\n')
+
+const isBlank = (block: Block): boolean => block.type === 'text' && textOf(block, 'text').trim() === ''
+
 const markOf = (block: Block): string =>
   canonical(block.type === 'text' ? { ...block, text: textOf(block, 'text').trimEnd() } : block)

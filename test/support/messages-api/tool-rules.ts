@@ -10,7 +10,8 @@ import {
   type Turn,
 } from './request.ts'
 
-type ToolRule = (request: Request) => Problem | undefined
+/** @param paused how many of the request's last blocks are a reply that said `pause_turn` */
+type ToolRule = (request: Request, paused: number) => Problem | undefined
 
 const uses = ({ role, parts }: Turn): readonly Part[] =>
   role === 'assistant' ? parts.filter(({ block }) => block.type === 'tool_use') : []
@@ -79,30 +80,65 @@ const wellNamed: ToolRule = ({ parts }) => {
 
 const isServerUse = ({ type }: Block): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
 
-/** 8. A server tool use has one result later in its turn, which goes on across messages of nothing but tool results. */
-const served: ToolRule = ({ turns }) => {
-  let waiting = new Map<string, Part>()
+/** Server tool uses that have no result yet, by id, each with the index of its message. */
+type Waiting = Map<string, { readonly part: Part; readonly turn: number }>
+
+const firstOf = (waiting: Waiting): Part | undefined => waiting.values().next().value?.part
+
+/**
+ * What is wrong with an assistant message: a result comes later than its use in the same message, or before anything else in the
+ * next one. Only a use that a call of this message names as its caller is still running.
+ */
+const servedIn = ({ parts }: Turn, turn: number, waiting: Waiting, ids: Set<string>): Problem | undefined => {
+  let isBeginning = true
+  for (const part of parts) {
+    const { block } = part
+    const id = idOf(part)
+    if (isServerUse(block)) {
+      if (ids.has(id)) return problem(`${pathOf(part)}: \`${block.type}\` ids must be unique`)
+      ids.add(id)
+      waiting.set(id, { part, turn })
+    } else if (serverResults.includes(block.type)) {
+      const use = waiting.get(id)
+      if (!use) return unexpectedServed(part)
+      if (use.turn < turn && !isBeginning) return unserved(use.part)
+      waiting.delete(id)
+      continue
+    }
+    isBeginning = false
+  }
+  const running = new Set(parts.flatMap(({ block }) => callerOf(block) ?? []))
+  const late = waiting.entries().find(([id, use]) => use.turn < turn && !running.has(id))
+  return late && unserved(late[1].part)
+}
+
+const callerOf = ({ type, caller }: Block): unknown =>
+  type === 'tool_use' && typeof caller === 'object' && caller !== null && 'tool_id' in caller
+    ? caller.tool_id
+    : undefined
+
+/**
+ * 8. A server tool use has one result later in its turn, which goes on across messages of nothing but tool results. The last turn may
+ * still be open: at such a message, or in the reply that was paused.
+ */
+const served: ToolRule = ({ turns }, paused) => {
+  const waiting: Waiting = new Map()
   let ids = new Set<string>()
-  for (const { role, parts } of turns) {
-    if (role === 'assistant') {
-      for (const part of parts) {
-        const isUse = isServerUse(part.block)
-        if (!isUse && !serverResults.includes(part.block.type)) continue
-        const id = idOf(part)
-        if (isUse) {
-          if (ids.has(id)) return problem(`${pathOf(part)}: \`${part.block.type}\` ids must be unique`)
-          ids.add(id)
-          waiting.set(id, part)
-        } else if (!waiting.delete(id)) return unexpectedServed(part)
-      }
-    } else if (parts.some(({ block }) => block.type !== 'tool_result')) {
-      if (waiting.size > 0) break
-      waiting = new Map()
+  for (const [index, turn] of turns.entries()) {
+    if (turn.role === 'assistant') {
+      const found = servedIn(turn, index, waiting, ids)
+      if (found) return found
+    } else if (turn.parts.some(({ block }) => block.type !== 'tool_result')) {
+      const open = firstOf(waiting)
+      if (open) return unserved(open)
       ids = new Set()
     }
   }
-  const [open] = waiting.values()
-  return open && unserved(open)
+  const last = turns.at(-1)
+  if (last?.role !== 'assistant') return undefined
+  const goesOn = new Set(paused > 0 ? last.parts.slice(-paused) : [])
+  const open = waiting.values().find(({ part }) => !goesOn.has(part))
+  return open && unserved(open.part)
 }
 
 const unexpectedServed = (result: Part): Problem => {

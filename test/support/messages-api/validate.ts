@@ -22,8 +22,8 @@ export interface Validity {
   /** By name. */
   readonly models: ReadonlyMap<string, Model>
   readonly signer: Signatures
-  /** Whether the request's last message may be one that said `pause_turn`. */
-  readonly isPaused: (request: Request) => boolean
+  /** How many of a request's last blocks are a reply that said `pause_turn`. */
+  readonly pausedIn: (request: Request) => number
 }
 
 const limitProblem = ({ max_tokens, model: name }: Body, { maxOutput }: Model): Problem | undefined => {
@@ -41,7 +41,7 @@ const limitProblem = ({ max_tokens, model: name }: Body, { maxOutput }: Model): 
 export const validate = (
   body: unknown,
   isCount: boolean,
-  { models, signer, isPaused }: Validity,
+  { models, signer, pausedIn }: Validity,
 ): Valid | Problem => {
   const shape = shapeProblem(body)
   if (shape !== undefined) return problem(shape)
@@ -50,7 +50,7 @@ export const validate = (
   if (!model) return { ...problem(`model: ${request.body.model}`), status: 404 }
   const found =
     (isCount ? undefined : limitProblem(request.body, model)) ??
-    ruleProblem(request, model, isPaused(request)) ??
+    ruleProblem(request, model, pausedIn(request)) ??
     signer.problem(request)
   if (found) return found
   const input = inputOf(request)

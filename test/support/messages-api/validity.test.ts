@@ -47,6 +47,19 @@ describe('a request is accepted', () => {
     expect((await refusal(client.messages.create(params([hello, other])))).apiMessage).toBe(noPrefill)
   })
 
+  it('that ends in a paused turn with a server tool use that waits, whole', async () => {
+    const pause = { content: [text('I look.'), search], stop_reason: 'pause_turn' } as const
+    const { client } = await start({ reply: () => pause })
+    const { content } = await client.messages.create(params([hello]))
+    await client.messages.create(params([hello, { role: 'assistant', content }]))
+    expect((await refusal(client.messages.create(params([hello, says(search)])))).apiMessage).toContain(
+      '`web_search` tool use with id `s` was found without',
+    )
+    expect((await refusal(client.messages.create(params([hello, says(text('I look.'))])))).apiMessage).toBe(
+      noPrefill,
+    )
+  })
+
   it('that render makes of any history', async () => {
     // A prefill, and a turn that another server paused, are for a model that takes a prefill.
     const { client } = await start({ foreignSignatures: true, models: { open: { prefill: true } } })
