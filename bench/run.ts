@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { buildConversation } from './build.ts'
 import { append } from './parts/append.ts'
 import { blob } from './parts/blob.ts'
+import { followers } from './parts/followers.ts'
 import { full } from './parts/full.ts'
 import { importing } from './parts/import.ts'
 import { load } from './parts/load.ts'
@@ -15,7 +16,7 @@ import { installPeers } from './peers.ts'
 import { count, headText, partText } from './report.ts'
 import type { Setting } from './setting.ts'
 
-const parts = { append, peers, size, load, full, import: importing, memory, blob }
+const parts = { append, followers, peers, size, load, full, import: importing, memory, blob }
 
 const say = (text: string): void => {
   process.stderr.write(text)

@@ -1,38 +1,135 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { toError } from './errors.ts'
-import { type AllRange, type EventStore, type Followed, type FollowOptions, maxPage } from './port.ts'
-import type { Pulse } from './pulse.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import { breath } from './breath.ts'
+import { type StoreError, toError } from './errors.ts'
+import {
+  type AllRange,
+  type Checkpoint,
+  type Followed,
+  type FollowOptions,
+  type RecordedEvent,
+  streamPage,
+} from './port.ts'
+import type { Listener, Source, Tail } from './tail.ts'
 
-/** How a store that can only be asked is followed. */
-export interface Source {
-  readonly readAll: EventStore['readAll']
-  /** Beats when this process has written or closed the store. */
-  readonly pulse: Pulse
-  readonly isClosed: () => boolean
-  /** How long a write of another process may go unseen, in milliseconds. */
-  readonly pollInterval: number
+/** How many events wait for a follower at most; one that is slower reads them from the store again. */
+const mostWaiting = 1_000
+
+/**
+ * Catch-up, then live: the `follow` of stores without subscriptions of their own. A follower reads by itself until it has come to the
+ * end, and is told from then on by the tail, which reads once for all. Ends when the store is closed.
+ */
+export async function* followTail(
+  source: Source,
+  tail: Tail,
+  { prefixes = [''], after, signal }: FollowOptions,
+): AsyncGenerator<Followed, void> {
+  const inbox = inboxOf(prefixes)
+  signal?.addEventListener('abort', inbox.wake)
+  let leave: (() => void) | undefined
+  try {
+    for (let at = after; !signal?.aborted && !source.isClosed();) {
+      const range: AllRange = { after: at, limit: streamPage, prefixes }
+      const page = await source.page(range)
+      if (E.isLeft(page)) return ended(page.left)
+      const { events, checkpoint, isEnd } = page.right
+      if (isEnd) leave = tail.join(inbox.listener, checkpoint)
+      for (const event of events) {
+        if (signal?.aborted) return
+        yield { type: 'event', event, checkpoint: event.checkpoint }
+        await breath()
+      }
+      if (checkpoint !== undefined && checkpoint !== (events.at(-1)?.checkpoint ?? at))
+        yield { type: 'checkpoint', checkpoint }
+      at = checkpoint
+      while (leave && !signal?.aborted && !source.isClosed()) {
+        const followed = inbox.take(at)
+        if (followed) {
+          at = followed.checkpoint
+          yield followed
+          await breath()
+        } else if (inbox.isFull()) {
+          leave()
+          leave = undefined
+          inbox.clear()
+        } else if (inbox.isOver()) return ended(inbox.error())
+        else await inbox.next()
+      }
+    }
+  } finally {
+    leave?.()
+    signal?.removeEventListener('abort', inbox.wake)
+  }
 }
 
-/** Catch-up, then live, over reads: the `follow` of stores without subscriptions of their own. Ends when the store is closed. */
-export async function* followReads(source: Source, options: FollowOptions): AsyncGenerator<Followed, void> {
-  const { prefixes, signal } = options
-  let { after } = options
-  while (!signal?.aborted && !source.isClosed()) {
-    const seen = source.pulse.beats()
-    const range: AllRange = { after, limit: maxPage, ...(prefixes && { prefixes }) }
-    const page = await source.readAll(range)()
-    if (E.isLeft(page)) {
-      if (page.left._tag === 'StoreClosed') return
-      throw toError(page.left)
-    }
-    for (const event of page.right.events) {
-      if (signal?.aborted) return
-      yield { type: 'event', event, checkpoint: event.checkpoint }
-    }
-    const { checkpoint = after } = page.right
-    if (checkpoint === after) await source.pulse.next(seen, source.pollInterval, signal)
-    else if (checkpoint !== page.right.events.at(-1)?.checkpoint && checkpoint !== undefined)
-      yield { type: 'checkpoint', checkpoint }
-    after = checkpoint
+const ended = (error: StoreError | InvalidInput | undefined): void => {
+  if (error && error._tag !== 'StoreClosed') throw toError(error)
+}
+
+/** What the tail has told a follower, until that asks for it. */
+interface Inbox {
+  readonly listener: Listener
+  /** What comes next behind a place, if it is here. */
+  readonly take: (at: Checkpoint | undefined) => Followed | undefined
+  /** Whether there was more than it holds: what it no longer has is read from the store, from the last taken on. */
+  readonly isFull: () => boolean
+  readonly isOver: () => boolean
+  readonly error: () => StoreError | InvalidInput | undefined
+  readonly clear: () => void
+  /** Resolves when there is something to look at. */
+  readonly next: () => Promise<void>
+  readonly wake: () => void
+}
+
+const inboxOf = (prefixes: readonly string[]): Inbox => {
+  const waiting: RecordedEvent[] = []
+  let reached: Checkpoint | undefined
+  let isFull = false
+  let over: { readonly error: StoreError | InvalidInput | undefined } | undefined
+  let isNew = false
+  let resume: (() => void) | undefined
+  const wake = (): void => {
+    isNew = true
+    resume?.()
+  }
+  return {
+    listener: {
+      prefixes,
+      event: (event) => {
+        if (waiting.length < mostWaiting && !isFull) waiting.push(event)
+        else isFull = true
+        reached = undefined
+        wake()
+      },
+      reached: (checkpoint) => {
+        reached = checkpoint
+        wake()
+      },
+      ended: (error) => {
+        over = { error }
+        wake()
+      },
+    },
+    take: (at) => {
+      const event = waiting.shift()
+      if (event) return { type: 'event', event, checkpoint: event.checkpoint }
+      if (isFull || reached === undefined || reached === at) return undefined
+      return { type: 'checkpoint', checkpoint: reached }
+    },
+    isFull: () => isFull,
+    isOver: () => over !== undefined,
+    error: () => over?.error,
+    clear: () => {
+      isFull = false
+      reached = undefined
+    },
+    next: async () => {
+      if (!isNew)
+        await new Promise<void>((resolve) => {
+          resume = resolve
+        })
+      isNew = false
+    },
+    wake,
   }
 }

@@ -393,6 +393,65 @@ export const storeContract: readonly ContractCase[] = [
     },
   },
   {
+    title:
+      'followers that begin at any moment, quick and slow, get each event of their prefixes once, in order',
+    run: async (store) => {
+      const asked: readonly (readonly string[])[] = [
+        [''],
+        ['s-1'],
+        ['s-', 's-1'],
+        ['t-', 's-12'],
+        ['s-1', 's-2'],
+      ]
+      const written: RecordedEvent[] = []
+      const ofPrefixes = (prefixes: readonly string[]): readonly string[] =>
+        ids(written.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix))))
+      const revisions = new Map<string, number>()
+      const append = async (stream: string, n: number): Promise<void> => {
+        const some = events(n)
+        const expected = revisions.get(stream) ?? -1
+        await right(store.append({ stream, events: some, expected }))
+        revisions.set(stream, expected + n)
+        written.push(...some.map((one) => ({ ...one, stream, revision: 0, checkpoint: '' })))
+      }
+      const stop = new AbortController()
+      const timer = setTimeout(() => stop.abort(), 20_000)
+      const all: {
+        readonly prefixes: readonly string[]
+        readonly seen: string[]
+        readonly done: Promise<void>
+      }[] = []
+      const begin = (prefixes: readonly string[], pause: () => Promise<unknown>): void => {
+        const seen: string[] = []
+        const read = async (): Promise<void> => {
+          for await (const item of store.follow({ prefixes, signal: stop.signal })) {
+            if (item.type === 'event') seen.push(item.event.id)
+            await pause()
+          }
+        }
+        all.push({ prefixes, seen, done: read() })
+      }
+      for (let n = 0; n < 60; n++) {
+        for (const [index, prefixes] of asked.entries())
+          if (n % 12 === index)
+            begin(prefixes, () => (index % 2 ? new Promise(setImmediate) : Promise.resolve()))
+        await append(['s-1', 't-1', 's-12', 'u', 's-2'][n % 5] ?? '', n === 40 ? 2_500 : 1 + (n % 3))
+        if (n % 4 === 0) await new Promise(setImmediate)
+      }
+      while (
+        all.some(({ prefixes, seen }) => seen.length < ofPrefixes(prefixes).length) &&
+        !stop.signal.aborted
+      )
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      stop.abort()
+      clearTimeout(timer)
+      for (const { prefixes, seen, done } of all) {
+        await done
+        assert.deepEqual(seen, ofPrefixes(prefixes))
+      }
+    },
+  },
+  {
     title: 'sixteen followers each get every event',
     run: async (store) => {
       const written = events(50)

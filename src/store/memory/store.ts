@@ -7,9 +7,10 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { checkedAppend } from '../checked-append.ts'
 import { checkpointAt, noCheckpoint, numbered } from '../checkpoints.ts'
 import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
-import { followReads } from '../follow.ts'
-import type { Append, Appended, AllRange, EventStore, RecordedEvent } from '../port.ts'
+import { followTail } from '../follow.ts'
+import type { Append, Appended, EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
+import { type Source, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
 
 const url = 'memory:'
@@ -45,16 +46,23 @@ export const memoryStore = (): EventStore => {
     return E.right('written')
   }
 
-  const readAll: EventStore['readAll'] = ({ prefixes = [''], after, limit }: AllRange) =>
-    whenOpen(() => {
+  const page: Source['page'] = ({ prefixes = [''], after, limit }) =>
+    whenOpen<TailPage, InvalidInput>(() => {
       const place = numbered(after)
       if (after !== undefined && !(place?.mark === mark && place.position < all.length))
         return E.left(noCheckpoint(url, after))
       const from = place ? place.position + 1 : 0
-      const page = all.slice(from, from + limit)
-      const events = page.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix)))
-      return E.right({ events, checkpoint: page.at(-1)?.checkpoint ?? after })
-    })
+      const some = all.slice(from, from + limit)
+      const events = some.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix)))
+      return E.right({
+        events,
+        checkpoint: some.at(-1)?.checkpoint ?? after,
+        isEnd: from + limit >= all.length,
+      })
+    })()
+
+  const source: Source = { page, pulse: changes, isClosed: () => isClosed, pollInterval: Infinity }
+  const tail = tailOf(source)
 
   return {
     url,
@@ -89,9 +97,8 @@ export const memoryStore = (): EventStore => {
             .slice(0, limit),
         ),
       ),
-    readAll,
-    follow: (options) =>
-      followReads({ readAll, pulse: changes, isClosed: () => isClosed, pollInterval: Infinity }, options),
+    readAll: (range) => () => page(range).then(E.map(({ events, checkpoint }) => ({ events, checkpoint }))),
+    follow: (options) => followTail(source, tail, options),
     blobs: memoryBlobs(url, () => isClosed),
     maxAppendBytes: Infinity,
     close: () => async () => {

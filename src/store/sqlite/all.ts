@@ -3,7 +3,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { noCheckpoint, numbered } from '../checkpoints.ts'
 import type { StoreError } from '../errors.ts'
-import type { AllPage, AllRange, Checkpoint } from '../port.ts'
+import type { AllRange, Checkpoint } from '../port.ts'
+import type { TailPage } from '../tail.ts'
 import { checkpointOf, columns, markOf, recorded } from './rows.ts'
 
 /** Events that one read of everything looks through at most: a filter that matches nothing must not hold up the process. */
@@ -13,7 +14,7 @@ const window = 5_000
 export const allReader = (
   url: string,
   prepared: (sql: string) => () => StatementSync,
-): ((range: AllRange) => E.Either<StoreError | InvalidInput, AllPage>) => {
+): ((range: AllRange) => E.Either<StoreError | InvalidInput, TailPage>) => {
   const statements = {
     next: prepared('SELECT min(position) AS position FROM events WHERE position > ?'),
     last: prepared('SELECT max(position) AS position FROM events WHERE position <= ?'),
@@ -51,9 +52,10 @@ export const allReader = (
     const page = recorded(statements.all().all(from, until, JSON.stringify(prefixes), limit))
     if (E.isLeft(page)) return page
     const events = page.right
+    const isEnd = events.length < limit && typeof statements.next().get(until)?.['position'] !== 'bigint'
     if (events.length === limit || until <= from)
-      return E.right({ events, checkpoint: events.at(-1)?.checkpoint ?? after })
+      return E.right({ events, checkpoint: events.at(-1)?.checkpoint ?? after, isEnd })
     const last = statements.at().get(until)
-    return E.right({ events, checkpoint: last ? checkpointOf(last) : after })
+    return E.right({ events, checkpoint: last ? checkpointOf(last) : after, isEnd })
   }
 }

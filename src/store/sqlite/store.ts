@@ -3,10 +3,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { checkedAppend } from '../checked-append.ts'
+import { checkpointAt } from '../checkpoints.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
-import { followReads } from '../follow.ts'
-import type { EventStore } from '../port.ts'
+import { followTail } from '../follow.ts'
+import type { EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
+import { type Source, tailOf } from '../tail.ts'
 import { allReader } from './all.ts'
 import { sqliteBlobs } from './blobs.ts'
 import { storeError } from './errors.ts'
@@ -14,12 +16,23 @@ import { guardOf } from './guard.ts'
 import { openDatabase } from './open.ts'
 import { damaged, integrityProblems } from './integrity.ts'
 import { lazily } from './lazily.ts'
-import { columns, recorded } from './rows.ts'
+import { columns, markOf, recorded } from './rows.ts'
 import { sqliteSettings } from './settings.ts'
-import { sqliteWriter } from './writer.ts'
+import { type Kept, sqliteWriter } from './writer.ts'
 
 /** How often followers look for writes of other processes, in milliseconds. */
 const pollInterval = 50
+
+const recordedAs = ({ request, position }: Kept): readonly RecordedEvent[] => {
+  const { stream, events, expected } = request
+  const first = position - events.length + 1
+  return events.map((event, index) => ({
+    ...event,
+    stream,
+    revision: expected + 1 + index,
+    checkpoint: checkpointAt(first + index, markOf(event.id)),
+  }))
+}
 
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite =
@@ -34,7 +47,7 @@ export const openSqlite =
     const guard = guardOf(db, settings.right)
     const changes = pulse()
     // Prepared when first used: who opens a store to look at one thing waits for no more than that.
-    const writer = lazily(() => sqliteWriter(db, settings.right, guard, changes.beat))
+    const writer = lazily(() => sqliteWriter(db, settings.right, guard, wrote))
     const prepared = (sql: string): (() => StatementSync) =>
       lazily(() => {
         const statement = db.prepare(sql)
@@ -102,11 +115,18 @@ export const openSqlite =
     }
 
     const all = allReader(url, prepared)
-    const readAll: EventStore['readAll'] = (range) =>
+    const page: Source['page'] = (range) =>
       reading(() => {
-        const page = all(range)
-        return E.isLeft(page) ? page : unlessLost(page.right)
-      })
+        const read = all(range)
+        return E.isLeft(read) ? read : unlessLost(read.right)
+      })()
+    const source: Source = { page, pulse: changes, isClosed: () => isClosed, pollInterval }
+    const tail = tailOf(source)
+
+    /** What this process has written need not be read to be followed. */
+    const wrote = (kept: readonly Kept[]): void => {
+      if (!tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
+    }
 
     return E.right({
       url,
@@ -137,9 +157,8 @@ export const openSqlite =
           )
         }),
       streams: (prefix, after, limit) => reading(() => E.right(namesOf(prefix, after, limit))),
-      readAll,
-      follow: (options) =>
-        followReads({ readAll, pulse: changes, isClosed: () => isClosed, pollInterval }, options),
+      readAll: (range) => () => page(range).then(E.map(({ events, checkpoint }) => ({ events, checkpoint }))),
+      follow: (options) => followTail(source, tail, options),
       blobs: sqliteBlobs(db, settings.right, guard, () => isClosed),
       integrity: () => async () => {
         if (isClosed) return E.left(storeClosed(url))

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
+import { breath } from '../breath.ts'
 import { remembered } from '../ends.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import type { Append, Appended } from '../port.ts'
@@ -26,6 +27,14 @@ interface Known {
 interface Tried {
   readonly outcome: Outcome
   readonly id?: number
+  /** The global position of its last event, if it wrote. */
+  readonly position?: number
+}
+
+/** An append that was written, and the global position of its last event. */
+export interface Kept {
+  readonly request: Append
+  readonly position: number
 }
 
 interface Settings {
@@ -43,18 +52,18 @@ export interface Writer {
 const soon = Promise.resolve()
 const written: Outcome = E.right('written')
 const maxStreams = 10_000
-/** Every so many flushes the process gets round to its other work, if appends follow one another without a pause. */
-const flushesPerTurn = 64
 
 /**
  * Writes appends. Those that arrive in the same tick share one transaction, and so one wait for the disk, while each has an
  * outcome of its own: a conflict writes nothing and disturbs no other.
+ *
+ * @param wrote told what was written, in order, once it is kept
  */
 export const sqliteWriter = (
   db: DatabaseSync,
   { url, timeout }: Settings,
   guard: Guard,
-  wrote: () => void,
+  wrote: (kept: readonly Kept[]) => void,
 ): Writer => {
   const statements = {
     begin: db.prepare('BEGIN IMMEDIATE'),
@@ -80,11 +89,11 @@ export const sqliteWriter = (
   })
   let headsAreDue = false
   let waiting: Waiting[] = []
+  let kept: Kept[] = []
   let whenIdle: (() => void)[] = []
   let isScheduled = false
   /** Why nothing more is written: what would be would not be found again. */
   let lost: StoreError | undefined
-  let turns = 0
 
   const isRepeat = (stream: number, { events, expected }: Append): boolean =>
     events.every((event, index) => statements.idAt.get(stream, expected + 1 + index)?.['id'] === event.id)
@@ -94,21 +103,28 @@ export const sqliteWriter = (
     return row && Number(row['id'])
   }
 
-  /** Whether the events could be written: the first revision that they would have may be another writer's. */
-  const insert = (id: number, { events, expected, findable = false }: Append): boolean =>
-    events.every((event, index) => {
-      const mark = findable === 'each' || (findable && index === 0) ? 1 : null
-      const { data, metadata, type } = event
-      return (
-        statements.insert.run(id, expected + 1 + index, event.id, type, data, metadata, mark).changes === 1
-      )
-    })
+  /**
+   * The global position of the last event; undefined if they could not be written: the first revision that they would have may be
+   * another writer's.
+   */
+  const insert = (id: number, { events, expected, findable = false }: Append): number | undefined => {
+    let position: number | undefined
+    let revision = expected
+    for (const { id: event, type, data, metadata } of events) {
+      const mark = findable === 'each' || (findable && revision === expected) ? 1 : null
+      const inserted = statements.insert.run(id, ++revision, event, type, data, metadata, mark)
+      if (inserted.changes !== 1) return undefined
+      position = Number(inserted.lastInsertRowid)
+    }
+    return position
+  }
 
   const write = (request: Append): Tried => {
     const { stream, expected } = request
     const known = streams.get(stream)
     // Events stay: one that was seen need not be looked for, and the index tells whether another has come behind it.
-    if (known?.last === expected && insert(known.id, request)) return { outcome: written, id: known.id }
+    const behind = known?.last === expected ? insert(known.id, request) : undefined
+    if (known && behind !== undefined) return { outcome: written, id: known.id, position: behind }
     const found = known?.id ?? idOf(stream)
     const last = found === undefined ? -1 : Number(statements.last.get(found)?.['revision'] ?? -1)
     if (last !== expected) {
@@ -116,8 +132,8 @@ export const sqliteWriter = (
       return { outcome: isDone ? E.right('repeated') : E.left(conflict(stream, expected, last)) }
     }
     const id = found ?? Number(statements.create.get(stream)?.['id'])
-    insert(id, request)
-    return { outcome: written, id }
+    const position = insert(id, request)
+    return { outcome: written, id, ...(position !== undefined && { position }) }
   }
 
   const tryBegin = (): E.Either<StoreError, void> => {
@@ -148,7 +164,9 @@ export const sqliteWriter = (
   }
 
   /** Remembers what a transaction wrote, now that it is kept. */
-  const note = ({ stream, events, expected }: Append, id: number): void => {
+  const note = (request: Append, id: number, position: number): void => {
+    kept.push({ request, position })
+    const { stream, events, expected } = request
     const last = expected + events.length
     const known = streams.get(stream)
     if (known) known.last = last
@@ -166,14 +184,16 @@ export const sqliteWriter = (
     if (!only || waiting.length > 1 || headsAreDue || only.request.events.length > 1) return false
     const known = streams.get(only.request.stream)
     if (known?.last !== only.request.expected) return false
+    let position: number | undefined
     try {
-      if (!insert(known.id, only.request)) return false
+      position = insert(known.id, only.request)
     } catch {
       return false
     }
+    if (position === undefined) return false
     waiting = []
     lost = guard.fileProblem()
-    if (!lost) note(only.request, known.id)
+    if (!lost) note(only.request, known.id, position)
     only.settle(lost ? E.left(lost) : written)
     return true
   }
@@ -184,7 +204,7 @@ export const sqliteWriter = (
     headsAreDue = false
     batch.forEach(({ request, settle }, index) => {
       const one = E.isLeft(tried) ? { outcome: tried } : tried.right[index]
-      if (one?.id !== undefined) note(request, one.id)
+      if (one?.id !== undefined && one.position !== undefined) note(request, one.id, one.position)
       if (one) settle(one.outcome)
     })
     goOn()
@@ -197,7 +217,9 @@ export const sqliteWriter = (
       for (const tell of whenIdle) tell()
       whenIdle = []
     }
-    wrote()
+    const those = kept
+    kept = []
+    if (those.length > 0) wrote(those)
   }
 
   const flush = (): void => {
@@ -214,8 +236,8 @@ export const sqliteWriter = (
   const schedule = (): void => {
     if (isScheduled) return
     isScheduled = true
-    if (++turns % flushesPerTurn === 0) setImmediate(flush)
-    else void soon.then(flush)
+    // The process gets round to its other work, also if appends follow one another without a pause.
+    void (breath() ?? soon).then(flush)
   }
 
   return {

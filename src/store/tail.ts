@@ -1,0 +1,156 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { InvalidInput } from '../events/errors.ts'
+import { breath } from './breath.ts'
+import { numbered } from './checkpoints.ts'
+import type { StoreError } from './errors.ts'
+import { type AllPage, type AllRange, type Checkpoint, type RecordedEvent, streamPage } from './port.ts'
+import type { Pulse } from './pulse.ts'
+
+/** A page, and whether there was nothing behind it when it was read. */
+export interface TailPage extends AllPage {
+  readonly isEnd: boolean
+}
+
+/** A store that can only be asked, and numbers its events. */
+export interface Source {
+  readonly page: (range: AllRange) => Promise<E.Either<StoreError | InvalidInput, TailPage>>
+  /** Beats when this process has written or closed the store. */
+  readonly pulse: Pulse
+  readonly isClosed: () => boolean
+  /** How long a write of another process may go unseen, in milliseconds. */
+  readonly pollInterval: number
+}
+
+/** One who is told what comes. */
+export interface Listener {
+  readonly prefixes: readonly string[]
+  readonly event: (event: RecordedEvent) => void
+  /** The store has been looked through up to there, every now and then. */
+  readonly reached: (checkpoint: Checkpoint) => void
+  /** Nothing more comes: the store is closed, or cannot be read. */
+  readonly ended: (error: StoreError | InvalidInput | undefined) => void
+}
+
+export interface Tail {
+  /**
+   * Has a listener told of the events of its streams behind a checkpoint. Undefined if the tail is beyond that: read on first.
+   *
+   * @returns what ends it
+   */
+  readonly join: (listener: Listener, from: Checkpoint | undefined) => (() => void) | undefined
+  /** Hands on what was just written, in order. False if the tail has not come so far: then let it read. */
+  readonly offer: (written: () => readonly RecordedEvent[]) => boolean
+}
+
+/** How often listeners are told how far the store was looked through, in milliseconds. */
+const tellInterval = 100
+
+/** What is read for some listeners, until the last of them leaves. */
+interface Run {
+  at: Checkpoint | undefined
+  /** The position that each listener has had. */
+  readonly had: Map<Listener, number>
+  readonly byPrefix: Map<string, Set<Listener>>
+  /** What the names of all streams begin with that were ever asked for. */
+  common: string
+  readonly lengths: Set<number>
+  readonly stop: AbortController
+}
+
+const positionOf = (checkpoint: Checkpoint | undefined): number => numbered(checkpoint)?.position ?? -1
+
+/** The end of a store, read once for all who follow it. */
+export const tailOf = (source: Source): Tail => {
+  let current: Run | undefined
+
+  const end = (run: Run, error?: StoreError | InvalidInput): void => {
+    if (current === run) current = undefined
+    for (const listener of run.had.keys()) listener.ended(error)
+  }
+
+  const read = async (run: Run): Promise<void> => {
+    let told = run.at
+    let toldAt = performance.now()
+    while (!run.stop.signal.aborted) {
+      const seen = source.pulse.beats()
+      const { at, common } = run
+      const page = await source.page({ after: at, limit: streamPage, prefixes: [common] })
+      if (E.isLeft(page) || source.isClosed()) return end(run, E.isLeft(page) ? page.left : undefined)
+      // Somebody joined meanwhile whose streams were not asked for.
+      if (common !== run.common) continue
+      for (const event of page.right.events) handOut(run, event)
+      if (positionOf(page.right.checkpoint) > positionOf(run.at)) run.at = page.right.checkpoint
+      if (run.at !== undefined && run.at !== told && performance.now() - toldAt >= tellInterval) {
+        for (const listener of run.had.keys()) listener.reached(run.at)
+        told = run.at
+        toldAt = performance.now()
+      }
+      const pause = run.at === told ? source.pollInterval : Math.min(source.pollInterval, tellInterval)
+      if (page.right.isEnd) await source.pulse.next(seen, pause, run.stop.signal)
+      else await breath()
+    }
+  }
+
+  const leave = (run: Run, listener: Listener): void => {
+    run.had.delete(listener)
+    for (const prefix of listener.prefixes) run.byPrefix.get(prefix)?.delete(listener)
+    if (run.had.size > 0) return
+    if (current === run) current = undefined
+    run.stop.abort()
+  }
+
+  const begin = (at: Checkpoint | undefined, common: string): Run => {
+    const run: Run = {
+      at,
+      had: new Map(),
+      byPrefix: new Map(),
+      common,
+      lengths: new Set(),
+      stop: new AbortController(),
+    }
+    void read(run)
+    return run
+  }
+
+  return {
+    join: (listener, from) => {
+      const position = positionOf(from)
+      if (current && position < positionOf(current.at)) return undefined
+      const run = (current ??= begin(from, listener.prefixes[0] ?? ''))
+      run.had.set(listener, position)
+      for (const prefix of listener.prefixes) {
+        const those = run.byPrefix.get(prefix) ?? new Set()
+        run.byPrefix.set(prefix, those.add(listener))
+        run.lengths.add(prefix.length)
+        run.common = commonOf(run.common, prefix)
+      }
+      return () => leave(run, listener)
+    },
+    offer: (written) => {
+      if (!current) return true
+      const events = written()
+      const [first] = events
+      if (positionOf(first?.checkpoint) !== positionOf(current.at) + 1) return false
+      for (const event of events) handOut(current, event)
+      current.at = events.at(-1)?.checkpoint
+      return true
+    },
+  }
+}
+
+/** Gives the event to those who asked for its stream, and have not had it: by two prefixes, or before they came. */
+const handOut = ({ had, byPrefix, lengths }: Run, event: RecordedEvent): void => {
+  const position = positionOf(event.checkpoint)
+  for (const length of lengths)
+    for (const listener of byPrefix.get(event.stream.slice(0, length)) ?? []) {
+      if ((had.get(listener) ?? Infinity) >= position) continue
+      had.set(listener, position)
+      listener.event(event)
+    }
+}
+
+const commonOf = (one: string, other: string): string => {
+  let length = 0
+  while (length < one.length && one[length] === other[length]) length++
+  return one.slice(0, length)
+}
