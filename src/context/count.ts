@@ -18,6 +18,7 @@ export interface CountOptions extends At {
 
 /** Tokens by the log, and by the API if it was asked. */
 export interface Counted extends TokenCount {
+  /** Not asked for where nothing has been said yet: the API counts no request without messages. */
   readonly exact?: number
 }
 
@@ -35,7 +36,8 @@ export const tokensOf =
     if (E.isLeft(view)) return view
     const count = countTokens(view.right)
     if (!client) return E.right(count)
-    const { messages, system, tools } = render(view.right)
+    const { messages, system, tools, awaits } = render(view.right)
+    if (awaits === 'beginning') return E.right(count)
     const request = {
       model: model ?? configurationOf(view.right).model ?? count.model ?? '',
       messages,

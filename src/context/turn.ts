@@ -6,6 +6,7 @@ import type { NewMessage } from '../commands/command.ts'
 import { beginsTurn } from '../commands/state.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
 import { isCompaction } from '../projections/render/clean.ts'
+import type { Rendered } from '../projections/render/render.ts'
 import type { Conversation } from '../store/conversation.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { Written } from '../store/write.ts'
@@ -148,13 +149,17 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     }
   }
 
-  const ask = async (now: Effective): Result<Written | undefined> => {
+  const requestFor = (now: Effective): E.Either<TurnError, Rendered> => {
     const rendered = requestOf(now, requestOptions)
-    if (E.isLeft(rendered)) return rendered
-    const { system, tools, messages, awaits } = rendered.right
-    if (awaits === 'user') return E.left(nothingToAnswer(chat.id))
+    return E.isRight(rendered) && rendered.right.awaits !== 'model'
+      ? E.left(nothingToAnswer(chat.id))
+      : rendered
+  }
+
+  const ask = async (now: Effective, rendered: Rendered): Result<Written | undefined> => {
+    const { system, tools, messages } = rendered
     if (calls === maxCalls) return E.left(tooManyCalls(chat.id, maxCalls))
-    const receipt = receiptOf(now, rendered.right, requestOptions)
+    const receipt = receiptOf(now, rendered, requestOptions)
     if (context.isRefused(receipt.digest)) return E.right(undefined)
     calls++
     const { model = '', parameters = {} } = configurationOf(now)
@@ -198,9 +203,12 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     if (open.length > 0 && goesOn(ended)) return E.map(() => false)(await answer(now, open))
     if (!goesOn(ended)) return E.right(true)
     if (signal?.aborted) return E.left(abortedBy(signal))
+    // Before a summary is asked for, for a turn that is none.
+    const rendered = requestFor(now)
+    if (E.isLeft(rendered)) return rendered
     const isFit = orAgain(await context.step(now))
     if (E.isLeft(isFit) || !isFit.right) return E.map(() => false)(isFit)
-    return E.map(() => isOver(ended))(await ask(now))
+    return E.map(() => isOver(ended))(await ask(now, rendered.right))
   }
 
   const allSteps = async (): Result<Turned> => {
@@ -208,8 +216,8 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       const now = await history()
       if (E.isLeft(now)) return now
       // Before anything is written for a turn that is none.
-      const asIs = isFirst && !isConfigured(now.right, wanted) && requestOf(now.right, requestOptions)
-      if (asIs && E.isRight(asIs) && asIs.right.awaits === 'user') return E.left(nothingToAnswer(chat.id))
+      const asIs = isFirst && !isConfigured(now.right, wanted) && requestFor(now.right)
+      if (asIs && E.isLeft(asIs)) return asIs
       const done = await step(now.right)
       if (E.isLeft(done)) return done
       const condenseFailed = context.failed()

@@ -393,7 +393,18 @@ describe('render', () => {
 
 describe('whose turn it is', () => {
   it.each<readonly [string, readonly Event[], RenderOptions, string]>([
-    ['the user, in an empty history', [], {}, 'user'],
+    ['nobody, before anything is said', [], {}, 'beginning'],
+    ['nobody, where all there is is a configuration', [configured({ system: 'Be brief.' })], {}, 'beginning'],
+    ['nobody, where only blank texts were said', [user(' '), assistant('\n')], {}, 'beginning'],
+    ['nobody, where nothing can be shown', [user([toolResult('a')]), said('system', '')], {}, 'beginning'],
+    ['nobody, where all is truncated', [hello, assistant('one'), truncated(0, 1)], {}, 'beginning'],
+    ['nobody, for a prefill of nothing', [assistant(' ')], { prefill: true }, 'beginning'],
+    [
+      'the model, once the user speaks after a truncation',
+      [hello, truncated(0, 0), user('Yes.')],
+      {},
+      'model',
+    ],
     ['the user, after a finished answer', [hello, assistant('one')], {}, 'user'],
     ['the model, after the user', [hello], {}, 'model'],
     ['the model, after a call that nobody answered', [hello, assistant([toolUse('a')])], {}, 'model'],
@@ -407,5 +418,6 @@ describe('whose turn it is', () => {
     ],
   ])('%s', (_, events, options, awaits) => {
     expect(rendered(events, options).awaits).toBe(awaits)
+    expect(rendered(events, options).messages.length > 0).toBe(awaits !== 'beginning')
   })
 })

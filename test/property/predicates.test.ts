@@ -26,6 +26,8 @@ const found: Block = { type: 'web_search_tool_result', tool_use_id: 's', content
 const bad: readonly (readonly [number, string, Case])[] = [
   [0, 'holds half a character', request([asks(text('half \ud83d'))])],
   [1, 'has no message', request([])],
+  [1, 'has no message for the user to answer', request([], { awaits: 'user' })],
+  [1, 'awaits the beginning of what is there', request([hello], { awaits: 'beginning' })],
   [1, 'begins with the assistant', request([says(text('Yes.')), hello])],
   [1, 'has too many messages', request(many)],
   [2, 'has two user messages in a row', request([hello, hello])],

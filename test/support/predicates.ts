@@ -34,7 +34,9 @@ const where = (messages: readonly RequestMessage[], find: (content: readonly Blo
   messages.flatMap(({ content }, index) => (find(content) ? [`messages.${index}`] : []))
 
 const first: Predicate = ({ rendered: { messages, awaits } }) => {
-  if (messages.length === 0) return awaits === 'model' ? ['messages: at least one message is required'] : []
+  if (messages.length === 0)
+    return awaits === 'beginning' ? [] : ['messages: at least one message is required']
+  if (awaits === 'beginning') return ['awaits: something has been said']
   if (messages.length > 100_000) return ['messages: at most 100000 messages']
   const begins = messages[0]?.role === 'user' || isFullCompaction(messages[0]?.content[0])
   return begins ? [] : ['messages: first message must use the "user" role']

@@ -14,8 +14,13 @@ export interface Rendered {
   readonly messages: readonly RenderedMessage[]
   /** Every departure from the stored blocks, in the order of the messages. */
   readonly repairs: readonly Repair[]
-  /** Whose turn it is. `user`: the history ends in a finished reply (or is empty) and is no request yet. */
-  readonly awaits: 'model' | 'user'
+  /**
+   * Whose turn it is.
+   * - `model`: this is a request, ready to be sent.
+   * - `user`: the history ends in a finished reply, rendered as it is; it is no request until the user has spoken.
+   * - `beginning`: nothing has been said that can be shown, so there is nothing to send: `messages` is empty.
+   */
+  readonly awaits: 'model' | 'user' | 'beginning'
 }
 
 export interface RenderOptions {
@@ -116,9 +121,9 @@ const renderConfiguration = (
 
 type Messages = readonly (RenderedMessage & { readonly position: number; readonly until: number })[]
 
-const awaited = ({ items }: Effective, messages: Messages, prefill: boolean): 'model' | 'user' => {
+const awaited = ({ items }: Effective, messages: Messages, prefill: boolean): Rendered['awaits'] => {
   const last = messages.at(-1)
-  if (!last) return 'user'
+  if (!last) return 'beginning'
   if (last.role !== 'assistant' || prefill) return 'model'
   const said = items.find(({ position }) => position === last.until)
   return said?.kind === 'message' && said.origin?.stopReason === 'pause_turn' ? 'model' : 'user'
