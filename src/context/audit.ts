@@ -4,13 +4,14 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { check } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
-import { configurationOf, type Effective, evolved } from '../projections/effective.ts'
+import { type Effective, evolved } from '../projections/effective.ts'
 import type { Conversation } from '../store/conversation.ts'
 import { type ReadError, toError } from '../store/errors.ts'
 import { callsIn, callsOf, type ModelCall } from './calls.ts'
 import { digestOf, type Sent } from './canonical.ts'
 import { callOutOfRange, type CallOutOfRange, unknownRenderer, type UnknownRenderer } from './errors.ts'
 import type { ModelRequest } from './model.ts'
+import { outgoing } from './outgoing.ts'
 import { compareReceipt, type Difference, fingerprintsIn, receiptOptionsIn } from './receipts.ts'
 import { currentRenderer, requestOf } from './request.ts'
 import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
@@ -243,16 +244,15 @@ const unusableOf = ({ number, position }: ModelCall) =>
 
 const sentOf = (call: ModelCall, effective: Effective, sent: Sent): SentCall => {
   const { system, tools, messages } = sent
-  const { model, parameters = {} } = call.kind === 'reply' ? configurationOf(effective) : {}
-  return {
-    ...call,
-    request: {
-      model: model ?? call.origin.model ?? '',
-      parameters,
-      ...(system !== undefined && { system }),
-      ...(tools && { tools }),
-      messages,
-    },
-    isSame: digestOf(sent) === call.receipt.digest,
-  }
+  const request =
+    call.kind === 'reply'
+      ? outgoing(effective, sent, call.origin.model)
+      : {
+          model: call.origin.model ?? '',
+          parameters: {},
+          ...(system !== undefined && { system }),
+          ...(tools && { tools }),
+          messages,
+        }
+  return { ...call, request, isSame: digestOf(sent) === call.receipt.digest }
 }

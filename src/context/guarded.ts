@@ -15,7 +15,8 @@ export const guarded = (model: Model): Model => ({
   call: async (request, options = {}) => {
     const { signal } = options
     try {
-      const asked = model.call(request, options)
+      // What is given away may be changed; the history goes on.
+      const asked = model.call(structuredClone(request), options)
       const answer: unknown = await orAborted(asked, signal)
       if (isEither(answer) && answer._tag === 'Left' && isEither(answer.left))
         return answer as Awaited<typeof asked>

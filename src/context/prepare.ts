@@ -3,7 +3,7 @@ import canonicalize from 'canonicalize'
 import type { Configuration } from '../events/events.ts'
 import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
 import { remembering } from '../projections/remembering.ts'
-import { isCompaction } from '../projections/render/clean.ts'
+import { isCompaction, wellFormed } from '../projections/render/clean.ts'
 import type { Conversation } from '../store/conversation.ts'
 import type { WriteError } from '../store/errors.ts'
 import type { Written } from '../store/write.ts'
@@ -25,7 +25,10 @@ export const prepare = (
 export const isConfigured = (now: Effective, wanted: Configuration): boolean => {
   const inForce = configurationOf(now)
   const fields = Object.keys(wanted) as (keyof Configuration)[]
-  return fields.every((field) => canonicalize(wanted[field]) === canonicalize(inForce[field]))
+  // What was configured may hold half characters, which are not sent.
+  return fields.every(
+    (field) => canonicalize(wellFormed(wanted[field])) === canonicalize(wellFormed(inForce[field])),
+  )
 }
 
 /**

@@ -4,6 +4,7 @@ import { check } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { Item } from '../projections/effective.ts'
 import type { AskOptions } from './asking.ts'
+import { wellFormed } from '../projections/render/clean.ts'
 import { currentSummarizer, type SummaryOptions, summaryOptionsSchema } from './summary-request.ts'
 
 /** Milliseconds; a timer of more fires at once. */
@@ -58,8 +59,9 @@ const buffer = 0.1
 export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidInput, SummaryLimits> => {
   const checked = check(settingsSchema, settings)
   if (E.isLeft(checked)) return checked
-  const { model, window, maxTokens = defaultMaxTokens, deadline, pinned = [] } = settings
-  const { instructions, images = true, stallTimeout, maxRetries } = settings
+  const { model, instructions } = wellFormed({ model: settings.model, instructions: settings.instructions })
+  const { window, maxTokens = defaultMaxTokens, deadline, pinned = [] } = settings
+  const { images = true, stallTimeout, maxRetries } = settings
   const allowed = Math.floor(window * (1 - buffer)) - maxTokens
   if (allowed < 1)
     return E.left(

@@ -3,7 +3,8 @@ import { z } from 'zod'
 import type { Block } from '../events/blocks.ts'
 import { check, checkJson } from '../events/check.ts'
 import type { InvalidInput } from '../events/errors.ts'
-import type { Configuration } from '../events/events.ts'
+import { type Configuration, dataSchemas } from '../events/events.ts'
+import { wellFormed } from '../projections/render/clean.ts'
 import type { AnthropicClient } from './anthropic/model.ts'
 import { modelOf } from './count.ts'
 import type { Model, ReplyEvent } from './model.ts'
@@ -135,8 +136,9 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> =>
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) return checked
   const { model, system, tools, parameters = {} } = options
-  const stored = checkJson(fields, { ...(system !== undefined && { system }), tools, parameters })
-  if (E.isLeft(stored)) return stored
+  // A copy: the caller's objects may change meanwhile.
+  const copied = checkJson(dataSchemas.Configured, { model, system, tools, parameters })
+  if (E.isLeft(copied)) return copied
   const client = modelOf(options.client)
   const { max_tokens: maxTokens = options.context?.maxOutput ?? defaultMaxTokens } = parameters
   const context = { window: defaultWindow, reserved: Number(maxTokens), ...options.context }
@@ -153,12 +155,10 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> =>
     client,
     context,
     summarizer: summarizing.right,
-    wanted: {
-      model,
-      ...(system !== undefined && { system }),
-      ...(tools !== undefined && { tools }),
-      parameters: { ...parameters, max_tokens: maxTokens },
-    },
+    wanted: wellFormed({
+      ...copied.right,
+      parameters: { ...copied.right.parameters, max_tokens: maxTokens },
+    }),
   })
 }
 

@@ -4,7 +4,7 @@ import type { Block } from '../events/blocks.ts'
 import type { Receipt } from '../events/events.ts'
 import type { NewMessage } from '../commands/command.ts'
 import { beginsTurn } from '../commands/state.ts'
-import { configurationOf, type Effective } from '../projections/effective.ts'
+import type { Effective } from '../projections/effective.ts'
 import { isCompaction } from '../projections/render/clean.ts'
 import type { Rendered } from '../projections/render/render.ts'
 import type { Conversation } from '../store/conversation.ts'
@@ -24,6 +24,7 @@ import { eventsAfter, type LiveHistory, liveHistory } from './live.ts'
 import { type AskOptions, callModel, failedIn, withFailed } from './asking.ts'
 import type { FailedCall, ModelError, Reply } from './model.ts'
 import { idsOf, isCall, type OpenCall, openCalls } from './open-calls.ts'
+import { outgoing } from './outgoing.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { receiptOf } from './receipts.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
@@ -157,14 +158,11 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
   }
 
   const ask = async (now: Effective, rendered: Rendered): Result<Written | undefined> => {
-    const { system, tools, messages } = rendered
     if (calls === maxCalls) return E.left(tooManyCalls(chat.id, maxCalls))
     const receipt = receiptOf(now, rendered, requestOptions)
     if (context.isRefused(receipt.digest)) return E.right(undefined)
     calls++
-    const { model = '', parameters = {} } = configurationOf(now)
-    const request = { model, messages, parameters, ...(system && { system }), ...(tools && { tools }) }
-    const reply = await callModel(client, request, askOptionsOf(options))
+    const reply = await callModel(client, outgoing(now, rendered), askOptionsOf(options))
     const before = failed
     if (E.isRight(reply)) {
       context.accept()

@@ -9,6 +9,7 @@ import {
   type Role,
 } from '../events/events.ts'
 import type { Block } from '../events/blocks.ts'
+import { freeze } from '../events/freeze.ts'
 import { draftOf, evolve, fold, type Outline } from './outline.ts'
 import { lastOf, type Log, resolve } from './path.ts'
 
@@ -57,8 +58,10 @@ export interface Effective {
   readonly outline: Outline
 }
 
-/** The item that a message or marker event is, alone; undefined for other events. */
-export const itemOf = (event: ConversationEvent): Item | undefined => {
+/** The item that a message or marker event is, alone; undefined for other events. Read-only, as it is kept and given away. */
+export const itemOf = (event: ConversationEvent): Item | undefined => freeze(itemIn(event))
+
+const itemIn = (event: ConversationEvent): Item | undefined => {
   const { position } = event
   const { time } = event.metadata
   switch (event.type) {

@@ -7,6 +7,7 @@ import type {
   Span,
   View,
 } from '../events/events.ts'
+import { freeze } from '../events/freeze.ts'
 import { type Log, lastOf, path } from './path.ts'
 
 /** An item of the effective history without its content. */
@@ -118,7 +119,7 @@ const configure = (draft: Draft, at: number, next: Configuration): void => {
   if (draft.configuration === undefined || prompt(draft.configuration) !== prompt(next))
     draft.promptSince = at
   draft.configured = at
-  draft.configuration = next
+  draft.configuration = freeze(next)
 }
 
 /** An outline folded from a whole path, with what the path's markers replaced. */

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationEvent, Segment, View } from '../events/events.ts'
+import { freeze } from '../events/freeze.ts'
 import { type Effective, itemOf } from '../projections/effective.ts'
 import { type Draft, draftOf, emptyOutline, evolve, type Slot, viewIn } from '../projections/outline.ts'
 import type { StoreError } from './errors.ts'
@@ -95,7 +96,7 @@ const draftFrom = async (
     restored: [...restored],
     ...(configured !== undefined && { configured }),
     ...(promptSince !== undefined && { promptSince }),
-    ...(configuration.right?.type === 'Configured' && { configuration: configuration.right.data }),
+    ...(configuration.right?.type === 'Configured' && { configuration: freeze(configuration.right.data) }),
   })
 }
 

@@ -53,7 +53,7 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
       // These bring the final values of fields.
       case 'signature_delta':
       case 'compaction_delta':
-        return change(index, delta)
+        return change(index, structuredClone(delta))
       default:
         throw new Error(`palimpsest does not know the stream's ${String(type)}: upgrade palimpsest`)
     }
@@ -83,8 +83,8 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
       const index = Number(event['index'])
       switch (event.type) {
         case 'message_start':
-          message = event['message'] as Fields
-          usage = structuredClone(message['usage']) as Fields
+          message = structuredClone(event['message']) as Fields
+          usage = message['usage'] as Fields
           return
         case 'content_block_start':
           blocks[index] = structuredClone(event['content_block']) as Block

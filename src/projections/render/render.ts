@@ -1,5 +1,6 @@
 import type { Block } from '../../events/blocks.ts'
 import type { Configuration } from '../../events/events.ts'
+import { freeze } from '../../events/freeze.ts'
 import { configurationOf, type Effective, type Item } from '../effective.ts'
 import { limitBreakpoints, type Place, placeBreakpoints } from './cache.ts'
 import { clean, wellFormed } from './clean.ts'
@@ -70,12 +71,13 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
       : placeBreakpoints(parts, placesIn(messages, summary, system !== undefined), cache, report)
   return {
     ...(system !== undefined && {
-      system: Array.isArray(system) ? (limitedSystem as readonly Block[]) : system,
+      system: Array.isArray(system) ? freeze(limitedSystem as readonly Block[]) : system,
     }),
-    ...(tools !== undefined && { tools: limitedTools ?? [] }),
+    ...(tools !== undefined && { tools: freeze(limitedTools ?? []) }),
     messages: messages.map(({ role }, index) => ({
       role,
-      content: (limited[index] ?? []) as readonly Block[],
+      // The next request shares it.
+      content: freeze((limited[index] ?? []) as readonly Block[]),
     })),
     repairs,
     awaits: awaited(effective, messages, prefill),

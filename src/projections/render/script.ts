@@ -1,4 +1,5 @@
 import type { Block } from '../../events/blocks.ts'
+import { freeze } from '../../events/freeze.ts'
 import type { Effective, Item } from '../effective.ts'
 import type { Outline } from '../outline.ts'
 import { sharedBeginning } from '../remembering.ts'
@@ -76,7 +77,9 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
     notes,
     outline: effective.outline,
     unchanged: prefixUnchanged(effective),
-    script: transcript(systemMessages, (kind, position, detail) => repairs.push({ kind, position, detail })),
+    script: transcript(systemMessages, (kind, position, detail) =>
+      repairs.push(freeze({ kind, position, detail })),
+    ),
     repairs,
     items: [],
     end: undefined,
