@@ -97,8 +97,8 @@ const withGuess = async (store: Store, error: unknown): Promise<unknown> => {
 
 const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {
   const ids: string[] = []
-  for await (const { id } of store.conversations()) if (id.startsWith(beginning)) ids.push(id)
-  return ids
+  for await (const { id } of store.conversations({ beginning })) ids.push(id)
+  return ids.toSorted()
 }
 
 /** The one conversation among these, with or without those of its subagents (`id:agent`); undefined if there are several. */

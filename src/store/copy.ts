@@ -120,7 +120,7 @@ const planOf = async (
     while (next !== undefined && !plan.has(next) && !lineage.has(next)) {
       const planned: E.Either<CopyError, Planned> = await look(store, next)
       if (E.isLeft(planned) && isOfStore(planned.left)) return planned
-      if (E.isLeft(planned) && planned.left._tag === 'ImportUnfinished' && !areNamed) break
+      if (E.isLeft(planned) && !areNamed && isNotThere(planned.left, next)) break
       lineage.set(next, planned)
       next = E.isRight(planned) ? planned.right.parent : undefined
     }
@@ -128,6 +128,10 @@ const planOf = async (
   }
   return E.right(plan)
 }
+
+/** Whether a name is of a conversation that never came, or is only coming. */
+const isNotThere = (error: CopyError, id: string): boolean =>
+  error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
 
 const look = async (store: EventStore, id: string): Promise<E.Either<CopyError, Planned>> => {
   const stream = streamOf(id)

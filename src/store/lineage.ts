@@ -48,7 +48,9 @@ export const loadLineage = async (
 }
 
 /** Where a conversation's first event says that it was forked from. */
-const originOf = (first: RecordedEvent): E.Either<StoreError, EventData['Forked']['from'] | undefined> => {
+export const originOf = (
+  first: RecordedEvent,
+): E.Either<StoreError, EventData['Forked']['from'] | undefined> => {
   if (first.type !== 'Forked') return E.right(undefined)
   const decoded = decode(first, { stream: first.stream, revision: 0, position: 0 })
   return E.map((event: ConversationEvent) => (event.type === 'Forked' ? event.data.from : undefined))(decoded)

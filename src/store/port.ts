@@ -80,6 +80,14 @@ export interface AllPage {
   readonly checkpoint: Checkpoint | undefined
 }
 
+/** What was written since a checkpoint. */
+export interface Changed {
+  /** As of now. Undefined in a store without events, and in one that cannot tell. */
+  readonly checkpoint: Checkpoint | undefined
+  /** The streams; undefined where any of them may have been: there is no checkpoint, or too much was written since. */
+  readonly streams: ReadonlySet<string> | undefined
+}
+
 export interface AllRange {
   /** Only streams whose name begins with one of these. Default: all. */
   readonly prefixes?: readonly string[]
@@ -138,6 +146,7 @@ export const blobChunk = 512 * 1024
  * 6. Checkpoints order all events as they were committed: a follower never misses one. A checkpoint that the store can't have
  *    given is `InvalidInput`.
  * 7. Blobs come back to the byte, whoever puts them at once, and are no events.
+ * 8. Every stream that an append has returned for is listed, under its name and by when it began.
  */
 export interface EventStore {
   /** URL without credentials, for messages. */
@@ -150,8 +159,15 @@ export interface EventStore {
    * back a bounded way.
    */
   readonly find: (stream: string, eventId: string) => TaskEither<StoreError, number | undefined>
-  /** How many events of this type the stream has up to a revision, that one included. */
-  readonly count: (stream: string, type: string, through: number) => TaskEither<StoreError, number>
+  /**
+   * How many events of this type the stream has up to a revision, that one included; undefined in a store that would have to read them
+   * all.
+   */
+  readonly count: (
+    stream: string,
+    type: string,
+    through: number,
+  ) => TaskEither<StoreError, number | undefined>
   /** What the store keeps of a stream; undefined if it keeps nothing, or there is no such stream. */
   readonly head: (stream: string) => TaskEither<StoreError, StreamHead | undefined>
   /** At most `limit` names of streams that begin with `prefix`, behind the name `after`, in order of UTF-8 bytes. */
@@ -160,6 +176,17 @@ export interface EventStore {
     after: string,
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
+  /**
+   * At most `limit` names of streams that begin with `prefix`, in the order in which they began, the newest first; those older than the
+   * stream `before`. Costs what it answers, not what the store holds. A name may come of a stream that was never written.
+   */
+  readonly newest: (
+    prefix: string,
+    before: string | undefined,
+    limit: number,
+  ) => TaskEither<StoreError, readonly string[]>
+  /** Which streams whose names begin with a prefix were written since a checkpoint of `changed`. */
+  readonly changed: (prefix: string, since: Checkpoint | undefined) => TaskEither<StoreError, Changed>
   readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>
   /** What is there, then what comes. Iteration throws a `StoreError`, or `InvalidInput`. */
   readonly follow: (options: FollowOptions) => AsyncIterable<Followed>

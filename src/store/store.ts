@@ -18,7 +18,7 @@ import { type Imported, importSession, type ImportOptions } from './import.ts'
 import { handler } from './handle.ts'
 import { loadLineage } from './lineage.ts'
 import { memoryStore } from './memory/store.ts'
-import { type Overview, overviews } from './overview.ts'
+import { type ListOptions, type Overview, overviewer } from './overview.ts'
 import {
   type Checkpoint,
   type EventStore,
@@ -69,8 +69,11 @@ export interface Store {
   readonly url: string
   /** The handle of a conversation, whether it is there yet or not. */
   readonly conversation: (id: string) => Conversation
-  /** All conversations, by id; one that cannot be read says why in `problem`. Iteration throws a `StoreError`. */
-  readonly conversations: () => AsyncIterable<Overview>
+  /**
+   * All conversations, the one that was begun last first; one that cannot be read says why in `problem`. Iteration throws a
+   * `StoreError`.
+   */
+  readonly conversations: (options?: ListOptions) => AsyncIterable<Overview>
   /**
    * Imports a session file's text: every format of `Format`, recognised by content. Nothing is written unless all of it can be;
    * importing the same file twice adds nothing.
@@ -241,7 +244,7 @@ export const storeOn = (
   return {
     url: events.url,
     conversation: (id) => conversation(events, commands, id),
-    conversations: () => overviews(events),
+    conversations: overviewer(events),
     importSession: (session, options) => () => importSession(events, session, options),
     readAll,
     follow,

@@ -254,7 +254,8 @@ describe('a follower', () => {
     }
     expect(await staying).toEqual(ids)
     expect(subscriptions(server)).toBe(21)
-    expect(server.calls.filter(({ method }) => method === 'BatchAppend')).toHaveLength(40)
+    const appends = server.calls.filter(({ method, stream }) => method === 'BatchAppend' && stream === 's')
+    expect(appends).toHaveLength(40)
   })
 })
 

@@ -304,7 +304,7 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
       expect(followed).toEqual(['f1', 'f2'])
     })
 
-    test("conversations are listed by id with a title of the user's first words", async () => {
+    test("conversations are listed with a title of the user's first words, the one begun last first, or by id", async () => {
       const store = await opened()
       await store.conversation('b').append([
         { role: 'assistant', content: 'Hello.' },
@@ -315,7 +315,13 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
         .append({ role: 'user', content: 'Why?' }, { now: new Date('2026-01-02T03:04:05Z') })
       await (await store.conversation('b').fork('c')).append({ role: 'user', content: 'later' })
       const all = []
-      for await (const each of store.conversations()) all.push(each)
+      for await (const each of store.conversations({ sort: 'id' })) all.push(each)
+      const ids = []
+      for await (const { id } of store.conversations()) ids.push(id)
+      expect(ids).toEqual(['c', 'a', 'b'])
+      const some = []
+      for await (const { id } of store.conversations({ beginning: 'b' })) some.push(id)
+      expect(some).toEqual(['b'])
       expect(all.map(({ id, messages, events }) => [id, messages, events])).toEqual([
         ['a', 1, 1],
         ['b', 2, 2],

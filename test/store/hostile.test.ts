@@ -86,9 +86,9 @@ describe('what is written can be read', () => {
     const all = []
     for await (const { id, problem } of store.conversations()) all.push([id, problem !== undefined])
     expect(all).toEqual([
-      ['a', false],
-      ['b', true],
       ['c', false],
+      ['b', true],
+      ['a', false],
     ])
     expect(await store.conversation('b').verify()).toMatchObject({
       discrepancy: { position: 1, kind: 'undecodable' },

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import type { EventStore, RecordedEvent } from '../../src/store/port.ts'
+import type { Changed, EventStore, RecordedEvent } from '../../src/store/port.ts'
 
 /** A part of a store that looks like an empty store: the streams whose names begin with the namespace, and blobs under other hashes. */
 export const namespaced = (store: EventStore, namespace: string): EventStore => {
@@ -46,6 +46,15 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
       TE.map((names: readonly string[]) => names.map(inside))(
         store.streams(outside(prefix), after === '' ? '' : outside(after), limit),
       ),
+    newest: (prefix, before, limit) =>
+      TE.map((names: readonly string[]) => names.map(inside))(
+        store.newest(outside(prefix), before === undefined ? before : outside(before), limit),
+      ),
+    changed: (prefix, since) =>
+      TE.map(({ checkpoint, streams }: Changed) => ({
+        checkpoint,
+        streams: streams && new Set([...streams].map(inside)),
+      }))(store.changed(outside(prefix), since)),
     readAll: ({ prefixes = [''], ...range }) =>
       TE.map(
         ({

@@ -1,20 +1,33 @@
-import type { Command } from 'commander'
-import type { Overview } from '../../index.ts'
+import { type Command, Option } from 'commander'
+import type { ListOptions, Overview } from '../../index.ts'
+import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
+
+interface Options {
+  readonly sort: NonNullable<ListOptions['sort']>
+  readonly limit?: number
+}
 
 export const addList = (program: Command, shell: Shell): void => {
   program
     .command('list')
-    .description('the conversations of the store')
+    .description('the conversations of the store, the newest first')
+    .addOption(
+      new Option('--sort <order>', 'by when they were begun, or by id')
+        .choices(['newest', 'id'])
+        .default('newest'),
+    )
+    .option('--limit <n>', 'only the first so many', several)
     .addHelpText(
       'after',
-      '\nIn a pipe: id, messages, events, time of the last event and title, separated by tabs. Where a conversation cannot be read, the problem stands for the title.',
+      '\nIn a pipe: id, messages, events, time of the last event and title, separated by tabs. Where a conversation cannot be read, the problem stands for the title; EventStoreDB does not count messages.',
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson }) => {
+      shell.action('existing', async ({ store, out, isJson }, { sort, limit = Infinity }: Options) => {
         const conversations: Overview[] = []
-        for await (const overview of store.conversations()) conversations.push(overview)
+        for await (const overview of store.conversations({ sort }))
+          if (conversations.push(overview) >= limit) break
         if (isJson) return out.json({ conversations })
         if (conversations.length === 0)
           return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
@@ -28,14 +41,14 @@ const headings = ['conversation', 'messages', 'last event', 'title']
 
 const shownRow = ({ id, messages, updated, title, problem }: Overview): readonly string[] => [
   id,
-  String(messages),
+  String(messages ?? ''),
   updated.slice(0, 10),
   problem ?? title,
 ]
 
 const plainRow = ({ id, messages, events, updated, title, problem }: Overview): readonly string[] => [
   id,
-  String(messages),
+  String(messages ?? ''),
   String(events),
   updated,
   problem ?? title,

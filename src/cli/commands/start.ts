@@ -76,8 +76,8 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const shortened = async (store: Store, id: string): Promise<string> => {
   if (!uuid.test(id)) return id
   const beginning = id.slice(0, 8)
-  for await (const other of store.conversations())
-    if (other.id.startsWith(beginning) && other.id !== id && !other.id.startsWith(`${id}:`)) return id
+  for await (const other of store.conversations({ beginning }))
+    if (other.id !== id && !other.id.startsWith(`${id}:`)) return id
   return beginning
 }
 

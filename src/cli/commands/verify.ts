@@ -86,7 +86,7 @@ const unreadable =
 
 const idsOf = async ({ store }: Session): Promise<readonly string[]> => {
   const ids: string[] = []
-  for await (const { id } of store.conversations()) ids.push(id)
+  for await (const { id } of store.conversations({ sort: 'id' })) ids.push(id)
   return ids
 }
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import type { StoreError } from '../errors.ts'
-import { type BlobInfo, type EventStore, streamPage } from '../port.ts'
+import { type StoreError, toError } from '../errors.ts'
+import { type BlobInfo, type EventStore, maxPage, type RecordedEvent, streamPage } from '../port.ts'
 import { isCut, referencesOf } from './cut.ts'
 import { isStoreError, unreadable } from './restore.ts'
 
@@ -41,11 +41,12 @@ export const collect = async (
   const { olderThan = new Date(now - day), dryRun = false } = options
   if (!(olderThan instanceof Date) || !(olderThan.getTime() <= now))
     return E.left(invalidInput('olderThan', 'must be a Date that is not in the future'))
-  const used = await referred(store)
-  if (E.isLeft(used)) return used
   const listed = await list(store)
   if (E.isLeft(listed)) return listed
-  const unreferenced = listed.right.filter(({ sha256, time }) => !used.right.has(sha256) && time < olderThan)
+  const old = listed.right.filter(({ time }) => time < olderThan)
+  const unused = await unreferredAmong(store, new Set(old.map(({ sha256 }) => sha256)))
+  if (E.isLeft(unused)) return unused
+  const unreferenced = old.filter(({ sha256 }) => unused.right.has(sha256))
   for (const { sha256 } of dryRun ? [] : unreferenced) {
     const removed = await store.blobs.remove(sha256, olderThan)()
     if (E.isLeft(removed)) return removed
@@ -58,23 +59,67 @@ export const collect = async (
   })
 }
 
+type Result<A> = Promise<E.Either<StoreError | InvalidInput, A>>
+
 /**
- * The hashes that events of any stream refer to: conversations are not all that is written through `withLargeContent`. An event whose
- * references cannot be read ends it: what they name must not be removed.
+ * Which of these hashes no event refers to, of any stream: conversations are not all that is written through `withLargeContent`. An
+ * event whose references cannot be read ends it: what they name must not be removed.
+ *
+ * Streams that are known are looked through first: most often nothing is left then. If something is, all events are, those of streams
+ * that a writer of an earlier release has begun among them.
  */
-const referred = async (
+const unreferredAmong = async (
   store: EventStore,
-): Promise<E.Either<StoreError | InvalidInput, ReadonlySet<string>>> => {
-  const used = new Set<string>()
+  hashes: ReadonlySet<string>,
+): Result<ReadonlySet<string>> => {
+  const left = new Set(hashes)
+  try {
+    for (const pages of [knownPages, allPages]) {
+      if (left.size === 0) break
+      for await (const page of pages(store)) {
+        for (const event of page.filter(isCut)) {
+          const references = referencesOf(event)
+          if (!references) return E.left(unreadable(event))
+          for (const { sha256 } of references) left.delete(sha256)
+        }
+        if (left.size === 0) break
+      }
+    }
+    return E.right(left)
+  } catch (error) {
+    if (isStoreError(error)) return E.left(error)
+    throw error
+  }
+}
+
+type Pages = AsyncGenerator<readonly RecordedEvent[], void>
+
+/** The events of streams that the store lists, as far as they can be read. Iteration throws a `StoreError`. */
+async function* knownPages(store: EventStore): Pages {
+  for (let before: string | undefined; ;) {
+    const names = await store.newest('', before, maxPage)()
+    if (E.isLeft(names)) throw toError(names.left)
+    for (const stream of names.right)
+      for (let from = 0; ;) {
+        const page = await store.read({ stream, from, direction: 'forwards', limit: streamPage })()
+        if (E.isLeft(page) && page.left._tag === 'HistoryLost') break
+        if (E.isLeft(page)) throw toError(page.left)
+        if (page.right.length === 0) break
+        yield page.right
+        from += page.right.length
+      }
+    before = names.right.at(-1)
+    if (before === undefined) return
+  }
+}
+
+/** All events there are. Iteration throws a `StoreError`. */
+async function* allPages(store: EventStore): Pages {
   for (let after: string | undefined; ;) {
     const page = await store.readAll({ after, limit: streamPage })()
-    if (E.isLeft(page)) return page
-    for (const event of page.right.events.filter(isCut)) {
-      const references = referencesOf(event)
-      if (!references) return E.left(unreadable(event))
-      for (const { sha256 } of references) used.add(sha256)
-    }
-    if (page.right.checkpoint === after) return E.right(used)
+    if (E.isLeft(page)) throw toError(page.left)
+    yield page.right.events
+    if (page.right.checkpoint === after) return
     after = page.right.checkpoint
   }
 }

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { type StoreError, toError } from '../errors.ts'
-import { type BlobInfo, type Blobs, maxPage } from '../port.ts'
+import type { BlobInfo, Blobs } from '../port.ts'
 import type { Append } from './appender.ts'
 import type { Connection } from './connection.ts'
-import type { Filter, Place, ServerEvent } from './messages.ts'
+import type { Directory } from './directory.ts'
+import type { ServerEvent } from './messages.ts'
 import type { Reads } from './reads.ts'
 
 // A stream `blob-<sha256>` holds chunks (`BlobChunk`), then a `BlobStored` that names their revisions; a `BlobKept` renews its time.
 // Chunks without a `BlobStored` are what a crash left, or what another writer has begun.
 
 const streamOf = (sha256: string): string => `blob-${sha256}`
-const sealing: Filter = { on: 'type', prefixes: ['BlobStored', 'BlobKept'] }
 
 /** The data of `BlobStored` and `BlobKept`. */
 interface Seal {
@@ -22,15 +22,18 @@ interface Seal {
 
 /** How many events are read at once: chunks are large. */
 const page = 4
+/** How many blobs are looked at side by side. */
+const atOnce = 32
 
-const isSeal = ({ type }: ServerEvent): boolean => sealing.prefixes.includes(type)
+const isSeal = ({ type }: ServerEvent): boolean => type === 'BlobStored' || type === 'BlobKept'
 const sealOf = ({ data }: ServerEvent): Seal => JSON.parse(Buffer.from(data).toString()) as Seal
 
-export const blobs = (connection: Connection, reads: Reads, append: Append): Blobs => {
+export const blobs = (connection: Connection, reads: Reads, append: Append, directory: Directory): Blobs => {
   const newestSeal = async (sha256: string): Promise<E.Either<StoreError, ServerEvent | undefined>> => {
     const stream = streamOf(sha256)
-    for (let from = Number.MAX_SAFE_INTEGER; ;) {
-      const found = await reads.whatIsThere({ stream, from, direction: 'backwards', limit: page })
+    // Most often it is the last event, and what comes before it are chunks.
+    for (let from = Number.MAX_SAFE_INTEGER, limit = 1; ; limit = page) {
+      const found = await reads.whatIsThere({ stream, from, direction: 'backwards', limit })
       if (E.isLeft(found)) return found
       const seal = found.right.find(isSeal)
       const oldest = found.right.at(-1)
@@ -54,6 +57,8 @@ export const blobs = (connection: Connection, reads: Reads, append: Append): Blo
     if (E.isLeft(found)) return found
     if (found.right)
       return E.map(() => undefined)(await write(sha256, 'BlobKept', JSON.stringify(sealOf(found.right))))
+    const begun = await directory.begin(streamOf(sha256))
+    if (E.isLeft(begun)) return begun
     const revisions: number[] = []
     let bytes = 0
     for (const chunk of chunks) {
@@ -80,23 +85,23 @@ export const blobs = (connection: Connection, reads: Reads, append: Append): Blo
     }
   }
 
+  const infoOf = async (name: string): Promise<E.Either<StoreError, BlobInfo | undefined>> => {
+    const sha256 = name.slice(streamOf('').length)
+    // One that was removed keeps its entry, and one that never came has one.
+    return E.map(
+      (seal: ServerEvent | undefined) =>
+        seal && { sha256, bytes: sealOf(seal).bytes, time: new Date(seal.created) },
+    )(await newestSeal(sha256))
+  }
+
   async function* list(): AsyncGenerator<BlobInfo, void> {
-    const names = new Set<string>()
-    for (let after: Place | undefined; ;) {
-      const read = await reads.all(sealing, after, maxPage)
-      if (E.isLeft(read)) throw toError(read.left)
-      for (const { stream } of read.right) names.add(stream)
-      const last = read.right.at(-1)
-      if (!last) break
-      after = last.place
-    }
-    for (const name of names) {
-      const sha256 = name.slice(streamOf('').length)
-      const found = await newestSeal(sha256)
-      if (E.isLeft(found)) throw toError(found.left)
-      // The events of a stream that was deleted stay in `$all` until the database is scavenged.
-      if (found.right) yield { sha256, bytes: sealOf(found.right).bytes, time: new Date(found.right.created) }
-    }
+    const names = await directory.newest('', undefined, Infinity)
+    if (E.isLeft(names)) throw toError(names.left)
+    for (let next = 0; next < names.right.length; next += atOnce)
+      for (const info of await Promise.all(names.right.slice(next, next + atOnce).map(infoOf))) {
+        if (E.isLeft(info)) throw toError(info.left)
+        if (info.right) yield info.right
+      }
   }
 
   const remove = async (sha256: string, before: Date): Promise<E.Either<StoreError, void>> => {

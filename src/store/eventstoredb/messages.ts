@@ -50,11 +50,11 @@ export interface Filter {
   readonly prefixes: readonly string[]
 }
 
-/** Streams of the server itself, and those of blobs: never meant by "all". */
-const ofUsers = String.raw`^(?!\$|blob-)`
+/** Streams of the server itself, those of blobs, and of the store's own: never meant by "all". */
+const ofUsers = String.raw`^(?!\$|blob-|palimpsest-)`
 
 /** `after` undefined: the start. A read begins at the place, a subscription behind it. */
-const allOptions = ({ on, prefixes }: Filter, after: Place | undefined): Options => {
+const allOptions = ({ on, prefixes }: Filter, after: Place | undefined, window: number): Options => {
   const all = new streams.ReadReq.Options.AllOptions()
   if (after === undefined) all.setStart(empty())
   else
@@ -66,16 +66,16 @@ const allOptions = ({ on, prefixes }: Filter, after: Place | undefined): Options
   const expression = new streams.ReadReq.Options.FilterOptions.Expression()
   if (prefixes.includes('')) expression.setRegex(ofUsers)
   else expression.setPrefixList([...prefixes])
-  const filter = new streams.ReadReq.Options.FilterOptions()
-    .setMax(searchWindow)
-    .setCheckpointintervalmultiplier(1)
+  const filter = new streams.ReadReq.Options.FilterOptions().setMax(window).setCheckpointintervalmultiplier(1)
   if (on === 'stream') filter.setStreamIdentifier(expression)
   else filter.setEventType(expression)
   return readOptions(false).setAll(all).setFilter(filter)
 }
 
-/** Events that are looked through between two checkpoints, if none of them is asked for. */
-const searchWindow = 32
+/** Events that a subscription looks through between two checkpoints, if none of them is asked for. */
+const checkpointWindow = 32
+/** Events that the server looks through in one go: each one has it wait its turn. */
+const searchWindow = 2_048
 
 /** The last event there is, whosever. */
 export const readLastRequest = (): ReadReq => {
@@ -84,7 +84,7 @@ export const readLastRequest = (): ReadReq => {
 }
 
 export const readAllRequest = (filter: Filter, from: Place | undefined, count: number): ReadReq =>
-  new streams.ReadReq().setOptions(allOptions(filter, from).setCount(String(count)))
+  new streams.ReadReq().setOptions(allOptions(filter, from, searchWindow).setCount(String(count)))
 
 /**
  * From the start it is sent from 0, where no event is: from "the start" the server begins at -1, tells that as a checkpoint if it has
@@ -92,7 +92,9 @@ export const readAllRequest = (filter: Filter, from: Place | undefined, count: n
  */
 export const subscribeRequest = (filter: Filter, after: Place = start): ReadReq =>
   new streams.ReadReq().setOptions(
-    allOptions(filter, after).setSubscription(new streams.ReadReq.Options.SubscriptionOptions()),
+    allOptions(filter, after, checkpointWindow).setSubscription(
+      new streams.ReadReq.Options.SubscriptionOptions(),
+    ),
   )
 const start: Place = { commit: '0', prepare: '0' }
 /** -1 in unsigned numbers. Resumed from it, the server begins at the end, and what was written since never comes. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { historyLost, type StoreError } from '../errors.ts'
 import type { Range } from '../port.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, StreamsClient } from './connection.ts'
 import { noAnswer, trailerOf } from './failures.ts'
 import {
   eventIn,
@@ -20,7 +20,10 @@ type Result<A> = Promise<E.Either<StoreError, A>>
 export interface Reads {
   /** As the port's `read`: `HistoryLost` where the database no longer has all that was asked for. */
   readonly range: (range: Range) => Result<readonly ServerEvent[]>
-  /** Events that pass the filter, behind a place. */
+  /**
+   * Events that pass the filter, behind a place; fewer than `limit` if there are no more. May take as long as the server needs to
+   * look through all of its events.
+   */
   readonly all: (filter: Filter, after: Place | undefined, limit: number) => Result<readonly ServerEvent[]>
   /** The place of the last event there is, whosever; undefined in an empty database. */
   readonly end: () => Result<Place | undefined>
@@ -30,37 +33,68 @@ export interface Reads {
 
 type Request = ReturnType<typeof readAllRequest>
 
+interface Patience {
+  /** Enough events. */
+  readonly most?: number
+  /** Whether the server may have to look through much before it has anything to say. */
+  readonly maySearch?: boolean
+}
+
 export const reads = (connection: Connection): Reads => {
-  /** The events of a response; undefined if there is no such stream. */
-  const read = (request: Request, stream?: string): Result<readonly ServerEvent[] | undefined> =>
+  /**
+   * The events of a response, the first `most` of them; undefined if there is no such stream. A page of large events may take longer
+   * than an attempt; silence may not, unless the server looks for something and answers others meanwhile.
+   */
+  const readOnce = async (
+    client: StreamsClient,
+    request: Request,
+    { most = Infinity, maySearch = false }: Patience = {},
+  ): Promise<readonly ServerEvent[] | undefined> => {
+    const { attempt } = connection.settings
+    const call = client.read(request, ...connection.callArguments(Infinity))
+    const end = connection.tracked(() => call.cancel())
+    // One that is left early reports that as an error, when nobody listens any more.
+    call.on('error', () => undefined)
+    const events: ServerEvent[] = []
+    let isThere = true
+    let isLate = false
+    const isSearching = (): Promise<boolean> =>
+      maySearch
+        ? readOnce(client, readStreamRequest('palimpsest', undefined, true, 1)).then(
+            () => true,
+            () => false,
+          )
+        : Promise.resolve(false)
+    const silent = async (): Promise<void> => {
+      if (await isSearching()) return void timer.refresh()
+      isLate = true
+      end()
+    }
+    const timer = setTimeout(() => void silent(), attempt)
+    try {
+      for await (const response of call as AsyncIterable<ReadResp>) {
+        timer.refresh()
+        if (response.hasStreamNotFound()) isThere = false
+        const event = eventIn(response)
+        // A filtered read does not end before the server has found one event more, or looked through all.
+        if (event && events.push(event) === most) break
+      }
+    } catch (failure) {
+      throw isLate ? noAnswer(attempt) : failure
+    } finally {
+      clearTimeout(timer)
+      end()
+    }
+    return isThere ? events : undefined
+  }
+
+  const read = (
+    request: Request,
+    stream?: string,
+    patience?: Patience,
+  ): Result<readonly ServerEvent[] | undefined> =>
     connection.again(
-      async (client) => {
-        const { attempt } = connection.settings
-        const call = client.read(request, ...connection.callArguments(Infinity))
-        const end = connection.tracked(() => call.cancel())
-        const events: ServerEvent[] = []
-        let isThere = true
-        let isLate = false
-        // A page of large events may take longer than an attempt; silence may not.
-        const timer = setTimeout(() => {
-          isLate = true
-          end()
-        }, attempt)
-        try {
-          for await (const response of call as AsyncIterable<ReadResp>) {
-            timer.refresh()
-            if (response.hasStreamNotFound()) isThere = false
-            const event = eventIn(response)
-            if (event) events.push(event)
-          }
-        } catch (failure) {
-          throw isLate ? noAnswer(attempt) : failure
-        } finally {
-          clearTimeout(timer)
-          end()
-        }
-        return isThere ? events : undefined
-      },
+      (client) => readOnce(client, request, patience),
       (error) =>
         stream !== undefined && trailerOf(error, 'exception') === 'stream-deleted'
           ? historyLost(stream, 'it was deleted for ever')
@@ -92,14 +126,15 @@ export const reads = (connection: Connection): Reads => {
       return gap === undefined ? E.right(found.right) : E.left(historyLost(range.stream, gap))
     },
     // A read begins with the event at the place, if it passes the filter.
-    all: async (filter, after, limit) =>
-      E.map((events: readonly ServerEvent[] | undefined = []) =>
+    all: async (filter, after, limit) => {
+      const most = after ? limit + 1 : limit
+      const found = await read(readAllRequest(filter, after, most), undefined, { most, maySearch: true })
+      return E.map((events: readonly ServerEvent[] = []) =>
         events.filter(({ place }) => !isSamePlace(place, after)).slice(0, limit),
-      )(await read(readAllRequest(filter, after, after ? limit + 1 : limit))),
+      )(found)
+    },
     end: async () =>
-      E.map((events: readonly ServerEvent[] | undefined) => events?.[0]?.place)(
-        await read(readLastRequest()),
-      ),
+      E.map(([last]: readonly ServerEvent[] = []) => last?.place)(await read(readLastRequest())),
     whatIsThere: async (range) =>
       E.map((events: readonly ServerEvent[] | undefined) => events ?? [])(await rangeOf(range)),
   }

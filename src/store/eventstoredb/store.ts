@@ -8,8 +8,10 @@ import { type Conflict, type StoreError, outcomeUnknown, storeClosed, toError } 
 import type { AllPage, Append, Appended, AllRange, EventStore, Followed, FollowOptions } from '../port.ts'
 import { appender } from './appender.ts'
 import { blobs } from './blobs.ts'
+import { changes } from './changes.ts'
 import { connect } from './connection.ts'
-import { directory } from './directory.ts'
+import { blobStreams, conversations, directory } from './directory.ts'
+import { unavailable } from './failures.ts'
 import { follow } from './follow.ts'
 import { checkpointOf, isOfServer, type Place, placeOf, recordedOf, type ServerEvent } from './messages.ts'
 import { reads } from './reads.ts'
@@ -59,6 +61,8 @@ export const openEventStoreDb =
       expected,
       isNew = false,
     }: Append): Result<Appended, Conflict> => {
+      const begun = expected < 0 ? await listed.begin(stream) : E.right(undefined)
+      if (E.isLeft(begun)) return E.left(unwritten(begun.left))
       const appended = await appending({ stream, events, expected })
       const isAmbiguous = E.isLeft(appended) ? appended.left._tag === 'Conflict' : !isNew
       if (!isAmbiguous) return E.map((): Appended => 'written')(appended)
@@ -70,6 +74,13 @@ export const openEventStoreDb =
       const [found] = there.right
       if (!found || found.id !== last?.id) return E.isLeft(appended) ? appended : E.right('repeated')
       return E.right(isSame(found, last) ? 'written' : 'repeated')
+    }
+
+    /** Where its entry fails, nothing of the stream itself was sent. */
+    const unwritten = (error: StoreError): StoreError => {
+      if (error._tag !== 'OutcomeUnknown') return error
+      const { url: store } = settings.right
+      return connection.closing.aborted ? storeClosed(store) : unavailable(store, 'no answer', error.cause)
     }
 
     /** An append that closing waits for. */
@@ -100,7 +111,16 @@ export const openEventStoreDb =
     }
 
     const find = recentIds(reading)
-    const { streams, count } = directory(reading)
+    const listed = directory(reading, appending, conversations)
+    const look = changes(reading)
+    let names: readonly string[] = []
+    /** The first page looks anew. */
+    const streams = async (prefix: string, after: string, limit: number): Result<readonly string[]> => {
+      const all = after === '' ? await listed.all() : E.right(names)
+      if (E.isLeft(all)) return all
+      names = after === '' ? all.right.toSorted() : names
+      return E.right(names.filter((name) => name.startsWith(prefix) && name > after).slice(0, limit))
+    }
     return E.right({
       url: settings.right.url,
       append: (request) =>
@@ -113,9 +133,12 @@ export const openEventStoreDb =
           E.map((events: readonly ServerEvent[]) => events.map(recordedOf))(await reading.range(range)),
         ),
       find: (stream, id) => whenOpen(() => find(stream, id)),
-      count: (stream, type, through) => whenOpen(count(stream, type, through)),
+      // The database counts nothing.
+      count: () => whenOpen(async () => E.right(undefined)),
       head: () => whenOpen(async () => E.right(undefined)),
-      streams: (prefix, after, limit) => whenOpen(streams(prefix, after, limit)),
+      streams: (prefix, after, limit) => whenOpen(() => streams(prefix, after, limit)),
+      newest: (prefix, before, limit) => whenOpen(() => listed.newest(prefix, before, limit)),
+      changed: (prefix, since) => whenOpen(() => look(prefix, since)),
       readAll: ({ prefixes = [''], after, limit }: AllRange) =>
         whenOpen<AllPage, InvalidInput>(async () => {
           const place = placed(after)
@@ -130,7 +153,7 @@ export const openEventStoreDb =
           })(read)
         }),
       follow: followed,
-      blobs: blobs(connection, reading, appending),
+      blobs: blobs(connection, reading, appending, directory(reading, appending, blobStreams)),
       maxAppendBytes: settings.right.maxAppendBytes,
       close: () => async () => {
         await connection.close(underWay)

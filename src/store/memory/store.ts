@@ -97,6 +97,24 @@ export const memoryStore = (): EventStore => {
             .slice(0, limit),
         ),
       ),
+    newest: (prefix, before, limit) =>
+      whenOpen(() => {
+        const names = [...streams.keys()].toReversed()
+        const from = before === undefined ? 0 : names.indexOf(before) + 1
+        return E.right(
+          names
+            .slice(from)
+            .filter((name) => name.startsWith(prefix))
+            .slice(0, limit),
+        )
+      }),
+    changed: (prefix, since) =>
+      whenOpen(() => {
+        const place = numbered(since)
+        const events = place?.mark === mark ? all.slice(place.position + 1) : undefined
+        const names = events?.map(({ stream }) => stream).filter((name) => name.startsWith(prefix))
+        return E.right({ checkpoint: all.at(-1)?.checkpoint, streams: names && new Set(names) })
+      }),
     readAll: (range) => () => page(range).then(E.map(({ events, checkpoint }) => ({ events, checkpoint }))),
     follow: (options) => followTail(source, tail, options),
     blobs: memoryBlobs(url, () => isClosed),

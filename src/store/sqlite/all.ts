@@ -3,22 +3,27 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { noCheckpoint, numbered } from '../checkpoints.ts'
 import type { StoreError } from '../errors.ts'
-import type { AllRange, Checkpoint } from '../port.ts'
+import type { AllRange, Changed, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
 import { checkpointOf, columns, markOf, recorded } from './rows.ts'
 
 /** Events that one read of everything looks through at most: a filter that matches nothing must not hold up the process. */
 const window = 5_000
 
-/** Reads the events of all streams, a page at a time. Of a stream that has no name only one who wants all streams is told. */
-export const allReader = (
-  url: string,
-  prepared: (sql: string) => () => StatementSync,
-): ((range: AllRange) => E.Either<StoreError | InvalidInput, TailPage>) => {
+/** What is read across all streams. */
+interface AllReader {
+  /** A page of events. Of a stream that has no name only one who wants all streams is told. */
+  readonly page: (range: AllRange) => E.Either<StoreError | InvalidInput, TailPage>
+  readonly changed: (prefix: string, since: Checkpoint | undefined) => Changed
+}
+
+export const allReader = (url: string, prepared: (sql: string) => () => StatementSync): AllReader => {
   const statements = {
     next: prepared('SELECT min(position) AS position FROM events WHERE position > ?'),
     last: prepared('SELECT max(position) AS position FROM events WHERE position <= ?'),
     at: prepared('SELECT position, id FROM events WHERE position = ?'),
+    newest: prepared('SELECT position, id FROM events ORDER BY position DESC LIMIT 1'),
+    changed: prepared('SELECT name FROM streams WHERE id IN (SELECT stream FROM events WHERE position > ?)'),
     all: prepared(
       `SELECT s.name AS stream, ${columns} FROM events e LEFT JOIN streams s ON s.id = e.stream
        WHERE position > ? AND position <= ? AND EXISTS (
@@ -45,17 +50,32 @@ export const allReader = (
     return typeof last === 'bigint' ? last : next
   }
 
-  return ({ prefixes = [''], after, limit }) => {
+  const changed: AllReader['changed'] = (prefix, since) => {
+    const newest = statements.newest().get()
+    const checkpoint = newest && checkpointOf(newest)
+    const from = since === undefined ? undefined : behind(since)
+    if (from === undefined || Number(newest?.['position'] ?? 0) - from > window)
+      return { checkpoint, streams: undefined }
+    const names = statements.changed().all(from)
+    return {
+      checkpoint,
+      streams: new Set(names.map(({ name }) => String(name)).filter((name) => name.startsWith(prefix))),
+    }
+  }
+
+  const page: AllReader['page'] = ({ prefixes = [''], after, limit }) => {
     const from = behind(after)
     if (from === undefined) return E.left(noCheckpoint(url, after))
     const until = untilOf(from)
-    const page = recorded(statements.all().all(from, until, JSON.stringify(prefixes), limit))
-    if (E.isLeft(page)) return page
-    const events = page.right
+    const read = recorded(statements.all().all(from, until, JSON.stringify(prefixes), limit))
+    if (E.isLeft(read)) return read
+    const events = read.right
     const isEnd = events.length < limit && typeof statements.next().get(until)?.['position'] !== 'bigint'
     if (events.length === limit || until <= from)
       return E.right({ events, checkpoint: events.at(-1)?.checkpoint ?? after, isEnd })
     const last = statements.at().get(until)
     return E.right({ events, checkpoint: last ? checkpointOf(last) : after, isEnd })
   }
+
+  return { page, changed }
 }

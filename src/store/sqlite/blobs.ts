@@ -55,11 +55,14 @@ export const sqliteBlobs = (
 
   const reading = <A>(read: () => A): A => {
     if (isClosed()) throw toError(storeClosed(url))
+    let changed: StoreError | undefined
     try {
-      return read()
+      changed = guard.schemaProblem()
+      if (!changed) return read()
     } catch (error) {
       throw toError(storeError(url, error))
     }
+    throw toError(changed)
   }
 
   const insert = (sha256: string, chunks: Iterable<Uint8Array>, time: string): void => {

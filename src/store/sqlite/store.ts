@@ -5,6 +5,7 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { checkedAppend } from '../checked-append.ts'
 import { checkpointAt } from '../checkpoints.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
+import { remembered } from '../ends.ts'
 import { followTail } from '../follow.ts'
 import type { EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
@@ -22,6 +23,10 @@ import { type Kept, sqliteWriter } from './writer.ts'
 
 /** How often followers look for writes of other processes, in milliseconds. */
 const pollInterval = 50
+/** Pages of names whose ends are kept. */
+const maxEnds = 100
+/** More than any id of a stream. */
+const beyond = 2n ** 63n - 1n
 
 const recordedAs = ({ request, position }: Kept): readonly RecordedEvent[] => {
   const { stream, events, expected } = request
@@ -73,6 +78,9 @@ export const openSqlite =
       streams: prepared(
         'SELECT name FROM streams WHERE name > ? AND substr(name, 1, ?) = ? ORDER BY name LIMIT ?',
       ),
+      newest: prepared(
+        'SELECT id, name FROM streams WHERE id < ? AND substr(name, 1, ?) = ? ORDER BY id DESC LIMIT ?',
+      ),
     }
     let isClosed = false
 
@@ -106,6 +114,17 @@ export const openSqlite =
         .filter((name) => Buffer.compare(Buffer.from(name), behind) > 0)
     }
 
+    /** By the last name of a page, where it ended: a name that is not well-formed UTF-8 is not found by what it reads as. */
+    const ends = remembered<SQLOutputValue>(maxEnds)
+    const newestOf = (prefix: string, before: string | undefined, limit: number): readonly string[] => {
+      const end = before === undefined ? beyond : (ends.get(before) ?? idOf(before))
+      if (end === undefined) return []
+      const rows = statements.newest().all(end, prefix.length, prefix, limit)
+      const last = rows.at(-1)
+      if (last?.['id'] !== undefined) ends.set(String(last['name']), last['id'])
+      return rows.map(({ name }) => String(name))
+    }
+
     const countOf = (stream: string, type: string, through: number): number => {
       const id = idOf(stream)
       if (id === undefined) return 0
@@ -117,7 +136,7 @@ export const openSqlite =
     const all = allReader(url, prepared)
     const page: Source['page'] = (range) =>
       reading(() => {
-        const read = all(range)
+        const read = all.page(range)
         return E.isLeft(read) ? read : unlessLost(read.right)
       })()
     const source: Source = { page, pulse: changes, isClosed: () => isClosed, pollInterval }
@@ -157,6 +176,8 @@ export const openSqlite =
           )
         }),
       streams: (prefix, after, limit) => reading(() => E.right(namesOf(prefix, after, limit))),
+      newest: (prefix, before, limit) => reading(() => E.right(newestOf(prefix, before, limit))),
+      changed: (prefix, since) => reading(() => E.right(all.changed(prefix, since))),
       readAll: (range) => () => page(range).then(E.map(({ events, checkpoint }) => ({ events, checkpoint }))),
       follow: (options) => followTail(source, tail, options),
       blobs: sqliteBlobs(db, settings.right, guard, () => isClosed),

@@ -165,8 +165,8 @@ describe.each(Object.entries(stores))('large content on the %s store', (_, open)
     const problems = []
     for await (const { id, problem } of store.conversations()) problems.push([id, problem !== undefined])
     expect(problems).toEqual([
-      ['a', false],
       ['b', true],
+      ['a', false],
     ])
     await events.close()()
   })

@@ -181,6 +181,7 @@ export const batchAppend =
         },
         fail: (fault) => {
           if (fault.kind === 'deadline') refuse(request, stream, statuses.timeout())
+          else if (fault.kind === 'denied') refuse(request, stream, statuses.accessDenied())
           else if (fault.kind === 'busy') refuse(request, stream, statuses.busy())
           // A server that is not the leader ends the whole call, and so every append that is pending on it.
           else call.emit('error', errorOf(fault, context))

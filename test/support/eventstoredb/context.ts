@@ -23,6 +23,7 @@ export interface Context {
 /** The error of a fault that is one. */
 export const errorOf = ({ kind, leader }: Fault, context: Context): RpcError => {
   if (kind === 'notLeader') return rpcErrors.notLeader(leader ?? context.self())
+  if (kind === 'denied') return rpcErrors.accessDenied()
   return kind === 'busy' || kind === 'deadline' ? rpcErrors[kind]() : rpcErrors.unavailable()
 }
 

@@ -16,9 +16,10 @@ export interface Fault {
    * - `busy`: "Server Is Busy", which the client knows as such only from unary calls;
    * - `deadline`: the server's own time is up;
    * - `notLeader`: another node is the leader;
+   * - `denied`: the user may not;
    * - `delay`: the answer comes late.
    */
-  readonly kind: 'drop' | 'silence' | 'unavailable' | 'busy' | 'deadline' | 'notLeader' | 'delay'
+  readonly kind: 'drop' | 'silence' | 'unavailable' | 'busy' | 'deadline' | 'notLeader' | 'denied' | 'delay'
   /** What it strikes: appends, if nothing is said. `any` is also deletes and tombstones. */
   readonly on?: 'append' | 'read' | 'subscription' | 'any'
   /** Whether a write is done all the same (before a delay, not after it). */

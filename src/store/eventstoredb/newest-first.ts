@@ -1,0 +1,32 @@
+/** Different names in the order in which they came, of which the newest are known first: it grows at both its ends. */
+export interface NewestFirst {
+  readonly has: (name: string) => boolean
+  /** Adds a name before all others; one that is there stays where it is. */
+  readonly newer: (name: string) => void
+  /** Adds a name after all others; one that is there stays where it is. */
+  readonly older: (name: string) => void
+  /** The name after this one; the first without one. */
+  readonly after: (name: string | undefined) => string | undefined
+  readonly all: () => readonly string[]
+}
+
+export const newestFirst = (): NewestFirst => {
+  /** Larger is newer: 0 and up in `above`, -1 and down in `below`. */
+  const places = new Map<string, number>()
+  const above: string[] = []
+  const below: string[] = []
+  return {
+    has: (name) => places.has(name),
+    newer: (name) => {
+      if (!places.has(name)) places.set(name, above.push(name) - 1)
+    },
+    older: (name) => {
+      if (!places.has(name)) places.set(name, -below.push(name))
+    },
+    after: (name) => {
+      const place = (name === undefined ? above.length : (places.get(name) ?? -Infinity)) - 1
+      return place >= 0 ? above[place] : below[-1 - place]
+    },
+    all: () => [...above.toReversed(), ...below],
+  }
+}
