@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import pc from 'picocolors'
-import { paintLine, type Part, visibleJson } from './text.ts'
+import { visibleJson } from '../export/visible.ts'
+import { paintLine, type Part } from './text.ts'
 
 /** Where a command writes its answer. */
 export interface Output {

@@ -1,9 +1,10 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import pc from 'picocolors'
+import { visibleJson, visibleLines } from '../export/visible.ts'
+import { withoutSecrets } from '../store/secrets.ts'
 import { addCommands } from './commands/index.ts'
 import { type Failure, failureOf, usage } from './errors.ts'
 import { configuredStore, shellOf } from './shell.ts'
-import { visibleJson, visibleLines } from './text.ts'
 import { version } from './version.ts'
 
 const examples = `
@@ -25,27 +26,38 @@ Positions name everything; they stand first on each line. Exit code: 0 done, 1 r
  */
 export const run = async (argv: readonly string[]): Promise<number> => {
   const isJson = argv.includes('--json')
+  const hide: Hide = (text) => withoutSecrets(text, [...argv, configuredStore()])
   try {
-    await programOf(isJson).parseAsync(argv, { from: 'user' })
+    await programOf(isJson, hide).parseAsync(argv, { from: 'user' })
     return Number(process.exitCode ?? 0)
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) return report(failureOf(thrown), isJson)
+    if (!(thrown instanceof CommanderError)) return report(failureOf(thrown), isJson, hide)
     if (thrown.exitCode === 0) return 0
     // Commander has written its message already, unless it was kept from it.
-    return isJson ? report(usage(usageMessage(thrown)), isJson) : 2
+    return isJson ? report(usage(usageMessage(thrown)), isJson, hide) : 2
   }
 }
+
+/** Takes what is secret out of a text that is about what was typed. */
+type Hide = (text: string) => string
 
 const usageMessage = ({ code, message }: CommanderError): string =>
   code === 'commander.help'
     ? 'no command is given: palimpsest --help lists them'
     : message.replace(/^error: /, '')
 
-const programOf = (isJson: boolean): Command => {
+const programOf = (isJson: boolean, hide: Hide): Command => {
+  const shown = (text: string): string => visibleLines(hide(text))
   const program = new Command('palimpsest')
     .description('Conversations of LLM agents, with everything that was ever said in them.')
     .version(version, '--version')
-    .option('--store <url>', 'the store', configuredStore())
+    .addOption(
+      // The value may hold a password.
+      new Option('--store <url>', 'the store').default(
+        configuredStore(),
+        'PALIMPSEST_STORE, else sqlite:palimpsest.db',
+      ),
+    )
     .option('--json', 'answer in JSON (shapes: docs/cli.md)')
     .addHelpText('after', examples)
     .configureHelp({ showGlobalOptions: true })
@@ -53,18 +65,25 @@ const programOf = (isJson: boolean): Command => {
       new Command('help').argument('[command]').description('how a command is used').helpGroup('In and out:'),
     )
     .showHelpAfterError('(--help shows how it is used)')
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(shown(text)),
+      writeErr: (text) => !isJson && process.stderr.write(shown(text)),
+    })
     .exitOverride()
-  if (isJson) program.configureOutput({ writeErr: () => {} })
   addCommands(program, shellOf(program))
   return program
 }
 
-const report = ({ stack, ...failure }: Failure, isJson: boolean): number => {
+const report = ({ stack, ...failure }: Failure, isJson: boolean, hide: Hide): number => {
   const { red } = pc.createColors(process.stderr.isTTY && pc.isColorSupported)
   const text = isJson
-    ? visibleJson(JSON.stringify({ error: failure }))
-    : `${red('error:')} ${visibleLines(failure.message)}`
+    ? visibleJson(
+        JSON.stringify({ error: failure }, (_, value: unknown) =>
+          typeof value === 'string' ? hide(value) : value,
+        ),
+      )
+    : `${red('error:')} ${visibleLines(hide(failure.message))}`
   process.stderr.write(`${text}\n`)
-  if (typeof stack === 'string' && !isJson) process.stderr.write(`${visibleLines(stack)}\n`)
+  if (typeof stack === 'string' && !isJson) process.stderr.write(`${visibleLines(hide(stack))}\n`)
   return failure._tag === 'Usage' ? 2 : 1
 }

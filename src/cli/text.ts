@@ -1,4 +1,5 @@
 import type pc from 'picocolors'
+import { visible } from '../export/visible.ts'
 
 type Colors = ReturnType<typeof pc.createColors>
 
@@ -27,32 +28,6 @@ const paints = {
   dim: 'dim',
   bold: 'bold',
 } as const satisfies Readonly<Record<Paint, keyof Colors>>
-
-// C0, DEL, C1; zero-width and bidirectional controls, which reorder what a terminal shows; line and paragraph separators.
-// oxlint-disable-next-line no-control-regex -- these characters are what it is about
-const controls = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
-
-/**
- * One line of text that a terminal shows as it is: no character in it moves the cursor, changes a colour or reorders what is
- * read. A recorded tool output may hold any of them. ESC becomes `␛`, U+202E `\u{202e}`, a tab two spaces.
- */
-export const visible = (text: string): string => text.toWellFormed().replaceAll(controls, picture)
-
-const picture = (control: string): string => {
-  const code = control.codePointAt(0) ?? 0
-  if (control === '\t') return '  '
-  if (code < 0x20) return String.fromCodePoint(0x2400 + code)
-  return code === 0x7f ? '␡' : `\\u{${code.toString(16)}}`
-}
-
-/** As `visible`, of a text of several lines. */
-export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
-
-/** JSON without raw control characters: the same value to a parser, and harmless to a terminal. */
-export const visibleJson = (json: string): string =>
-  json.replaceAll(controls, (control) =>
-    control === '\n' ? control : `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 
 const wide =
   /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]/u

@@ -1,6 +1,7 @@
 import { type Block, isBlock, isWellShaped } from '../events/blocks.ts'
 import type { Message } from '../events/events.ts'
 import type { Entry } from '../projections/full.ts'
+import { visibleDocument } from './visible.ts'
 
 /**
  * A full history as a document to read: every message and marker in order, and of each that the model does not see any more, why.
@@ -10,8 +11,12 @@ import type { Entry } from '../projections/full.ts'
 export const markdown = (conversation: string, entries: readonly Entry[]): string =>
   [...markdownParts(conversation, entries)].join('\n\n') + '\n'
 
-/** The paragraphs of `markdown`, one after another, for documents that are better not held whole. */
+/** The paragraphs of `markdown`, one after another, with control characters shown as pictures or escapes; for documents that are better not held whole. */
 export function* markdownParts(conversation: string, entries: readonly Entry[]): Generator<string> {
+  for (const part of partsOf(conversation, entries)) yield visibleDocument(part)
+}
+
+function* partsOf(conversation: string, entries: readonly Entry[]): Generator<string> {
   const messages = entries.filter(({ kind }) => kind === 'message').length
   const shown = entries.filter(({ status }) => status === 'active').length
   yield `# Conversation ${conversation}`
@@ -51,13 +56,13 @@ function* bodyOf(entry: Entry): Generator<string> {
     case 'message':
       return yield* blocksOf(entry.content)
     case 'summary':
-      return yield* partsOf(entry.messages)
+      return yield* messagesParts(entry.messages)
     case 'truncation':
       if (entry.reason !== undefined) yield entry.reason
   }
 }
 
-function* partsOf(messages: readonly Message[]): Generator<string> {
+function* messagesParts(messages: readonly Message[]): Generator<string> {
   for (const { role, content } of messages) {
     if (messages.length > 1) yield `**${role}**`
     yield* blocksOf(content)

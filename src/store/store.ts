@@ -26,6 +26,7 @@ import {
   streamPage,
   type RecordedEvent,
 } from './port.ts'
+import { toldOf } from './secrets.ts'
 import { diagnoseSqlite } from './sqlite/diagnose.ts'
 import { openSqlite } from './sqlite/store.ts'
 import { withWholeWrites } from './whole-writes.ts'
@@ -173,8 +174,7 @@ const openAdapter = (url: string, create = true): TE.TaskEither<StoreError | Inv
 
 const isRemote = (url: string): boolean => /^esdb(\+discover)?:/.test(url)
 
-const unknownStore = (url: string): InvalidInput =>
-  invalidInput('url', `${storeUrls}, not ${url.replace(/^([a-z+]+:\/\/)?.*@/i, '$1')}`)
+const unknownStore = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${toldOf(url)}`)
 
 /** The driver takes ten times as long to load as all the rest: only those wait for it who need it. */
 const openRemote =

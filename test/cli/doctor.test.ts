@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { linesOf, visible, widthOf } from '../../src/cli/text.ts'
+import { visible } from '../../src/export/visible.ts'
+import { linesOf, widthOf } from '../../src/cli/text.ts'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
 const after = (command: string): Promise<Ran> =>
@@ -12,7 +13,7 @@ describe('palimpsest doctor', { timeout: 180_000 }, () => {
   test('prints a line for each check: its outcome, its name, and what was found', async () => {
     const { stdout, stderr, code } = await after('palimpsest doctor')
     expect(stdout).toMatch(/^ok\tfile\tpalimpsest\.db, .* KiB\n/)
-    expect(stdout).toMatch(/^ok\tintegrity\tquick_check finds nothing/m)
+    expect(stdout).toMatch(/^ok\tintegrity\tintegrity_check finds nothing/m)
     for (const line of stdout.trimEnd().split('\n'))
       expect(line).toMatch(/^(ok|warning|problem)\t[^\t]+\t[^\t]+$/)
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 })

@@ -3,9 +3,31 @@ import { text } from 'node:stream/consumers'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
-import { cut, rangesText, visible, visibleJson, widthOf } from '../../src/cli/text.ts'
+import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/export/visible.ts'
+import { cut, rangesText, widthOf } from '../../src/cli/text.ts'
+
+const forbidden =
+  // oxlint-disable-next-line no-control-regex -- these characters are what it is about
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\u{e0001}]/u
 
 describe('text on a terminal', () => {
+  test('every control and bidirectional character is shown', () => {
+    const codes = [
+      0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067,
+    ]
+    codes.push(0x2068, 0x2069, 0x7f, 0x80, 0x9b, 0x9f, 0x180e, 0xfeff, 0xfff9, 0xe0001, 0xe0041)
+    for (let code = 0; code < 0x20; code++) codes.push(code)
+    for (const code of codes) {
+      const character = String.fromCodePoint(code)
+      expect(visible(`a${character}b`)).not.toContain(character)
+      expect(visibleJson(`"${character === '\n' ? '' : character}"`)).toMatch(/^"[ -~]*"$/)
+    }
+  })
+
+  test('a document keeps its lines and tabs', () => {
+    expect(visibleDocument('a\r\n\tb\rc\u001b[2J\n')).toBe('a\n\tb␍c␛[2J\n')
+  })
+
   test('control characters are shown, not obeyed', () => {
     expect(visible('a\u001b[2J\u0007b\rc\u007f')).toBe('a␛[2J␇b␍c␡')
     expect(visible('a\u009b31m')).toBe('a\\u{9b}31m')
@@ -16,8 +38,10 @@ describe('text on a terminal', () => {
   test('nothing that moves a cursor is left of any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (given) => {
-        // oxlint-disable-next-line no-control-regex -- these characters are what it is about
-        expect(visible(given)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/)
+        expect(visible(given)).not.toMatch(forbidden)
+        expect(visibleLines(given).replaceAll('\n', '')).not.toMatch(forbidden)
+        expect(visibleDocument(given).replaceAll(/[\n\t]/g, '')).not.toMatch(forbidden)
+        expect(visibleJson(JSON.stringify(given))).not.toMatch(forbidden)
       }),
     )
   })

@@ -106,4 +106,19 @@ Fix it.
   it('leaves the abandoned branches out where the full history does', () => {
     expect(markdown('c', full(log))).not.toContain('Left.')
   })
+
+  it('shows control and bidirectional characters, wherever they stand', () => {
+    const evil = 'x\u001b[2J\u061c\u202ey\u009b'
+    const hostile = logOf(
+      user(evil),
+      assistant([thinking(evil), text(evil), toolUse('t1', evil)]),
+      user([toolResult('t1', evil)]),
+      rewound(0),
+      user('after'),
+    )
+    const document = markdown(evil, full(hostile, { abandoned: true }))
+    // oxlint-disable-next-line no-control-regex -- these characters are what it is about
+    expect(document).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u202e]/)
+    expect(document).toContain('x␛[2J\\u{61c}\\u{202e}y\\u{9b}')
+  })
 })

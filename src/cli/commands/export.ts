@@ -7,7 +7,7 @@ import { effective } from '../../projections/effective.ts'
 import { logOf } from '../conversation.ts'
 import type { Output } from '../output.ts'
 import type { Session, Shell } from '../shell.ts'
-import { visibleJson, visibleLines } from '../text.ts'
+import { visibleJson } from '../../export/visible.ts'
 
 type ExportFormat = 'palimpsest' | 'anthropic' | 'markdown'
 
@@ -47,7 +47,7 @@ const writers: Readonly<Record<ExportFormat, (session: Session, chat: Conversati
     if (isJson) return out.json({ conversation: chat.id, markdown: markdown(chat.id, entries) })
     let separator = ''
     for (const part of markdownParts(chat.id, entries)) {
-      await out.text(separator + (out.isTerminal ? visibleLines(part) : part))
+      await out.text(separator + part)
       separator = '\n\n'
     }
     await out.text('\n')

@@ -1,5 +1,6 @@
 import { SingleBar } from 'cli-progress'
 import { type Command, Option } from 'commander'
+import { visible } from '../../export/visible.ts'
 import { formats } from '../../import/plan.ts'
 import type { Format, Imported } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
@@ -47,10 +48,10 @@ export const importFile = async (
   file: string,
   options: Options,
 ): Promise<Imported> => {
-  const bar = new SingleBar({ format: `${file}  {bar}  {value}/{total} events`, clearOnComplete: true })
+  const bar = new SingleBar({ format: '{file}  {bar}  {value}/{total} events', clearOnComplete: true })
   let isShown = false
   const progress = (written: number, total: number): void => {
-    if (!isShown && written < total) bar.start(total, written)
+    if (!isShown && written < total) bar.start(total, written, { file: visible(file) })
     isShown ||= written < total
     if (isShown) bar.update(written)
   }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { visible } from '../../export/visible.ts'
 import type { ModelCall } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -40,7 +41,7 @@ export const addSent = (program: Command, shell: Shell): void => {
         const verdict = isSame ? 'as its receipt says' : 'NOT AS ITS RECEIPT SAYS'
         const next = isSame ? '' : '; verify --receipts says what differs'
         process.stderr.write(
-          `call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}\n`,
+          `${visible(`call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}`)}\n`,
         )
         if (!isSame) process.exitCode = 1
       }),

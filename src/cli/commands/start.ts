@@ -4,6 +4,7 @@ import type { Store } from '../../index.ts'
 import type { Entry } from '../../projections/full.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
 import { toError } from '../../store/errors.ts'
+import { withoutCredentials } from '../../store/secrets.ts'
 import { usage } from '../errors.ts'
 import type { Output } from '../output.ts'
 import { commandName, configuredStore, type GlobalOptions, type Shell, shellWord } from '../shell.ts'
@@ -66,7 +67,7 @@ const goOn = async (out: Output, commands: readonly NextCommand[], typed: Typed)
 
 const typedIn = (program: Command): Typed => {
   const { store } = program.opts<GlobalOptions>()
-  const option = store === configuredStore() ? '' : ` --store ${shellWord(store)}`
+  const option = store === configuredStore() ? '' : ` --store ${shellWord(withoutCredentials(store))}`
   return (command) => `${commandName()} ${command}${option}`
 }
 

@@ -1,5 +1,6 @@
 import type { Output } from '../output.ts'
-import { linesOf, type Part, visible, widthOf } from '../text.ts'
+import { visible } from '../../export/visible.ts'
+import { linesOf, type Part, widthOf } from '../text.ts'
 
 /** What was found, of what it is said, and the message. */
 export type FindingParts = readonly [label: Part, subject: Part, message: Part]

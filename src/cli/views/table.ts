@@ -1,7 +1,8 @@
 import Table from 'cli-table3'
 import pc from 'picocolors'
 import type { Output } from '../output.ts'
-import { cut, visible, widthOf } from '../text.ts'
+import { visible } from '../../export/visible.ts'
+import { cut, widthOf } from '../text.ts'
 
 const blank = {
   top: '',

@@ -21,6 +21,9 @@ export interface Settings {
   readonly maxAppendBytes: number
 }
 
+/** A name, an IPv4 address, or an IPv6 address in brackets; perhaps a port. */
+const hostPattern = /^(?:\[[^\]]+\]|[^[\]:%]+)(?::\d+)?$/
+
 /** Ours; the client never sees them. */
 const own = ['maxAppendBytes', 'patience']
 // Those of the client that make sense here. It would warn about others, with the whole URL.
@@ -75,9 +78,22 @@ export const esdbSettings = (
   const [, scheme, userinfo, hosts, query = ''] = match ?? []
   if (scheme === undefined || hosts === undefined)
     return E.left(invalidInput('url', 'write it like esdb://user:password@host:2113?tls=true'))
+  // What is told of a host may be a password, if the @ behind it was forgotten or encoded.
+  if (!hosts.split(',').every((host) => hostPattern.test(host)))
+    return E.left(
+      invalidInput(
+        'url',
+        'a host is a name and perhaps a port number: write it like esdb://user:password@host:2113?tls=true',
+      ),
+    )
   const badPort = hosts.split(',').find((host) => /:\d+$/.test(host) && !isPort(host))
   if (badPort !== undefined)
-    return E.left(invalidInput('url', `a port is a number from 1 to 65535: ${badPort}`))
+    return E.left(
+      invalidInput(
+        'url',
+        `a port is a number from 1 to 65535${userinfo === undefined ? '' : `: ${badPort}`}`,
+      ),
+    )
   const credentials = credentialsIn(userinfo, environment)
   if (E.isLeft(credentials)) return credentials
   // A + is one: only forms write a space so.
@@ -89,11 +105,10 @@ export const esdbSettings = (
       )
     if (parameters.getAll(name).length > 1) return E.left(invalidInput('url', `${name} is given twice`))
     if (numbers.has(name) && !wholeNumber.test(value))
-      return E.left(invalidInput('url', `${name} is a whole number from 1 to 999999999, not ${value}`))
+      return E.left(invalidInput('url', `${name} is a whole number from 1 to 999999999`))
   }
   const tls = parameters.get('tls') ?? 'true'
-  if (tls !== 'true' && tls !== 'false')
-    return E.left(invalidInput('url', `tls is true or false, not ${tls}`))
+  if (tls !== 'true' && tls !== 'false') return E.left(invalidInput('url', 'tls is true or false'))
   const attempt = Number(parameters.get('defaultDeadline') ?? defaultAttempt)
   const patience = Number(parameters.get('patience') ?? attempts * attempt)
   const maxAppendBytes = Number(parameters.get('maxAppendBytes') ?? defaultMaxAppendBytes)

@@ -1,0 +1,94 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { openStore } from 'palimpsest'
+import { describe, expect, test } from 'vitest'
+import { esdbSettings } from '../../src/store/eventstoredb/settings.ts'
+import { withoutCredentials, withoutSecrets } from '../../src/store/secrets.ts'
+import { inDirectory, shell } from './palimpsest.ts'
+
+const urls = [
+  'esdb://dana:s3cret@127.0.0.1:1?tls=false&defaultDeadline=99&patience=1',
+  'esdb+discover://dana:s3cret@127.0.0.1:0',
+  'esdb://dana:s3cret%40127.0.0.1:1',
+  'esdb://dana:s3cret',
+  'esdb://dana:s3cret@',
+  'esdb:/dana:s3cret@host',
+  'esdb:dana:s3cret@host',
+  'esdb://dana:x y s3cret@host?defaultDeadline=99&patience=1',
+  'esdb://dana:"s3cret@h?tls=false&defaultDeadline=99&patience=1',
+  'esdb://host:1?password=s3cret',
+  'mongodb://dana:s3cret@127.0.0.1/db',
+  'postgres://dana:s3cret%40127.0.0.1/db',
+  'https://example.org/?access_token=s3cret',
+  'dana:s3cret@host',
+  'sqlite://dana:s3cret@host/a.db',
+  'sqlite://dana%3As3cret%40host/a.db',
+  'sqlite:a.db?password=s3cret',
+  'ESDB://dana:s3cret@host',
+]
+
+describe('a password in a URL', () => {
+  test.each(urls)('is in no error of the library: %s', async (url) => {
+    const failed = await openStore(url, { create: false }).then(
+      () => expect.fail('opened'),
+      (error: unknown) => error,
+    )
+    const { cause: _, stack: __, ...told } = failed as Error
+    expect(JSON.stringify({ ...told, message: (failed as Error).message })).not.toContain('s3cret')
+  })
+
+  test(
+    'is printed nowhere by the command line: not in help, errors or JSON',
+    { timeout: 180_000 },
+    async () => {
+      await inDirectory(async (directory) => {
+        const commands = ['list', '--help', 'lst --store="$U"', 'list "--stroe=$U" --json', 'import "$U"']
+        await writeFile(
+          join(directory, 'all.sh'),
+          commands.map((command) => `palimpsest ${command}`).join('\n'),
+        )
+        const told = await Promise.all(
+          [0, 2, 7].map((n) =>
+            shell(`export PALIMPSEST_STORE='${urls[n]}' U='${urls[n]}'; . ./all.sh`, directory),
+          ),
+        )
+        for (const { stdout, stderr } of told) {
+          expect(stdout + stderr).not.toContain('s3cret')
+          expect(stderr).not.toContain('bug')
+          expect(stderr.match(/^(error:|{"error")/gm)?.length).toBe(4)
+        }
+      })
+    },
+  )
+
+  test('is not in the commands that start prints', () => {
+    expect(withoutCredentials('esdb://dana:s3cret@host:2113?tls=false')).toBe('esdb://host:2113?tls=false')
+    expect(withoutCredentials('sqlite:a@b.db')).toBe('sqlite:a@b.db')
+  })
+
+  test('is taken out of every text that repeats what was typed; the rest stays', () => {
+    const secret = fc.string({ minLength: 6, maxLength: 12 }).filter((text) => !/^[\s.…@]*$/.test(text))
+    fc.assert(
+      fc.property(
+        secret,
+        fc.constantFrom('esdb://', 'mongodb://', 'esdb+discover://'),
+        (password, scheme) => {
+          const url = `${scheme}dana:<${password}>@host`
+          const told = withoutSecrets(`unknown command '--store=${url}' here`, ['list', `--store=${url}`])
+          expect(told).toBe(`unknown command '--store=${scheme}…@host' here`)
+        },
+      ),
+    )
+    const plain =
+      'there is no store at sqlite:/home/dana@work/a.db: name another (see https://example.org/a?b=c)'
+    expect(withoutSecrets(plain)).toBe(plain)
+    expect(withoutSecrets('sqlite:///home/dana@work/a.db')).toBe('sqlite:///home/dana@work/a.db')
+  })
+
+  test('and a host that may be one is not told of', () => {
+    for (const url of ['esdb://dana:123456', 'esdb://dana:123456789', 'esdb://dana:12345x'])
+      expect(JSON.stringify(esdbSettings(url, {}))).not.toMatch(/12345/)
+    expect(JSON.stringify(esdbSettings('esdb://[::1]:2113', {}))).toContain('"url":"esdb://[::1]:2113"')
+  })
+})
