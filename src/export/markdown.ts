@@ -109,7 +109,8 @@ const quote = (text: string): string =>
 
 /** A fence is longer than any that stands in the text. */
 const fence = (text: string, language = ''): string => {
-  const longest = Math.max(2, ...Array.from(text.matchAll(/`{3,}/g), ([run]) => run.length))
+  let longest = 2
+  for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)
   const ticks = '`'.repeat(longest + 1)
   return `${ticks}${language}\n${text.trimEnd()}\n${ticks}`
 }

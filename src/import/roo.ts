@@ -105,7 +105,7 @@ const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[]
   const said = new Set<string>()
   for (const each of messages) {
     const { ref, hiddenBy, marker } = each
-    steps.push(...hide(each, runsOf(shown, members.get(ref)), shown))
+    for (const step of hide(each, runsOf(shown, members.get(ref)), shown)) steps.push(step)
     said.add(ref)
     notes.mapped(marker ?? 'message')
     if (hiddenBy === undefined || !said.has(hiddenBy)) continue

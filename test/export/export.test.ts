@@ -39,6 +39,12 @@ describe('an Anthropic request', () => {
 })
 
 describe('a Markdown document', () => {
+  it('fences a text of two hundred thousand fences', () => {
+    const result = toolResult('a', `${'```\n'.repeat(200_000)}\`\`\`\``)
+    const document = markdown('c', full(logOf(user([result]))))
+    expect(document).toContain('\n`````\n```\n')
+  })
+
   const log = logOf(
     user('Why?'),
     assistant([thinking('sig', 'hm\nhm'), text('I look.'), toolUse('a', { path: 'x' })]),

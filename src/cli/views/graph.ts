@@ -40,7 +40,7 @@ export const graphRows = (
   const branches = rowBranches(entries)
   const lines = linesOf(entries, branches)
   allot(lines)
-  const width = Math.max(0, ...lines.map(({ lane }) => lane)) + 1
+  const width = lines.reduce((most, { lane }) => Math.max(most, lane), 0) + 1
   const byBranch = new Map(lines.map((line) => [line.branch, line]))
   const starts = Map.groupBy(lines, ({ fork }) => fork ?? -1)
   let alive: readonly Line[] = []
@@ -103,8 +103,8 @@ const drawn = (
   forked: readonly number[],
   glyph: string,
 ): GraphRow => {
-  const from = Math.min(lane, ...forked)
-  const to = Math.max(lane, ...forked)
+  const from = forked.reduce((least, other) => Math.min(least, other), lane)
+  const to = forked.reduce((most, other) => Math.max(most, other), lane)
   let left = ''
   let right = ''
   for (let column = 0; column < width; column++) {

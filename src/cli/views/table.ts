@@ -46,6 +46,6 @@ export const writeTable = async (
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: headings.map((_, column) => (rightAligned.includes(column) ? 'right' : 'left')),
   })
-  table.push(...shown.map((row) => [...row.slice(0, -1), cut(row.at(-1) ?? '', left)]))
+  for (const row of shown) table.push([...row.slice(0, -1), cut(row.at(-1) ?? '', left)])
   for (const line of table.toString().split('\n')) await out.text(`${line.trimEnd()}\n`)
 }
