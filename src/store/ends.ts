@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
+import { eventMissing } from './dense.ts'
 import { importUnfinished, type ReadError } from './errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore, RecordedEvent } from './port.ts'
@@ -56,8 +57,14 @@ export const readEnding = async (
   ])
   if (E.isLeft(lineage)) return lineage
   if (E.isLeft(read)) return read
-  // Somebody began it between the two.
-  if (!lineage.right && read.right.length > 0) return readEnding(store, conversation)
+  if (!lineage.right && read.right.length > 0) {
+    // Somebody began it between the two.
+    const begun = await loadLineage(store, conversation)
+    if (E.isLeft(begun)) return begun
+    return begun.right
+      ? readEnding(store, conversation, begun.right)
+      : E.left(eventMissing(stream, 0, read.right[0]?.revision))
+  }
   // A conversation that is not there yet has the lineage that its first message will give it.
   const own = { conversation, stream, offset: 0, last: Infinity }
   const ends = lineage.right ?? [own]

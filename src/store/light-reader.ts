@@ -20,7 +20,7 @@ export const lightReader = (store: EventStore, lineage: Lineage): Reader => {
   known.set(store, pages)
   const plain = reader(store, lineage)
   return {
-    last: plain.last,
+    ...plain,
     page: async (first, last, direction) => {
       const position = direction === 'forwards' ? first : last
       const stretch = stretchAt(lineage, position)

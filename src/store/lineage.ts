@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type ConversationNotFound, conversationNotFound } from '../commands/rejections.ts'
 import { decode } from '../events/codec.ts'
 import type { ConversationEvent, EventData } from '../events/events.ts'
+import type { DecodeFailed } from '../events/errors.ts'
 import { streamOf } from '../events/ids.ts'
 import type { StoreError } from './errors.ts'
 import type { EventStore, RecordedEvent } from './port.ts'
@@ -30,8 +31,11 @@ export const loadLineage = async (
   const lineage: Stretch[] = []
   let id: string | undefined = conversation
   let last = Infinity
+  const seen = new Set<string>()
   while (id !== undefined) {
     const stream = streamOf(id)
+    if (seen.has(id)) return E.left(ofItself(stream))
+    seen.add(id)
     const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()
     if (E.isLeft(read)) return read
     const [first] = read.right
@@ -55,6 +59,14 @@ export const originOf = (
   const decoded = decode(first, { stream: first.stream, revision: 0, position: 0 })
   return E.map((event: ConversationEvent) => (event.type === 'Forked' ? event.data.from : undefined))(decoded)
 }
+
+/** Forks that stem from one another have no beginning. */
+export const ofItself = (stream: string): DecodeFailed => ({
+  _tag: 'DecodeFailed',
+  message: `event 0 of stream ${stream} cannot be read: it says that the conversation was forked from a fork of itself; restore a backup`,
+  stream,
+  revision: 0,
+})
 
 export const missingParent = (conversation: string, parent: string): ConversationNotFound => ({
   ...conversationNotFound(parent),

@@ -5,7 +5,7 @@ import { type Effective, itemOf } from '../projections/effective.ts'
 import { type Draft, draftOf, emptyOutline, evolve, type Slot, viewIn } from '../projections/outline.ts'
 import type { StoreError } from './errors.ts'
 import { maxPage } from './port.ts'
-import { eventAt, type Reader, walkBack } from './reader.ts'
+import { eventThere, type Reader, walkBack } from './reader.ts'
 
 /** An effective history as loaded, and how far back its last view was. */
 export interface Loaded {
@@ -79,7 +79,7 @@ const draftFrom = async (
 ): Promise<E.Either<StoreError, Draft>> => {
   const { items, configured, promptSince, restored = [] } = view
   const [configuration, ...segments] = await Promise.all([
-    configured === undefined || !withConfiguration ? E.right(undefined) : eventAt(reading, configured)(),
+    configured === undefined || !withConfiguration ? E.right(undefined) : eventThere(reading, configured),
     ...items.map((segment) => readSegment(reading, segment)),
   ])
   if (E.isLeft(configuration)) return configuration
@@ -106,8 +106,8 @@ const readSegment = async (
 ): Promise<E.Either<StoreError, readonly ConversationEvent[]>> => {
   const messages: ConversationEvent[] = []
   if ('marker' in segment) {
-    const marker = await eventAt(reading, segment.marker)()
-    return E.map((event: ConversationEvent | undefined) => (event ? [event] : []))(marker)
+    const marker = await eventThere(reading, segment.marker)
+    return E.map((event: ConversationEvent) => [event])(marker)
   }
   const { first, last } = segment
   const collect = (event: ConversationEvent): boolean => {

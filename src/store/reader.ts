@@ -2,12 +2,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { decode } from '../events/codec.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
+import { eventMissing } from './dense.ts'
 import { type StoreError, toError } from './errors.ts'
 import { type Lineage, type Stretch, stretchAt } from './lineage.ts'
-import { type EventStore, maxPage, type RecordedEvent, streamPage } from './port.ts'
+import { type EventStore, maxPage, type Range, type RecordedEvent, streamPage } from './port.ts'
 
 /** Reads the events of one conversation by position, across the streams of its lineage. */
 export interface Reader {
+  readonly lineage: Lineage
   /** The last position. */
   readonly last: () => Promise<E.Either<StoreError, number>>
   /** The events from position `first` through `last` of one stretch: at most a page, maybe fewer, at least one. */
@@ -27,7 +29,8 @@ export const recordedAt = async (
   const stretch = stretchAt(lineage, position)
   if (!stretch) return E.right(undefined)
   const from = position - stretch.offset
-  const read = await store.read({ stream: stretch.stream, from, direction: 'forwards', limit: 1 })()
+  const { stream } = stretch
+  const read = await store.read({ stream, from, direction: 'forwards', limit: 1 })()
   return E.map((events: readonly RecordedEvent[]) => events[0])(read)
 }
 
@@ -37,6 +40,7 @@ export const reader = (
   lineage: Lineage,
   known: readonly RecordedEvent[] = [],
 ): Reader => ({
+  lineage,
   last: async () => {
     const [own] = lineage
     if (!own) return E.right(START)
@@ -61,15 +65,25 @@ export const reader = (
     }
     const room =
       direction === 'forwards' ? Math.min(last, stretch.last) - first : last - Math.max(first, offset)
-    const read = await store.read({
-      stream,
-      from: from - offset,
-      direction,
-      limit: Math.min(room + 1, maxPage),
-    })()
-    return E.isLeft(read) ? read : decodeAll(read.right, stretch)
+    const range = { stream, from: from - offset, direction, limit: Math.min(room + 1, maxPage) }
+    const read = await store.read(range)()
+    if (E.isLeft(read)) return read
+    const [top] = read.right
+    if (direction === 'backwards' && top?.revision !== range.from) return missingOrNone(store, range)
+    return decodeAll(read.right, stretch)
   },
 })
+
+/** Where a read backwards does not begin with the event asked for: nothing, if the stream ends before it. */
+const missingOrNone = async (
+  store: EventStore,
+  { stream, from }: Range,
+): Promise<E.Either<StoreError, readonly never[]>> => {
+  const read = await store.read({ stream, from, direction: 'forwards', limit: 1 })()
+  if (E.isLeft(read)) return read
+  const [later] = read.right
+  return later ? E.left(eventMissing(stream, from, later.revision)) : E.right([])
+}
 
 export const decodeAll = (
   recorded: readonly RecordedEvent[],
@@ -84,7 +98,7 @@ export const decodeAll = (
   return E.right(events)
 }
 
-/** The events from position `first` through `last`, in order, a page at a time. Iteration throws a `StoreError`. */
+/** The events from position `first` through `last`, in order, a page at a time: all are there. Iteration throws a `StoreError`. */
 export async function* pages(
   from: Reader,
   first: number,
@@ -93,10 +107,26 @@ export async function* pages(
   for (let next = first; next <= last;) {
     const page = await from.page(next, Math.min(last, next + streamPage - 1), 'forwards')
     if (E.isLeft(page)) throw toError(page.left)
-    if (page.right.length === 0) return
+    if (page.right.length === 0) throw toError(noEventAt(from, next))
     yield page.right
     next += page.right.length
   }
+}
+
+/** What is wrong where a conversation has no event at a position before its end. */
+const noEventAt = ({ lineage }: Reader, position: number): StoreError => {
+  const { stream = '', offset = 0 } = stretchAt(lineage, position) ?? {}
+  return eventMissing(stream, position - offset)
+}
+
+/** Reads the event at one position, which is there. */
+export const eventThere = async (
+  from: Reader,
+  position: number,
+): Promise<E.Either<StoreError, ConversationEvent>> => {
+  const found = await eventAt(from, position)()
+  if (E.isLeft(found)) return found
+  return found.right ? E.right(found.right) : E.left(noEventAt(from, position))
 }
 
 /** Reads the event at one position; undefined if there is none. */
@@ -113,7 +143,7 @@ export const eventAt =
 export const firstPage = 32
 
 /**
- * Walks a path backwards: visits the event at `from` and those before it on its path, down to position `first`; it jumps at every
+ * Walks a path backwards: visits the event at `from`, which is there, and those before it on its path, down to position `first`; it jumps at every
  * `Rewound`, which it does not visit.
  *
  * @param visit returns true to end the walk
@@ -134,7 +164,7 @@ export const walkBack = async (
     const read = await reading.page(Math.max(first, position - size + 1), position, 'backwards')
     if (E.isLeft(read)) return read
     const [top] = read.right
-    if (!top) break
+    if (!top) return E.left(noEventAt(reading, position))
     size = Math.min(size * 4, maxPage)
     // Newest first: the event at a position stands as many places behind the top.
     for (let event = read.right[0]; event; event = read.right[top.position - position]) {

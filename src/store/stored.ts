@@ -2,9 +2,11 @@ import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, type StoredEvent } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
+import { eventMissing } from './dense.ts'
 import { toError } from './errors.ts'
+import { ofItself } from './lineage.ts'
 import { type EventStore, type RecordedEvent, streamPage } from './port.ts'
-import { countsThrough } from './whole-writes.ts'
+import { type Extent, extentOf } from './whole-writes.ts'
 
 /** An event to the byte, and where it stands. */
 export interface PlacedEvent extends StoredEvent {
@@ -22,12 +24,15 @@ export async function* storedEvents(
   conversation: string,
 ): AsyncGenerator<PlacedEvent, void> {
   const lineage: string[] = []
-  for (let id: string | undefined = conversation; id !== undefined; id = await parentOf(store, id))
+  for (let id: string | undefined = conversation; id !== undefined; id = await parentOf(store, id)) {
+    if (lineage.includes(id)) throw toError(ofItself(streamOf(id)))
     lineage.unshift(id)
+  }
   for (const id of lineage) {
-    const last = await lastOf(store, id)
-    for (let from = 0; from <= last;) {
-      const read = await page(store, id, from, Math.min(streamPage, last + 1 - from))
+    const { least, most } = await extent(store, id)
+    for (let from = 0; from <= most;) {
+      const read = await page(store, id, from, Math.min(streamPage, most + 1 - from))
+      if (read.length === 0 && from <= least) throw toError(eventMissing(streamOf(id), from))
       if (read.length === 0) break
       for (const { revision, id: eventId, type, data, metadata } of read)
         yield { conversation: id, revision, id: eventId, type, data, metadata }
@@ -36,11 +41,11 @@ export async function* storedEvents(
   }
 }
 
-const lastOf = async (store: EventStore, conversation: string): Promise<number> => {
-  const last = await countsThrough(store, streamOf(conversation))
-  if (E.isLeft(last)) throw toError(last.left)
-  if (last.right < 0) throw toError(conversationNotFound(conversation))
-  return last.right
+const extent = async (store: EventStore, conversation: string): Promise<Extent> => {
+  const found = await extentOf(store, streamOf(conversation))
+  if (E.isLeft(found)) throw toError(found.left)
+  if (found.right.most < 0) throw toError(conversationNotFound(conversation))
+  return found.right
 }
 
 const page = async (

@@ -14,7 +14,7 @@ import { loadEffective } from './load.ts'
 import { loadLineage, type Lineage } from './lineage.ts'
 import { type EventStore, type RecordedEvent, type StreamHead, streamPage } from './port.ts'
 import { lightReader } from './light-reader.ts'
-import { countsThrough } from './whole-writes.ts'
+import { extentOf } from './whole-writes.ts'
 
 /** The first thing in a conversation that is not as it was written. */
 export interface Discrepancy {
@@ -53,14 +53,15 @@ export const verify = async (
     contentProblem(lineage.left)?.stream !== stream
   )
     return lineage
-  const until = await countsThrough(store, stream)
-  if (E.isLeft(until)) return until
+  const extent = await extentOf(store, stream)
+  if (E.isLeft(extent)) return extent
+  const { least, most: until } = extent.right
   const head = await store.head(stream)()
   if (E.isLeft(head)) return head
   const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], head.right)
   let events = 0
-  for (let most = streamPage; events <= until.right;) {
-    const limit = Math.min(most, until.right + 1 - events)
+  for (let most = streamPage; events <= until;) {
+    const limit = Math.min(most, until + 1 - events)
     const page = await store.read({ stream, from: events, direction: 'forwards', limit })()
     if (E.isLeft(page)) {
       const bad = eventProblem(page.left)
@@ -82,7 +83,7 @@ export const verify = async (
     }
     if (page.right.length === 0) break
   }
-  const last = Math.min(head.right?.last ?? START, until.right)
+  const last = Math.max(least, Math.min(head.right?.last ?? START, until))
   if (events === 0 && last < 0) return E.left(conversationNotFound(conversation))
   if (last < events) return E.right({ conversation, events })
   const message = `the stream ends at revision ${events - 1}; it went on to ${last} at least: its end was lost`

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { LargeContentStore } from './blobs/large-content.ts'
+import { gapIn } from './dense.ts'
 import type { StoreError } from './errors.ts'
 import { canBeMarked, completedBy, isMarked, isRecord, marked, type Stretch, unmarked } from './parts.ts'
 import { type EventStore, maxPage, type RecordedEvent } from './port.ts'
@@ -13,7 +14,7 @@ const unmarkable = invalidInput('metadata', 'must be a JSON object in an event o
 /**
  * A store in which a write of several appends (`Append.part`) counts once it is whole: events carry what they are part of beside their
  * texts, and whoever reads all streams in order gets the events of such a write when it is whole, not before. Reading one stream gives
- * all its events: `endingOf` tells which count.
+ * all its events: `endingOf` tells which count. What a store gives as a page of a stream is checked to be one.
  */
 export const withWholeWrites = (store: LargeContentStore): LargeContentStore => ({
   ...store,
@@ -27,7 +28,10 @@ export const withWholeWrites = (store: LargeContentStore): LargeContentStore => 
   },
   read: (range) => async () => {
     const page = await store.read(range)()
-    return E.isLeft(page) || !page.right.some(isMarked) ? page : E.right(page.right.map(unmarked))
+    if (E.isLeft(page)) return page
+    const gap = gapIn(range, page.right)
+    if (gap) return E.left(gap)
+    return page.right.some(isMarked) ? E.right(page.right.map(unmarked)) : page
   },
   // The store remembers the hash of what it was given.
   head: (stream) => async () => {
@@ -73,15 +77,19 @@ export const endingOf = async (
   return E.isLeft(read) ? read : endingFrom(store, read.right[0])
 }
 
-/** The last revision that counts; Infinity where that is the stream's last event, or it cannot be read what that is. */
-export const countsThrough = async (
-  store: EventStore,
-  stream: string,
-): Promise<E.Either<StoreError, number>> => {
+/** How far a stream goes. */
+export interface Extent {
+  /** The last revision that is there and counts; -1 if there is none, or if the last event cannot be read. */
+  readonly least: number
+  /** The last revision that counts, if later ones do not; else Infinity. */
+  readonly most: number
+}
+
+export const extentOf = async (store: EventStore, stream: string): Promise<E.Either<StoreError, Extent>> => {
   const ending = await endingOf(store, stream)
-  if (E.isRight(ending))
-    return E.right(ending.right.unfinished ? (ending.right.last?.revision ?? -1) : Infinity)
-  return isOfEvent(ending.left) ? E.right(Infinity) : ending
+  if (E.isLeft(ending)) return isOfEvent(ending.left) ? E.right({ least: -1, most: Infinity }) : ending
+  const least = ending.right.last?.revision ?? -1
+  return E.right({ least, most: ending.right.unfinished ? least : Infinity })
 }
 
 const isOfEvent = ({ _tag }: StoreError): boolean =>

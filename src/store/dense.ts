@@ -1,0 +1,28 @@
+import type { DecodeFailed } from '../events/errors.ts'
+import type { Range, RecordedEvent } from './port.ts'
+
+/** A stream's events have all revisions from 0 on: one that the store does not give though it has later ones is lost. */
+export const eventMissing = (stream: string, revision: number, found?: number): DecodeFailed => ({
+  _tag: 'DecodeFailed',
+  message: `event ${revision} of stream ${stream} cannot be read: the store gives ${found === undefined ? 'none' : `event ${found} in its place`}, though the stream goes on. The database is damaged: look at it with palimpsest doctor, and restore a backup`,
+  stream,
+  revision,
+})
+
+/**
+ * The first event in which a page is not what was asked for: another revision, another stream, or one too many. Backwards a page may
+ * begin anywhere at or before `from`.
+ */
+export const gapIn = (
+  { stream, from, direction, limit }: Range,
+  events: readonly RecordedEvent[],
+): DecodeFailed | undefined => {
+  const isForwards = direction === 'forwards'
+  const first = isForwards ? from : Math.min(from, events[0]?.revision ?? from)
+  for (const [index, event] of events.entries()) {
+    const revision = isForwards ? first + index : first - index
+    if (event.revision !== revision || event.stream !== stream || index >= limit)
+      return eventMissing(stream, Math.max(0, revision), event.revision)
+  }
+  return undefined
+}
