@@ -56,6 +56,8 @@ export type { Block } from './events/blocks.ts'
 export type { Actor, ConversationEvent, Event, EventType, Message, View } from './events/events.ts'
 
 export { turns } from './context/turn.ts'
+export { resultReader } from './context/result-reader.ts'
+export type { ResultReader } from './context/result-reader.ts'
 export { tokensOf } from './context/count.ts'
 export { countTokens } from './context/tokens.ts'
 export { manageContext } from './context/policy.ts'

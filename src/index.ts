@@ -1,4 +1,7 @@
-import { promiseStore, type Store, toPromise } from './promises.ts'
+import { tryCatch } from 'fp-ts/lib/TaskEither.js'
+import { type ResultReader, resultReader as reader } from './context/result-reader.ts'
+import { type Conversation, promiseStore, type Store, toPromise } from './promises.ts'
+import type { ReadError } from './store/errors.ts'
 import { type CopyConversations, copyConversations as copy } from './store/copy-conversations.ts'
 import type { Copied } from './store/copy.ts'
 import { openStore as open, type StoreOptions } from './store/store.ts'
@@ -62,6 +65,18 @@ export type { TimelineEntry } from './projections/timeline.ts'
 export type { Block } from './events/blocks.ts'
 export type { Actor, ConversationEvent, EventType, Message } from './events/events.ts'
 
+/**
+ * A tool for `turn` that reads what `maxResult` has left out of a conversation's results, whatever hides them by now. Its own results
+ * keep to the limit.
+ *
+ * @example
+ * const reader = resultReader(chat)
+ * await chat.turn({ client, model, tools: [...tools, reader.definition], run: { ...run, read_result: reader.run } })
+ */
+export const resultReader = ({ events, position }: Conversation): ResultReader =>
+  reader({ events, position: () => tryCatch(position, (error) => error as ReadError) })
+
+export type { ResultReader } from './context/result-reader.ts'
 export { summarizer } from './context/summarizer.ts'
 export { sliceOf } from './context/regions.ts'
 export { messagesOf } from './projections/effective.ts'

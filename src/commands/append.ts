@@ -1,15 +1,52 @@
 import type { Block } from '../events/blocks.ts'
 import type { Event } from '../events/events.ts'
+import { estimateTokens } from '../projections/tokens.ts'
 import type { Command, NewMessage } from './command.ts'
 
-/** One event a message, in order. Nothing is judged: what happened is recorded, and render makes a request of it. */
-export const append = ({ messages }: Pick<Command<'append'>, 'messages'>): readonly Event[] =>
-  messages.map((message) => ({ type: 'MessageAppended', data: dataOf(message) }))
+/**
+ * One event a message, in order, and one for each edit. Nothing is judged: what happened is recorded, and render makes a request of it.
+ *
+ * @param last the position before the first of them
+ */
+export const append = ({ messages }: Pick<Command<'append'>, 'messages'>, last: number): readonly Event[] => {
+  const events: Event[] = []
+  for (const message of messages) {
+    const { shown, ...said } = message
+    events.push({ type: 'MessageAppended', data: dataOf(said) })
+    if (shown) events.push(editOf(said, shown, last + events.length))
+  }
+  return events
+}
+
+/** Whether the model is to be shown something in place of one of the messages. */
+export const hasEdits = (messages: readonly NewMessage[]): boolean =>
+  messages.some(({ shown }) => shown !== undefined)
+
+const editOf = (
+  { role, content: whole }: NewMessage,
+  { content: given, policy }: NonNullable<NewMessage['shown']>,
+  position: number,
+): Event => {
+  const content = blocksOf(given)
+  const data = {
+    covers: { first: position, last: position },
+    messagesHidden: 1,
+    tokens: { before: estimateTokens(blocksOf(whole)), after: estimateTokens(content) },
+    summary: [{ role, content }],
+    method: 'client' as const,
+    ...(policy && { policy }),
+  }
+  return { type: 'Condensed', data }
+}
 
 /** The messages right behind position `behind`, where the conversation goes on. */
-export const appendBehind = (messages: Command<'append'>['messages'], behind: number): readonly Event[] => [
+export const appendBehind = (
+  messages: Command<'append'>['messages'],
+  behind: number,
+  last: number,
+): readonly Event[] => [
   { type: 'Rewound', data: { to: behind, reason: 'messages that belong before what came' } },
-  ...append({ messages }),
+  ...append({ messages }, last + 1),
 ]
 
 /** The messages on a branch that goes off behind position `beside`, and the way back to position `last`. */
@@ -19,7 +56,7 @@ export const appendBeside = (
   last: number,
 ): readonly Event[] => [
   { type: 'Rewound', data: { to: beside, reason: 'messages that came too late' } },
-  ...append({ messages }),
+  ...append({ messages }, last + 1),
   { type: 'Rewound', data: { to: last, reason: 'back from them' } },
 ]
 

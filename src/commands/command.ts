@@ -24,6 +24,8 @@ const newMessage = z.object({
   messageId: z.string().min(1).optional(),
   origin: originSchema.optional(),
   sealed: dataSchemas.MessageAppended.shape.sealed,
+  /** What the model is shown in its place: an edit (`Condensed`), recorded in the same write. */
+  shown: z.strictObject({ content, policy: policySchema.optional() }).optional(),
 })
 
 /** Which slice of the effective history to hide. */

@@ -5,7 +5,7 @@ import { invalidInput } from '../events/errors.ts'
 import { append, appendBehind, appendBeside } from './append.ts'
 import type { Command, ConversationCommand } from './command.ts'
 import { configure } from './configure.ts'
-import { condense, truncate } from './hide.ts'
+import { condense, truncate, withLastView } from './hide.ts'
 import { conversationNotFound, outOfRange, type Rejection, staleContext } from './rejections.ts'
 import { restore } from './restore.ts'
 import { rewind, undo } from './rewind.ts'
@@ -13,7 +13,8 @@ import type { State, Tail } from './state.ts'
 
 /** What happens when a command meets a conversation: the events to append, none if nothing has to be, or why it is refused. */
 export const decide = (command: ConversationCommand, state: State): E.Either<Rejection, readonly Event[]> => {
-  if (command.type === 'append') return decideAppend(command, state)
+  if (command.type === 'append')
+    return E.map((events: readonly Event[]) => withLastView(events, state))(decideAppend(command, state))
   return pipe(
     fenced(command, state),
     E.flatMap((): E.Either<Rejection, readonly Event[]> => {
@@ -36,7 +37,7 @@ export const decide = (command: ConversationCommand, state: State): E.Either<Rej
   )
 }
 
-/** As `decide`, of an append, which needs to know no more than where the conversation ends. */
+/** As `decide`, of an append without edits, which needs to know no more than where the conversation ends. */
 export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<Rejection, readonly Event[]> =>
   pipe(
     fenced(command, tail),
@@ -44,13 +45,15 @@ export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<R
       const { messages, beside, behind } = command
       const { conversation, last } = tail
       const position = beside ?? behind
-      if (position === undefined) return E.right(append(command))
+      if (position === undefined) return E.right(append(command, last))
       if (beside !== undefined && behind !== undefined)
         return E.left(invalidInput('beside', 'give one of beside and behind'))
       if (last < 0) return E.left(conversationNotFound(conversation))
       if (position > last) return E.left(outOfRange(conversation, position, last))
       return E.right(
-        beside === undefined ? appendBehind(messages, position) : appendBeside(messages, position, last),
+        beside === undefined
+          ? appendBehind(messages, position, last)
+          : appendBeside(messages, position, last),
       )
     }),
   )

@@ -70,6 +70,22 @@ export type Outlined = Pick<State, 'last' | 'sinceView' | 'named'> & {
   readonly effective: Pick<State['effective'], 'outline'>
 }
 
+/** Events that are written at once, with a view in the last one where that is an edit that must have one. */
+export const withLastView = (events: readonly Event[], state: Outlined): readonly Event[] => {
+  const edit = events.at(-1)
+  const before = events.slice(0, -1)
+  // After a rewind the outline is another one; a later marker has a view.
+  if (edit?.type !== 'Condensed' || before.some(({ type }) => type === 'Rewound')) return events
+  const outline = draftOf(state.effective.outline)
+  for (const [index, event] of before.entries())
+    evolve(outline, { ...event, position: state.last + 1 + index }, () => undefined)
+  const last = state.last + before.length
+  return [
+    ...before,
+    withView(edit, { ...state, last, effective: { outline }, sinceView: state.sinceView + before.length }),
+  ]
+}
+
 /** The event with its view, where it must have one. */
 export const withView = <E extends Event<'Condensed' | 'Truncated' | 'Restored'>>(
   event: E,

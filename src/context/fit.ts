@@ -8,13 +8,15 @@ import { type ContextTooLarge, refusedTooLarge } from './errors.ts'
 import type { ContextExceeded, ModelAborted } from './model.ts'
 import { type Circumstances, manageContext, type Plan } from './policy.ts'
 import { refusalOf } from './refusal.ts'
+import type { ResultLimit } from './result-limit.ts'
+import { shortResults, type Shortening } from './shortening.ts'
 import type { ContextSettings } from './settings.ts'
 import { type CondenseError, condenseWith } from './summary-condense.ts'
 import type { Summarizer } from './summarizer.ts'
 
 /** What was done to make a context fit. */
 export type Fitted =
-  | { readonly type: 'fits' | 'condensed' | 'truncated' }
+  | { readonly type: 'fits' | 'condensed' | 'truncated' | 'shortened' }
   /** Nothing was written: the next try had better truncate. */
   | { readonly type: 'not-condensed'; readonly error: CondenseError }
 
@@ -27,6 +29,8 @@ interface Means {
   readonly failed?: CondenseError | undefined
   /** How the API has refused the request that the history makes, if it has. */
   readonly refused?: ContextExceeded | undefined
+  /** What the rest of a result that is cut down is to the model. */
+  readonly rest: ResultLimit['rest']
   readonly signal?: AbortSignal | undefined
 }
 type Result<A> = Promise<E.Either<FitError, A>>
@@ -46,6 +50,7 @@ export const fit = async (chat: Conversation, now: Effective, means: Means): Res
   const plan = planned.right
   if (plan.type === 'nothing') return E.right({ type: 'fits' })
   const policy = policyOf(now, plan, { settings, options })
+  if (plan.type === 'shorten') return shorten(chat, now, plan.edits, { policy, rest: means.rest })
   if (plan.type === 'truncate') return truncate(chat, now, plan.covers, policy, means)
   const condensed = await condenseWith({
     effective: now,
@@ -76,6 +81,26 @@ const policyOf = (
   ...(said !== undefined && { said }),
   ...(learned && { learned }),
 })
+
+/** Results are in the log whole, and shown in part from here on. */
+const shorten = async (
+  chat: Conversation,
+  { at, items }: Effective,
+  edits: readonly Shortening[],
+  { policy, rest }: { readonly policy: Policy; readonly rest: ResultLimit['rest'] },
+): Result<Fitted> => {
+  let after = at
+  for (const { covers, bytes } of edits) {
+    const item = items.find(({ position }) => position === covers.first)
+    const content = item && shortResults(item, { bytes, rest })
+    if (!content) continue
+    const summary = [{ role: 'user' as const, content }]
+    const written = await chat.condense({ covers, summary, method: 'client', policy, after })()
+    if (E.isLeft(written)) return written
+    after = written.right.position
+  }
+  return E.right({ type: 'shortened' })
+}
 
 const truncate = async (
   chat: Conversation,

@@ -3,6 +3,7 @@ import type { Effective } from '../projections/effective.ts'
 import type { Conversation } from '../store/conversation.ts'
 import { fit, type FitError } from './fit.ts'
 import type { ContextExceeded } from './model.ts'
+import { restFor } from './result-limit.ts'
 import type { CondenseError } from './summary-condense.ts'
 import type { Settled } from './turn-options.ts'
 
@@ -22,7 +23,7 @@ export interface Fitting {
 /** @param onFailed told why a condense has failed */
 export const fitting = (
   chat: Conversation,
-  { context, summarizer: given, signal }: Pick<Settled, 'context' | 'summarizer' | 'signal'>,
+  { context, summarizer: given, run, signal }: Pick<Settled, 'context' | 'summarizer' | 'run' | 'signal'>,
   onFailed: (error: CondenseError) => void,
 ): Fitting => {
   let summarizer = given
@@ -33,7 +34,14 @@ export const fitting = (
   return {
     step: async (now) => {
       const refused = isTooLong ? refusal?.error : undefined
-      const made = await fit(chat, now, { settings: context, summarizer, failed, refused, signal })
+      const made = await fit(chat, now, {
+        settings: context,
+        summarizer,
+        failed,
+        refused,
+        rest: restFor(run),
+        signal,
+      })
       if (E.isLeft(made)) return made
       if (made.right.type === 'not-condensed') {
         failed = made.right.error

@@ -16,7 +16,8 @@ import { coversOf, type Region, regionsOf, sliceOf } from './regions.ts'
 import { saidSince } from './said.ts'
 import { type ContextSettings, type Limits, limitsOf } from './settings.ts'
 import { countTokens, type TokenCount } from './tokens.ts'
-import { truncation } from './truncation.ts'
+import { shortening, type Shortening } from './shortening.ts'
+import { type Step, truncation } from './truncation.ts'
 
 interface Measured {
   /** Tokens of the request as it is, and what they may be. */
@@ -34,6 +35,8 @@ export type Plan =
   | (Measured & { readonly type: 'condense'; readonly covers: Covers })
   /** Hide these slices, one after the other; then the context fits, or, after a refusal, is smaller. */
   | (Measured & { readonly type: 'truncate'; readonly covers: readonly Covers[] })
+  /** Cut down the results of these items: what has to stay does not fit otherwise. */
+  | (Measured & { readonly type: 'shorten'; readonly edits: readonly Shortening[] })
 
 /** What decides besides the history and the settings. */
 export interface Circumstances {
@@ -53,7 +56,8 @@ const wait = 0.1
  *
  * Between two plans to condense a tenth of the window is said, whatever the first one came to: the log says so.
  *
- * @returns `InvalidInput` for settings that cannot be, `ContextTooLarge` where hiding all that may be hidden does not help
+ * @returns `InvalidInput` for settings that cannot be, `ContextTooLarge` where neither hiding all that may be hidden nor cutting results
+ * down helps
  */
 export const manageContext = (
   effective: Effective,
@@ -73,15 +77,21 @@ export const manageContext = (
   const isDue = isTooLarge || (100 * used) / limits.window >= limits.percentage
   const hasWaited = said === undefined || said >= wait * limits.window
   const step = isTooLarge ? truncation(effective, limits, { count, allowed }) : undefined
+  const shorter = (after: Step): E.Either<ContextTooLarge, Plan> => {
+    const { edits, count: left } = shortening(after.effective, allowed)
+    return edits.length > 0 && (left.total <= allowed || refused)
+      ? E.right({ type: 'shorten', ...measured, edits })
+      : E.left(tooLarge(left, allowed))
+  }
   // After a refusal, the API tells whether less than was asked for will do.
-  if (step && !refused && step.count.total > allowed) return E.left(tooLarge(step.count, allowed))
+  if (step && !refused && step.count.total > allowed) return shorter(step)
   const slice =
     canCondense && limits.automatic && isDue && hasWaited ? toCondense(effective, limits, count) : undefined
   if (slice) return E.right({ type: 'condense', ...measured, covers: slice })
   if (!step) return E.right({ type: 'nothing', ...measured })
   return step.covers.length > 0
     ? E.right({ type: 'truncate', ...measured, covers: step.covers })
-    : E.left(tooLarge(step.count, allowed))
+    : shorter(step)
 }
 
 /** The largest slice that holds something new; where it leaves more than the target, fewer messages at the end are kept. */

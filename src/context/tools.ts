@@ -6,6 +6,8 @@ export interface ToolContext {
   /** The id of the call. */
   readonly id: string
   readonly name: string
+  /** Bytes of a result that the model is shown whole. */
+  readonly maxResult: number
   /** Aborts when the turn does, and when the tool's time is up. */
   readonly signal: AbortSignal
 }
@@ -37,6 +39,8 @@ interface Limits {
   readonly signal: AbortSignal | undefined
   /** Milliseconds. */
   readonly timeout: number
+  /** Bytes. */
+  readonly maxResult: number
 }
 
 const toolOf = (tools: Tools, name: string): ToolSettings | undefined => {
@@ -79,7 +83,11 @@ const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
 })
 const failed = (call: ToolUse, content: string): Block => result(call, { is_error: true, content })
 
-const resultOf = async (call: ToolUse, tools: Tools, { signal, timeout }: Limits): Promise<Block> => {
+const resultOf = async (
+  call: ToolUse,
+  tools: Tools,
+  { signal, timeout, maxResult }: Limits,
+): Promise<Block> => {
   const { id, name, input } = call
   const tool = toolOf(tools, name)
   if (!tool) return failed(call, `There is no tool ${name}.`)
@@ -92,7 +100,10 @@ const resultOf = async (call: ToolUse, tools: Tools, { signal, timeout }: Limits
   try {
     ends.throwIfAborted()
     // What is given away may be changed; the history is gone on with.
-    const output = await orAborted(tool.run(structuredClone(input), { id, name, signal: ends }), ends)
+    const output = await orAborted(
+      tool.run(structuredClone(input), { id, name, maxResult, signal: ends }),
+      ends,
+    )
     return result(call, await answerOf(output))
   } catch (error) {
     if (signal?.aborted) return failed(call, 'The call was interrupted by the user.')

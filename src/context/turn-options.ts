@@ -36,6 +36,11 @@ export interface TurnOptions {
   readonly systemMessages?: boolean
   /** Milliseconds that a tool may take. Default 120,000. */
   readonly toolTimeout?: number
+  /**
+   * Bytes of a tool's result that the model is shown whole. Of a larger one it sees beginning and end, and what is left out; all of it
+   * is recorded (`resultReader`). Default: half a byte for each token of the window.
+   */
+  readonly maxResult?: number
   /** Milliseconds without any sign of a reply, pings included, after which its call has stalled (`ModelStalled`). Default 60,000. */
   readonly stallTimeout?: number
   /**
@@ -64,6 +69,7 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly wanted: Configuration
   readonly run: Tools
   readonly toolTimeout: number
+  readonly maxResult: number
   readonly maxCalls: number
 }
 
@@ -120,6 +126,7 @@ const optionsSchema = z.strictObject({
   toolTimeout: milliseconds.optional(),
   stallTimeout: milliseconds.optional(),
   maxRetries: z.int().min(0).optional(),
+  maxResult: z.int().min(1).optional(),
   maxCalls: z.int().min(1).optional(),
   signal: z.instanceof(AbortSignal, { error: 'is no AbortSignal' }).optional(),
   keepPartial: z.boolean().optional(),
@@ -150,6 +157,7 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> =>
     run: {},
     cache: '5m',
     toolTimeout: 120_000,
+    maxResult: Math.ceil(context.window / 2),
     maxCalls: 100,
     ...options,
     client,

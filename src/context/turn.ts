@@ -30,6 +30,7 @@ import { receiptOf } from './receipts.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
 import type { CondenseError } from './summary-condense.ts'
 import { notRun, runAgain, runTools } from './tools.ts'
+import { resultMessage, restFor } from './result-limit.ts'
 import { type Settled, settle, type TurnOptions } from './turn-options.ts'
 
 /** What a turn came to. */
@@ -123,15 +124,19 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const isFirst = ran !== ended?.position && open.every(({ use }) => use === ended?.position)
     const run = isFirst ? runTools : runAgain
     ran = ended?.position
-    const limits = { signal, timeout: options.toolTimeout }
+    const { maxResult, toolTimeout: timeout } = options
     const content = await run(
       open.map(({ call }) => call),
       options.run,
-      limits,
+      { signal, timeout, maxResult },
     )
-    const results = { role: 'user' as const, content }
+    let results = resultMessage(content, { bytes: maxResult, rest: restFor(options.run) })
     for (let before = now; ; stale++) {
       const written = await chat.append(results, { after: before.at, tolerate: 'markers' })()
+      if (E.isLeft(written) && written.left._tag === 'EventTooLarge' && results.shown) {
+        results = resultMessage(content, { bytes: maxResult, rest: 'lost' })
+        continue
+      }
       if (E.isRight(written) || written.left._tag !== 'StaleContext' || stale > maxStale) return written
       const later = await history()
       if (E.isLeft(later)) return later

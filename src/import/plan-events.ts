@@ -112,7 +112,7 @@ const isPartOf = (event: Event | undefined, step: Step): step is StepOf<'message
 const eventOf = (step: Step, current: Stage, positions: ReadonlyMap<string, number>, id: string): Planned => {
   switch (step.type) {
     case 'message': {
-      const [event] = append({ messages: [step.message] })
+      const [event] = append({ messages: [step.message] }, START)
       return event ? E.right(event) : E.left(importDiverged(id, step.ref, 'the message'))
     }
     case 'configure':

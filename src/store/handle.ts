@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import { append as appendedBy } from '../commands/append.ts'
+import { append as appendedBy, hasEdits } from '../commands/append.ts'
 import type { Command, ConversationCommand, NewMessage } from '../commands/command.ts'
 import { decide, decideAppend } from '../commands/decide.ts'
 import { fork } from '../commands/fork.ts'
@@ -104,7 +104,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const reading = reader(store, end.lineage)
     const tail = await gatherTail(reading, conversation, lastPosition(end), command)
     if (E.isLeft(tail)) return tail
-    if (command.type === 'append') return decideAppend(command, tail.right)
+    if (command.type === 'append' && !hasEdits(command.messages)) return decideAppend(command, tail.right)
     const state = await gatherState(reading, tail.right, command)
     return E.isLeft(state) ? state : decide(command, state.right)
   }
@@ -128,9 +128,9 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   const appendNow: Handler['appendNow'] = (conversation, messages, envelope) => {
     const end = ends.get(conversation)
-    if (!end || queues.has(conversation)) return undefined
+    if (!end || queues.has(conversation) || hasEdits(messages)) return undefined
     const sealed = seal(envelope, defaultActor)
-    const chain = encodeChain(conversation, end.hash, appendedBy({ messages }), sealed)
+    const chain = encodeChain(conversation, end.hash, appendedBy({ messages }, lastPosition(end)), sealed)
     if (E.isLeft(chain)) return undefined
     // Promises are few here: what runs after a wait for the disk runs with cold caches, and costs ten times what it seems to.
     const result: Result<Written> = append(conversation, end, chain.right, false).then((appended) => {

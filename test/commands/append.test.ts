@@ -45,6 +45,47 @@ describe('append', () => {
   })
 })
 
+describe('append of a message that the model is shown otherwise', () => {
+  const shown = { content: 'Hel…', policy: { of: 'result' as const, used: 6, allowed: 4 } }
+
+  it('writes the message as it is, and an edit of it right after it', () => {
+    given(...talk)
+      .when({ type: 'append', messages: [hello, { ...hello, shown }, hello] })
+      .then([
+        { type: 'MessageAppended', data: { content: [text('Hello.')] } },
+        { type: 'MessageAppended', data: { role: 'user', content: [text('Hello.')] } },
+        {
+          type: 'Condensed',
+          data: {
+            covers: { first: 4, last: 4 },
+            summary: [{ role: 'user', content: [text('Hel…')] }],
+            method: 'client',
+            messagesHidden: 1,
+            policy: shown.policy,
+          },
+        },
+        { type: 'MessageAppended', data: { content: [text('Hello.')] } },
+      ])
+      .shows('0 1 2 3 S5 6')
+      .when({ type: 'restore', marker: 5 })
+      .shows('0 1 2 3 4 6')
+  })
+
+  it('begins a conversation, too, and lands on a branch of its own or where the conversation goes on', () => {
+    given()
+      .when({ type: 'append', messages: [{ ...hello, shown }] })
+      .shows('S1')
+    given(...talk)
+      .when({ type: 'append', messages: [{ ...hello, shown }], behind: 1 })
+      .shows('0 1 S5')
+    given(...talk)
+      .when({ type: 'append', messages: [{ ...hello, shown }], beside: 1 })
+      .shows('0 1 2')
+      .when({ type: 'rewind', to: 5 })
+      .shows('0 1 S5')
+  })
+})
+
 describe('append after a position', () => {
   it('lands while the last event is still the one at that position', () => {
     given(...talk)

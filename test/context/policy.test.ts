@@ -198,6 +198,20 @@ describe('a truncation', () => {
   })
 })
 
+describe('results that have to stay', () => {
+  const round = [said(1), assistant([toolUse('a')]), user([toolResult('a', words(2_000))])]
+
+  it('are cut down to a half, a quarter and so on, where nothing that may be hidden helps', () => {
+    const edits = [{ covers: { first: 2, last: 2 }, bytes: 1_650 }]
+    expect(planned(round)).toMatchObject({ type: 'shorten', edits })
+    expect(planned([said(1), replied(500), ...round])).toMatchObject({ type: 'shorten' })
+  })
+
+  it('stay as they are where hiding what may be hidden helps', () => {
+    expect(planned([said(1), replied(1_000), ...round], { window: 3_000 }).type).toBe('condense')
+  })
+})
+
 describe('a context that cannot fit', () => {
   it('is refused, with what fills it, the largest first', () => {
     const history = [configured({ system: words(50) }), said(10), replied(500), said(2_000), replied(1)]
@@ -214,7 +228,7 @@ describe('a context that cannot fit', () => {
 
   it('is refused where the task alone is too large, or a tool round at the end', () => {
     expect(left(plan([said(901)]))).toMatchObject({ _tag: 'ContextTooLarge', used: 901 })
-    const round = [said(1), assistant([toolUse('a')]), user([toolResult('a', words(900))])]
+    const round = [said(900), assistant([toolUse('a')]), user([toolResult('a', words(900))])]
     expect(left(plan(round))).toMatchObject({ _tag: 'ContextTooLarge' })
   })
 

@@ -140,6 +140,7 @@ describe('a tool that may not run twice', () => {
     await turn({
       run: { write },
       context: { window: 2_000, reserved: 100, keepLast: 1 },
+      maxResult: 10_000,
       summarizer: async () => {
         if (summaries++ === 0) await chat.rewind({ to: (await chat.position()) - 1 })
         return E.right({ blocks: [text('In short.')], origin: {} })

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import type { ConversationCommand } from '../../src/commands/command.ts'
 import { checkCondensed, manageContext, type Plan } from '../../src/context/policy.ts'
+import { shortResults } from '../../src/context/shortening.ts'
 import type { ContextSettings } from '../../src/context/settings.ts'
 import { countTokens } from '../../src/context/tokens.ts'
 import { historyTokens } from '../../src/context/history.ts'
@@ -12,6 +13,7 @@ import { full } from '../../src/projections/full.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { toolCalls } from '../../src/projections/render/calls.ts'
 import { apply, histories } from '../support/histories.ts'
+import { right } from '../support/either.ts'
 import { text } from '../support/log.ts'
 import { runs, scale } from '../support/runs.ts'
 
@@ -43,7 +45,7 @@ const settings: fc.Arbitrary<ContextSettings> = fc.record(
   { requiredKeys: ['window', 'reserved'] },
 )
 
-const commandsOf = (plan: Plan, summary: string): readonly ConversationCommand[] => {
+const commandsOf = (log: Log, plan: Plan, summary: string): readonly ConversationCommand[] => {
   switch (plan.type) {
     case 'nothing':
       return []
@@ -51,12 +53,18 @@ const commandsOf = (plan: Plan, summary: string): readonly ConversationCommand[]
       return [{ type: 'condense', covers: plan.covers, summary }]
     case 'truncate':
       return plan.covers.map((covers) => ({ type: 'truncate', covers }))
+    case 'shorten':
+      return plan.edits.map(({ covers, bytes }) => {
+        const item = effective(log).items.find(({ position }) => position === covers.first)
+        const content = item && shortResults(item, { bytes, rest: 'recorded' })
+        return { type: 'condense', covers, summary: [{ role: 'user', content: content ?? [] }] }
+      })
   }
 }
 
 /** The log once the plan is carried out, by the deciders that a store asks. */
 const carriedOut = (log: Log, plan: Plan, summary: string): Log =>
-  commandsOf(plan, summary).reduce((now, command) => {
+  commandsOf(log, plan, summary).reduce((now, command) => {
     const next = apply(now, command)
     expect(next, 'refused').not.toBe(now)
     return next
@@ -83,8 +91,8 @@ const weight = ({ items }: Effective): number =>
   items.reduce((sum, { kind }) => sum + (kind === 'message' ? 2 : kind === 'summary' ? 1 : 0), 0)
 
 describe('managing any context', () => {
-  it('makes it fit by a truncation, or says what is too large', () => {
-    const seen = { truncate: 0, tooLarge: 0 }
+  it('makes it fit by a truncation, by cutting results down, or says what is too large', () => {
+    const seen = { truncate: 0, shorten: 0, tooLarge: 0 }
     fc.assert(
       fc.property(logs, settings, (log, chosen) => {
         const managed = manageContext(effective(log), chosen, { canCondense: false })
@@ -99,16 +107,24 @@ describe('managing any context', () => {
         }
         const { used, allowed, type } = managed.right
         expect(used).toBe(countTokens(effective(log)).total)
-        expect(type).toBe(used > allowed ? 'truncate' : 'nothing')
+        expect(type === 'nothing').toBe(used <= allowed)
         if (type === 'nothing') return
-        seen.truncate++
-        const after = countTokens(effective(carriedOut(log, managed.right, '')))
-        expect(after.total).toBeLessThanOrEqual(allowed)
+        const after = carriedOut(log, managed.right, '')
+        if (type === 'truncate') {
+          seen.truncate++
+          expect(countTokens(effective(after)).total).toBeLessThanOrEqual(allowed)
+          return
+        }
+        seen.shorten++
+        const next = right(manageContext(effective(after), chosen, { canCondense: false }))
+        const fits = next.type === 'truncate' ? carriedOut(after, next, '') : after
+        expect(countTokens(effective(fits)).total).toBeLessThanOrEqual(allowed)
       }),
       { numRuns: runs(700) },
     )
     if (scale >= 1) {
       expect(seen.truncate).toBeGreaterThan(20)
+      expect(seen.shorten).toBeGreaterThan(0)
       expect(seen.tooLarge).toBeGreaterThan(20)
     }
   })
@@ -120,6 +136,10 @@ describe('managing any context', () => {
         const managed = manageContext(before, chosen, { canCondense })
         if (E.isLeft(managed)) return
         const after = effective(carriedOut(log, managed.right, 'S.'))
+        if (managed.right.type === 'shorten') {
+          expect(toolCalls(after)).toHaveLength(toolCalls(before).length)
+          return
+        }
         expect(positions(after)).toEqual(expect.arrayContaining([...kept(before)]))
         const shown = new Set(positions(after))
         for (const { use, result } of toolCalls(before))

@@ -1,9 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { manageContext } from '../../src/context/policy.ts'
+import { manageContext, type Plan } from '../../src/context/policy.ts'
 import type { ContextSettings } from '../../src/context/settings.ts'
-import type { ConversationEvent, Policy } from '../../src/events/events.ts'
+import type { ConversationEvent, Covers, Policy } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { path } from '../../src/projections/path.ts'
 import { estimateTokens } from '../../src/projections/tokens.ts'
@@ -27,6 +27,7 @@ interface Run {
   readonly system: number
   readonly messages: readonly { readonly user: number; readonly reply: number; readonly result: number }[]
   readonly summary: number
+  readonly maxResult: number | undefined
   /** The model's window by the one that the settings say. */
   readonly real: number
 }
@@ -47,10 +48,15 @@ const anyRun: fc.Arbitrary<Run> = fc.record({
   ),
   system: fc.oneof(share(0.5), share(0.82, 0.7), share(0.82, 0.7)),
   messages: fc.array(
-    fc.record({ user: share(0.1), reply: share(0.04), result: fc.oneof(fc.constant(0), share(0.1)) }),
+    fc.record({
+      user: share(0.1),
+      reply: share(0.04),
+      result: fc.oneof(fc.constant(0), share(0.1), share(0.1), share(1.2)),
+    }),
     { minLength: 8, maxLength: 20 },
   ),
   summary: share(0.03),
+  maxResult: fc.constantFrom(undefined, 1_000_000),
   real: fc.constantFrom(1, 1, 0.6),
 })
 
@@ -65,7 +71,7 @@ interface Observed {
 const isSummary = ({ body }: Pick<Received, 'body'>): boolean =>
   typeof body?.system === 'string' && body.system.startsWith('You summarize')
 
-const play = async ({ settings, system, messages, summary, real }: Run): Promise<Observed> => {
+const play = async ({ settings, system, messages, summary, real, maxResult }: Run): Promise<Observed> => {
   const window = Math.round(real * settings.window)
   let turn = 0
   let hasCalled = false
@@ -102,6 +108,7 @@ const play = async ({ settings, system, messages, summary, real }: Run): Promise
           run: { run: () => words(result * window) },
           parameters: { max_tokens: 100 },
           context: settings,
+          ...(maxResult !== undefined && { maxResult }),
           summarizer: { maxTokens: Math.ceil(window / 10), window: 20_000, model: 'claude-haiku-4-5' },
         })
         .catch((error: { readonly _tag?: string; readonly message: string }) => {
@@ -120,6 +127,25 @@ const play = async ({ settings, system, messages, summary, real }: Run): Promise
 const policyOf = (event: ConversationEvent): Policy | undefined =>
   event.type === 'Condensed' || event.type === 'Truncated' ? event.data.policy : undefined
 
+/** The type of the plan that an event is of. */
+const typeOf = (event: ConversationEvent): Plan['type'] => {
+  if (event.type === 'Truncated') return 'truncate'
+  return event.type === 'Condensed' && event.data.method === 'model' ? 'condense' : 'shorten'
+}
+
+const coversIn = (plan: Plan): readonly Covers[] => {
+  switch (plan.type) {
+    case 'nothing':
+      return []
+    case 'condense':
+      return [plan.covers]
+    case 'truncate':
+      return plan.covers
+    case 'shorten':
+      return plan.edits.map(({ covers }) => covers)
+  }
+}
+
 /** Summaries that nobody asked for. */
 const summariesIn = (log: Observed['log']) =>
   log.filter((event) => event.type === 'Condensed' && event.data.method === 'model' && policyOf(event))
@@ -129,7 +155,7 @@ describe('turns in a window that is nearly full', () => {
     'write at most one summary for each tenth of the window that is said, and one after a refusal',
     { timeout: 60_000 },
     async () => {
-      const seen = { summaries: 0, truncations: 0, refusals: 0 }
+      const seen = { summaries: 0, truncations: 0, refusals: 0, shortened: 0 }
       await fc.assert(
         fc.asyncProperty(anyRun, async (run) => {
           const { log, requests, errors, begun } = await play(run)
@@ -165,7 +191,8 @@ describe('turns in a window that is nearly full', () => {
 
           for (const event of log) {
             const policy = policyOf(event)
-            if (!policy || (event.type !== 'Condensed' && event.type !== 'Truncated')) continue
+            if (policy?.of !== 'context' || (event.type !== 'Condensed' && event.type !== 'Truncated'))
+              continue
             const { position = -1, settings = {}, options = {}, used, allowed, said } = policy
             const again = manageContext(
               effective(log, position),
@@ -174,17 +201,18 @@ describe('turns in a window that is nearly full', () => {
             )
             const plan = right(again)
             expect({ ...plan, covers: undefined }).toMatchObject({
-              type: event.type === 'Condensed' ? 'condense' : 'truncate',
+              type: typeOf(event),
               used,
               allowed,
               ...(said !== undefined && { said }),
             })
-            expect('covers' in plan ? [plan.covers].flat() : []).toContainEqual(event.data.covers)
+            expect(coversIn(plan)).toContainEqual(event.data.covers)
           }
           seen.summaries += summaries.length
+          seen.shortened += log.filter((event) => policyOf(event) && typeOf(event) === 'shorten').length
           seen.truncations += log.filter(({ type }) => type === 'Truncated').length
         }),
-        { numRuns: runs(30) },
+        { numRuns: runs(20) },
       )
       if (scale >= 1) for (const times of Object.values(seen)) expect(times).toBeGreaterThan(0)
     },

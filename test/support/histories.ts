@@ -110,6 +110,14 @@ const hidesExactly: fc.Arbitrary<Step> = fc
   })
 
 /** One item with the same roles, its tool results cleared. */
+const shownOtherwise: fc.Arbitrary<Step> = fc
+  .tuple(fromUser, words, fc.nat(3))
+  .map(([one, content, kind]) => (log) => ({
+    type: 'append',
+    messages: [{ ...one(log, 0), shown: { content } }, ...(kind === 0 ? [one(log, 1)] : [])],
+    ...(kind === 1 && log.length > 0 && { behind: log.length - 1 }),
+  }))
+
 const edits: fc.Arbitrary<Step> = pick.map((which) => (log) => {
   const item = at(shown(log), which)
   const summary = item
@@ -174,6 +182,7 @@ export const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: hides },
   { weight: 2, arbitrary: hidesExactly },
   { weight: 1, arbitrary: edits },
+  { weight: 1, arbitrary: shownOtherwise },
   { weight: 1, arbitrary: compactions },
   { weight: 2, arbitrary: restores },
   { weight: 2, arbitrary: rewinds },
