@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -192,6 +192,7 @@ const memoryPart = async (url: string, ids: readonly string[]): Promise<PartResu
 
 const loadBefore = loadavg()
 const reports = new URL('../reports/', import.meta.url).pathname
+await mkdir(reports, { recursive: true })
 const folder = await mkdtemp(join(reports, 'bench-esdb-'))
 let stop = async (): Promise<void> => undefined
 try {
