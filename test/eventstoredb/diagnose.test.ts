@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Finding } from '../../src/store/diagnosis.ts'
+import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { diagnose } from '../../src/store/store.ts'
 import { right } from '../support/either.ts'
 import { type EventStoreDb, eventStoreDb, type Options } from '../support/eventstoredb/server.ts'
@@ -33,6 +34,42 @@ const found = (findings: readonly Finding[], check: string): string => {
     findings.find((finding) => finding.check === check) ?? expect.fail(`no ${check}`)
   return `${status}: ${message}`
 }
+
+/** A node whose process is frozen: the system takes connections for it, and nobody answers. */
+const frozen = async (): Promise<string> => {
+  const sockets: Socket[] = []
+  const listener = createServer((socket) => void sockets.push(socket))
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  opened.push({
+    close: () => {
+      for (const socket of sockets) socket.destroy()
+      listener.close()
+    },
+  })
+  return `127.0.0.1:${(listener.address() as AddressInfo).port}`
+}
+
+describe('a cluster of which two nodes are frozen', () => {
+  test('is opened within one attempt, and found well by the diagnosis, which names them', async () => {
+    const { port } = await serve()
+    const nodes = [await frozen(), await frozen()]
+    const url = `esdb://${nodes[0]},127.0.0.1:${port},${nodes[1]}?tls=false`
+    // In any order: the client asks the nodes in one that it draws.
+    const stores = await Promise.all(
+      Array.from({ length: 4 }, async () => openEventStoreDb(`${url}&defaultDeadline=3500&patience=3500`)()),
+    )
+    opened.push(...stores.map((store) => ({ close: right(store).close() })))
+    const findings = await findingsOf(url)
+    expect(problemsOf(findings)).toEqual([])
+    const connections = findings.filter(({ check }) => check === 'connection')
+    expect(connections.map(({ status }) => status)).toEqual(['warning', 'ok', 'warning'])
+    for (const node of nodes)
+      expect(connections.map(({ message }) => message)).toContainEqual(
+        expect.stringContaining(`${node}: it takes connections, and says nothing`),
+      )
+  })
+})
 
 describe('the diagnosis of an EventStoreDB', () => {
   test('finds nothing wrong with one as it is installed', async () => {
@@ -173,7 +210,7 @@ describe('the diagnosis of a connection says', () => {
     )
     const { port } = silent.address() as AddressInfo
     const findings = await findingsOf(`esdb://127.0.0.1:${port}?tls=false`)
-    expect(problemsOf(findings).map(({ check }) => check)).toEqual(['answers'])
+    expect(found(findings, 'connection')).toMatch(/^problem: .*it takes connections, and says nothing/)
   })
 
   test('that the file of tlsCAFile cannot be read', async () => {

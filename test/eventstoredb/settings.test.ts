@@ -42,12 +42,14 @@ describe('an EventStoreDB URL', () => {
     const url = 'esdb://a,b:2114?defaultDeadline=100&maxAppendBytes=5000'
     expect(right(esdbSettings(url, none))).toMatchObject({
       url: 'esdb://a,b:2114',
-      connectionString: 'esdb://a,b:2114?defaultDeadline=100',
+      connectionString: 'esdb://a,b:2114?defaultDeadline=100&gossipTimeout=1',
       attempt: 100,
       patience: 400,
       maxAppendBytes: 5_000,
     })
     expect(right(esdbSettings(`${url}&patience=150`, none)).patience).toBe(150)
+    const patient = right(esdbSettings('esdb+discover://a?gossipTimeout=3', none))
+    expect(patient.connectionString).toBe('esdb+discover://a?gossipTimeout=3')
   })
 
   test('takes paths and names with any characters', () => {

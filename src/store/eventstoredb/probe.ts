@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { connect as connectHttp2 } from 'node:http2'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 
 /** A node as a URL names it, and how it is to be talked to. */
@@ -39,8 +40,27 @@ export const probe = async (address: Address, patience: number): Promise<string 
   if (code !== undefined) return problems[code] ?? message
   // A server with TLS answers a greeting in TLS, whatever its certificate; another one hangs up, or waits.
   const greeted = await failureOf(secured(address, { rejectUnauthorized: false }), greetingPatience)
-  return greeted.code === undefined ? 'the server speaks TLS: leave tls=false out of the URL' : undefined
+  if (greeted.code === undefined) return 'the server speaks TLS: leave tls=false out of the URL'
+  return (await isSilent(address)) ? silent : undefined
 }
+
+/** Whether a node takes connections and says nothing on them: the system does the first also for a process that is frozen. */
+const isSilent = ({ host, port }: Address): Promise<boolean> =>
+  new Promise((resolve) => {
+    const session = connectHttp2(`http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`)
+    const settle = (answer: boolean): void => {
+      clearTimeout(timer)
+      session.destroy()
+      resolve(answer)
+    }
+    const timer = setTimeout(() => settle(true), greetingPatience * 2)
+    session.once('remoteSettings', () => settle(false))
+    session.on('error', () => settle(false))
+    session.once('close', () => settle(false))
+  })
+
+const silent =
+  'it takes connections, and says nothing: the process is frozen or overloaded, or no EventStoreDB'
 
 /** Milliseconds to wait for an answer to a greeting that most likely gets none. */
 const greetingPatience = 500

@@ -52,6 +52,8 @@ const numbers = new Set([
 const wholeNumber = /^[1-9]\d{0,8}$/
 
 const defaultAttempt = 5_000
+/** How long one node may take to say which one leads, in seconds: one that is frozen must leave time for the others. */
+const gossipTimeout = 1
 /** Attempts that fit into the default patience. */
 const attempts = 4
 /** What a server may count in an append besides data and metadata, in bytes. */
@@ -113,6 +115,8 @@ export const esdbSettings = (
   const patience = Number(parameters.get('patience') ?? attempts * attempt)
   const maxAppendBytes = Number(parameters.get('maxAppendBytes') ?? defaultMaxAppendBytes)
   for (const name of own) parameters.delete(name)
+  const isCluster = hosts.includes(',') || scheme.includes('discover')
+  if (isCluster && !parameters.has('gossipTimeout')) parameters.set('gossipTimeout', String(gossipTimeout))
   const forClient = [...parameters].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
   return E.right({
     url: `${scheme}${hosts}`,
