@@ -92,6 +92,7 @@ export const promiseStore = (store: TaskStore): Store => ({
   readAll: store.readAll,
   follow: store.follow,
   check: () => toPromise(store.check()),
+  backup: (...args) => toPromise(store.backup(...args)),
   gc: (...args) => toPromise(store.gc(...args)),
   close: () => toPromise(store.close()),
 })

@@ -75,6 +75,13 @@ export interface BlobDamaged extends Omit<BlobMissing, '_tag'> {
   readonly _tag: 'BlobDamaged'
 }
 
+/** A file is to be written where there is one already. */
+export interface FileExists {
+  readonly _tag: 'FileExists'
+  readonly message: string
+  readonly file: string
+}
+
 interface StoreFailure<T extends string> {
   readonly _tag: T
   readonly message: string
@@ -135,6 +142,11 @@ export const importUnfinished = (conversation: string): ImportUnfinished => ({
   message: `conversation ${conversation} is being imported or copied, or that was interrupted: wait until it is done, or import or copy it again, which completes it`,
   conversation,
 })
+
+export const fileExists = (
+  file: string,
+  advice = 'is there already: name another file, or overwrite it with force',
+): FileExists => ({ _tag: 'FileExists', message: `${file} ${advice}`, file })
 
 export const storeClosed = (store: string): StoreClosed => ({
   _tag: 'StoreClosed',

@@ -1,7 +1,7 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
-import type { StoreError } from './errors.ts'
+import type { FileExists, StoreError } from './errors.ts'
 
 /** A place in the global order of a store's events. Opaque: pass on what the same store gave; everything else is `InvalidInput`. */
 export type Checkpoint = string
@@ -132,6 +132,22 @@ export interface BlobInfo {
 /** The most bytes of a chunk: half of what one append call of EventStoreDB takes. */
 export const blobChunk = 512 * 1024
 
+export interface BackupOptions {
+  /** Overwrite a file that is there. Default false. */
+  readonly force?: boolean
+}
+
+/** What a backup holds. */
+export interface BackedUp {
+  /** As it was named. */
+  readonly file: string
+  readonly bytes: number
+  readonly streams: number
+  readonly events: number
+  /** Large contents. */
+  readonly blobs: number
+}
+
 /**
  * What Palimpsest asks of a database. The contract, in the order of its tests (test/contract):
  *
@@ -196,6 +212,11 @@ export interface EventStore {
    * tell.
    */
   readonly integrity?: () => TaskEither<StoreError, void>
+  /** Writes all that is committed into another file, which can be opened as a store. For stores that are a file. */
+  readonly backup?: (
+    file: string,
+    options: BackupOptions,
+  ) => TaskEither<StoreError | InvalidInput | FileExists, BackedUp>
   /** The most bytes of data and metadata, all events together, that one append takes. */
   readonly maxAppendBytes: number
   readonly close: () => TaskEither<StoreError, void>

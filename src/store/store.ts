@@ -6,6 +6,7 @@ import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Actor, type ConversationEvent, metadataSchema } from '../events/events.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
+import { backupOf, type BackupError } from './backup.ts'
 import { collect, type Collected, type GcOptions } from './blobs/gc.ts'
 import { type LargeContentStore, withLargeContent } from './blobs/large-content.ts'
 import { conversation, type Conversation } from './conversation.ts'
@@ -20,6 +21,8 @@ import { loadLineage } from './lineage.ts'
 import { memoryStore } from './memory/store.ts'
 import { type ListOptions, type Overview, overviewer } from './overview.ts'
 import {
+  type BackedUp,
+  type BackupOptions,
   type Checkpoint,
   type EventStore,
   type FollowOptions,
@@ -95,6 +98,12 @@ export interface Store {
    * tells what is damaged. Stores that are no file have nothing to look at.
    */
   readonly check: () => TE.TaskEither<StoreError, void>
+  /**
+   * Writes all that is committed now into a file of its own, large content too, while others go on writing; it is whole, checked and on
+   * disk when it appears under its name, private to its owner, and opens as `sqlite:FILE`. SQLite stores only. Errors: `FileExists`
+   * (overwrite with `force`), `InvalidInput`, `StoreCorrupt` where the store is damaged.
+   */
+  readonly backup: (file: string, options?: BackupOptions) => TE.TaskEither<BackupError, BackedUp>
   /**
    * Removes large content that no event refers to: what an interrupted append leaves behind. Errors: `InvalidInput` for an `olderThan`
    * in the future.
@@ -249,6 +258,7 @@ export const storeOn = (
     readAll,
     follow,
     check: () => events.integrity?.() ?? TE.right(undefined),
+    backup: (file, options = {}) => backupOf(events, file, options),
     gc: (options) => () => collect(adapter, options),
     close: events.close,
   }

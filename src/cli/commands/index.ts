@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Shell } from '../shell.ts'
 import { addAppend } from './append.ts'
+import { addBackup } from './backup.ts'
 import { addCondense } from './condense.ts'
 import { addCopy } from './copy.ts'
 import { addDiff } from './diff.ts'
@@ -29,7 +30,7 @@ const groups: readonly (readonly [
 ])[] = [
   ['Look:', [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats]],
   ['Change:', [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork]],
-  ['In and out:', [addStart, addImport, addExport, addCopy, addVerify, addDoctor, addGc]],
+  ['In and out:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]
 
 /** Adds every command, in the order of the help. */

@@ -31,9 +31,23 @@ export const codeOf = (error: unknown): number =>
     ? error.errcode & 0xff
     : 0
 
-/** The driver's error as a store's, with the file that it is about. */
+// Those of the file system, by what SQLite calls the same.
+const codes: Readonly<Record<string, number>> = {
+  EACCES: 8,
+  EPERM: 8,
+  EROFS: 8,
+  ENOSPC: 13,
+  EDQUOT: 13,
+  ENOENT: 14,
+  ENOTDIR: 14,
+}
+
+const tagOf = (error: unknown): (typeof tags)[number] | undefined =>
+  tags[codeOf(error) || codes[String(Reflect.get(Object(error), 'code'))] || 0]
+
+/** The driver's error, or the file system's, as a store's, with the file that it is about. */
 export const storeError = (store: string, cause: unknown): StoreError => {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  const [_tag, advice] = tags[codeOf(cause)] ?? (['StoreUnavailable', reason] as const)
+  const [_tag, advice] = tagOf(cause) ?? (['StoreUnavailable', reason] as const)
   return { _tag, message: `${store}: ${advice} (${reason})`, store, cause }
 }

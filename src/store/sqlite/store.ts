@@ -11,6 +11,7 @@ import type { EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
 import { type Source, tailOf } from '../tail.ts'
 import { allReader } from './all.ts'
+import { backupSqlite } from './backup.ts'
 import { sqliteBlobs } from './blobs.ts'
 import { storeError } from './errors.ts'
 import { guardOf } from './guard.ts'
@@ -190,6 +191,8 @@ export const openSqlite =
           return E.left(storeError(url, error))
         }
       },
+      backup: (file, options) => async () =>
+        isClosed ? E.left(storeClosed(url)) : backupSqlite(settings.right, file, options),
       maxAppendBytes: Infinity,
       close: () => async () => {
         if (isClosed) return E.right(undefined)

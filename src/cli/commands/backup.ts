@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { bytesText } from '../../store/diagnosis.ts'
+import type { BackupOptions } from '../../index.ts'
+import type { Shell } from '../shell.ts'
+import { plural } from '../text.ts'
+
+export const addBackup = (program: Command, shell: Shell): void => {
+  program
+    .command('backup <file>')
+    .description('write an SQLite store into another file, while others use it')
+    .option('--force', 'overwrite a file that is there')
+    .addHelpText(
+      'after',
+      `
+The backup is one consistent file that opens as a store, large content included. It is checked and on disk when the command ends.
+Copying the file by hand loses what is in its -wal, and putting it back beside another -wal damages it.
+
+Examples:
+  palimpsest backup "backups/$(date +%F).db"
+  palimpsest list --store sqlite:backups/monday.db`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson }, file: string, options: BackupOptions) => {
+        const made = await store.backup(file, options)
+        if (isJson) return out.json(made)
+        const { streams, events, bytes } = made
+        await out.line(
+          [file, 'bold'],
+          [`  ${plural(streams, 'conversation')}, ${plural(events, 'event')}, ${bytesText(bytes)}: checked`],
+        )
+      }),
+    )
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { backup, DatabaseSync } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { type FileExists, fileExists, type StoreError } from '../errors.ts'
+import type { BackedUp, BackupOptions } from '../port.ts'
+import { storeError } from './errors.ts'
+import { damaged, integrityProblems } from './integrity.ts'
+import { unusable, versionOf } from './schema.ts'
+
+type Failure = StoreError | InvalidInput | FileExists
+
+/**
+ * Writes all that is committed now into another file: first beside it, then checked and on disk, then under its name, so that there is
+ * never half a backup. Others may write meanwhile; what they commit after the beginning is not in it.
+ */
+export const backupSqlite = async (
+  { path }: { readonly path: string },
+  file: string,
+  { force = false }: BackupOptions,
+): Promise<E.Either<Failure, BackedUp>> => {
+  const target = resolve(file)
+  const store = `sqlite:${file}`
+  const temporary = `${target}.${randomUUID()}.tmp`
+  try {
+    const obstacle = obstacleTo(path, target, force)
+    if (obstacle) return E.left(obstacle)
+    closeSync(openSync(temporary, 'wx', 0o600))
+    await copyInto(path, temporary)
+    const counted = await checked(store, temporary)
+    if (E.isLeft(counted)) return counted
+    synced(temporary, 'r+')
+    // Whoever makes a file of that name in the meantime keeps it.
+    if (!force) closeSync(openSync(target, 'wx', 0o600))
+    renameSync(temporary, target)
+    if (process.platform !== 'win32') synced(dirname(target), 'r')
+    return E.right({ file, bytes: statSync(target).size, ...counted.right })
+  } catch (error) {
+    return E.left(isExisting(error) ? fileExists(file) : storeError(store, error))
+  } finally {
+    for (const suffix of ['', '-journal', '-wal', '-shm'])
+      if (existsSync(temporary + suffix)) rmSync(temporary + suffix, { force: true })
+  }
+}
+
+const obstacleTo = (path: string, target: string, force: boolean): Failure | undefined => {
+  const there = statSync(target, { throwIfNoEntry: false })
+  const own = statSync(path, { throwIfNoEntry: false })
+  if (there && there.ino === own?.ino && there.dev === own.dev)
+    return invalidInput('file', 'is the store itself: name another file')
+  if (there && !(force && there.isFile())) return fileExists(target)
+  // SQLite would take what is in it for a part of the backup.
+  const left = [`${target}-wal`, `${target}-journal`].find((name) => existsSync(name))
+  return left === undefined
+    ? undefined
+    : fileExists(
+        left,
+        'belongs to a database of before: name another file, or remove it once no process has that database open',
+      )
+}
+
+const allPages = 2 ** 31 - 1
+
+/** In one step, from one state: a writer neither waits for it nor makes it begin again. */
+const copyInto = async (path: string, target: string): Promise<void> => {
+  const source = new DatabaseSync(path, { readOnly: true })
+  try {
+    await backup(source, target, { rate: allPages })
+  } finally {
+    source.close()
+  }
+}
+
+/** What the copy holds, once it is known to be whole. */
+const checked = async (
+  store: string,
+  path: string,
+): Promise<E.Either<StoreError, Omit<BackedUp, 'file' | 'bytes'>>> => {
+  const problems = await integrityProblems(path)
+  if (problems.length > 0) return E.left(damaged(store, problems))
+  const db = new DatabaseSync(path)
+  try {
+    const refused = unusable(store, versionOf(db))
+    if (refused) return E.left(refused)
+    const count = (table: string): number =>
+      Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
+    return E.right({ streams: count('streams'), events: count('events'), blobs: count('blobs') })
+  } finally {
+    db.close()
+  }
+}
+
+/** Waits until the disk has it. */
+const synced = (path: string, flags: string): void => {
+  const descriptor = openSync(path, flags)
+  try {
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+const isExisting = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EEXIST'

@@ -1,0 +1,125 @@
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { openStore, type Store } from 'palimpsest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { temporaryFolder, temporaryServer } from '../support/stores.ts'
+import { ended, start } from '../support/node.ts'
+
+const open: Store[] = []
+const opened = async (path: string): Promise<Store> => {
+  const store = await openStore(path.includes(':') ? path : `sqlite:${path}`)
+  open.push(store)
+  return store
+}
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close()
+})
+const said = (content: string) => ({ role: 'user', content }) as const
+const large = 'x'.repeat(100_000)
+/** An open store with two conversations and large content, nothing of which need be in the file itself. */
+const written = async (): Promise<readonly [Store, string]> => {
+  const path = join(temporaryFolder(), 'store.db')
+  const store = await opened(path)
+  await store.conversation('a').append([said('one'), said(large)])
+  await store.conversation('a').fork('b')
+  return [store, path]
+}
+
+describe('a backup', () => {
+  test('of a store in use is one file that holds everything, private, and opens as a store', async () => {
+    const [store, path] = await written()
+    const file = join(dirname(path), 'backup.db')
+    const made = await store.backup(file)
+    expect(made).toEqual({ file, bytes: statSync(file).size, streams: 2, events: 3, blobs: 1 })
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(readdirSync(dirname(path)).filter((name) => !name.startsWith('store.db'))).toEqual(['backup.db'])
+    await store.conversation('a').append(said('later'))
+    const copy = await opened(file)
+    expect(await copy.conversation('b').effective()).toHaveLength(2)
+    expect((await copy.conversation('a').effective())[1]).toMatchObject({ content: [{ text: large }] })
+    for (const id of ['a', 'b'])
+      expect(await copy.conversation(id).verify()).not.toHaveProperty('discrepancy')
+    await copy.conversation('a').append(said('another way'))
+  })
+
+  test('is of one moment while other processes write, and keeps none of them waiting', async () => {
+    const [store, path] = await written()
+    const writer = ended(start('store/children/writer.ts', `sqlite:${path}`, 'w', '300', '3'))
+    const counts: number[] = []
+    for (let n = 0; n < 5; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const file = `${path}.${n}`
+      counts.push((await store.backup(file)).events)
+      const copy = await opened(file)
+      for await (const { id } of copy.conversations())
+        expect(await copy.conversation(id).verify()).not.toHaveProperty('discrepancy')
+    }
+    expect((await writer).code).toBe(0)
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b))
+    expect((await store.backup(`${path}.last`)).events).toBe(303)
+  })
+
+  test('overwrites nothing unless it is forced to, never the store itself, and never beside the -wal of another', async () => {
+    const [store, path] = await written()
+    const file = `${path}.backup`
+    writeFileSync(file, 'precious')
+    await expect(store.backup(file)).rejects.toMatchObject({ _tag: 'FileExists', file })
+    expect(readFileSync(file, 'utf8')).toBe('precious')
+    expect(await store.backup(file, { force: true })).toMatchObject({ events: 3 })
+    for (const force of [false, true])
+      await expect(store.backup(path, { force })).rejects.toMatchObject({
+        _tag: 'InvalidInput',
+        path: 'file',
+      })
+    writeFileSync(`${path}.other-wal`, 'x')
+    await expect(store.backup(`${path}.other`, { force: true })).rejects.toMatchObject({
+      _tag: 'FileExists',
+      file: `${path}.other-wal`,
+    })
+    expect(existsSync(`${path}.other`)).toBe(false)
+  })
+
+  test.each<[string, (store: Store, path: string) => Promise<unknown>, string]>([
+    [
+      'a folder that is not there',
+      (store, path) => store.backup(join(dirname(path), 'no', 'b.db')),
+      'StoreUnavailable',
+    ],
+    ['a folder', (store, path) => store.backup(dirname(path), { force: true }), 'FileExists'],
+    ['a folder that is a file', (store, path) => store.backup(join(path, 'b.db')), 'StoreUnavailable'],
+    ['nothing', (store) => store.backup(''), 'InvalidInput'],
+    ['no text', (store) => store.backup(5 as never), 'InvalidInput'],
+    ['a URL', (store) => store.backup('sqlite:b.db'), 'InvalidInput'],
+    ['a path with NUL', (store) => store.backup('a\0b'), 'InvalidInput'],
+    ['options that are none', (store, path) => store.backup(`${path}.b`, null as never), 'InvalidInput'],
+  ])('into %s is a typed error, and leaves nothing behind', async (_, backup, _tag) => {
+    const [store, path] = await written()
+    await expect(backup(store, path)).rejects.toMatchObject({ _tag })
+    expect(readdirSync(dirname(path)).filter((name) => !name.startsWith('store.db'))).toEqual([])
+  })
+
+  test('of a store that is no file says what to do instead', async () => {
+    for (const url of ['memory:', (await temporaryServer()).url])
+      await expect((await opened(url)).backup('b.db')).rejects.toMatchObject({
+        _tag: 'InvalidInput',
+        message: expect.stringMatching(/export|copy/),
+      })
+    const [store] = await written()
+    await store.close()
+    await expect(store.backup('b.db')).rejects.toMatchObject({ _tag: 'StoreClosed' })
+  })
+
+  test('is a command', { timeout: 60_000 }, async () => {
+    await inDirectory(async (directory) => {
+      const { stdout, stderr } = await shell(
+        'palimpsest append a --role user --text Hi > /dev/null; palimpsest backup b.db; palimpsest backup b.db; echo $?; palimpsest backup b.db --force --json; palimpsest show a --store sqlite:b.db',
+        directory,
+      )
+      expect(stdout).toMatch(
+        /^b\.db {2}1 conversation, 1 event, [\d.]+ KiB: checked\n1\n\{"file":"b\.db".*\}\n +0 .*Hi\n$/,
+      )
+      expect(stderr).toMatch(/^error: .*b\.db is there already/)
+    })
+  })
+})
