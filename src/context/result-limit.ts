@@ -35,10 +35,10 @@ const blockBytes = (block: Block): number => {
 const shownIn = (content: readonly unknown[]): readonly Block[] =>
   content.filter((block) => isWellShaped(block)).filter(({ type }) => isResultType(type))
 
-/** The content with head and tail of the results that are larger than the limit; undefined if none is. */
+/** The content with head and tail of the results that are larger than the limit, and than a note; undefined if none is. */
 export const limitResults = (content: readonly Block[], limit: ResultLimit): readonly Block[] | undefined => {
   const isLarge = (block: Block): block is KnownBlock<'tool_result'> =>
-    isBlock(block, 'tool_result') && resultBytes(block) > limit.bytes
+    isBlock(block, 'tool_result') && resultBytes(block) > Math.max(limit.bytes, noteBytes(block.tool_use_id))
   return content.some(isLarge)
     ? content.map((block) => (isLarge(block) ? cutResult(block, limit) : block))
     : undefined

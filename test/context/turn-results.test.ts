@@ -211,6 +211,12 @@ describe('the reader', () => {
   })
 })
 
+describe('a result that is no larger than the note about it', () => {
+  it('stays whole, whatever the limit is', () => {
+    expect(limitResults([toolResult('a', 'x'.repeat(150))], { bytes: 1, rest: 'recorded' })).toBeUndefined()
+  })
+})
+
 describe('any result', () => {
   const content = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 900 }),
