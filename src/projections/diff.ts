@@ -1,6 +1,7 @@
 import { effective } from './effective.ts'
-import { type Entry, full } from './full.ts'
+import { type Entry, fulling } from './full.ts'
 import { lastOf, type Log } from './path.ts'
+import { atOnce } from './slices.ts'
 
 /** One item of either effective history. `entry` tells what it is at the later look: what disappeared says by which event. */
 export interface Change {
@@ -15,14 +16,18 @@ export interface Diff {
 }
 
 /** Compares the effective histories at two positions, either of which may be the later one. */
-export const diff = (log: Log, from: number, to = lastOf(log)): Diff => {
+export const diff = (log: Log, from: number, to = lastOf(log)): Diff => atOnce(diffing(log, from, to))
+
+/** `diff`, in slices. */
+export function* diffing(log: Log, from: number, to: number): Generator<void, Diff> {
   const before = effective(log, from).items
+  yield
   const after = effective(log, to).items
   const kept = positionsOf(before).intersection(positionsOf(after))
-  const entries = new Map(
-    full(log, { at: Math.max(from, to), abandoned: true }).map((entry) => [entry.position, entry]),
-  )
-  const fates = new Map(full(log, { at: to, abandoned: true }).map((entry) => [entry.position, entry]))
+  const all = yield* fulling(log, { at: Math.max(from, to), abandoned: true })
+  const entries = new Map(all.map((entry) => [entry.position, entry]))
+  const those = yield* fulling(log, { at: to, abandoned: true })
+  const fates = new Map(those.map((entry) => [entry.position, entry]))
   const change = (kind: Change['change'], position: number): readonly Change[] => {
     const entry = fates.get(position) ?? entries.get(position)
     return entry ? [{ change: kind, entry }] : []

@@ -1,6 +1,7 @@
 import { type Item, itemOf } from './effective.ts'
-import { fold } from './outline.ts'
+import { folding } from './outline.ts'
 import { lastOf, type Log, parent, resolve } from './path.ts'
+import { atOnce, sliceLength } from './slices.ts'
 
 /**
  * What became of an entry: shown (`active`), hidden by the marker `by` (`condensed`, `truncated`), a marker that the event `by`
@@ -18,14 +19,18 @@ export interface FullOptions {
 }
 
 /** Every message and marker once, by position, each with what became of it. Nothing is ever left out. */
-export const full = (
+export const full = (log: Log, options: FullOptions = {}): readonly Entry[] => atOnce(fulling(log, options))
+
+/** `full`, in slices. */
+export function* fulling(
   log: Log,
-  { at = lastOf(log), abandoned = false }: FullOptions = {},
-): readonly Entry[] => {
-  const fates = fatesAt(log, at)
-  const left = abandoned ? leftAt(log, at) : new Map<number, number>()
+  { at = lastOf(log), abandoned = false }: FullOptions,
+): Generator<void, readonly Entry[]> {
+  const fates = yield* fatesAt(log, at)
+  const left = abandoned ? yield* leftAt(log, at) : new Map<number, number>()
   const entries: Entry[] = []
   for (const event of log.slice(0, at + 1)) {
+    if (event.position % sliceLength === 0) yield
     const item = itemOf(event)
     if (!item) continue
     const fate = fates.get(item.position)
@@ -42,9 +47,9 @@ interface Fate {
 }
 const active: Fate = { status: 'active' }
 
-const fatesAt = (log: Log, at: number): ReadonlyMap<number, Fate> => {
+function* fatesAt(log: Log, at: number): Generator<void, ReadonlyMap<number, Fate>> {
   const fates = new Map<number, Fate>()
-  fold(log, at, ({ type, position, data }, slots) => {
+  yield* folding(log, at, ({ type, position, data }, slots) => {
     switch (type) {
       case 'MessageAppended':
         fates.set(position, active)
@@ -71,9 +76,10 @@ const fatesAt = (log: Log, at: number): ReadonlyMap<number, Fate> => {
 }
 
 /** Positions off the path at `at`, each with the last `Rewound` event that left it. */
-const leftAt = (log: Log, at: number): ReadonlyMap<number, number> => {
+function* leftAt(log: Log, at: number): Generator<void, ReadonlyMap<number, number>> {
   const left = new Map<number, number>()
   for (let position = 0; position <= at; position++) {
+    if (position % sliceLength === 0) yield
     if (log[position]?.type !== 'Rewound') continue
     // From the two tips down to where the two paths meet: one side is left, the other is entered again.
     let from = parent(log, position)

@@ -9,6 +9,7 @@ import type {
 } from '../events/events.ts'
 import { freeze } from '../events/freeze.ts'
 import { type Log, lastOf, path } from './path.ts'
+import { atOnce, sliceLength } from './slices.ts'
 
 /** An item of the effective history without its content. */
 export interface Slot {
@@ -133,14 +134,16 @@ export interface Fold {
  *
  * @param seen told of every event of the path, with the slots that it hid or brought back
  */
-export const fold = (
-  log: Log,
-  at = lastOf(log),
-  seen?: (event: ConversationEvent, slots: readonly Slot[] | undefined) => void,
-): Fold => {
+export const fold = (log: Log, at = lastOf(log), seen?: Seen): Fold => atOnce(folding(log, at, seen))
+
+type Seen = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
+
+/** `fold`, in slices. */
+export function* folding(log: Log, at: number, seen?: Seen): Generator<void, Fold> {
   const draft = draftOf(emptyOutline)
   const replaced = new Map<number, readonly Slot[]>()
-  for (const position of path(log, at)) {
+  for (const [index, position] of path(log, at).entries()) {
+    if (index % sliceLength === 0) yield
     const event = log[position]
     if (!event) continue
     const slots = evolve(draft, event, (marker) => replaced.get(marker))

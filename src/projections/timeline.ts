@@ -1,5 +1,6 @@
 import type { ConversationEvent } from '../events/events.ts'
 import { lastOf, type Log, parent, path, resolve } from './path.ts'
+import { atOnce, sliceLength } from './slices.ts'
 
 /** One event of the log, with its place in the tree that the log holds. */
 export interface TimelineEntry {
@@ -13,21 +14,28 @@ export interface TimelineEntry {
 }
 
 /** Every event through `at`, in order, abandoned branches included. */
-export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] => {
+export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] => atOnce(timing(log, at))
+
+/** `timeline`, in slices. */
+export function* timing(log: Log, at = lastOf(log)): Generator<void, readonly TimelineEntry[]> {
   const shown = new Set(path(log, at))
   const branchOf = new Map<number, number>()
   const tips: number[] = []
-  return log.slice(0, at + 1).map((event) => {
+  const entries: TimelineEntry[] = []
+  for (const event of log.slice(0, at + 1)) {
     const { position } = event
+    if (position % sliceLength === 0) yield
     if (event.type === 'Rewound') {
       const target = resolve(log, position)
-      return { event, parent: target, branch: branchOf.get(target) ?? 0, onPath: false }
+      entries.push({ event, parent: target, branch: branchOf.get(target) ?? 0, onPath: false })
+      continue
     }
     const from = parent(log, position)
     const line = branchOf.get(from)
     const branch = line !== undefined && tips[line] === from ? line : tips.length
     tips[branch] = position
     branchOf.set(position, branch)
-    return { event, parent: from, branch, onPath: shown.has(position) }
-  })
+    entries.push({ event, parent: from, branch, onPath: shown.has(position) })
+  }
+  return entries
 }

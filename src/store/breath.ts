@@ -19,3 +19,26 @@ export const breath = (): Promise<void> | undefined => {
   )
   return turn
 }
+
+/** How much text is worked on before anybody asks how long that took, in characters: short answers ask nothing. */
+const slice = 128 * 1024
+
+/** For work on many texts, one after the other: told of the length of each, it says when to take breath. */
+export const pacer = (): ((length: number) => Promise<void> | undefined) => {
+  let length = 0
+  return (more) => {
+    length += more
+    if (length < slice) return undefined
+    length = 0
+    return breath()
+  }
+}
+
+/** Goes through work that is done in slices. */
+export const inBreaths = async <A>(slices: Iterator<void, A>): Promise<A> => {
+  for (;;) {
+    const { done, value } = slices.next()
+    if (done === true) return value
+    await breath()
+  }
+}

@@ -16,13 +16,14 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type ConversationEvent, metadataSchema } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
 import { copyJson, type Json } from '../events/json.ts'
-import { type Diff, diff } from '../projections/diff.ts'
+import { type Diff, diffing } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
-import { type Entry, full, type FullOptions } from '../projections/full.ts'
+import { type Entry, fulling, type FullOptions } from '../projections/full.ts'
 import type { Log } from '../projections/path.ts'
 import { render, type Rendered, type RenderOptions } from '../projections/render/render.ts'
-import { type TimelineEntry, timeline } from '../projections/timeline.ts'
+import { type TimelineEntry, timing } from '../projections/timeline.ts'
 import { type ReadError, toError, type WriteError } from './errors.ts'
+import { inBreaths } from './breath.ts'
 import type { Handler } from './handle.ts'
 import { loadEffective } from './load.ts'
 import { loadLog, openAt, openShown, outsideOf } from './log.ts'
@@ -218,7 +219,7 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
   /** A projection of the log through the last of the positions given. */
   const projected = <A>(
     positions: readonly (number | undefined)[],
-    project: (log: Log, at: number) => A,
+    project: (log: Log, at: number) => Iterator<void, A>,
   ): Read<A> =>
     pipe(
       opened(),
@@ -228,7 +229,8 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
           if (outside) return E.left(outside)
         }
         const until = Math.max(...positions.map((position) => position ?? last))
-        return E.map((log: Log) => project(log, last))(await loadLog(reading, until))
+        const log = await loadLog(reading, until)
+        return E.isLeft(log) ? log : E.right(await inBreaths(project(log.right, last)))
       }),
     )
 
@@ -308,7 +310,7 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
         TE.map(({ items }) => items),
       ),
     view: (options = {}) => look(options, ({ at }) => loaded(at, true)),
-    full: (options = {}) => look(options, (given) => projected([given.at], (log) => full(log, given))),
+    full: (options = {}) => look(options, (given) => projected([given.at], (log) => fulling(log, given))),
     render: (options = {}) =>
       look(options, ({ at, ...given }) =>
         pipe(
@@ -320,9 +322,9 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       look(options, ({ from, to }) =>
         from === undefined
           ? TE.left(invalidInput('from', 'name the position to compare from'))
-          : projected([from, to], (log, last) => diff(log, from, to ?? last)),
+          : projected([from, to], (log, last) => diffing(log, from, to ?? last)),
       ),
-    timeline: (options = {}) => look(options, ({ at }) => projected([at], (log) => timeline(log))),
+    timeline: (options = {}) => look(options, ({ at }) => projected([at], (log) => timing(log))),
     events,
     stored: () => storedEvents(store, id),
     verify: (options) =>

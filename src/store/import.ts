@@ -15,6 +15,7 @@ import type {
   StoredImport,
 } from '../import/plan.ts'
 import type { LargeContentStore } from './blobs/large-content.ts'
+import { breath, pacer } from './breath.ts'
 import { endAt, type End, type Ending, lastPosition, readEnding } from './ends.ts'
 import type { ReadError, WriteError } from './errors.ts'
 import { missingParent } from './lineage.ts'
@@ -89,7 +90,10 @@ const importOnce = async (
         : await prepareStored(store, conversation as StoredConversation, plan.conversations)
     if (E.isLeft(next)) return next
     const { id, end, events } = next.right
+    const pace = pacer()
     for (const [index, event] of events.entries()) {
+      const pause = pace(event.data.length)
+      if (pause) await pause
       const checked = store.check(event)
       const where = `event ${lastPosition(end) + 1 + index} of ${id}`
       if (E.isLeft(checked)) return E.left({ ...checked.left, message: `${where}: ${checked.left.message}` })
@@ -121,17 +125,18 @@ const prepare = async (
   if (E.isLeft(log)) return log
   const planned = planEvents(plan, format, log.right)
   if (E.isLeft(planned)) return planned
-  const encoded = encodePlanned(id, end.hash, planned.right, format)
+  const encoded = await encodePlanned(id, end.hash, planned.right, format)
   return E.map((events: readonly StoredEvent[]) => ({ id, end, open, events }))(encoded)
 }
 
-const encodePlanned = (
+const encodePlanned = async (
   conversation: string,
   prev: string | null,
   planned: readonly PlannedEvent[],
   format: string,
-): E.Either<ImportError, readonly StoredEvent[]> => {
+): Promise<E.Either<ImportError, readonly StoredEvent[]>> => {
   const events: StoredEvent[] = []
+  const pace = pacer()
   const imported = new Date()
   let hash = prev
   for (const { event, commandId, time } of planned) {
@@ -144,6 +149,8 @@ const encodePlanned = (
       return E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
     events.push(...encoded.right.events)
     hash = encoded.right.hash
+    const pause = pace(encoded.right.events[0]?.data.length ?? 0)
+    if (pause) await pause
   }
   return E.right(events)
 }
@@ -176,6 +183,7 @@ const prepareStored = async (
       const event = events[from + index]
       return event && hashOf(event) !== hashOf(stored)
     })
+    await breath()
     if (different)
       return E.left(importDiverged(id, `revision ${different.revision}`, 'the event of the file'))
   }

@@ -31,7 +31,7 @@ export const lightReader = (store: EventStore, lineage: Lineage): Reader => {
       let events = pages.get(key) ?? []
       if (!events.some((event) => event.position === position)) {
         const read = await store.read({ stream, from, direction: 'forwards', limit: streamPage })()
-        const decoded = E.isLeft(read) ? read : decodeAll(read.right, stretch)
+        const decoded = E.isLeft(read) ? read : await decodeAll(read.right, stretch)
         // Something that nobody asks for may be what is damaged.
         if (E.isLeft(decoded)) return plain.page(first, last, direction)
         events = decoded.right.map(lightOf)

@@ -5,10 +5,11 @@ import { check } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
+import { breath } from './breath.ts'
 import { remembered } from './ends.ts'
 import type { ReadError } from './errors.ts'
 import { toError } from './errors.ts'
-import { missingParent, originOf, type Stretch } from './lineage.ts'
+import { missingParent, ofItself, originOf, type Stretch } from './lineage.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from './port.ts'
 import { endingFrom, endingOf, type StreamEnding } from './whole-writes.ts'
 
@@ -101,6 +102,8 @@ export const overviewer = (
     const look = async (id: string): Result<Overview | undefined> => {
       const before = own.get(id)
       if (before) return E.right(before)
+      const pause = breath()
+      if (pause) await pause
       const glance = await glanceOrProblem(store, id, ancestors)
       if (E.isLeft(glance)) return glance
       // Not what another look may have found to be old.
@@ -209,7 +212,10 @@ const openingOf = async (
   const lineage: Stretch[] = []
   const events: ConversationEvent[] = []
   let last = Infinity
+  const seen = new Set<string>()
   for (let id = conversation, beginning = own; ;) {
+    if (seen.has(id)) return E.left(ofItself(streamOf(id)))
+    seen.add(id)
     const [first] = beginning
     if (!first) return E.left(missingParent(conversation, id))
     const from = originOf(first)

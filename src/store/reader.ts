@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { decode } from '../events/codec.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
+import { breath, pacer } from './breath.ts'
 import { eventMissing } from './dense.ts'
 import { type StoreError, toError } from './errors.ts'
 import { type Lineage, type Stretch, stretchAt } from './lineage.ts'
@@ -85,12 +86,15 @@ const missingOrNone = async (
   return later ? E.left(eventMissing(stream, from, later.revision)) : E.right([])
 }
 
-export const decodeAll = (
+export const decodeAll = async (
   recorded: readonly RecordedEvent[],
   { stream, offset }: Stretch,
-): E.Either<StoreError, readonly ConversationEvent[]> => {
+): Promise<E.Either<StoreError, readonly ConversationEvent[]>> => {
   const events: ConversationEvent[] = []
+  const pace = pacer()
   for (const stored of recorded) {
+    const pause = pace(stored.data.length)
+    if (pause) await pause
     const decoded = decode(stored, { stream, revision: stored.revision, position: offset + stored.revision })
     if (E.isLeft(decoded)) return decoded
     events.push(decoded.right)
@@ -110,6 +114,7 @@ export async function* pages(
     if (page.right.length === 0) throw toError(noEventAt(from, next))
     yield page.right
     next += page.right.length
+    if (next <= last) await breath()
   }
 }
 

@@ -9,6 +9,7 @@ import { conversationOf, streamOf } from '../events/ids.ts'
 import { backupOf, type BackupError } from './backup.ts'
 import { collect, type Collected, type GcOptions } from './blobs/gc.ts'
 import { type LargeContentStore, withLargeContent } from './blobs/large-content.ts'
+import { breath, pacer } from './breath.ts'
 import { conversation, type Conversation } from './conversation.ts'
 import { type Finding, finding } from './diagnosis.ts'
 import { remembered } from './ends.ts'
@@ -222,13 +223,17 @@ export const storeOn = (
   const placed = placer(events)
 
   async function* readAll({ after }: ReadAllOptions = {}): AsyncGenerator<StreamedEvent, void> {
+    const pace = pacer()
     for (let from = after; ;) {
       const page = await events.readAll({ after: from, limit: streamPage, prefixes: [streamOf('')] })()
       if (E.isLeft(page)) throw toError(page.left)
       for (const event of page.right.events) {
         const streamed = await placed(event)
         if (streamed) yield streamed
+        const pause = pace(event.data.length)
+        if (pause) await pause
       }
+      await breath()
       if (page.right.checkpoint === from) return
       from = page.right.checkpoint
     }

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, type StoredEvent } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
+import { breath } from './breath.ts'
 import { eventMissing } from './dense.ts'
 import { toError } from './errors.ts'
 import { ofItself } from './lineage.ts'
@@ -37,6 +38,7 @@ export async function* storedEvents(
       for (const { revision, id: eventId, type, data, metadata } of read)
         yield { conversation: id, revision, id: eventId, type, data, metadata }
       from += read.length
+      await breath()
     }
   }
 }

@@ -8,6 +8,7 @@ import { type ConversationEvent, type Event, isMarker, START } from '../events/e
 import { streamOf } from '../events/ids.ts'
 import { type Draft, draftOf, viewIn, viewOf } from '../projections/outline.ts'
 import { branches } from './branches.ts'
+import { pacer } from './breath.ts'
 import type { BlobDamaged, BlobMissing, ReadError, StoreError } from './errors.ts'
 import { replacedBy } from './gather.ts'
 import { loadEffective } from './load.ts'
@@ -59,6 +60,7 @@ export const verify = async (
   const head = await store.head(stream)()
   if (E.isLeft(head)) return head
   const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], head.right)
+  const pace = pacer()
   let events = 0
   for (let most = streamPage; events <= until;) {
     const limit = Math.min(most, until + 1 - events)
@@ -76,6 +78,8 @@ export const verify = async (
       continue
     }
     for (const stored of page.right) {
+      const pause = pace(stored.data.length)
+      if (pause) await pause
       const found = await checker.next(stored, events)
       if (E.isLeft(found)) return found
       if (found.right) return E.right({ conversation, events, discrepancy: found.right })

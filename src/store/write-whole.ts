@@ -4,6 +4,7 @@ import type { StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { newCommandId, streamOf } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
+import { breath } from './breath.ts'
 import type { End } from './ends.ts'
 import { conflict, importUnfinished, type WriteError } from './errors.ts'
 import { isRecord, recordOf, recordPrefix, type Stretch } from './parts.ts'
@@ -75,6 +76,7 @@ const write = async (
     if (appended.right === 'repeated') return E.left(conflict(stream, expected, expected + batch.length))
     written += batch.length
     progress(written)
+    await breath()
   }
   return E.right(undefined)
 }

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { breath } from '../breath.ts'
 import type { BlobDamaged, BlobMissing, StoreError } from '../errors.ts'
 import type { Blobs, RecordedEvent } from '../port.ts'
 import { readContent, type ReadContent } from './content.ts'
@@ -39,7 +40,10 @@ const readAll = async (
   const contents = new Map<string, Read>()
   const readOnward = async (): Promise<void> => {
     // One iterator for all readers: each takes what none has taken.
-    for (const [key, reference] of wanted) contents.set(key, await readOne(blobs, reference))
+    for (const [key, reference] of wanted) {
+      contents.set(key, await readOne(blobs, reference))
+      await breath()
+    }
   }
   await Promise.all(Array.from({ length: readers }, readOnward))
   return contents

@@ -18,12 +18,15 @@ import { guardOf } from './guard.ts'
 import { openDatabase } from './open.ts'
 import { damaged, integrityProblems } from './integrity.ts'
 import { lazily } from './lazily.ts'
-import { columns, markOf, recorded } from './rows.ts'
+import { columns, markOf, recorded, type Row } from './rows.ts'
 import { sqliteSettings } from './settings.ts'
 import { type Kept, sqliteWriter } from './writer.ts'
 
 /** How often followers look for writes of other processes, in milliseconds. */
 const pollInterval = 50
+/** So many rows are read at once, whatever they hold; of more, as many as hold so many characters of data. */
+const smallPage = 32
+const pageLength = 1024 * 1024
 /** Pages of names whose ends are kept. */
 const maxEnds = 100
 /** More than any id of a stream. */
@@ -104,6 +107,19 @@ export const openSqlite =
       return lost ? E.left(lost) : E.right(answer)
     }
 
+    /** A page of rows, no more than can be read without holding up the process. */
+    const rowsOf = (statement: StatementSync, id: SQLOutputValue, from: number, limit: number): Row[] => {
+      if (limit <= smallPage) return statement.all(id, from, limit)
+      const rows: Row[] = []
+      let length = 0
+      for (const row of statement.iterate(id, from, limit)) {
+        rows.push(row)
+        length += String(row['data']).length
+        if (length > pageLength) break
+      }
+      return rows
+    }
+
     const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
 
     // A name that is not well-formed UTF-8 reads as another one, behind which it comes itself.
@@ -160,7 +176,7 @@ export const openSqlite =
           const id = idOf(stream)
           return id === undefined
             ? E.right([])
-            : recorded(statements[direction]().all(id, from, limit), stream)
+            : recorded(rowsOf(statements[direction](), id, from, limit), stream)
         }),
       find: (stream, eventId) =>
         reading(() => {
