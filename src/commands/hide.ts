@@ -2,6 +2,7 @@ import type { Block } from '../events/blocks.ts'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event, EventData, Message } from '../events/events.ts'
+import { containerIn } from '../projections/container.ts'
 import type { Item } from '../projections/effective.ts'
 import { draftOf, evolve, needsView, type Slot, viewOf } from '../projections/outline.ts'
 import { estimateTokens } from '../projections/tokens.ts'
@@ -53,17 +54,24 @@ const summaryOf = (summary: Summary): readonly Message[] => {
 type Said = Pick<NewMessage, 'role' | 'content'>
 const isSaid = (part: Said | Block): part is Said => 'role' in part
 
-type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens'>
+type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens' | 'container'>
 
 /** What a marker says of the items that it hides (one or more, as they are shown) and of what stands in their place. */
-export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts => ({
-  covers: { first: hidden[0]?.position ?? 0, last: hidden.at(-1)?.position ?? 0 },
-  messagesHidden: hidden.reduce((sum, item) => sum + (item.kind === 'message' ? 1 : item.messagesHidden), 0),
-  tokens: {
-    before: hidden.reduce((sum, item) => sum + tokensOf(item), 0),
-    after: estimateTokens(summary.flatMap(({ content }) => content)),
-  },
-})
+export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts => {
+  const container = containerIn(hidden)
+  return {
+    covers: { first: hidden[0]?.position ?? 0, last: hidden.at(-1)?.position ?? 0 },
+    messagesHidden: hidden.reduce(
+      (sum, item) => sum + (item.kind === 'message' ? 1 : item.messagesHidden),
+      0,
+    ),
+    tokens: {
+      before: hidden.reduce((sum, item) => sum + tokensOf(item), 0),
+      after: estimateTokens(summary.flatMap(({ content }) => content)),
+    },
+    ...(container && { container }),
+  }
+}
 
 /** What a view is made of: the end of the log, and the outline there. */
 export type Outlined = Pick<State, 'last' | 'sinceView' | 'named'> & {

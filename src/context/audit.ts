@@ -9,20 +9,28 @@ import type { Conversation } from '../store/conversation.ts'
 import { type ReadError, toError } from '../store/errors.ts'
 import { callsIn, callsOf, type ModelCall } from './calls.ts'
 import { digestOf, type Sent } from './canonical.ts'
+import { containerFor } from './containers.ts'
 import { callOutOfRange, type CallOutOfRange, unknownRenderer, type UnknownRenderer } from './errors.ts'
 import type { ModelRequest } from './model.ts'
-import { outgoing } from './outgoing.ts'
-import { compareReceipt, type Difference, fingerprintsIn, receiptOptionsIn } from './receipts.ts'
+import { asSent } from './outgoing.ts'
+import {
+  compareReceipt,
+  type Difference,
+  fingerprintsIn,
+  type ReceiptOptions,
+  receiptOptionsIn,
+} from './receipts.ts'
 import { currentRenderer, requestOf } from './request.ts'
 import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
 
 /** A call whose request is not, or cannot be shown to be, the one that its receipt is of. */
 export interface ReceiptFinding {
-  readonly call: number
+  /** Undefined for `missing`: what has no receipt is no call that is counted. */
+  readonly call?: number
   /** Position of the answer. */
   readonly position: number
-  /** As `Difference`; `receipt`: it cannot be used; `renderer`: a newer version made the request. */
-  readonly kind: Difference['kind'] | 'receipt' | 'renderer'
+  /** As `Difference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is none. */
+  readonly kind: Difference['kind'] | 'receipt' | 'renderer' | 'missing'
   readonly message: string
   /** With `block`: where the first difference is, and type and beginning of what stands there now, if anything does. */
   readonly path?: string
@@ -37,6 +45,8 @@ export interface ReceiptsVerified {
 /** A call with its request, made again from the log. */
 export interface SentCall extends ModelCall {
   readonly request: ModelRequest
+  /** Beta features that were asked for with it. */
+  readonly betas?: readonly string[]
   /** Whether the request has the digest that the receipt says. */
   readonly isSame: boolean
 }
@@ -77,9 +87,23 @@ const verified = async (chat: Source): Promise<ReceiptsVerified> => {
       if (found) findings.push({ call: number, position, ...found })
       number++
     }
+    if (number > 1 && isUnproven(event)) findings.push({ position: event.position, ...missing })
     history.pass(event)
   }
-  return { conversation: chat.id, receipts: number - 1 - findings.length, findings }
+  const wrong = findings.filter(({ call }) => call !== undefined).length
+  return { conversation: chat.id, receipts: number - 1 - wrong, findings }
+}
+
+const missing = {
+  kind: 'missing',
+  message: 'nothing says what the model was sent for this reply, and replies before it have receipts',
+} as const
+
+/** Whether an event is a model's reply, by its own account, that has no receipt. */
+const isUnproven = (event: ConversationEvent): boolean => {
+  if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
+  const { model, requestId, usage, context } = event.data.origin ?? {}
+  return !context && (model !== undefined || requestId !== undefined || usage !== undefined)
 }
 
 /** Why a receipt cannot be used. */
@@ -115,7 +139,9 @@ const findingIn = (call: ModelCall, effective: Effective, prints: string | undef
   if (E.isLeft(options)) return problemIn(options.left)
   const rendered = requestOf(effective, options.right)
   if (E.isLeft(rendered)) return problemIn(rendered.left)
-  const difference = compareReceipt(rendered.right, receipt, options.right, prints)
+  const difference =
+    compareReceipt(rendered.right, receipt, options.right, prints) ??
+    compareContainer(effective, options.right)
   return difference && differenceIn(difference)
 }
 
@@ -139,6 +165,11 @@ const problemIn = (error: Unusable): Found =>
 const reasonOf = ({ _tag, message }: Unusable): string =>
   _tag === 'UnknownRenderer' ? message : `it was changed, or another program wrote it (${message})`
 
+const compareContainer = (effective: Effective, { container }: ReceiptOptions): Difference | undefined => {
+  const newest = containerFor(effective)?.id
+  return newest === container?.id ? undefined : { kind: 'container', named: container?.id, newest }
+}
+
 const differenceIn = (difference: Difference): Found => {
   const message = messageOf(difference)
   if (difference.kind !== 'block') return { kind: difference.kind, message }
@@ -155,6 +186,8 @@ const messageOf = (difference: Difference): string => {
       return 'its blocks are what was sent, but not their cache breakpoints, or the digest was changed'
     case 'digest':
       return 'the request is not what was sent; the receipt does not say where'
+    case 'container':
+      return `the receipt names ${difference.named === undefined ? 'no container' : `the container ${difference.named}`}; the newest on the path is ${difference.newest ?? 'none'}`
     case 'repairs':
       return `the request is what was sent, but with other repairs: ${JSON.stringify(difference.repairs)}`
   }
@@ -243,16 +276,6 @@ const unusableOf = ({ number, position }: ModelCall) =>
   }))
 
 const sentOf = (call: ModelCall, effective: Effective, sent: Sent): SentCall => {
-  const { system, tools, messages } = sent
-  const request =
-    call.kind === 'reply'
-      ? outgoing(effective, sent, call.origin.model)
-      : {
-          model: call.origin.model ?? '',
-          parameters: {},
-          ...(system !== undefined && { system }),
-          ...(tools && { tools }),
-          messages,
-        }
-  return { ...call, request, isSame: digestOf(sent) === call.receipt.digest }
+  const { betas, ...request } = asSent(call, effective, sent)
+  return { ...call, request, ...(betas && { betas }), isSame: digestOf(sent) === call.receipt.digest }
 }

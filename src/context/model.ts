@@ -90,6 +90,8 @@ export type ModelError = ModelAborted | ModelFailed | ModelStalled | ContextExce
 
 /** A model that can be asked. One call is one request: what may pass is asked again by who asks (`ModelFailed.retryable`). */
 export interface Model {
+  /** Beta features that it asks for, by name. Receipts keep them. */
+  readonly betas?: readonly string[]
   readonly call: (request: ModelRequest, options?: CallOptions) => Promise<Either<ModelError, Reply>>
   /** Exact tokens of a request's input. */
   readonly countTokens: (

@@ -23,6 +23,12 @@ const receiptOptionsSchema = z.strictObject({
   renderer: count,
   systemMessages: z.boolean().exactOptional(),
   cache: z.enum(['5m', '1h']).exactOptional(),
+  /** Beta features that were asked for. */
+  betas: z.array(z.string()).exactOptional(),
+  /** The newest container on the path: it was sent, or `left` out because it had expired, or was refused. */
+  container: z
+    .strictObject({ id: z.string(), left: z.enum(['expired', 'refused']).exactOptional() })
+    .exactOptional(),
   /** How many repairs of each kind the request took. */
   repairs: z.record(z.string(), count),
   /** The fingerprints of the request's blocks: the first `shared` ones of the request that `base` answers, then `rest`. */
@@ -46,11 +52,22 @@ export const receiptOptionsIn = ({ options }: Receipt): E.Either<InvalidInput, R
  * It does not grow with the conversation.
  *
  * @param effective what the request was made of; the receipt's position is its
+ * @param along what is sent along, and cannot be told from the log alone
  */
-export const receiptOf = (effective: Effective, rendered: Rendered, options: RequestOptions): Receipt => ({
+export const receiptOf = (
+  effective: Effective,
+  rendered: Rendered,
+  options: RequestOptions,
+  along: Pick<ReceiptOptions, 'betas' | 'container'> = {},
+): Receipt => ({
   position: effective.at,
   digest: digestOf(rendered),
-  options: { ...options, repairs: countsOf(rendered), blocks: blocksOf(effective, fingerprintsOf(rendered)) },
+  options: {
+    ...options,
+    ...along,
+    repairs: countsOf(rendered),
+    blocks: blocksOf(effective, fingerprintsOf(rendered)),
+  },
 })
 
 const countsOf = ({ repairs }: Rendered): ReceiptOptions['repairs'] => {
@@ -150,6 +167,8 @@ export type Difference =
   | { readonly kind: 'digest' }
   /** The request is the same, and so many repairs of each kind are not what it was made with. */
   | { readonly kind: 'repairs'; readonly repairs: ReceiptOptions['repairs'] }
+  /** The request is the same, and the newest container on the path is not the one that the receipt names. */
+  | { readonly kind: 'container'; readonly named: string | undefined; readonly newest: string | undefined }
 
 /** @param prints fingerprints of the receipt's request, where they are known */
 export const compareReceipt = (

@@ -10,7 +10,12 @@ import type { FailedCall, Model, ModelError } from './model.ts'
 import { sliceOf } from './regions.ts'
 import { estimateOfSummary, nextRequest } from './summary-parts.ts'
 import { isVisible, sumOfUsage, textsOf } from './summary-reply.ts'
-import { requestOfSummary, type SummaryOptions, type SummaryRequest } from './summary-request.ts'
+import {
+  alongSummary,
+  requestOfSummary,
+  type SummaryOptions,
+  type SummaryRequest,
+} from './summary-request.ts'
 import { type SummarizerSettings, type SummaryLimits, summaryLimitsOf } from './summary-settings.ts'
 import { countTokens } from './tokens.ts'
 
@@ -84,7 +89,12 @@ const summarize = async (
 ): Promise<E.Either<SummaryError, Required<Summarized>>> => {
   const { effective, covers } = input
   const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
-  let options: SummaryOptions = { ...limits.options, covers }
+  const along = {
+    model: limits.model,
+    max_tokens: limits.maxTokens,
+    ...(model.betas && { betas: model.betas }),
+  }
+  let options: SummaryOptions = { ...limits.options, along, covers }
   let usage: Origin['usage']
   for (;;) {
     const answer = await ask(model, { ...limits, options }, input)
@@ -127,11 +137,7 @@ const ask = async (
     const next = nextRequest(effective, limits.options, { allowed, correction })
     if (E.isLeft(next)) return next
     const request = requestOfSummary(effective, next.right)
-    const parameters = {
-      max_tokens: limits.maxTokens,
-      ...(request.tools && { tool_choice: { type: 'none' } }),
-    }
-    const asking = { model: limits.model, ...request, parameters }
+    const asking = { ...request, ...alongSummary(request, next.right) }
     const reply = await callModel(model, asking, { ...limits.patience, ...(signal && { signal }) })
     failed.push(...failedIn(E.isRight(reply) ? reply.right.origin : reply.left))
     if (E.isLeft(reply) && reply.left._tag === 'ContextExceeded' && tries < retries) {
@@ -141,7 +147,7 @@ const ask = async (
     if (E.isLeft(reply)) return reply
     const { failed: _, ...origin } = reply.right.origin
     const texts = textsOf(reply.right)
-    if (E.isLeft(texts)) failed.push(failedCall({ ...texts.left, ...origin }))
+    if (E.isLeft(texts)) failed.push(failedCall({ ...origin, ...texts.left }))
     return E.map((said: readonly string[]) => ({ asked: next.right, request, texts: said, origin }))(texts)
   }
 }

@@ -44,6 +44,10 @@ export const summaryOptionsSchema = z.object({
       }),
     )
     .optional(),
+  /** What is sent along, in each request. */
+  along: z
+    .object({ model: z.string(), max_tokens: z.int().min(1), betas: z.array(z.string()).optional() })
+    .optional(),
   /** Texts of more characters than this are cut in the middle. Without it none is. */
   longest: z.int().min(1).optional(),
 })
@@ -88,6 +92,18 @@ export const requestOfSummary = (effective: Effective, options: SummaryOptions):
     messages,
   }
 }
+
+/** What is sent with a request for a summary; as far as its receipt tells. */
+export const alongSummary = (
+  { tools }: Pick<ModelRequest, 'tools'>,
+  { along }: SummaryOptions,
+): Pick<ModelRequest, 'model' | 'parameters'> => ({
+  model: along?.model ?? '',
+  parameters: {
+    ...(along && { max_tokens: along.max_tokens }),
+    ...(along && tools && { tool_choice: { type: 'none' } }),
+  },
+})
 
 /** The receipts of all requests that a summary took: those for its parts, then the given one, of the last. */
 export const receiptsOfSummary = (receipt: Receipt): readonly Receipt[] => {

@@ -18,16 +18,16 @@ import {
   type TooManyCalls,
   type UnknownRenderer,
 } from './errors.ts'
+import { digestOf } from './canonical.ts'
 import { abortedBy } from './aborted.ts'
 import { fitting } from './fitting.ts'
 import { eventsAfter, type LiveHistory, liveHistory } from './live.ts'
-import { type AskOptions, callModel, failedIn, withFailed } from './asking.ts'
+import { type AskOptions, failedIn, withFailed } from './asking.ts'
 import type { FailedCall, ModelError, Reply } from './model.ts'
 import { idsOf, isCall, type OpenCall, openCalls } from './open-calls.ts'
-import { outgoing } from './outgoing.ts'
 import { isConfigured, prepare } from './prepare.ts'
-import { receiptOf } from './receipts.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
+import { send } from './sending.ts'
 import type { CondenseError } from './summary-condense.ts'
 import { notRun, runAgain, runTools } from './tools.ts'
 import { resultMessage, restFor } from './result-limit.ts'
@@ -84,6 +84,7 @@ const maxStale = 10
 const turn = async (chat: Conversation, history: LiveHistory, options: Settled): Result<Turned> => {
   const { client, keepLate, keepPartial, maxCalls, signal, wanted } = options
   const requestOptions = requestOptionsOf(options)
+  const askOptions = askOptionsOf(options)
   let calls = 0
   let stale = 0
   /** The calls in vain that no reply has in its origin yet. */
@@ -164,10 +165,10 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
 
   const ask = async (now: Effective, rendered: Rendered): Result<Written | undefined> => {
     if (calls === maxCalls) return E.left(tooManyCalls(chat.id, maxCalls))
-    const receipt = receiptOf(now, rendered, requestOptions)
-    if (context.isRefused(receipt.digest)) return E.right(undefined)
+    const digest = digestOf(rendered)
+    if (context.isRefused(digest)) return E.right(undefined)
     calls++
-    const reply = await callModel(client, outgoing(now, rendered), askOptionsOf(options))
+    const { reply, receipt } = await send(now, rendered, { client, requestOptions, askOptions })
     const before = failed
     if (E.isRight(reply)) {
       context.accept()
@@ -180,7 +181,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     }
     failed = [...before, ...failedIn(reply.left)]
     if (reply.left._tag === 'ContextExceeded')
-      return context.refuse(reply.left, receipt.digest) ? E.right(undefined) : reply
+      return context.refuse(reply.left, digest) ? E.right(undefined) : reply
     const { partial } = reply.left
     if (!partial || !keepPartial) return reply
     const notRuns = partial.content.filter(isCall).map(notRun)

@@ -86,6 +86,12 @@ const isPolicy = (value: unknown): boolean =>
   isOptional(value['failed'], isText) &&
   value['learned'] === undefined
 
+const isContainer = (value: unknown): boolean =>
+  isFields(value) &&
+  isCount(value['position']) &&
+  isText(value['id']) &&
+  isOptional(value['expires_at'], isText)
+
 const isMarker = (data: Fields): boolean =>
   isCovers(data['covers']) &&
   isCount(data['messagesHidden']) &&
@@ -93,6 +99,7 @@ const isMarker = (data: Fields): boolean =>
   isCount(data['tokens']['before']) &&
   isCount(data['tokens']['after']) &&
   isOptional(data['policy'], isPolicy) &&
+  isOptional(data['container'], isContainer) &&
   isOptional(data['view'], isView)
 
 const methods = new Set<unknown>(['model', 'provider', 'client', 'manual'])

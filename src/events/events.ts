@@ -42,6 +42,8 @@ export const originSchema = z.object({
   usage: z.record(z.string(), z.unknown()).optional(),
   requestId: z.string().optional(),
   context: receiptSchema.optional(),
+  /** The other fields of the message in which the API answered (`id`, `container`, `stop_sequence`, …), those that are null left out. */
+  message: z.unknown().optional(),
   /** The calls that were made in vain before this one: of each its error, and what the API counted it as. */
   failed: z.unknown().optional(),
 })
@@ -82,6 +84,8 @@ const markerShape = {
   messagesHidden: count,
   /** Estimated tokens of the covered slice, and of what stands in its place. */
   tokens: z.object({ before: count, after: count }),
+  /** The newest container of code execution that it hides: the reply at `position` names it. */
+  container: z.object({ position, id: z.string(), expires_at: z.string().optional() }).optional(),
   policy: policySchema.optional(),
   view: viewSchema.optional(),
 }

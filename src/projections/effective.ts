@@ -9,6 +9,7 @@ import {
   type Role,
 } from '../events/events.ts'
 import type { Block } from '../events/blocks.ts'
+import type { Container } from './container.ts'
 import { freeze } from '../events/freeze.ts'
 import { draftOf, evolve, fold, type Outline } from './outline.ts'
 import { lastOf, type Log, resolve } from './path.ts'
@@ -30,6 +31,8 @@ interface MarkerItem extends Placed {
   readonly covers: Covers
   readonly messagesHidden: number
   readonly tokens: { readonly before: number; readonly after: number }
+  /** The newest container of code execution that it hides. */
+  readonly container?: Container | undefined
   /** Why a turn wrote it by itself. */
   readonly policy?: Policy
 }
@@ -71,7 +74,7 @@ const itemIn = (event: ConversationEvent): Item | undefined => {
       return { kind: 'message', position, time, messageId, role, content, ...(origin && { origin }) }
     }
     case 'Condensed': {
-      const { covers, messagesHidden, tokens, method, origin, policy } = event.data
+      const { covers, messagesHidden, tokens, method, origin, policy, container } = event.data
       const messages = contentOf(event)
       return {
         kind: 'summary',
@@ -84,10 +87,11 @@ const itemIn = (event: ConversationEvent): Item | undefined => {
         tokens,
         ...(origin && { origin }),
         ...(policy && { policy }),
+        ...(container && { container }),
       }
     }
     case 'Truncated': {
-      const { covers, messagesHidden, tokens, reason, policy } = event.data
+      const { covers, messagesHidden, tokens, reason, policy, container } = event.data
       return {
         kind: 'truncation',
         position,
@@ -97,6 +101,7 @@ const itemIn = (event: ConversationEvent): Item | undefined => {
         tokens,
         ...(reason !== undefined && { reason }),
         ...(policy && { policy }),
+        ...(container && { container }),
       }
     }
     case 'Restored':

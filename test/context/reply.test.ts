@@ -39,6 +39,7 @@ describe('a reply that streams', () => {
         stopReason: 'end_turn',
         usage: { input_tokens: 10, output_tokens: 5 },
         requestId: 'req_1',
+        message: { id: 'msg_1' },
       },
     })
   })

@@ -67,7 +67,12 @@ describe('a summarizer', () => {
     expect(origin.context).toEqual({
       position: 2,
       digest: digestOf(requestOfSummary(now, { summarizer: 1, covers: { first: 0, last: 2 }, images: true })),
-      options: { summarizer: 1, covers: { first: 0, last: 2 }, images: true },
+      options: {
+        summarizer: 1,
+        covers: { first: 0, last: 2 },
+        images: true,
+        along: { model: opus, max_tokens: 4_096 },
+      },
     })
     expect(api.requests).toHaveLength(1)
   })

@@ -35,9 +35,9 @@ export const addSent = (program: Command, shell: Shell): void => {
             [0, 1, 4, 5],
           )
         }
-        const { number, position, receipt, isSame, request } = await chat.sent(call)
+        const { number, position, receipt, isSame, request, betas } = await chat.sent(call)
         const { parameters, ...sent } = request
-        await out.json({ ...parameters, ...sent }, !isJson || out.isTerminal)
+        await out.json({ ...parameters, ...(betas && { betas }), ...sent }, !isJson || out.isTerminal)
         const verdict = isSame ? 'as its receipt says' : 'NOT AS ITS RECEIPT SAYS'
         const next = isSame ? '' : '; verify --receipts says what differs'
         process.stderr.write(

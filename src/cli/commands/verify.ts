@@ -101,7 +101,10 @@ const findingsOf = (outcome: Outcome): readonly FindingParts[] => {
     firstOf(outcome),
     ...(receipts?.error ? [problem('NO RECEIPTS', receipts.error.message)] : []),
     ...(receipts?.findings ?? []).map(({ call, position, message }) =>
-      problem('RECEIPT', `call ${call}, answered at ${position}: ${message}`),
+      problem(
+        'RECEIPT',
+        `${call === undefined ? 'the reply' : `call ${call}, answered`} at ${position}: ${message}`,
+      ),
     ),
   ]
 }

@@ -38,6 +38,7 @@ export const anthropicModel = (
   }
 
   return {
+    ...(betas.length > 0 && beta && { betas: [...betas] }),
     call: async (request, { signal, onEvent, stallTimeout = defaultStallTimeout } = {}) => {
       const watched = watch(signal, stallTimeout)
       let draft = replyDraft()

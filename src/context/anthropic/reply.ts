@@ -66,7 +66,19 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
   }
 
   const replyOf = (content: readonly Block[], stopReason: unknown): Reply => {
-    const { model, id } = message
+    const {
+      model,
+      id,
+      type: _,
+      role: _role,
+      content: _content,
+      stop_reason: _reason,
+      usage: _usage,
+      ...others
+    } = message
+    const known = Object.entries({ id, ...others }).filter(
+      ([, value]) => value !== null && value !== undefined,
+    )
     return {
       content,
       origin: {
@@ -74,6 +86,7 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
         stopReason: typeof stopReason === 'string' ? stopReason : null,
         usage: usage ?? {},
         requestId: requestId ?? String(id),
+        ...(known.length > 0 && { message: Object.fromEntries(known) }),
       },
     }
   }
@@ -94,8 +107,9 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
         case 'content_block_stop':
           return complete(index)
         case 'message_delta': {
-          message = { ...message, ...(event['delta'] as Fields) }
-          const known = Object.entries((event['usage'] ?? {}) as Fields).filter(([, value]) => value !== null)
+          const { type: _, delta, usage: counted, ...others } = structuredClone(event)
+          message = { ...message, ...others, ...(delta as Fields) }
+          const known = Object.entries((counted ?? {}) as Fields).filter(([, value]) => value !== null)
           usage = { ...usage, ...Object.fromEntries(known) }
           return
         }

@@ -30,6 +30,8 @@ export interface Reply {
   readonly stop_reason?: StopReason
   /** What is said here is said instead of the real numbers. */
   readonly usage?: Partial<Usage>
+  /** Other fields of the message: `container`, `stop_sequence`, … */
+  readonly message?: Readonly<Record<string, unknown>>
   readonly fault?: Fault
   /** Milliseconds before each event, and before a plain answer. */
   readonly delay?: number
@@ -56,9 +58,9 @@ export interface Message {
   readonly model: string
   readonly content: readonly Block[]
   readonly stop_reason: StopReason | 'model_context_window_exceeded'
-  readonly stop_sequence: null
-  readonly stop_details: null
-  readonly container: null
+  readonly stop_sequence: unknown
+  readonly stop_details: unknown
+  readonly container: unknown
   readonly diagnostics: null
   readonly usage: Usage & { readonly service_tier: 'standard' }
 }
@@ -119,6 +121,7 @@ export const finish = (
     stop_details: null,
     container: null,
     diagnostics: null,
+    ...reply.message,
     usage: { ...billed, output_tokens: tokens, ...reply.usage, service_tier: 'standard' },
   }
 }

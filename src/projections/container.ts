@@ -1,0 +1,40 @@
+import type { Item } from './effective.ts'
+
+/** A container of the API's code execution, as the reply at a position names it. */
+export interface Container {
+  readonly position: number
+  readonly id: string
+  /** ISO 8601, where the API says so. */
+  readonly expires_at?: string | undefined
+}
+
+/** The newest container among items, hidden ones included: a marker knows that of what it hides. Undefined once it was dropped. */
+export const containerIn = (items: readonly Item[]): Container | undefined => {
+  let newest: Container | undefined
+  const dropped = new Map<string, number>()
+  for (const item of items) {
+    const found = containerOf(item)
+    if (found && found.position > (newest?.position ?? -1)) newest = found
+    const left = item.kind === 'message' ? droppedBy(item.origin?.context?.options) : undefined
+    if (left !== undefined) dropped.set(left, item.position)
+  }
+  return newest && (dropped.get(newest.id) ?? -1) < newest.position ? newest : undefined
+}
+
+const containerOf = (item: Item): Container | undefined => {
+  if (item.kind !== 'message') return item.container
+  const { container } = fieldsOf(item.origin?.message)
+  const { id, expires_at: end } = fieldsOf(container)
+  return typeof id === 'string'
+    ? { position: item.position, id, ...(typeof end === 'string' && { expires_at: end }) }
+    : undefined
+}
+
+/** The container that the request of a reply went without, although it was the newest. */
+const droppedBy = (options: unknown): string | undefined => {
+  const { id, left } = fieldsOf(fieldsOf(options)['container'])
+  return typeof id === 'string' && left !== undefined ? id : undefined
+}
+
+const fieldsOf = (value: unknown): { readonly [field: string]: unknown } =>
+  typeof value === 'object' && value !== null ? (value as { readonly [field: string]: unknown }) : {}
