@@ -47,8 +47,8 @@ const actor = (text: string): Actor => {
 /** Adds what says who does something, and names it. */
 export const withEnvelope = (command: Command): Command =>
   command
-    .option('--command-id <id>', 'repeated under the same id, the command writes nothing')
-    .option('--actor <kind[:id]>', 'who does it (default: user)', actor)
+    .option('--command-id <id>', 'make the command idempotent: repeated under this id it writes nothing')
+    .option('--actor <kind[:id]>', 'who runs the command (default: user)', actor)
 
 /** Adds what all writers of a conversation take. */
 export const withWriteOptions = (command: Command): Command =>
@@ -56,22 +56,26 @@ export const withWriteOptions = (command: Command): Command =>
     command
       .option('--after <position>', 'refuse unless this is still the last position', positionOrStart)
       .addOption(
-        new Option('--tolerate <what>', 'with --after: what may have come since').choices(['markers']),
+        new Option('--tolerate <what>', 'with --after: allow these events since').choices(['markers']),
       ),
   )
 
 /** Adds what says which slice of the effective history to hide. */
 export const withSelection = (command: Command): Command =>
   command
-    .option('--fraction <share>', 'hide this share of what is behind the kept first messages', share)
-    .option('--keep-first <n>', 'messages at the beginning that stay (default: 1)', count)
+    .option('--fraction <share>', 'hide this fraction of the items after the kept first messages', share)
+    .option('--keep-first <n>', 'keep this many messages at the start (default: 1)', count)
     .option(
       '--keep-last <n>',
-      'messages at the end that stay (default: 3; with a fraction or tokens 1)',
+      'keep this many messages at the end (default: 3; with a fraction or tokens 1)',
       count,
     )
-    .option('--keep-tokens <n>', 'the newest items stay that are about so many tokens together', count)
-    .option('--covers <first..last>', 'hide exactly this slice, by the positions of two shown items', slice)
+    .option('--keep-tokens <n>', 'keep the newest items, up to about this many tokens', count)
+    .option(
+      '--covers <first..last>',
+      'hide exactly this slice, named by the positions of two shown items',
+      slice,
+    )
 
 /** A text given on the command line, in a file, or on the standard input (`-`, or neither). Of the latter two the last newline goes. */
 export const givenText = async (

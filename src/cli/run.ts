@@ -9,14 +9,15 @@ import { version } from './version.ts'
 
 const examples = `
 Examples:
-  palimpsest import session.jsonl              bring a session in; its format is recognised
-  palimpsest log ID --all                      every event, with the graph of branches
-  palimpsest show ID --at 12                   what the model saw at position 12
-  palimpsest full ID                           every message, and what became of it
+  palimpsest import session.jsonl        import a session in any known format
+  palimpsest log ID --all                every event, with the graph of branches
+  palimpsest show ID --at 12             what the model saw at position 12
   palimpsest condense ID --summary "…" --keep-last 4
-  palimpsest undo ID                           take that back: nothing is ever lost
+  palimpsest undo ID                     undo that: nothing is ever lost
+  palimpsest backup monday.db            one consistent file, even while in use
 
-Positions name everything; they stand first on each line. Exit code: 0 done, 1 refused or not found, 2 wrong usage.`
+Each line begins with a position, and positions name events in every command.
+Exit codes: 0 done, 1 refused or not found, 2 wrong usage.`
 
 /**
  * Runs the command line.
@@ -49,20 +50,23 @@ const usageMessage = ({ code, message }: CommanderError): string =>
 const programOf = (isJson: boolean, hide: Hide): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
   const program = new Command('palimpsest')
-    .description('Conversations of LLM agents, with everything that was ever said in them.')
+    .description('Conversations of LLM agents. Condense, truncate and rewind them without losing a word.')
     .version(version, '--version')
     .addOption(
       // The value may hold a password.
-      new Option('--store <url>', 'the store').default(
+      new Option('--store <url>', 'where the conversations are').default(
         configuredStore(),
         'PALIMPSEST_STORE, else sqlite:palimpsest.db',
       ),
     )
-    .option('--json', 'answer in JSON (shapes: docs/cli.md)')
+    .option('--json', 'answer in JSON (docs/cli.md has the shapes)')
     .addHelpText('after', examples)
     .configureHelp({ showGlobalOptions: true })
     .addHelpCommand(
-      new Command('help').argument('[command]').description('how a command is used').helpGroup('In and out:'),
+      new Command('help')
+        .argument('[command]')
+        .description('show help for the command')
+        .helpGroup('In and out:'),
     )
     .showHelpAfterError('(--help shows how it is used)')
     .configureOutput({

@@ -14,7 +14,7 @@ interface Options extends WriteOptions {
 export const addAppend = (program: Command, shell: Shell): void => {
   const command = program
     .command('append <id>')
-    .description('append a message; the first one creates the conversation')
+    .description('append a message; the first creates the conversation')
     .addOption(
       new Option('--role <role>', 'who says it')
         .choices(['user', 'assistant', 'system'])

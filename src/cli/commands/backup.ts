@@ -7,8 +7,8 @@ import { plural } from '../text.ts'
 export const addBackup = (program: Command, shell: Shell): void => {
   program
     .command('backup <file>')
-    .description('write an SQLite store into another file, while others use it')
-    .option('--force', 'overwrite a file that is there')
+    .description('back up an SQLite store to a file, also while it is in use')
+    .option('--force', 'overwrite an existing file')
     .addHelpText(
       'after',
       `

@@ -15,7 +15,7 @@ interface Options extends Selection, WriteOptions {
 export const addCondense = (program: Command, shell: Shell): void => {
   const command = program
     .command('condense <id>')
-    .description('show a slice as a summary from now on; what it hides stays stored')
+    .description('replace a slice of what the model sees with a summary')
     .option('--summary <text>', 'the summary')
     .option('--summary-file <file>', 'the summary is in this file (default: the standard input)')
     .addOption(

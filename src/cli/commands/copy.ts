@@ -15,14 +15,14 @@ interface Options {
 export const addCopy = (program: Command): void => {
   program
     .command('copy [id...]')
-    .description('copy conversations to another store, and verify them there; exit code 1 where one fails')
+    .description('copy conversations to another store and verify them there')
     .requiredOption('--from <url>', 'the store that has them')
     .requiredOption('--to <url>', 'the store to copy them to; created if it is not there')
     .addHelpText(
       'after',
       `
 Without an id: every conversation. What a conversation was forked from comes along. Positions stay, and every byte of the events.
-Copying again adds only what is new: a copy that was interrupted goes on where it ended.
+Copying again adds only what is new, so an interrupted copy continues. Exit code 1 if a conversation fails.
 
 Examples:
   palimpsest copy --from sqlite:palimpsest.db --to 'esdb://127.0.0.1:2113?tls=false'

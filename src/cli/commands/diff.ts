@@ -11,9 +11,9 @@ interface Options {
 export const addDiff = (program: Command, shell: Shell): void => {
   program
     .command('diff <id>')
-    .description('how what the model sees at one position differs from another')
-    .requiredOption('--from <position>', 'the one moment', positionOrStart)
-    .option('--to <position>', 'the other (default: now)', positionOrStart)
+    .description('compare what the model sees at two positions')
+    .requiredOption('--from <position>', 'the first position', positionOrStart)
+    .option('--to <position>', 'the second position (default: now)', positionOrStart)
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest diff task-42 --from 11 --to 12      what the event at 12 changed\n  palimpsest diff task-42 --from 4',

@@ -11,13 +11,12 @@ import { writeTable } from '../views/table.ts'
 export const addDoctor = (program: Command): void => {
   program
     .command('doctor')
-    .description(
-      'look for what is wrong with the store, and what to do; exit code 1 where there is a problem',
-    )
+    .description('check the store and say what to fix')
     .addHelpText(
       'after',
       `
-SQLite: file, schema, integrity, durability, free room, the time that a durable append takes.
+Exit code 1 if there is a problem.
+SQLite: file, permissions, schema, integrity, durability, free room, the time that a durable append takes.
 EventStoreDB: connection, credentials, version, append limit, clock, round trips, settings that drop events. It writes a megabyte
 to a stream palimpsest-doctor-… that the database drops after a minute.
 

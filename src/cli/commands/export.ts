@@ -14,7 +14,7 @@ type ExportFormat = 'palimpsest' | 'anthropic' | 'markdown'
 export const addExport = (program: Command, shell: Shell): void => {
   program
     .command('export <id>')
-    .description('write a conversation to the standard output')
+    .description('write a conversation to standard output')
     .addOption(
       new Option('--format <format>', 'how')
         .choices(['palimpsest', 'anthropic', 'markdown'] satisfies readonly ExportFormat[])

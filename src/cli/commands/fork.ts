@@ -11,7 +11,7 @@ interface Options extends Pick<WriteOptions, 'commandId' | 'actor'> {
 export const addFork = (program: Command, shell: Shell): void => {
   const command = program
     .command('fork <id> <new-id>')
-    .description('a new conversation that begins with this one’s history; copies nothing')
+    .description('start a new conversation from this one’s history')
     .option('--at <position>', 'as it was at this position (default: now)', position)
   withEnvelope(command)
     .addHelpText('after', '\nExample:\n  palimpsest fork task-42 task-42-retry --at 4')

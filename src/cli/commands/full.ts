@@ -12,9 +12,9 @@ interface Options {
 export const addFull = (program: Command, shell: Shell): void => {
   program
     .command('full <id>')
-    .description('the full history: every message and marker, and what became of it')
+    .description('show every message, and what became of it: the full history')
     .option('--at <position>', 'at this moment (default: now)', positionOrStart)
-    .option('--abandoned', 'what was rewound away as well')
+    .option('--abandoned', 'include what was rewound away')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest full task-42 --abandoned\n  palimpsest full task-42 | grep condensed',

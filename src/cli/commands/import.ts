@@ -19,7 +19,7 @@ interface Options {
 export const addImport = (program: Command, shell: Shell): void => {
   program
     .command('import <file...>')
-    .description('bring sessions in; the same file again adds only what is new in it')
+    .description('import sessions; importing a file again adds only what is new')
     .addOption(new Option('--format <format>', 'default: told by the content').choices(formats))
     .option('--id <id>', 'the conversation to make of it (default: the session’s own id)')
     .option('--skip-bad-lines', 'go on behind lines that cannot be read, and list them')

@@ -12,7 +12,7 @@ interface Options {
 export const addList = (program: Command, shell: Shell): void => {
   program
     .command('list')
-    .description('the conversations of the store, the newest first')
+    .description('list the conversations, the newest first')
     .addOption(
       new Option('--sort <order>', 'by when they were begun, or by id')
         .choices(['newest', 'id'])

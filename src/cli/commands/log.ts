@@ -10,9 +10,9 @@ interface Options {
 export const addLog = (program: Command, shell: Shell): void => {
   program
     .command('log <id>')
-    .description('the timeline: every event on the path to the head')
-    .option('--all', 'abandoned branches and rewinds as well, with the graph')
-    .option('--time', 'when each event happened (UTC)')
+    .description('show the events on the current path')
+    .option('--all', 'include abandoned branches and rewinds, with the graph')
+    .option('--time', 'show when each event happened (UTC)')
     .addHelpText('after', '\nExamples:\n  palimpsest log task-42\n  palimpsest log task-42 --all | less')
     .action(
       shell.look(async ({ store, out, isJson }, id: string, { all = false, time = false }: Options) => {

@@ -12,7 +12,7 @@ interface Options {
 export const addRender = (program: Command, shell: Shell): void => {
   program
     .command('render <id>')
-    .description('what the model sees as a request of the Messages API, with every repair: JSON')
+    .description('print the request for the Messages API, with every repair, as JSON')
     .option('--at <position>', 'at this moment (default: now)', positionOrStart)
     .option('--system-messages', 'the model takes system messages between the others')
     .option('--prefill', 'the last assistant message is one that the model is to go on with')

@@ -11,7 +11,7 @@ interface Options extends WriteOptions {
 export const addRestore = (program: Command, shell: Shell): void => {
   const command = program
     .command('restore <id>')
-    .description('show again what a marker hid, in its place; later messages stay')
+    .description('show what a summary or truncation hid again')
     .requiredOption('--marker <position>', 'the summary or truncation to take back', position)
   withWriteOptions(command)
     .addHelpText('after', '\nExample:\n  palimpsest restore task-42 --marker 12')

@@ -10,7 +10,7 @@ import type { Shell } from '../shell.ts'
 export const addRewind = (program: Command, shell: Shell): void => {
   const command = program
     .command('rewind <id>')
-    .description('make the conversation what it was; what came after becomes an abandoned branch')
+    .description('go back to an earlier position; what came after is kept as a branch')
     .option(
       '--to <position>',
       'to right after this position, on whatever branch; -1 empties it',

@@ -13,7 +13,7 @@ interface Options {
 export const addSent = (program: Command, shell: Shell): void => {
   program
     .command('sent <id>')
-    .description('the request of a model call as it was sent, made again from the log: JSON')
+    .description('print the request of an earlier model call, rebuilt from the log, as JSON')
     .option('--call <n>', 'the call, counted from 1 (default: the last one)', several)
     .option('--list', 'the calls that there are: number, position, model, tokens in and out, digest')
     .addHelpText(

@@ -7,7 +7,7 @@ import { itemParts } from '../views/items.ts'
 export const addShow = (program: Command, shell: Shell): void => {
   program
     .command('show <id>')
-    .description('the effective history: what the model sees, or saw')
+    .description('show what the model sees, or saw: the effective history')
     .option('--at <position>', 'at this moment (default: now)', positionOrStart)
     .addHelpText('after', '\nExamples:\n  palimpsest show task-42\n  palimpsest show task-42 --at 12')
     .action(

@@ -17,7 +17,7 @@ const sample = new URL('../../../examples/sessions/claude-code.jsonl', import.me
 export const addStart = (program: Command, shell: Shell): void => {
   program
     .command('start [file]')
-    .description('import a session, the sample by default, and look around in it')
+    .description('import a session (default: the sample) and look around')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest start\n  palimpsest start ~/.claude/projects/app/session.jsonl',

@@ -9,7 +9,7 @@ import { writeTable } from '../views/table.ts'
 export const addStats = (program: Command, shell: Shell): void => {
   program
     .command('stats <id>')
-    .description('the conversation in numbers')
+    .description('count messages, tokens and tool calls')
     .option('--items', 'the tokens of every item of the full history')
     .addHelpText('after', '\nExamples:\n  palimpsest stats task-42\n  palimpsest stats task-42 --items')
     .action(

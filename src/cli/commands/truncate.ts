@@ -8,7 +8,7 @@ import type { Shell } from '../shell.ts'
 export const addTruncate = (program: Command, shell: Shell): void => {
   const command = program
     .command('truncate <id>')
-    .description('show a slice no longer; what it hides stays stored')
+    .description('hide a slice from the model; nothing is deleted')
     .option('--reason <text>', 'why, for those who look later')
   withWriteOptions(withSelection(command))
     .addHelpText(

@@ -8,7 +8,7 @@ import type { Shell } from '../shell.ts'
 export const addUndo = (program: Command, shell: Shell): void => {
   const command = program
     .command('undo <id>')
-    .description('take back the last rewind, condense, truncate, restore or undo')
+    .description('undo the last rewind, condense, truncate, restore or undo')
     .option('--reason <text>', 'why, for those who look later')
   withWriteOptions(command).action(
     shell.action('existing', async (session, id: string, options: CommandInput<'undo'> & WriteOptions) => {

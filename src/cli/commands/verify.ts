@@ -17,11 +17,12 @@ interface Receipts {
 export const addVerify = (program: Command, shell: Shell): void => {
   program
     .command('verify [id]')
-    .description(
-      'check the file, recompute the hash chain and every view; exit code 1 where something differs',
+    .description('check the file, and recompute every hash and view')
+    .option('--receipts', 'also rebuild the request of every model call from the log, and compare')
+    .addHelpText(
+      'after',
+      '\nWithout an id: every conversation in the store. Exit code 1 if anything differs.',
     )
-    .option('--receipts', 'also make the request of every model call again from the log, and compare')
-    .addHelpText('after', '\nWithout an id: every conversation of the store.')
     .action(
       shell.action('existing', async (session, id: string | undefined, options: Options) => {
         const { store, out, isJson } = session

@@ -52,7 +52,9 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
     return invalidInput('file', 'is the store itself: name another file')
   if (there && !(force && there.isFile())) return fileExists(target)
   // SQLite would take what is in it for a part of the backup.
-  const left = [`${target}-wal`, `${target}-journal`].find((name) => existsSync(name))
+  const left = [`${target}-wal`, `${target}-journal`].find(
+    (name) => statSync(name, { throwIfNoEntry: false })?.size,
+  )
   return left === undefined
     ? undefined
     : fileExists(
