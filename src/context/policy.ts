@@ -70,7 +70,7 @@ export const manageContext = (
   const limits = checked.right
   const { total: used } = count
   const allowed = refused ? allowedAfter(refused, used, settings) : limits.allowed
-  const said = saidSince(effective, count)
+  const said = saidSince(effective, count, limits.window)
   const learned = refused && learnedFrom(refused, count)
   const measured = { used, allowed, ...(said !== undefined && { said }), ...(learned && { learned }) }
   const isTooLarge = refused !== undefined || used > allowed

@@ -2,14 +2,14 @@ import type { Effective, Item } from '../projections/effective.ts'
 import type { TokenCount } from './tokens.ts'
 
 /**
- * Tokens said since somebody last tried to condense by this policy; undefined if nobody did, as far as is shown. The newest marker of
- * the policy says what had been said by then: a truncation may have hidden it, and the summary.
+ * Tokens said since a turn last tried to condense in a window of this size; undefined if none did, as far as is shown. The newest
+ * marker of the policy says what had been said by then, as a truncation may have hidden the summary.
  */
-export const saidSince = ({ items }: Effective, count: TokenCount): number | undefined => {
+export const saidSince = ({ items }: Effective, count: TokenCount, window: number): number | undefined => {
   let newest: Item | undefined
   for (const item of items) if (ofContext(item) && item.position > (newest?.position ?? -1)) newest = item
   const before = newest && (isAttempt(newest) ? 0 : policyOf(newest)?.said)
-  if (!newest || before === undefined) return undefined
+  if (!newest || before === undefined || policyOf(newest)?.settings?.['window'] !== window) return undefined
   const { position } = newest
   return count.items.reduce((sum, { tokens }, index) => {
     const item = items[index]

@@ -16,7 +16,7 @@ const settingsSchema = z.strictObject({
   reserved: z.int().min(0).optional(),
   /** The share of the window that stays free, as counts are not exact; 0 ≤ buffer < 1. Default 0.1. */
   buffer: z.number().min(0).lt(1).optional(),
-  /** Whether to condense without being asked. Default true. */
+  /** Whether to condense without being asked. Default true; else a refusal of the API ends a turn, and what does not fit is truncated. */
   automatic: z.boolean().optional(),
   /** Condense from this percentage of the window on, 5 to 100. Default 100: when the context would not fit. */
   percentage: percents.optional(),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkCondensed, manageContext } from '../../src/context/policy.ts'
 import type { ContextSettings } from '../../src/context/settings.ts'
-import type { Event } from '../../src/events/events.ts'
+import type { Event, Policy } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { left, right } from '../support/either.ts'
 import {
@@ -116,6 +116,41 @@ describe('a condense', () => {
     expect(planned([...turns, replied(1)], { keepLast: 8 })).toMatchObject({ covers: { last: 6 } })
     expect(planned([...turns, replied(1)], { keepLast: 8, target: 0.3 })).toMatchObject({
       covers: { last: 7 },
+    })
+  })
+
+  describe('after another one of a turn', () => {
+    const policy = { of: 'context' as const, used: 1_000, allowed: 900, settings: window }
+    const after = (tokens: number, more: Partial<Policy> = {}): readonly Event[] => {
+      const { type, data } = condensed(1, 8, words(tokens))
+      return [...turns, { type, data: { ...data, method: 'model', policy: { ...policy, ...more } } }]
+    }
+    const half = { percentage: 50 }
+
+    it('waits until a tenth of the window was said', () => {
+      expect(planned([...after(500), said(99)], half)).toMatchObject({ type: 'nothing', said: 99 })
+      expect(planned([...after(500), said(100)], half)).toMatchObject({ type: 'condense', said: 100 })
+    })
+
+    it('gives way to a truncation of what does not fit, which goes on counting', () => {
+      expect(planned([...after(700), said(50)], half)).toMatchObject({ type: 'truncate', said: 50 })
+      const cut = truncated(10, 9)
+      const hidden = { ...cut, data: { ...cut.data, policy: { ...policy, said: 50 } } }
+      const later = [...after(700), said(50), hidden, said(40), replied(300), said(9)]
+      expect(planned(later, { ...half, percentage: 40 }).said).toBe(399)
+    })
+
+    it('does not wait for one that was not a turn’s, or in another window', () => {
+      const settings = { ...window, window: 2_000 }
+      expect(planned([...after(500, { settings }), said(9)], half).type).toBe('condense')
+      expect(planned([...turns, condensed(1, 8, words(500)), said(9)], half).type).toBe('condense')
+    })
+
+    it('waits where it has failed, too, and the context was truncated', () => {
+      const cut = truncated(1, 8)
+      const hidden = { ...cut, data: { ...cut.data, policy: { ...policy, failed: 'ContextGrew' } } }
+      const history = [...turns, hidden, said(99), replied(500)].slice(0, 12)
+      expect(planned(history, { percentage: 20 })).toMatchObject({ type: 'nothing', said: 99 })
     })
   })
 
