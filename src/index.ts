@@ -46,6 +46,7 @@ export type { AppendOptions, At, EventsOptions, VerifyOptions, WriteOptions } fr
 export type { ReadError, StoreError, WriteError } from './store/errors.ts'
 export type { ImportError } from './import/errors.ts'
 export type { SessionFile } from './import/parse-session.ts'
+export type { SessionStream } from './store/read-session.ts'
 export type { Format, ImportReport } from './import/plan.ts'
 export type { Imported, ImportOptions } from './store/import.ts'
 export type { Collected, GcOptions } from './store/blobs/gc.ts'

@@ -1,5 +1,6 @@
 import type { Configuration, Role } from '../events/events.ts'
 import type { ConversationPlan } from './plan.ts'
+import type { Shelf } from './shelf.ts'
 import { blocksOf, type Draft, leaveOutFields, listSteps, parametersOf, planOf } from './messages.ts'
 import { type Notes, stringOf } from './source.ts'
 
@@ -17,7 +18,7 @@ const owned = [
 ]
 
 /** A request of the Messages API, whole or its list of messages only. Blocks are kept as they are. */
-export const parseAnthropic = (draft: Draft, notes: Notes): readonly ConversationPlan[] => {
+export const parseAnthropic = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const said = messages.map(({ line, fields }) => {
     leaveOutFields(fields, known, notes)
@@ -32,5 +33,5 @@ export const parseAnthropic = (draft: Draft, notes: Notes): readonly Conversatio
     ...(stringOf(model) !== undefined && { model: String(model) }),
     ...(parameters && { parameters }),
   }
-  return planOf('anthropic', draft, listSteps(configuration, said, notes))
+  return planOf('anthropic', draft, listSteps(configuration, said, { notes, shelf }))
 }

@@ -1,5 +1,6 @@
 import type { NewMessage } from '../commands/command.ts'
 import { type Block, isBlock } from '../events/blocks.ts'
+import { wholeOf } from './shelf.ts'
 
 /** A step in the session's tree. `first` is the first step of its path. */
 export interface Node {
@@ -71,7 +72,9 @@ export const clear = (parent: Parent, ids: ReadonlySet<unknown>): readonly Resul
     const isOld = (block: Block): boolean =>
       isBlock(block, 'tool_result') && ids.has(block.tool_use_id) && block.content !== cleared
     if (results.content.some(isOld)) {
-      const content = results.content.map((block) => (isOld(block) ? { ...block, content: cleared } : block))
+      const content = results.content.map((block) =>
+        isOld(block) ? { ...wholeOf(block), content: cleared } : block,
+      )
       edits.unshift({ ref: results.ref, content })
     }
   }

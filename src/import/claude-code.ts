@@ -2,13 +2,16 @@ import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import { type Thread, thread } from './claude-code-thread.ts'
 import type { ConversationPlan } from './plan.ts'
+import { type Shelf, shelve } from './shelf.ts'
 import {
   digest,
-  entriesOf,
+  entriesIn,
   type Entry,
   type Fields,
   idOf,
   isFields,
+  type Line,
+  type LineReader,
   messageProblem,
   type Notes,
   otherEntry,
@@ -20,31 +23,41 @@ import {
  * Claude Code's JSONL: a line an entry, a tree by `uuid` and `parentUuid`, in the order of time. The session is one conversation;
  * every subagent (`agentId`, or the root of a sidechain) is another.
  */
-export const parseClaudeCode = (text: string, notes: Notes): readonly ConversationPlan[] => {
-  const session = sessionOf(notes)
-  for (const entry of inOrder(entriesOf(text, notes))) session.read(entry)
-  return session.finish()
+export const claudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+  const session = sessionOf(notes, shelf)
+  const ordered = inOrder(session.read)
+  const read = (line: Line): void => {
+    for (const entry of entriesIn(line, notes)) ordered.read(entry)
+  }
+  const finish = (): readonly ConversationPlan[] => {
+    ordered.finish()
+    return session.finish()
+  }
+  return { read, finish }
 }
 
-/** The entries, but one that the recorder wrote a line before its parent comes behind it. */
-function* inOrder(entries: Iterable<Entry>): Generator<Entry> {
+/** Hands on the entries, but one that the recorder wrote a line before its parent behind it. */
+const inOrder = (
+  handOn: (entry: Entry) => void,
+): { readonly read: (entry: Entry) => void; readonly finish: () => void } => {
   const seen = new Set<unknown>()
   let early: Entry | undefined
-  for (const entry of entries) {
+  const finish = (): void => {
+    if (early) handOn(early)
+    early = undefined
+  }
+  const read = (entry: Entry): void => {
     const { uuid, parentUuid } = entry.fields
-    if (stringOf(uuid) === undefined) {
-      yield entry
-      continue
-    }
+    if (stringOf(uuid) === undefined) return handOn(entry)
     const isAwaited = early?.fields['parentUuid'] === uuid
-    if (early && !isAwaited) yield early
+    if (!isAwaited) finish()
     const isEarly = stringOf(parentUuid) !== undefined && !seen.has(parentUuid)
     seen.add(uuid)
-    if (!isEarly || isAwaited) yield entry
-    if (early && isAwaited) yield early
-    early = isEarly && !isAwaited ? entry : undefined
+    if (isAwaited || !isEarly) handOn(entry)
+    if (isAwaited) finish()
+    else if (isEarly) early = entry
   }
-  if (early) yield early
+  return { read, finish }
 }
 
 interface Session {
@@ -52,7 +65,7 @@ interface Session {
   readonly finish: () => readonly ConversationPlan[]
 }
 
-const sessionOf = (notes: Notes): Session => {
+const sessionOf = (notes: Notes, shelf: Shelf): Session => {
   const threads = new Map<string, Thread>()
   const queue = queueOf(notes)
   const isAgain = repeats(notes)
@@ -66,7 +79,7 @@ const sessionOf = (notes: Notes): Session => {
     const key = isSidechain === true ? rootOf(entry.fields) : ''
     const current = threads.get(key) ?? thread(notes, key === '' ? queue : noQueue)
     threads.set(key, current)
-    if (!isAgain(entry.fields)) readEntry(entry, current, queue, notes)
+    if (!isAgain(entry.fields)) readEntry(entry, { current, queue, notes, shelf })
   }
   const finish = (): readonly ConversationPlan[] => {
     const [named] = ids
@@ -87,11 +100,12 @@ const sessionOf = (notes: Notes): Session => {
 
 /** Takes note of an entry that was there before, and of one that says something else under the same id. */
 const repeats = (notes: Notes): ((fields: Fields) => boolean) => {
-  const seen = new Map<string, string>()
+  const seen = new Map<string, number>()
   return ({ uuid, type, message }) => {
     if (typeof uuid !== 'string') return false
     const before = seen.get(uuid)
-    const said = digest([type, message])
+    // A number takes less memory than a text: there is one for each entry.
+    const said = Number.parseInt(digest([type, message]).slice(0, 13), 16)
     if (before === undefined) seen.set(uuid, said)
     else if (before === said) notes.leftOut(String(type), sameEntry)
     else notes.leftOut(String(type), otherEntry)
@@ -109,14 +123,22 @@ const sidechainRoots = (): ((fields: Fields) => string) => {
   }
 }
 
-const readEntry = (entry: Entry, current: Thread, queue: Queue, notes: Notes): void => {
+interface Reading {
+  readonly current: Thread
+  readonly queue: Queue
+  readonly notes: Notes
+  readonly shelf: Shelf
+}
+
+const readEntry = (entry: Entry, reading: Reading): void => {
+  const { current, queue, notes, shelf } = reading
   const { line, fields } = entry
   const { type, subtype, message, attachment } = fields
   if (type === 'queue-operation') return queue.operate(entry)
   if (type === 'system' && subtype === 'compact_boundary') return current.boundary(fields)
   if (type === 'system' && subtype === 'microcompact_boundary') return current.microcompact(entry)
   if (isFields(attachment) && attachment['type'] === 'queued_command')
-    return readQueued(entry, attachment, current, queue, notes)
+    return readQueued(entry, attachment, reading)
   if ((type !== 'user' && type !== 'assistant') || !isFields(message)) {
     const kind =
       type === 'system' && stringOf(subtype) !== undefined ? `system ${String(subtype)}` : String(type)
@@ -134,13 +156,14 @@ const readEntry = (entry: Entry, current: Thread, queue: Queue, notes: Notes): v
     notes.bad(line, problem)
     return current.pass(fields)
   }
-  if (type === 'assistant') return current.assistant(entry, said, stringOf(message['id']))
-  if (fields['isCompactSummary'] === true) return current.summary(entry, said)
+  if (fields['isCompactSummary'] === true && type === 'user') return current.summary(entry, said)
+  const kept = { ...said, content: shelve(said.content, shelf) }
+  if (type === 'assistant') return current.assistant(entry, kept, stringOf(message['id']))
   queue.said(textOf(message['content']), 'user')
-  current.user(entry, said)
+  current.user(entry, kept)
 }
 
-const readQueued = (entry: Entry, sent: Fields, current: Thread, queue: Queue, notes: Notes): void => {
+const readQueued = (entry: Entry, sent: Fields, { current, queue, notes }: Reading): void => {
   const said = messageOf('user', entry.fields, { content: sent['prompt'] })
   const problem = messageProblem(said)
   if (problem !== undefined) {

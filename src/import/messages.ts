@@ -3,6 +3,7 @@ import type { Block } from '../events/blocks.ts'
 import { check } from '../events/check.ts'
 import { type Configuration, dataSchemas, type Role } from '../events/events.ts'
 import type { ConversationPlan, Step } from './plan.ts'
+import { type Shelf, shelve } from './shelf.ts'
 import {
   digest,
   type Entry,
@@ -54,7 +55,7 @@ export interface Listed {
 export const listSteps = (
   configuration: Configuration,
   messages: readonly Listed[],
-  notes: Notes,
+  { notes, shelf }: { readonly notes: Notes; readonly shelf: Shelf },
 ): readonly Step[] => {
   const steps: Step[] = []
   const wrong = check(dataSchemas.Configured, configuration)
@@ -69,7 +70,11 @@ export const listSteps = (
     else {
       notes.mapped(`message ${kind}`)
       // An index alone would take another conversation's message, imported under the same id, for this one.
-      steps.push({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
+      steps.push({
+        type: 'message',
+        ref: `${index}-${digest(said)}`,
+        message: { ...said, content: shelve(said.content, shelf) },
+      })
     }
   }
   return steps

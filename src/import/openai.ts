@@ -3,6 +3,7 @@ import type { Configuration } from '../events/events.ts'
 import { type Draft, leaveOutFields, listSteps, parametersOf, planOf, type Said } from './messages.ts'
 import { blocksOfParts, callsOf, toolOf } from './openai-blocks.ts'
 import type { ConversationPlan } from './plan.ts'
+import type { Shelf } from './shelf.ts'
 import { type Entry, type Fields, isFields, type Notes, stringOf } from './source.ts'
 
 const callFields = ['tool_calls', 'tool_call_id', 'function_call']
@@ -15,7 +16,7 @@ const ids = ['id', 'session_id', 'conversation_id']
 const owned = [...ids, ...outcome, 'messages', 'traj', 'tools', 'functions', 'model']
 
 /** OpenAI's Chat format. What stands as system or developer message in front of all others is the system prompt. */
-export const parseOpenAi = (draft: Draft, notes: Notes): readonly ConversationPlan[] => {
+export const parseOpenAi = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const start = messages.findIndex(({ fields }) => !isSystem(fields))
   const leading = start < 0 ? messages : messages.slice(0, start)
@@ -28,7 +29,7 @@ export const parseOpenAi = (draft: Draft, notes: Notes): readonly ConversationPl
   for (const field of outcome)
     if (owner[field] !== undefined)
       notes.leftOut(`field ${field}`, 'what an experiment says of the conversation')
-  return planOf('openai', draft, listSteps(configurationOf(owner, leading, notes), said, notes))
+  return planOf('openai', draft, listSteps(configurationOf(owner, leading, notes), said, { notes, shelf }))
 }
 
 const isSystem = ({ role }: Fields): boolean => role === 'system' || role === 'developer'

@@ -3,7 +3,8 @@ import { decode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, streamOf } from '../events/ids.ts'
 import type { StoredConversation } from './plan.ts'
-import { entriesOf, type Entry, type Notes, stringOf } from './source.ts'
+import { type Shelf, shelveStored } from './shelf.ts'
+import { entriesIn, type Entry, type Line, type LineReader, type Notes, stringOf } from './source.ts'
 
 interface Chain {
   readonly id: string
@@ -18,17 +19,25 @@ interface Chain {
  * Palimpsest's own JSONL: a line an event, `{conversation, revision, id, type, data, metadata}`, by revision within each conversation.
  * Every event is decoded and every link of the hash chain checked. What does not follow on what is there is a bad line.
  */
-export const parsePalimpsest = (text: string, notes: Notes): readonly StoredConversation[] => {
+export const palimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
   const chains = new Map<string, Chain>()
-  for (const entry of entriesOf(text, notes)) {
-    const added = follow(entry, chains)
-    if (E.isLeft(added)) notes.bad(entry.line, added.left)
-    else notes.mapped(added.right.type)
+  const read = (line: Line): void => {
+    for (const entry of entriesIn(line, notes)) {
+      const added = follow(entry, chains, shelf)
+      if (E.isLeft(added)) notes.bad(entry.line, added.left)
+      else notes.mapped(added.right.type)
+    }
   }
-  return inOrder(chains).map(({ id, events }) => ({ id, events }))
+  const finish = (): readonly StoredConversation[] =>
+    inOrder(chains).map(({ id, events }) => ({ id, events }))
+  return { read, finish }
 }
 
-const follow = ({ fields }: Entry, chains: Map<string, Chain>): E.Either<string, ConversationEvent> => {
+const follow = (
+  { fields }: Entry,
+  chains: Map<string, Chain>,
+  shelf: Shelf,
+): E.Either<string, ConversationEvent> => {
   const { conversation, revision, id, type, data, metadata } = fields
   if (typeof conversation !== 'string' || !conversationIdSchema.safeParse(conversation).success)
     return E.left('"conversation" is not a conversation id')
@@ -54,7 +63,7 @@ const follow = ({ fields }: Entry, chains: Map<string, Chain>): E.Either<string,
       `the hash chain of ${conversation} breaks at revision ${revision}: an event was changed or is missing`,
     )
   const grown = chain ?? { id: conversation, events: [], hashes: [], start, parent: parentOf(event) }
-  grown.events.push(stored)
+  grown.events.push(shelveStored(stored, shelf))
   grown.hashes.push(hashOf(stored))
   chains.set(conversation, grown)
   return decoded

@@ -2,61 +2,132 @@ import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import { conversationIdSchema } from '../events/ids.ts'
-import { parseAnthropic } from './anthropic.ts'
-import { parseClaudeCode } from './claude-code.ts'
-import { badLine, type ImportError } from './errors.ts'
-import { type Draft, entriesOfList } from './messages.ts'
-import { parseOpenAi } from './openai.ts'
-import { parsePalimpsest } from './palimpsest.ts'
-import { parsePi } from './pi.ts'
-import type { ConversationPlan, Format, ImportPlan, Step, StoredImport } from './plan.ts'
-import { recognise } from './recognise.ts'
-import { parseRoo } from './roo.ts'
-import { badLineOf } from './bad-line.ts'
-import { isFields, linesOf, type Notes, parseJson, takeNotes, valuesOf } from './source.ts'
+import { claudeCode } from './claude-code.ts'
+import { documents, textOf } from './documents.ts'
+import { badLine, type ImportError, unknownFormat } from './errors.ts'
+import { palimpsest } from './palimpsest.ts'
+import { pi } from './pi.ts'
+import type { ConversationPlan, Format, ImportPlan, Step, StoredConversation, StoredImport } from './plan.ts'
+import { recogniseLine, recogniseText } from './recognise.ts'
+import { noShelf, type Shelf } from './shelf.ts'
+import { type Line, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
 
-export interface SessionFile {
-  readonly text: string
+/** How a session file is read. */
+export interface SessionOptions {
   /** Its name, for messages. */
   readonly file: string
   /** Default: by content. */
   readonly format?: Format
-  /** The conversation's id; the second and later ones of a file get `-2`, `-3` behind it. Default: the id in the file, or one made of the content. */
+  /** The conversation's id; the second and later ones of a file get `-2`, `-3` appended. Default: the id in the file, or one made of the content. */
   readonly id?: string
   /** Pass over lines that cannot be read, and list them in the report. Default false: the first one is an error. */
   readonly skipBadLines?: boolean
 }
 
+export interface SessionFile extends SessionOptions {
+  readonly text: string
+}
+
+type Result = E.Either<ImportError, ImportPlan | StoredImport>
+
 /**
  * Reads a session of another program, or of this one: what to do to have it in a store, and what became of every entry.
  * Nothing is written here.
  *
- * Errors: `UnknownFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an `id` that is none, or that would rename one of
- * several stored conversations.
+ * Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an `id` that is none, or
+ * that would rename one of several stored conversations.
  */
-export const parseSession = (session: SessionFile): E.Either<ImportError, ImportPlan | StoredImport> => {
-  const { file, id, skipBadLines = false } = session
-  const text = session.text.replace(/^\uFEFF/, '')
-  const checked = id === undefined ? E.right(id) : check(conversationIdSchema, id)
-  if (E.isLeft(checked)) return E.left(invalidInput('id', checked.left.message))
-  const found = session.format === undefined ? recognise(text) : E.right(session.format)
-  if (E.isLeft(found)) return E.left({ ...found.left, message: `${file}: ${found.left.message}` })
-  const notes = takeNotes()
-  const format = found.right
-  const plan = format === 'palimpsest' ? readStored(text, notes, id) : readPlan(format, text, notes, id)
-  const report = notes.report()
-  const [bad] = report.badLines
-  // A document that cannot be parsed has nothing behind the bad line to go on with.
-  const isUnreadable = E.isRight(plan) && plan.right.conversations.length === 0
-  if (bad && (!skipBadLines || isUnreadable)) return E.left(badLine(file, bad.line, bad.problem))
-  return E.map((read: Unreported): ImportPlan | StoredImport => ({ ...read, report }))(plan)
+export const parseSession = ({ text, ...options }: SessionFile): Result => {
+  const reader = sessionReader(options, takeNotes())
+  for (const line of linesOf(text)) reader.read(line)
+  return reader.finish()
 }
 
-type Unreported = Omit<ImportPlan, 'report'> | Omit<StoredImport, 'report'>
-type Read = E.Either<ImportError, Unreported>
+/** As `parseSession`, line by line. Before the format is known, and of a JSON document, all lines are in memory. */
+export const sessionReader = (
+  { file, format, id, skipBadLines = false }: SessionOptions,
+  notes: Notes,
+  shelf: Shelf = noShelf,
+): LineReader<Result> => {
+  const checked = id === undefined ? E.right(id) : check(conversationIdSchema, id)
+  let failure: ImportError | undefined = E.isLeft(checked)
+    ? invalidInput('id', checked.left.message)
+    : undefined
+  let reader = format && readerOf(format, notes, shelf)
+  let held: Line[] = []
+  let looked = 0
 
-const readStored = (text: string, notes: Notes, id: string | undefined): Read => {
-  const stored = parsePalimpsest(text, notes)
+  const begin = (told: E.Either<ImportError, Format>): void => {
+    if (E.isLeft(told)) {
+      failure = { ...told.left, message: `${file}: ${told.left.message}` }
+      return
+    }
+    reader = readerOf(told.right, notes, shelf)
+    for (const line of held) reader.plan.read(line)
+    held = []
+  }
+  const read = (given: Line): void => {
+    const line = given.line === 1 ? { line: 1, text: given.text.replace(/^\uFEFF/, '') } : given
+    if (failure) return
+    if (reader) return reader.plan.read(line)
+    held.push(line)
+    if (line.text.trim() === '' || looked++ >= mostLooked) return
+    const told = recogniseLine(line.text)
+    if (told) begin(told)
+  }
+  const finish = (): Result => {
+    if (!reader && !failure) begin(recogniseText(textOf(held)))
+    if (failure || !reader) return E.left(failure ?? unknownFormat('the file is empty'))
+    const plan = reader.finish(id)
+    const report = notes.report()
+    const [bad] = report.badLines
+    // A document that cannot be parsed has nothing behind the bad line to continue with.
+    const isUnreadable = E.isRight(plan) && plan.right.conversations.length === 0
+    if (bad && (!skipBadLines || isUnreadable)) return E.left(badLine(file, bad.line, bad.problem))
+    return E.map((found: Unreported): ImportPlan | StoredImport => ({ ...found, report }))(plan)
+  }
+  return { read, finish }
+}
+
+/** So many lines are looked at: those of one format need not all tell. */
+const mostLooked = 50
+
+type Unreported = Omit<ImportPlan, 'report'> | Omit<StoredImport, 'report'>
+interface FormatReader {
+  readonly plan: Pick<LineReader<unknown>, 'read'>
+  readonly finish: (id: string | undefined) => E.Either<ImportError, Unreported>
+}
+
+const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
+  if (format === 'palimpsest') {
+    const stored = palimpsest(notes, shelf)
+    return { plan: stored, finish: (id) => storedUnder(id, stored.finish()) }
+  }
+  const plan = planReader(format, notes, shelf)
+  return { plan, finish: (id) => E.right({ format, conversations: plansUnder(id, plan.finish()) }) }
+}
+
+const planReader = (
+  format: Exclude<Format, 'palimpsest'>,
+  notes: Notes,
+  shelf: Shelf,
+): LineReader<readonly ConversationPlan[]> => {
+  switch (format) {
+    case 'claude-code':
+      return claudeCode(notes, shelf)
+    case 'pi':
+      return pi(notes, shelf)
+    case 'roo':
+    case 'openai':
+    case 'anthropic':
+      return documents(format, notes, shelf)
+  }
+}
+
+const storedUnder = (
+  id: string | undefined,
+  stored: readonly StoredConversation[],
+): E.Either<ImportError, Unreported> => {
   if (id !== undefined && stored.length > 1)
     return E.left(
       invalidInput('id', `the file holds ${stored.length} conversations, which keep their ids: leave it out`),
@@ -65,63 +136,20 @@ const readStored = (text: string, notes: Notes, id: string | undefined): Read =>
   return E.right({ format: 'palimpsest', conversations })
 }
 
-type Foreign = Exclude<Format, 'palimpsest'>
-
-const readPlan = (format: Foreign, text: string, notes: Notes, id: string | undefined): Read => {
+const plansUnder = (
+  id: string | undefined,
+  plans: readonly ConversationPlan[],
+): readonly ConversationPlan[] => {
   const taken = new Map<string, number>()
   // What sets a model and says nothing is no conversation.
-  const plans = plansOf(format, text, notes).filter(({ steps }) => steps.some(isSaid))
-  const named = plans.map((plan) => {
-    const wished = id ?? plan.id
-    const count = (taken.get(wished) ?? 0) + 1
-    taken.set(wished, count)
-    return count === 1 ? { ...plan, id: wished } : { ...plan, id: `${wished.slice(0, 190)}-${count}` }
-  })
-  return E.right({ format, conversations: named })
+  return plans
+    .filter(({ steps }) => steps.some(isSaid))
+    .map((plan) => {
+      const wished = id ?? plan.id
+      const count = (taken.get(wished) ?? 0) + 1
+      taken.set(wished, count)
+      return count === 1 ? { ...plan, id: wished } : { ...plan, id: `${wished.slice(0, 190)}-${count}` }
+    })
 }
 
 const isSaid = ({ type }: Step): boolean => type === 'message' || type === 'condense'
-
-const plansOf = (format: Foreign, text: string, notes: Notes): readonly ConversationPlan[] => {
-  switch (format) {
-    case 'claude-code':
-      return parseClaudeCode(text, notes)
-    case 'pi':
-      return parsePi(text, notes)
-    case 'roo':
-      return documentsOf(text, notes).flatMap(({ messages }) => parseRoo(messages, notes))
-    case 'openai':
-      return documentsOf(text, notes).flatMap((draft) => parseOpenAi(draft, notes))
-    case 'anthropic':
-      return documentsOf(text, notes).flatMap((draft) => parseAnthropic(draft, notes))
-  }
-}
-
-/** The conversations of a JSON document (a list of messages, one object, or a list of objects) or of JSONL, an object a line. */
-const documentsOf = (text: string, notes: Notes): readonly Draft[] => {
-  const whole = parseJson(text)
-  if (E.isRight(whole)) return draftsOf(whole.right, 1, notes)
-  const lines = [...linesOf(text)].map(({ line, text: json }) => ({ line, ...valuesOf(json) }))
-  const isLines = lines.some(({ values }) => values.some((value) => isFields(value) && hasMessages(value)))
-  if (!isLines) {
-    notes.bad(badLineOf(text, whole.left), `not JSON (${whole.left})`)
-    return []
-  }
-  return lines.flatMap(({ line, values, problem }) => {
-    if (problem !== undefined) notes.bad(line, `not JSON (${problem})`)
-    return values.flatMap((value) => draftsOf(value, line, notes))
-  })
-}
-
-const messagesIn = (owner: { readonly [field: string]: unknown }): unknown =>
-  owner['messages'] ?? owner['traj']
-const hasMessages = (owner: { readonly [field: string]: unknown }): boolean =>
-  Array.isArray(messagesIn(owner))
-
-const draftsOf = (document: unknown, line: number, notes: Notes): readonly Draft[] => {
-  const owners = Array.isArray(document) ? document : [document]
-  const found = owners.filter(isFields).filter(hasMessages)
-  if (found.length > 0)
-    return found.map((owner) => ({ owner, messages: entriesOfList(messagesIn(owner), line, notes) }))
-  return Array.isArray(document) ? [{ owner: {}, messages: entriesOfList(document, line, notes) }] : []
-}

@@ -2,13 +2,16 @@ import type { NewMessage } from '../commands/command.ts'
 import type { Configuration } from '../events/events.ts'
 import { blocksOf, branchMessage, compactionMessage, messageOf } from './pi-messages.ts'
 import type { ConversationPlan, Step, StepBody } from './plan.ts'
+import { type Shelf, shelve } from './shelf.ts'
 import {
   digest,
-  entriesOf,
+  entriesIn,
   type Entry,
   type Fields,
   idOf,
   isFields,
+  type Line,
+  type LineReader,
   messageProblem,
   lostParent,
   type Notes,
@@ -37,7 +40,7 @@ type Mapped = Extract<StepBody, { readonly type: 'message' | 'condense' | 'confi
  * pi's JSONL, both the early linear version and the later tree (`id`, `parentId`): a header, then messages, compactions and changes
  * of model and thinking level.
  */
-export const parsePi = (text: string, notes: Notes): readonly ConversationPlan[] => {
+export const pi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const steps: Step[] = []
   const nodes = new Map<string, Node>()
   const order: Node[] = []
@@ -48,7 +51,12 @@ export const parsePi = (text: string, notes: Notes): readonly ConversationPlan[]
   let head: Node | undefined
   let shown: string | undefined
 
-  for (const entry of entriesOf(text, notes)) {
+  let begin = ''
+  const read = (line: Line): void => {
+    if (begin.length < 4_096) begin += `${line.text}\n`
+    for (const entry of entriesIn(line, notes)) readEntry(entry)
+  }
+  const readEntry = (entry: Entry): void => {
     const { fields } = entry
     const index = order.length
     const named = stringOf(fields['parentId'])
@@ -64,9 +72,9 @@ export const parsePi = (text: string, notes: Notes): readonly ConversationPlan[]
     } else if (nodes.has(id)) {
       const isSame = said.get(id) === digest(fields)
       notes.leftOut(String(fields['type']), isSame ? sameEntry : otherEntry)
-      continue
+      return
     }
-    const mapped = mapEntry(entry, node, { nodes, order, notes })
+    const mapped = mapEntry(entry, node, { nodes, order, notes, shelf })
     const time = timeOf(fields['timestamp'])
     const timed = time === undefined ? {} : { time }
     // Also before what is no message: pi resumes the path of the last entry, whatever it is.
@@ -85,9 +93,12 @@ export const parsePi = (text: string, notes: Notes): readonly ConversationPlan[]
     order.push(node)
     head = node
   }
-  if (sessions.size > 1) notes.note(`the file holds ${sessions.size} sessions: they are one conversation`)
-  const id = stringOf(session?.['id']) ?? `pi-${digest(text.slice(0, 4_096))}`
-  return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
+  const finish = (): readonly ConversationPlan[] => {
+    if (sessions.size > 1) notes.note(`the file holds ${sessions.size} sessions: they are one conversation`)
+    const id = stringOf(session?.['id']) ?? `pi-${digest(begin.slice(0, 4_096))}`
+    return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
+  }
+  return { read, finish }
 }
 
 const noteHeader = ({ branchedFrom, parentSession }: Fields, notes: Notes): void => {
@@ -99,6 +110,7 @@ interface Context {
   readonly nodes: ReadonlyMap<string, Node>
   readonly order: readonly Node[]
   readonly notes: Notes
+  readonly shelf: Shelf
 }
 
 const leftOut = new Map<unknown, string>([
@@ -118,12 +130,12 @@ const mapEntry = ({ line, fields }: Entry, node: Node, context: Context): Mapped
       return configure(type, fields, node.configuration, notes)
     case 'message':
       return isFields(fields['message'])
-        ? say(line, fields['message'], notes)
+        ? say(line, fields['message'], context)
         : bad(line, 'a message entry without a message', notes)
     case 'custom_message':
-      return check(line, { role: 'user', content: blocksOf(fields['content']) }, type, notes)
+      return check(line, { role: 'user', content: blocksOf(fields['content']) }, type, context)
     case 'branch_summary':
-      return check(line, branchMessage(String(fields['summary'])), type, notes)
+      return check(line, branchMessage(String(fields['summary'])), type, context)
     case 'compaction':
       return compact(fields, node, context)
     default:
@@ -137,18 +149,23 @@ const bad = (line: number, problem: string, notes: Notes): undefined => {
   return undefined
 }
 
-const check = (line: number, message: NewMessage, kind: string, notes: Notes): Mapped | undefined => {
+const check = (
+  line: number,
+  message: NewMessage,
+  kind: string,
+  { notes, shelf }: Context,
+): Mapped | undefined => {
   const problem = messageProblem(message)
   if (problem !== undefined) return bad(line, problem, notes)
   notes.mapped(kind)
-  return { type: 'message', message }
+  return { type: 'message', message: { ...message, content: shelve(message.content, shelf) } }
 }
 
-const say = (line: number, message: Fields, notes: Notes): Mapped | undefined => {
+const say = (line: number, message: Fields, context: Context): Mapped | undefined => {
   const kind = `message ${String(message['role'])}`
   const mapped = messageOf(message)
-  if ('message' in mapped) return check(line, mapped.message, kind, notes)
-  notes.leftOut(kind, mapped.leftOut)
+  if ('message' in mapped) return check(line, mapped.message, kind, context)
+  context.notes.leftOut(kind, mapped.leftOut)
   return undefined
 }
 

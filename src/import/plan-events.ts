@@ -5,6 +5,7 @@ import { type ConversationEvent, type Event, START } from '../events/events.ts'
 import { lastOf, type Log, parent, resolve } from '../projections/path.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
 import type { ConversationPlan, Format, Step, StepType } from './plan.ts'
+import { wholeMessage } from './shelf.ts'
 import { type Stage, stage } from './stage.ts'
 
 /** An event to append, under a command of its own. */
@@ -143,6 +144,6 @@ const markerOf = (
     return E.right(withView({ type: 'Truncated', data }, current.state()))
   }
   const { summary, method, origin } = step
-  const data = { ...factsOf(hidden, summary), summary, method, ...(origin && { origin }) }
+  const data = { ...factsOf(hidden, summary.map(wholeMessage)), summary, method, ...(origin && { origin }) }
   return E.right(withView({ type: 'Condensed', data }, current.state()))
 }

@@ -4,19 +4,22 @@ import { foreignDocument, foreignLine, foreignText } from './foreign.ts'
 import type { Format } from './plan.ts'
 import { type Fields, isFields, linesOf, parseJson, valuesOf } from './source.ts'
 
-/** So many lines are looked at: those of one format need not all tell. */
-const looked = 50
+type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
 
-/** The format of a session file, by its content. Errors: `UnknownFormat`, `UnsupportedFormat`. */
-export const recognise = (text: string): E.Either<UnknownFormat | UnsupportedFormat, Format> => {
-  if (text.trim() === '') return E.left(unknownFormat('the file is empty'))
-  const lines = [...firstLines(text)]
-  for (const fields of lines) {
+/** The format of a session file, by one of its lines; undefined if that does not tell. Errors: `UnsupportedFormat`. */
+export const recogniseLine = (line: string): Recognised | undefined => {
+  for (const fields of valuesOf(line).values.filter(isFields)) {
     const foreign = foreignLine(fields)
     if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
     const format = formatOfLine(fields)
     if (format) return E.right(format)
   }
+  return undefined
+}
+
+/** The format of a session file of which no line tells. Errors: `UnknownFormat`, `UnsupportedFormat`. */
+export const recogniseText = (text: string): Recognised => {
+  if (text.trim() === '') return E.left(unknownFormat('the file is empty'))
   const whole = parseJson(text)
   const foreign = E.isRight(whole) ? foreignDocument(whole.right) : foreignText(text)
   if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
@@ -27,16 +30,8 @@ export const recognise = (text: string): E.Either<UnknownFormat | UnsupportedFor
 
 /** Whether the first line is whole, and so no part of a document that breaks off. */
 const isLines = (text: string): boolean => {
-  const [first] = linesOf(text)
-  return first !== undefined && valuesOf(first.text).values.length > 0
-}
-
-function* firstLines(text: string): Generator<Fields> {
-  let count = 0
-  for (const line of linesOf(text)) {
-    yield* valuesOf(line.text).values.filter(isFields)
-    if (++count === looked) return
-  }
+  for (const line of linesOf(text)) if (line.text.trim() !== '') return valuesOf(line.text).values.length > 0
+  return false
 }
 
 const formatOfLine = (fields: Fields): Format | undefined => {

@@ -84,25 +84,35 @@ export const takeNotes = (): Notes => {
   }
 }
 
-/** The lines of a text that are not blank. `line` is 1-based. */
-export function* linesOf(text: string): Generator<{ readonly line: number; readonly text: string }> {
+/** A line of a file, without its end. `line` is 1-based. */
+export interface Line {
+  readonly line: number
+  readonly text: string
+}
+
+/** Reads a file of one format, line by line, blank lines included. */
+export interface LineReader<A> {
+  readonly read: (line: Line) => void
+  readonly finish: () => A
+}
+
+/** The lines of a text. */
+export function* linesOf(text: string): Generator<Line> {
   let line = 1
   for (let start = 0; start < text.length; line++) {
     const newline = text.indexOf('\n', start)
     const end = newline < 0 ? text.length : newline
-    const content = text.slice(start, end)
-    if (content.trim() !== '') yield { line, text: content }
+    yield { line, text: text.slice(start, end) }
     start = end + 1
   }
 }
 
-/** The JSON objects of a JSONL text; a line that is not JSON is noted as bad and passed over. */
-export function* entriesOf(text: string, notes: Notes): Generator<Entry> {
-  for (const { line, text: json } of linesOf(text)) yield* entriesIn(json, line, notes)
-}
-
-/** The JSON objects of a line: one, or several where a writer left out the line's end. */
-function* entriesIn(json: string, line: number, notes: Notes): Generator<Entry> {
+/**
+ * The JSON objects of a line: one, or several where a writer left out the line's end; none of a blank line. What is not JSON is
+ * noted as bad and passed over.
+ */
+export function* entriesIn({ line, text: json }: Line, notes: Notes): Generator<Entry> {
+  if (json.trim() === '') return
   const { values, problem } = valuesOf(json)
   for (const [index, fields] of values.entries())
     if (isFields(fields)) yield { line, part: index + 1, fields }

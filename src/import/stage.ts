@@ -4,6 +4,7 @@ import { currentSchema } from '../events/upcast.ts'
 import { type Item, itemOf } from '../projections/effective.ts'
 import { type Draft, evolve, fold, viewIn } from '../projections/outline.ts'
 import { type Log, lastOf, path } from '../projections/path.ts'
+import { wholeItem } from './shelf.ts'
 
 /** A conversation that an import grows: its log so far, and what is shown at its end. */
 export interface Stage {
@@ -44,7 +45,7 @@ export const stage = (log: Log): Stage => {
     return now.draft.slots.slice(from, to + 1).flatMap(({ position }) => {
       const event = events[position]
       const item = event && itemOf(event)
-      return item ? [item] : []
+      return item ? [wholeItem(item)] : []
     })
   }
   const state = (): Outlined => ({

@@ -2,7 +2,7 @@ import type { StoredEvent } from '../events/codec.ts'
 
 /** Events in the batches of their appends: at most so many, and at most so many bytes unless one event alone has more. */
 export function* batchesOf(
-  events: readonly StoredEvent[],
+  events: Iterable<StoredEvent>,
   mostEvents: number,
   mostBytes: number,
 ): Generator<readonly StoredEvent[], void> {

@@ -4,7 +4,7 @@ import { invalidInput } from '../events/errors.ts'
 import { isoTime } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged, unknownFormat } from '../import/errors.ts'
-import { parseSession, type SessionFile } from '../import/parse-session.ts'
+import type { SessionFile } from '../import/parse-session.ts'
 import { type PlannedEvent, planEvents } from '../import/plan-events.ts'
 import type {
   ConversationPlan,
@@ -14,6 +14,7 @@ import type {
   StoredConversation,
   StoredImport,
 } from '../import/plan.ts'
+import { noShelf, type Shelf, shelveEvent, wholeEvent } from '../import/shelf.ts'
 import type { LargeContentStore } from './blobs/large-content.ts'
 import { breath, pacer } from './breath.ts'
 import { endAt, type End, type Ending, lastPosition, readEnding } from './ends.ts'
@@ -21,10 +22,12 @@ import type { ReadError, WriteError } from './errors.ts'
 import { missingParent } from './lineage.ts'
 import { loadLog } from './log.ts'
 import { type EventStore, maxPage, type Part } from './port.ts'
+import { isStream, readSession, readText, sessionProblem, type SessionStream } from './read-session.ts'
 import { reader } from './reader.ts'
+import { fileShelf } from './shelf.ts'
 import { endingOf } from './whole-writes.ts'
 import { encodeChain, seal } from './write.ts'
-import { writeAll } from './write-whole.ts'
+import { type EventList, writeAll } from './write-whole.ts'
 
 /** What an import did. */
 export interface Imported {
@@ -48,7 +51,7 @@ interface Prepared {
   readonly end: End
   /** What the last event there is part of, if it does not count yet: an import was interrupted, or is under way. */
   readonly open?: Part | undefined
-  readonly events: readonly StoredEvent[]
+  readonly events: EventList
 }
 
 /** How often an import is planned anew while others write to the same conversations. */
@@ -60,17 +63,35 @@ const maxTries = 20
  */
 export const importSession = async (
   store: LargeContentStore,
-  session: SessionFile,
+  session: SessionFile | SessionStream,
   { progress }: ImportOptions = {},
 ): Result<Imported> => {
-  if (typeof session?.text !== 'string' || typeof session.file !== 'string')
-    return E.left(
-      invalidInput('session', 'must be { text, file }: the text to import and its name for messages'),
-    )
-  const parsed = parseSession(session)
+  const problem = sessionProblem(session)
+  if (problem !== undefined) return E.left(invalidInput('session', problem))
+  if (!isStream(session))
+    return importPlan(store, session.file, await readText(session), { shelf: noShelf, progress })
+  const shelf = fileShelf()
+  try {
+    return await importPlan(store, session.file, await readSession(session, shelf), { shelf, progress })
+  } finally {
+    shelf.close()
+  }
+}
+
+interface Importing {
+  readonly shelf: Shelf
+  readonly progress: ImportOptions['progress']
+}
+
+const importPlan = async (
+  store: LargeContentStore,
+  file: string,
+  parsed: E.Either<ImportError, ImportPlan | StoredImport>,
+  importing: Importing,
+): Result<Imported> => {
   if (E.isLeft(parsed)) return parsed
   for (let tries = 1; ; tries++) {
-    const imported = await importOnce(store, session.file, parsed.right, progress)
+    const imported = await importOnce(store, file, parsed.right, importing)
     // Somebody else wrote to one of the conversations: what they have now decides what is new.
     if (E.isRight(imported) || imported.left._tag !== 'Conflict' || tries === maxTries) return imported
   }
@@ -80,24 +101,15 @@ const importOnce = async (
   store: LargeContentStore,
   file: string,
   plan: ImportPlan | StoredImport,
-  progress: ImportOptions['progress'],
+  { shelf, progress }: Importing,
 ): Result<Imported> => {
   const prepared: Prepared[] = []
   for (const conversation of plan.conversations) {
     const next =
       'steps' in conversation && plan.format !== 'palimpsest'
-        ? await prepare(store, conversation, plan.format)
+        ? await prepare(store, conversation, plan.format, shelf)
         : await prepareStored(store, conversation as StoredConversation, plan.conversations)
     if (E.isLeft(next)) return next
-    const { id, end, events } = next.right
-    const pace = pacer()
-    for (const [index, event] of events.entries()) {
-      const pause = pace(event.data.length)
-      if (pause) await pause
-      const checked = store.check(event)
-      const where = `event ${lastPosition(end) + 1 + index} of ${id}`
-      if (E.isLeft(checked)) return E.left({ ...checked.left, message: `${where}: ${checked.left.message}` })
-    }
     prepared.push(next.right)
   }
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
@@ -113,51 +125,87 @@ const importOnce = async (
 }
 
 const prepare = async (
-  store: EventStore,
+  store: LargeContentStore,
   plan: ConversationPlan,
   format: Exclude<Format, 'palimpsest'>,
+  shelf: Shelf,
 ): Result<Prepared> => {
   const { id } = plan
   const there = await readThere(store, id)
   if (E.isLeft(there)) return there
   const { end, open } = there.right
-  const log = await loadLog(reader(store, end.lineage), lastPosition(end))
+  const log = await loadLog(reader(store, end.lineage), lastPosition(end), (event) =>
+    shelveEvent(event, shelf),
+  )
   if (E.isLeft(log)) return log
   const planned = planEvents(plan, format, log.right)
   if (E.isLeft(planned)) return planned
-  const encoded = await encodePlanned(id, end.hash, planned.right, format)
-  return E.map((events: readonly StoredEvent[]) => ({ id, end, open, events }))(encoded)
+  const imported = new Date()
+  const encodings = (): Iterable<Encoding> => encodePlanned(id, end.hash, planned.right, { format, imported })
+  const events = await checkAll(store, encodings, { id, end, length: planned.right.length })
+  return E.map((list: EventList) => ({ id, end, open, events: list }))(events)
 }
 
-const encodePlanned = async (
+type Encoding = E.Either<ImportError, StoredEvent>
+
+function* encodePlanned(
   conversation: string,
   prev: string | null,
   planned: readonly PlannedEvent[],
-  format: string,
-): Promise<E.Either<ImportError, readonly StoredEvent[]>> => {
-  const events: StoredEvent[] = []
-  const pace = pacer()
-  const imported = new Date()
+  { format, imported }: { readonly format: string; readonly imported: Date },
+): Generator<Encoding, void> {
   let hash = prev
   for (const { event, commandId, time } of planned) {
     const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : imported
     // What looks like a time need not be one: the 99th month.
     const now = Number.isNaN(recorded.getTime()) ? imported : recorded
     const envelope = seal({ commandId, now }, { kind: 'import', id: format })
-    const encoded = encodeChain(conversation, hash, [event], envelope)
-    if (E.isLeft(encoded))
-      return E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
-    events.push(...encoded.right.events)
+    const encoded = encodeChain(conversation, hash, [wholeEvent(event)], envelope)
+    if (E.isLeft(encoded)) {
+      yield E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
+      return
+    }
+    for (const stored of encoded.right.events) yield E.right(stored)
     hash = encoded.right.hash
-    const pause = pace(encoded.right.events[0]?.data.length ?? 0)
-    if (pause) await pause
   }
-  return E.right(events)
+}
+
+/** Characters of encoded events that are kept between the check and the write. */
+const keptBytes = 8 * 1024 * 1024
+
+/** Checks every event before the first one is written. Those of a large import are encoded once more to be written. */
+const checkAll = async (
+  store: LargeContentStore,
+  encodings: () => Iterable<Encoding>,
+  { id, end, length }: { readonly id: string; readonly end: End; readonly length: number },
+): Promise<E.Either<ImportError, EventList>> => {
+  let kept: StoredEvent[] = []
+  let bytes = 0
+  let index = 0
+  const pace = pacer()
+  for (const encoded of encodings()) {
+    if (E.isLeft(encoded)) return encoded
+    const pause = pace(encoded.right.data.length)
+    if (pause) await pause
+    const checked = store.check(encoded.right)
+    const where = `event ${lastPosition(end) + 1 + index++} of ${id}`
+    if (E.isLeft(checked)) return E.left({ ...checked.left, message: `${where}: ${checked.left.message}` })
+    bytes += encoded.right.data.length
+    if (bytes <= keptBytes) kept.push(encoded.right)
+  }
+  if (bytes <= keptBytes) return E.right(kept)
+  kept = []
+  return E.right({
+    length,
+    *[Symbol.iterator]() {
+      for (const encoded of encodings()) if (E.isRight(encoded)) yield encoded.right
+    },
+  })
 }
 
 /** Of events that are written as they are, those that the store does not have; the ones that it has must be the same. */
 const prepareStored = async (
-  store: EventStore,
+  store: LargeContentStore,
   { id, events }: StoredConversation,
   all: readonly { readonly id: string }[],
 ): Result<Prepared> => {
@@ -187,7 +235,13 @@ const prepareStored = async (
     if (different)
       return E.left(importDiverged(id, `revision ${different.revision}`, 'the event of the file'))
   }
-  return E.right({ id, end, open, events: events.slice(there) })
+  const added = events.slice(there)
+  const checked = await checkAll(store, () => added.map((event) => E.right(event)), {
+    id,
+    end,
+    length: added.length,
+  })
+  return E.map((list: EventList) => ({ id, end, open, events: list }))(checked)
 }
 
 const parentIn = ({ data }: StoredEvent): string | undefined => {

@@ -86,10 +86,14 @@ export const outsideOf = (
     : undefined
 
 /** The events of positions 0 through `last`, all of them in memory: for the projections that need the whole log. */
-export const loadLog = async (reading: Reader, last: number): Promise<E.Either<StoreError, Log>> => {
+export const loadLog = async (
+  reading: Reader,
+  last: number,
+  keep: (event: ConversationEvent) => ConversationEvent = (event) => event,
+): Promise<E.Either<StoreError, Log>> => {
   const log: ConversationEvent[] = []
   try {
-    for await (const page of pages(reading, 0, last)) log.push(...page)
+    for await (const page of pages(reading, 0, last)) log.push(...page.map(keep))
     return E.right(log)
   } catch (error) {
     return E.left(error as StoreError)

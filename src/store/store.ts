@@ -17,6 +17,7 @@ import type { ImportError } from '../import/errors.ts'
 import type { SessionFile } from '../import/parse-session.ts'
 import { type StoreError, toError, type WriteError } from './errors.ts'
 import { type Imported, importSession, type ImportOptions } from './import.ts'
+import type { SessionStream } from './read-session.ts'
 import { handler } from './handle.ts'
 import { loadLineage } from './lineage.ts'
 import { memoryStore } from './memory/store.ts'
@@ -80,11 +81,11 @@ export interface Store {
    */
   readonly conversations: (options?: ListOptions) => AsyncIterable<Overview>
   /**
-   * Imports a session file's text: every format of `Format`, recognised by content. Nothing is written unless all of it can be;
-   * importing the same file twice adds nothing.
+   * Imports a session file, as a text or, at any size, as its bytes: every format of `Format`, recognised by content. Nothing is
+   * written unless all of it can be; importing the same file twice adds nothing.
    */
   readonly importSession: (
-    session: SessionFile,
+    session: SessionFile | SessionStream,
     options?: ImportOptions,
   ) => TE.TaskEither<ImportError | WriteError, Imported>
   /**

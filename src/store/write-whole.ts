@@ -16,8 +16,11 @@ export interface Addition {
   readonly end: End
   /** What the last event there is part of, if it does not count yet. */
   readonly open?: Part | undefined
-  readonly events: readonly StoredEvent[]
+  readonly events: EventList
 }
+
+/** Events in order; they need not all be in memory. */
+export type EventList = Iterable<StoredEvent> & { readonly length: number }
 
 type Result<A> = Promise<E.Either<WriteError | EventTooLarge, A>>
 

@@ -1,11 +1,12 @@
+import { createReadStream } from 'node:fs'
 import { SingleBar } from 'cli-progress'
 import { type Command, Option } from 'commander'
 import { visible } from '../../export/visible.ts'
 import { formats } from '../../import/plan.ts'
 import type { Format, Imported } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
-import { usage } from '../errors.ts'
-import { fileText } from '../options.ts'
+import { collecting } from '../collect.ts'
+import { failureOf, fileUnreadable, usage } from '../errors.ts'
 import type { Output } from '../output.ts'
 import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -19,10 +20,10 @@ interface Options {
 export const addImport = (program: Command, shell: Shell): void => {
   program
     .command('import <file...>')
-    .description('import sessions; importing a file again adds only what is new')
+    .description('import sessions (- reads standard input); importing a file again adds only what is new')
     .addOption(new Option('--format <format>', 'default: told by the content').choices(formats))
     .option('--id <id>', 'the conversation to make of it (default: the session’s own id)')
-    .option('--skip-bad-lines', 'go on behind lines that cannot be read, and list them')
+    .option('--skip-bad-lines', 'continue after lines that cannot be read, and list them')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest import ~/.claude/projects/*/*.jsonl\n  palimpsest import api_conversation_history.json --id task-42',
@@ -31,9 +32,13 @@ export const addImport = (program: Command, shell: Shell): void => {
       shell.action('created', async (session, files: readonly string[], options: Options) => {
         if (options.id !== undefined && files.length > 1)
           throw toError(usage('--id names one conversation: import one file at a time with it'))
+        if (files.filter((file) => file === '-').length > 1)
+          throw toError(usage('the standard input can be read once: give - once'))
         const imported: (Imported & { readonly file: string })[] = []
         for (const file of files) {
-          const result = await importFile(session, file, options)
+          const result = await importFile(session, file, options).catch((error: unknown) => {
+            throw files.length === 1 ? error : toError({ ...failureOf(error), file, imported })
+          })
           imported.push({ file, ...result })
           if (!session.isJson) await writeImported(session.out, file, result)
         }
@@ -56,10 +61,22 @@ export const importFile = async (
     if (isShown) bar.update(written)
   }
   try {
-    const text = await fileText(file)
-    return await store.importSession({ ...options, text, file }, out.isTerminal ? { progress } : {})
+    const name = file === '-' ? 'the standard input' : file
+    const session = { ...options, file: name, bytes: bytesOf(file) }
+    return await collecting(() => store.importSession(session, out.isTerminal ? { progress } : {}))
   } finally {
     bar.stop()
+  }
+}
+
+/** The bytes of a file, or of the standard input (`-`). */
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
+  const bytes: AsyncIterable<Uint8Array> =
+    file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
+  try {
+    yield* bytes
+  } catch (error) {
+    throw toError(fileUnreadable(file, error))
   }
 }
 

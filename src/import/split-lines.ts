@@ -1,0 +1,62 @@
+import { constants, isUtf8 } from 'node:buffer'
+import type { Line, LineReader, Notes } from './source.ts'
+
+/** Takes a file's bytes piece by piece, cut anywhere. */
+export interface Splitter {
+  readonly push: (piece: Uint8Array) => void
+  readonly finish: () => void
+}
+
+const newline = 0x0a
+
+/**
+ * Hands on the lines of a file in UTF-8. Bytes that are no UTF-8 become U+FFFD, with a note that names the first line of them.
+ *
+ * @param longest bytes that a line may have: what a string can hold. A longer one is a bad line
+ */
+export const splitLines = (
+  { read }: Pick<LineReader<unknown>, 'read'>,
+  notes: Notes,
+  longest: number = constants.MAX_STRING_LENGTH,
+): Splitter => {
+  let line = 1
+  let pieces: Uint8Array[] = []
+  let length = 0
+  let isNoted = false
+
+  const add = (piece: Uint8Array): void => {
+    length += piece.length
+    if (length > longest) pieces = []
+    else if (piece.length > 0) pieces.push(piece)
+  }
+  const textOf = (): string => {
+    const [only] = pieces
+    const bytes = only && pieces.length === 1 ? only : Buffer.concat(pieces)
+    if (!isNoted && !isUtf8(bytes)) {
+      isNoted = true
+      notes.note(`bytes that are no UTF-8 (first on line ${line}) are read as U+FFFD`)
+    }
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+  }
+  const end = (): void => {
+    const next: Line = { line, text: length > longest ? '' : textOf() }
+    if (length > longest) notes.bad(line, `longer than ${longest} bytes`)
+    read(next)
+    pieces = []
+    length = 0
+    line++
+  }
+  const push = (piece: Uint8Array): void => {
+    let start = 0
+    for (let at = piece.indexOf(newline); at >= 0; at = piece.indexOf(newline, start)) {
+      add(piece.subarray(start, at))
+      end()
+      start = at + 1
+    }
+    add(piece.subarray(start))
+  }
+  const finish = (): void => {
+    if (length > 0) end()
+  }
+  return { push, finish }
+}

@@ -1,0 +1,76 @@
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Shelf } from '../import/shelf.ts'
+
+/** A shelf that must be closed. */
+export interface FileShelf extends Shelf {
+  readonly close: () => void
+}
+
+/** So many bytes stay in memory, so that an import of usual size needs no file. */
+const room = 4 * 1024 * 1024
+const bufferBytes = 1024 * 1024
+
+/**
+ * Keeps what is larger than memory in a file that only its owner can read, and that is gone when the shelf is closed.
+ *
+ * @param inMemory bytes that are kept in memory first
+ */
+export const fileShelf = (inMemory: number = room): FileShelf => {
+  let kept = 0
+  let file: File | undefined
+  const put: Shelf['put'] = (text) => {
+    if (kept <= inMemory) {
+      kept += 2 * text.length
+      return undefined
+    }
+    file ??= openFile()
+    return file.add(Buffer.from(text, 'utf8'))
+  }
+  return { put, close: () => file?.close() }
+}
+
+interface File {
+  readonly add: (bytes: Buffer) => () => string
+  readonly close: () => void
+}
+
+const openFile = (): File => {
+  const folder = mkdtempSync(join(tmpdir(), 'palimpsest-import-'))
+  const file = openSync(join(folder, 'content'), 'wx+', 0o600)
+  let pending: Buffer[] = []
+  let pendingBytes = 0
+  let written = 0
+
+  const flush = (): void => {
+    const bytes = Buffer.concat(pending)
+    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at, bytes.length - at, written + at)
+    written += bytes.length
+    pending = []
+    pendingBytes = 0
+  }
+  const add = (bytes: Buffer): (() => string) => {
+    const start = written + pendingBytes
+    pending.push(bytes)
+    pendingBytes += bytes.length
+    if (pendingBytes >= bufferBytes) flush()
+    const { length } = bytes
+    return () => {
+      if (pendingBytes > 0) flush()
+      const read = Buffer.allocUnsafe(length)
+      for (let at = 0; at < length;) {
+        const more = readSync(file, read, at, length - at, start + at)
+        if (more === 0)
+          throw new Error('the temporary file of an import is shorter than what was written to it')
+        at += more
+      }
+      return read.toString('utf8')
+    }
+  }
+  const close = (): void => {
+    closeSync(file)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { add, close }
+}

@@ -1,0 +1,54 @@
+import { copyFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { inDirectory, shell } from './palimpsest.ts'
+
+const samples = new URL('../../examples/sessions/', import.meta.url)
+const sample = (directory: string, name: string): Promise<void> =>
+  copyFile(new URL(name, samples), join(directory, name))
+
+describe('import', { timeout: 60_000 }, () => {
+  test('reads the standard input where a file is named -', () =>
+    inDirectory(async (directory) => {
+      await sample(directory, 'pi.jsonl')
+      const ran = await shell('palimpsest import --json - < pi.jsonl; palimpsest import pi.jsonl', directory)
+      expect(ran.stderr).toBe('')
+      const [first = '', second] = ran.stdout.split('\n')
+      expect(JSON.parse(first)).toMatchObject({
+        imported: [{ file: '-', format: 'pi', conversations: [{}] }],
+      })
+      expect(second).toContain('nothing new')
+    }))
+
+  test('reads the standard input once', () =>
+    inDirectory(async (directory) => {
+      const ran = await shell('palimpsest import - - < /dev/null; echo $?', directory)
+      expect(ran.stderr).toContain('give - once')
+      expect(ran.stdout).toBe('2\n')
+    }))
+
+  test('of several files says what was done before the one that failed', () =>
+    inDirectory(async (directory) => {
+      await sample(directory, 'pi.jsonl')
+      await writeFile(join(directory, 'codex.jsonl'), '{"type":"session_meta","payload":{}}\n')
+      const ran = await shell('palimpsest import --json pi.jsonl codex.jsonl gone.jsonl; echo $?', directory)
+      expect(ran.stdout).toBe('1\n')
+      expect(JSON.parse(ran.stderr)).toMatchObject({
+        error: {
+          _tag: 'UnsupportedFormat',
+          message: 'codex.jsonl: this is a Codex rollout: not supported yet',
+          file: 'codex.jsonl',
+          imported: [{ file: 'pi.jsonl', conversations: [{ added: expect.any(Number) }] }],
+        },
+      })
+      const listed = await shell('palimpsest list', directory)
+      expect(listed.stdout).not.toBe('')
+    }))
+
+  test('of a file that is not there, or a directory, says so', () =>
+    inDirectory(async (directory) => {
+      const ran = await shell('palimpsest import gone.jsonl; palimpsest import .', directory)
+      expect(ran.stderr).toContain('gone.jsonl cannot be read (it does not exist)')
+      expect(ran.stderr).toContain('. cannot be read (it is a directory)')
+    }))
+})
