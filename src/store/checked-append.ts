@@ -13,6 +13,7 @@ export const checkedAppend = ({
   expected,
   findable = false,
   isNew = false,
+  isUnasked = false,
 }: Append): E.Either<InvalidInput, Append> => {
   if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'names the stream'))
   if (!Number.isSafeInteger(expected) || expected < -1)
@@ -25,7 +26,7 @@ export const checkedAppend = ({
     if (!event) return E.left(invalidInput(`events[${index}]`, needed))
     kept.push(event)
   }
-  return E.right({ stream, events: kept, expected, findable, isNew })
+  return E.right({ stream, events: kept, expected, findable, isNew, isUnasked })
 }
 
 const needed =

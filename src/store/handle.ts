@@ -12,7 +12,7 @@ import { type End, lastPosition, readEnd, readEnding, remembered } from './ends.
 import type { WriteError } from './errors.ts'
 import { gatherState, gatherTail } from './gather.ts'
 import type { Lineage } from './lineage.ts'
-import { type Appended, type EventStore, maxPage, type RecordedEvent } from './port.ts'
+import { type Appended, type EventStore, type Found, maxPage, type RecordedEvent } from './port.ts'
 import { reader, recordedAt } from './reader.ts'
 import {
   type Chain,
@@ -54,7 +54,14 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const queues = new Map<string, Promise<unknown>>()
 
   const append = (conversation: string, { revision }: End, { events }: Chain, findable: boolean) =>
-    store.append({ stream: streamOf(conversation), events, expected: revision, findable, isNew: !findable })()
+    store.append({
+      stream: streamOf(conversation),
+      events,
+      expected: revision,
+      findable,
+      isNew: !findable,
+      isUnasked: findable,
+    })()
 
   /** What an append behind that end has come to. */
   const noted = (
@@ -64,7 +71,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     appended: E.Either<WriteError, Appended>,
   ): E.Either<WriteError, Written> => {
     // A repeat is another writer's: what stands there has its hash, not ours.
-    if (E.isLeft(appended) || appended.right === 'repeated') ends.forget(conversation)
+    if (E.isLeft(appended) || appended.right !== 'written') ends.forget(conversation)
     else ends.set(conversation, { lineage: end.lineage, revision: end.revision + events.length, hash })
     return E.map(() => writtenAt(conversation, lastPosition(end) + 1, events))(appended)
   }
@@ -72,19 +79,32 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const write = async (conversation: string, end: End, chain: Chain, findable: boolean): Result<Written> =>
     noted(conversation, end, chain, await append(conversation, end, chain, findable))
 
+  /** Looks for what a named command has written, while something else is read. */
+  const find = async (conversation: string, { commandId, isNamed }: Sealed): Result<Found> => {
+    const stream = streamOf(conversation)
+    return isNamed
+      ? store.find(stream, eventId(stream, commandId, 0))()
+      : E.right({ revision: undefined, through: Infinity })
+  }
+
   /** What the command wrote the first time, if this is not the first. */
   const earlier = async (
     conversation: string,
-    { commandId }: Sealed,
+    sealed: Sealed,
     end: End,
+    looked: Found,
   ): Result<Written | undefined> => {
     const stream = streamOf(conversation)
-    const found = await store.find(stream, eventId(stream, commandId, 0))()
+    const { commandId } = sealed
+    // What came between the look and the end may be the command's.
+    const isSure = looked.revision !== undefined || looked.through >= end.revision
+    const found = isSure ? E.right(looked) : await find(conversation, sealed)
     if (E.isLeft(found)) return found
-    if (found.right === undefined) return E.right(undefined)
+    const { revision } = found.right
+    if (revision === undefined) return E.right(undefined)
     const events: RecordedEvent[] = []
     for (;;) {
-      const from = found.right + events.length
+      const from = revision + events.length
       const read = await store.read({ stream, from, direction: 'forwards', limit: maxPage })()
       if (E.isLeft(read)) return read
       const own = read.right.filter(
@@ -93,7 +113,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       events.push(...own)
       if (own.length === 0 || own.length < read.right.length) break
     }
-    return E.right(writtenAt(conversation, lastPosition({ ...end, revision: found.right }), events))
+    return E.right(writtenAt(conversation, lastPosition({ ...end, revision }), events))
   }
 
   const decideAt = async (
@@ -114,9 +134,13 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     command: ConversationCommand,
     envelope: Sealed,
   ): Result<Written> => {
-    const end = await readEnd(store, conversation, ends.get(conversation)?.lineage)
+    const [end, found] = await Promise.all([
+      readEnd(store, conversation, ends.get(conversation)?.lineage),
+      find(conversation, envelope),
+    ])
     if (E.isLeft(end)) return end
-    const before = envelope.isNamed ? await earlier(conversation, envelope, end.right) : E.right(undefined)
+    if (E.isLeft(found)) return found
+    const before = await earlier(conversation, envelope, end.right, found.right)
     if (E.isLeft(before)) return before
     if (before.right) return E.right(before.right)
     const events = await decideAt(conversation, end.right, command)
@@ -174,18 +198,22 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   const forkFrom: Handler['fork'] = async (conversation, command, envelope) => {
     const sealed = seal(envelope, defaultActor)
-    const ending = await readEnding(store, conversation)
+    const [ending, target, found] = await Promise.all([
+      readEnding(store, conversation),
+      readEnd(store, command.id),
+      find(command.id, sealed),
+    ])
     if (E.isLeft(ending)) return ending
     const { lineage, unfinished } = ending.right
     if (unfinished && !ending.right.last) return E.left(conversationNotFound(conversation))
     const last = lastPosition({ lineage, revision: ending.right.last?.revision ?? -1 })
-    const target = await readEnd(store, command.id)
     if (E.isLeft(target)) return target
-    const before = sealed.isNamed ? await earlier(command.id, sealed, target.right) : E.right(undefined)
+    if (E.isLeft(found)) return found
+    const before = await earlier(command.id, sealed, target.right, found.right)
     if (E.isLeft(before)) return before
     if (before.right) return E.right(before.right)
     const position = command.at ?? last
-    const event = await recordedAt(store, lineage, position)
+    const event = position === last ? E.right(ending.right.last) : await recordedAt(store, lineage, position)
     if (E.isLeft(event)) return event
     const hash = event.right && hashOf(event.right)
     const events = fork(command, { conversation, last, hash, exists: target.right.revision >= 0 })

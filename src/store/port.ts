@@ -34,15 +34,18 @@ export interface Append {
   readonly findable?: boolean | 'each'
   /** Nobody else can have sent events of these ids; spares a store that cannot tell repeats a look. Default false. */
   readonly isNew?: boolean
+  /** The writer need not know whether the events stood there already: the store may answer `taken`. Default false. */
+  readonly isUnasked?: boolean
   /** The events belong to a write of several appends. Adapters need not know: `withWholeWrites` keeps it in the metadata. */
   readonly part?: Part
 }
 
 /**
  * What an append did. `repeated`: events with these ids stood there already, maybe with other texts (another time, another actor):
- * who goes on from there reads them first. Where the texts are the same, a store may say `written`.
+ * who goes on from there reads them first. Where the texts are the same, a store may say `written`. `taken`: one of the two; only
+ * where the append is `isUnasked`.
  */
-export type Appended = 'written' | 'repeated'
+export type Appended = 'written' | 'repeated' | 'taken'
 
 /**
  * Events of one stream to read: at most `limit` from revision `from` on, that one included, in the direction given; fewer, but at
@@ -71,6 +74,14 @@ export interface StreamHead {
   readonly last: number
   /** `hashOf` it as it was appended. */
   readonly hash: string
+}
+
+/** What a look for an event has come to. */
+export interface Found {
+  /** Its revision; undefined if the stream has none of that id. */
+  readonly revision: number | undefined
+  /** The stream's last revision that was looked at, -1 if there was none: what came later may be the event. */
+  readonly through: number
 }
 
 /** Events of all streams, in global order. */
@@ -170,11 +181,8 @@ export interface EventStore {
   /** `EventTooLarge` is that of a store that keeps large content outside its events (see `blobs`). */
   readonly append: (append: Append) => TaskEither<StoreError | EventTooLarge | InvalidInput, Appended>
   readonly read: (range: Range) => TaskEither<StoreError, readonly RecordedEvent[]>
-  /**
-   * The revision of an event that was appended as `findable`, by its id; undefined if the stream has none. Stores may look
-   * back a bounded way.
-   */
-  readonly find: (stream: string, eventId: string) => TaskEither<StoreError, number | undefined>
+  /** Looks for an event that was appended as `findable`, by its id. Stores may look back a bounded way. */
+  readonly find: (stream: string, eventId: string) => TaskEither<StoreError, Found>
   /**
    * How many events of this type the stream has up to a revision, that one included; undefined in a store that would have to read them
    * all.

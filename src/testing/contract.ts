@@ -109,7 +109,7 @@ export const storeContract: readonly ContractCase[] = [
     run: async (store) => {
       assert.deepEqual(await forwards(store, 'none'), [])
       assert.deepEqual(await backwards(store, 'none', Number.MAX_SAFE_INTEGER, 1), [])
-      assert.equal(await right(store.find('none', 'x')), undefined)
+      assert.deepEqual(await right(store.find('none', 'x')), { revision: undefined, through: -1 })
       assert.equal(await right(store.head('none')), undefined)
       assert.deepEqual(await right(store.streams('', '', 10)), [])
       assert.deepEqual(await right(store.readAll({ limit: 10 })), { events: [], checkpoint: undefined })
@@ -268,8 +268,8 @@ export const storeContract: readonly ContractCase[] = [
       await right(store.append({ stream: 'a', events: written.slice(0, 2), expected: -1 }))
       await right(store.append({ stream: 'a', events: written.slice(2), expected: 1, findable: true }))
       await right(store.append({ stream: 'b', events: [event()], expected: -1, findable: true }))
-      assert.equal(await right(store.find('a', third?.id ?? '')), 2)
-      assert.equal(await right(store.find('b', third?.id ?? '')), undefined)
+      assert.deepEqual(await right(store.find('a', third?.id ?? '')), { revision: 2, through: 4 })
+      assert.deepEqual(await right(store.find('b', third?.id ?? '')), { revision: undefined, through: 0 })
     },
   },
   {

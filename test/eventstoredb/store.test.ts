@@ -8,7 +8,9 @@ import { openStore, type Store } from 'palimpsest'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/codec.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
+import { storeOn } from '../../src/store/store.ts'
 import { left, right } from '../support/either.ts'
 import { collect } from '../support/eventstoredb/client.ts'
 import type { Fault } from '../support/eventstoredb/faults.ts'
@@ -332,6 +334,77 @@ describe('a command that is sent again', () => {
     expect(await one.conversation('c').append(message, { commandId: 'x' })).toEqual(first)
     expect(await other.conversation('c').append(message, { commandId: 'x' })).toEqual(first)
     expect(await other.conversation('c').position()).toBe(1)
+  })
+
+  test('costs one append, and reads that go out together before it', async () => {
+    const server = await temporaryServer()
+    const writer = await conversations(server)
+    const chat = (await conversations(server)).conversation('c')
+    await writer.conversation('c').append([message, message])
+    const methods = async (act: () => Promise<unknown>): Promise<readonly string[]> => {
+      server.forgetCalls()
+      await act()
+      return server.calls.map(({ method }) => method)
+    }
+    const first = await methods(() => chat.append(message, { commandId: 'x' }))
+    expect(first).toEqual(['Read', 'Read', 'Read', 'BatchAppend'])
+    const next = await methods(() => chat.append(message, { commandId: 'y' }))
+    expect(next.filter((method) => method === 'BatchAppend')).toHaveLength(1)
+    expect(next.at(-1)).toBe('BatchAppend')
+    expect(await methods(() => chat.append(message))).toEqual(['Read', 'Read', 'BatchAppend'])
+    expect(await methods(() => chat.append(message))).toEqual(['BatchAppend'])
+    expect(await chat.verify()).not.toHaveProperty('discrepancy')
+  })
+
+  test('waits for two answers, one after the other, and no more', async () => {
+    const events = memoryStore()
+    const waiting: (() => void)[] = []
+    const answered = (): Promise<void> => new Promise((resolve) => void waiting.push(resolve))
+    const late = storeOn(
+      {
+        ...events,
+        read: (range) => async () => answered().then(events.read(range)),
+        find: (stream, id) => async () => answered().then(events.find(stream, id)),
+        append: (request) => async () => answered().then(events.append(request)),
+      },
+      { kind: 'test' },
+    )
+    /** How many answers were waited for in turn: all that is asked at once is answered at once. */
+    const rounds = async (act: () => Promise<unknown>): Promise<number> => {
+      let isDone = false
+      let count = 0
+      const done = act().then(() => (isDone = true))
+      for (;;) {
+        for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+        if (isDone) return done.then(() => count)
+        count++
+        for (const answer of waiting.splice(0)) answer()
+      }
+    }
+    const chat = late.conversation('c')
+    const named = (commandId: string) => () => chat.append(message, { commandId })()
+    for (const id of ['a', 'b', 'a']) expect(await rounds(named(id))).toBe(2)
+    expect(await rounds(() => chat.append(message)())).toBeLessThanOrEqual(2)
+    expect(await rounds(() => chat.append(message)())).toBe(1)
+    expect(await rounds(() => chat.fork('d', { commandId: 'f' })())).toBe(2)
+  })
+
+  test('that is written between the look for it and the look for the end is found all the same', async () => {
+    const server = await temporaryServer()
+    const [one, other] = [await conversations(server), await conversations(server)]
+    await one.conversation('c').append(message)
+    const asked: string[] = []
+    let written: Promise<unknown> = Promise.resolve()
+    server.misbehave((call) => {
+      asked.push(call.method)
+      // The first store looks for the command, and waits long for the end of the stream.
+      if (call.method !== 'Read' || asked.length !== 2) return undefined
+      written = other.conversation('c').append(message, { commandId: 'x' })
+      return { kind: 'delay', ms: 300 }
+    })
+    await one.conversation('c').append(message, { commandId: 'x' })
+    await written
+    expect(await one.conversation('c').position()).toBe(1)
   })
 
   test('is recognised among the last 1,000 events, and no further back', async () => {

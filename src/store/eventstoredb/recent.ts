@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { remembered } from '../ends.ts'
 import type { StoreError } from '../errors.ts'
-import { maxPage } from '../port.ts'
+import { type Found, maxPage } from '../port.ts'
 import type { ServerEvent } from './messages.ts'
 import type { Reads } from './reads.ts'
 
@@ -19,7 +19,7 @@ interface Known {
 /** Finds events by id among the last of a stream; what was read once is not read again. */
 export const recentIds = (
   reads: Reads,
-): ((stream: string, id: string) => Promise<E.Either<StoreError, number | undefined>>) => {
+): ((stream: string, id: string) => Promise<E.Either<StoreError, Found>>) => {
   const streams = remembered<Known>(maxStreams)
 
   /** The events behind those known, newest first; of a stream not seen before, and of a long gap, the window's. */
@@ -55,6 +55,6 @@ export const recentIds = (
     }
     const last = found.right[0]?.revision ?? known?.last
     if (last !== undefined) streams.set(stream, { last, ids })
-    return E.right(ids.get(id))
+    return E.right({ revision: ids.get(id), through: last ?? -1 })
   }
 }

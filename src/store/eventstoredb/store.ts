@@ -60,12 +60,14 @@ export const openEventStoreDb =
       events,
       expected,
       isNew = false,
+      isUnasked = false,
     }: Append): Result<Appended, Conflict> => {
       const begun = expected < 0 ? await listed.begin(stream) : E.right(undefined)
       if (E.isLeft(begun)) return E.left(unwritten(begun.left))
       const appended = await appending({ stream, events, expected })
       const isAmbiguous = E.isLeft(appended) ? appended.left._tag === 'Conflict' : !isNew
       if (!isAmbiguous) return E.map((): Appended => 'written')(appended)
+      if (isUnasked && E.isRight(appended)) return E.right('taken')
       // The server takes events that it has for a success, and does not say so; and a try that nobody answered may have been one.
       const last = events.at(-1)
       const from = expected + events.length

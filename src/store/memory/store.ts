@@ -75,7 +75,11 @@ export const memoryStore = (): EventStore => {
         return E.right(recorded.slice(Math.max(0, end - limit), end).toReversed())
       }),
     find: (stream, id) =>
-      whenOpen(() => E.right(streams.get(stream)?.find((event) => event.id === id)?.revision)),
+      whenOpen(() => {
+        const recorded = streams.get(stream) ?? []
+        const found = recorded.find((event) => event.id === id)
+        return E.right({ revision: found?.revision, through: recorded.length - 1 })
+      }),
     count: (stream, type, through) =>
       whenOpen(() => {
         const counted = streams

@@ -7,7 +7,7 @@ import { checkpointAt } from '../checkpoints.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { remembered } from '../ends.ts'
 import { followTail } from '../follow.ts'
-import type { EventStore, RecordedEvent } from '../port.ts'
+import type { EventStore, Found, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
 import { type Source, tailOf } from '../tail.ts'
 import { allReader } from './all.ts'
@@ -179,10 +179,14 @@ export const openSqlite =
             : recorded(rowsOf(statements[direction](), id, from, limit), stream)
         }),
       find: (stream, eventId) =>
-        reading(() => {
+        reading<Found>(() => {
           const id = idOf(stream)
-          const found = id === undefined ? id : statements.find().get(id, eventId)?.['revision']
-          return found === undefined ? E.right(found) : unlessLost(Number(found))
+          if (id === undefined) return E.right({ revision: undefined, through: -1 })
+          const found = statements.find().get(id, eventId)?.['revision']
+          const through = Number(statements.last().get(id)?.['revision'] ?? -1)
+          return found === undefined
+            ? E.right({ revision: undefined, through })
+            : unlessLost({ revision: Number(found), through })
         }),
       count: (stream, type, through) => reading(() => E.right(countOf(stream, type, through))),
       head: (stream) =>
