@@ -4,7 +4,7 @@ import { sharedBeginning } from '../projections/remembering.ts'
 import type { Rendered } from '../projections/render/render.ts'
 
 /** What a receipt is of: a request as it is sent, without what goes along. */
-export type Sent = Pick<Rendered, 'system' | 'tools' | 'messages'>
+export type Sent = Pick<Rendered, 'system' | 'tools' | 'tool_choice' | 'messages'>
 
 /** A block of a request, or a tool. */
 export type Part = { readonly [field: string]: unknown }

@@ -36,14 +36,15 @@ export const tokensOf =
     if (E.isLeft(view)) return view
     const count = countTokens(view.right)
     if (!client) return E.right(count)
-    const { messages, system, tools, awaits } = render(view.right)
-    if (awaits === 'beginning') return E.right(count)
+    const rendered = render(view.right)
+    if (rendered.awaits === 'beginning') return E.right(count)
+    const { system, tools, tool_choice, messages } = rendered
     const request = {
       model: model ?? configurationOf(view.right).model ?? count.model ?? '',
-      messages,
-      parameters: {},
+      parameters: { ...(tool_choice && { tool_choice }) },
       ...(system !== undefined && { system }),
       ...(tools && { tools }),
+      messages,
     }
     return E.map((exact: number) => ({ ...count, exact }))(await modelOf(client).countTokens(request))
   }

@@ -18,14 +18,14 @@ interface Along {
 /** The whole request: what was rendered of a history, with the model and the parameters that were in force. */
 export const outgoing = (
   now: Effective,
-  { system, tools, messages }: Sent,
+  { system, tools, tool_choice, messages }: Sent,
   { container, named = '' }: Along,
 ): ModelRequest => {
   const { model = named, parameters = {} } = configurationOf(now)
   const along = wellFormed({ model, parameters })
   return {
     model: along.model,
-    parameters: withContainer(along.parameters, container),
+    parameters: { ...withContainer(along.parameters, container), ...(tool_choice && { tool_choice }) },
     ...(system !== undefined && { system }),
     ...(tools && { tools }),
     messages,

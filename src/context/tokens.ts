@@ -1,5 +1,6 @@
 import type { Block } from '../events/blocks.ts'
 import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
+import { toolsOf } from '../projections/render/tools.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 import { measure, type Measure, spread, sum } from './measure.ts'
 import { estimate } from './estimate.ts'
@@ -65,7 +66,8 @@ const settle = (tokens: number[], { from, input }: Anchor): number => {
 /** The prompt where no reply describes what is shown any more. */
 const promptOf = (effective: Effective, { anchors, tokens, correction }: Measure): number => {
   const { items } = effective
-  const { system, tools } = configurationOf(effective)
+  const { system } = configurationOf(effective)
+  const { tools } = toolsOf(effective)
   if (system !== undefined || tools !== undefined) {
     const blocks: readonly Block[] =
       typeof system === 'string' ? [{ type: 'text', text: system }] : (system ?? [])

@@ -72,6 +72,7 @@ const isView = (value: unknown): boolean =>
   isEvery(value['items'], isSegment) &&
   isOptional(value['configured'], isCount) &&
   isOptional(value['promptSince'], isCount) &&
+  (value['toolsFrom'] === -1 || isOptional(value['toolsFrom'], isCount)) &&
   value['restored'] === undefined
 
 const isPolicy = (value: unknown): boolean =>

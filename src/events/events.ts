@@ -56,6 +56,8 @@ const viewSchema = z.object({
   configured: position.optional(),
   /** Position of the first `Configured` since which system, tools and model are the same. */
   promptSince: position.optional(),
+  /** Where that one has no tools: position of the last `Configured` before it that had some, `START` if there is none. */
+  toolsFrom: z.int().min(START).optional(),
   /** Spans in which every message was said while something was hidden that is shown again. */
   restored: z.array(z.object({ after: position, before: position })).optional(),
 })

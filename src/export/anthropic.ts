@@ -30,7 +30,7 @@ export interface AnthropicRequest extends Pick<Rendered, 'system' | 'tools' | 'm
 
 /** The effective history as the body of a Messages API request, with the model and parameters that are configured. */
 export const anthropicRequest = (effective: Effective, options: RenderOptions = {}): AnthropicRequest => {
-  const { system, tools, messages } = render(effective, options)
+  const { system, tools, tool_choice, messages } = render(effective, options)
   const { model, parameters = {} }: Configuration = configurationOf(effective)
   const known = Object.entries(parameters).filter(([name]) => parameterNames.has(name))
   return {
@@ -38,6 +38,7 @@ export const anthropicRequest = (effective: Effective, options: RenderOptions = 
     ...Object.fromEntries(known),
     ...(system !== undefined && { system }),
     ...(tools !== undefined && { tools }),
+    ...(tool_choice && { tool_choice }),
     messages,
   }
 }

@@ -1,11 +1,12 @@
-import type {
-  Configuration,
-  ConversationEvent,
-  Covers,
-  Event,
-  Segment,
-  Span,
-  View,
+import {
+  type Configuration,
+  type ConversationEvent,
+  type Covers,
+  type Event,
+  type Segment,
+  type Span,
+  START,
+  type View,
 } from '../events/events.ts'
 import { freeze } from '../events/freeze.ts'
 import { type Log, lastOf, path } from './path.ts'
@@ -23,15 +24,20 @@ export interface Slot {
  * 1. The messages among `slots` ascend; a marker stands where what it hides stood.
  * 2. `configured` is the position of the `Configured` in force, `configuration` its data.
  * 3. `promptSince` ≤ `configured`: since that event system, tools and model have been the same.
- * 4. The spans of `restored` ascend and do not overlap.
+ * 4. `toolsFrom` is there where what is in force has no tools: the position of the last `Configured` that had some, which are
+ *    `formerTools`; `START` if there is none.
+ * 5. The spans of `restored` ascend and do not overlap.
  */
 export interface Outline {
   readonly slots: readonly Slot[]
   readonly configured?: number
   readonly configuration?: Configuration
   readonly promptSince?: number
+  readonly toolsFrom?: number
+  readonly formerTools?: Tools
   readonly restored: readonly Span[]
 }
+type Tools = NonNullable<Configuration['tools']>
 
 export const emptyOutline: Outline = { slots: [], restored: [] }
 
@@ -41,6 +47,8 @@ export interface Draft {
   configured?: number
   configuration?: Configuration
   promptSince?: number
+  toolsFrom?: number
+  formerTools?: Tools
   restored: Span[]
 }
 
@@ -119,9 +127,21 @@ const configure = (draft: Draft, at: number, next: Configuration): void => {
   const prompt = ({ system, tools, model }: Configuration): string => JSON.stringify([system, tools, model])
   if (draft.configuration === undefined || prompt(draft.configuration) !== prompt(next))
     draft.promptSince = at
+  const former = toolsIn(draft.configuration)
+  if (toolsIn(next)) {
+    delete draft.toolsFrom
+    delete draft.formerTools
+  } else if (former && draft.configured !== undefined) {
+    draft.toolsFrom = draft.configured
+    draft.formerTools = former
+  } else draft.toolsFrom ??= START
   draft.configured = at
   draft.configuration = freeze(next)
 }
+
+/** The tools of a configuration, if it has any. */
+export const toolsIn = (configuration: Configuration | undefined): Tools | undefined =>
+  configuration?.tools?.length ? configuration.tools : undefined
 
 /** An outline folded from a whole path, with what the path's markers replaced. */
 export interface Fold {
@@ -157,7 +177,7 @@ export function* folding(log: Log, at: number, seen?: Seen): Generator<void, Fol
 export const maxGap = 32
 
 /** The table of contents of an outline, as marker events carry it. The same outline always has the same view. */
-export const viewOf = ({ slots, configured, promptSince, restored }: Outline): View => {
+export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: Outline): View => {
   const items: Segment[] = []
   let open: { first: number; last: number } | undefined
   for (const { position, marker } of slots) {
@@ -174,6 +194,7 @@ export const viewOf = ({ slots, configured, promptSince, restored }: Outline): V
     items,
     ...(configured !== undefined && { configured }),
     ...(promptSince !== undefined && { promptSince }),
+    ...(toolsFrom !== undefined && { toolsFrom }),
     ...(restored.length > 0 && { restored }),
   }
 }

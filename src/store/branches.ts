@@ -14,7 +14,8 @@ type Step =
       readonly spans: { readonly before: Span[]; readonly after: Span[] }
     }
   | { readonly type: 'configure'; readonly before: Configured; readonly after: Configured }
-type Configured = Pick<Draft, 'configured' | 'configuration' | 'promptSince'>
+type Configured = Partial<Pick<Draft, (typeof configuredKeys)[number]>>
+const configuredKeys = ['configured', 'configuration', 'promptSince', 'toolsFrom', 'formerTools'] as const
 
 /** An event taken into the outline that it comes after. */
 interface Taken {
@@ -125,11 +126,8 @@ const stepOf = (
     : { type: 'hide', slots }
 }
 
-const configuredOf = ({ configured, configuration, promptSince }: Draft): Configured => ({
-  ...(configured !== undefined && { configured }),
-  ...(configuration !== undefined && { configuration }),
-  ...(promptSince !== undefined && { promptSince }),
-})
+const configuredOf = (draft: Draft): Configured =>
+  Object.fromEntries(configuredKeys.flatMap((key) => (key in draft ? [[key, draft[key]]] : [])))
 
 const redo = (draft: Draft, position: number, step: Step | undefined): void => {
   switch (step?.type) {
@@ -177,8 +175,6 @@ const replace = (draft: Draft, those: readonly Slot[], by: readonly Slot[]): voi
 }
 
 const configure = (draft: Draft, configured: Configured): void => {
-  delete draft.configured
-  delete draft.configuration
-  delete draft.promptSince
+  for (const key of configuredKeys) delete draft[key]
   Object.assign(draft, configured)
 }

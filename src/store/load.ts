@@ -1,8 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { ConversationEvent, Segment, View } from '../events/events.ts'
+import { type ConversationEvent, type Segment, START, type View } from '../events/events.ts'
 import { freeze } from '../events/freeze.ts'
 import { type Effective, itemOf } from '../projections/effective.ts'
-import { type Draft, draftOf, emptyOutline, evolve, type Slot, viewIn } from '../projections/outline.ts'
+import {
+  type Draft,
+  draftOf,
+  emptyOutline,
+  evolve,
+  type Slot,
+  toolsIn,
+  viewIn,
+} from '../projections/outline.ts'
 import type { StoreError } from './errors.ts'
 import { maxPage } from './port.ts'
 import { eventThere, type Reader, walkBack } from './reader.ts'
@@ -79,7 +87,7 @@ const draftFrom = async (
 ): Promise<E.Either<StoreError, Draft>> => {
   const { items, configured, promptSince, restored = [] } = view
   const [configuration, ...segments] = await Promise.all([
-    configured === undefined || !withConfiguration ? E.right(undefined) : eventThere(reading, configured),
+    withConfiguration ? readConfiguration(reading, view) : E.right({}),
     ...items.map((segment) => readSegment(reading, segment)),
   ])
   if (E.isLeft(configuration)) return configuration
@@ -96,7 +104,40 @@ const draftFrom = async (
     restored: [...restored],
     ...(configured !== undefined && { configured }),
     ...(promptSince !== undefined && { promptSince }),
-    ...(configuration.right?.type === 'Configured' && { configuration: freeze(configuration.right.data) }),
+    ...configuration.right,
+  })
+}
+
+/** What is configured where a view is, and the tools that were before, where there are none. */
+const readConfiguration = async (
+  reading: Reader,
+  { configured, promptSince = START, toolsFrom }: View,
+): Promise<E.Either<StoreError, Pick<Draft, 'configuration' | 'toolsFrom' | 'formerTools'>>> => {
+  if (configured === undefined) return E.right({})
+  const [now, former] = await Promise.all([
+    eventThere(reading, configured),
+    toolsFrom === undefined || toolsFrom === START ? E.right(undefined) : eventThere(reading, toolsFrom),
+  ])
+  if (E.isLeft(now)) return now
+  if (E.isLeft(former)) return former
+  if (now.right.type !== 'Configured') return E.right({})
+  const configuration = freeze(now.right.data)
+  if (toolsIn(configuration)) return E.right({ configuration })
+  let found: ConversationEvent | undefined = former.right
+  // A view of before there was the field.
+  if (toolsFrom === undefined) {
+    const walked = await walkBack(reading, promptSince - 1, 0, (event) => {
+      const hasTools = event.type === 'Configured' && toolsIn(event.data) !== undefined
+      if (hasTools) found = event
+      return hasTools
+    })
+    if (E.isLeft(walked)) return walked
+  }
+  const formerTools = found?.type === 'Configured' ? toolsIn(freeze(found.data)) : undefined
+  return E.right({
+    configuration,
+    toolsFrom: found && formerTools ? found.position : START,
+    ...(formerTools && { formerTools }),
   })
 }
 

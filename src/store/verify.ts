@@ -196,7 +196,11 @@ const eventProblem = (error: ReadError): BlobMissing | BlobDamaged | DecodeFaile
 
 const viewProblem = (event: Event, position: number, draft: Draft): Discrepancy | undefined => {
   const view = viewIn(event)
-  if (!view || isDeepStrictEqual(view, viewOf(draft))) return undefined
+  if (!view) return undefined
+  const { toolsFrom, ...now } = viewOf(draft)
+  // Views of before there was this field are right without it.
+  const wanted = 'toolsFrom' in view && toolsFrom !== undefined ? { ...now, toolsFrom } : now
+  if (isDeepStrictEqual(view, wanted)) return undefined
   return {
     position,
     kind: 'view',

@@ -74,6 +74,8 @@ describe('the golden files', () => {
     'cache-control-dropped': true,
     'compaction-applied': true,
     'whitespace-trimmed': true,
+    'tools-recalled': true,
+    'tools-unknown': true,
     'history-cut': true,
   }
 

@@ -44,14 +44,31 @@ describe('a view', () => {
       items: [{ first: 0, last: 0 }],
       configured: 1,
       promptSince: 1,
+      toolsFrom: -1,
     })
-    expect(viewAfter(change, sameAgain)).toStrictEqual({ items: [], configured: 1, promptSince: 0 })
+    expect(viewAfter(change, sameAgain)).toStrictEqual({
+      items: [],
+      configured: 1,
+      promptSince: 0,
+      toolsFrom: -1,
+    })
     for (const other of [
       { system: 'B.', model: 'm' },
       { system: 'A.', model: 'm', tools: [] },
       { system: 'A.' },
     ])
       expect(viewAfter(change, configured(other)).promptSince).toBe(1)
+  })
+
+  it('names the last configuration that had tools, where the one in force has none', () => {
+    const tools = configured({ tools: [{ name: 'run' }] })
+    const none = configured({ system: 'A.' })
+    expect('toolsFrom' in viewAfter(tools)).toBe(false)
+    expect(viewAfter(tools, none).toolsFrom).toBe(0)
+    expect(viewAfter(tools, none, configured({ tools: [] })).toolsFrom).toBe(0)
+    expect(viewAfter(tools, none, tools, none).toolsFrom).toBe(2)
+    expect('toolsFrom' in viewAfter(tools, none, tools)).toBe(false)
+    expect('toolsFrom' in viewAfter(user('m0'))).toBe(false)
   })
 
   it('names the spans in which something was hidden that is shown again, overlapping ones as one', () => {

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
-import { effective } from '../../src/projections/effective.ts'
 import { fillers } from '../../src/projections/render/transcript.ts'
-import { render, type Rendered } from '../../src/projections/render/render.ts'
-import { assistant, logOf, said, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
+import type { Rendered } from '../../src/projections/render/render.ts'
+import { assistant, said, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
 import { serverResults } from '../support/tool-predicates.ts'
+import { renderLog } from '../support/render-log.ts'
 
-const rendered = (...events: readonly Event[]): Rendered => render(effective(logOf(...events)))
+const rendered = (...events: readonly Event[]): Rendered => renderLog(events)
 const hello = user('Hello.')
 const ofType = (type: string): Block => ({ type })
 const withSource = (type: string): Block => ({ type, source: { type: 'url' } })

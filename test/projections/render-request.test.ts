@@ -1,21 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Event } from '../../src/events/events.ts'
-import { effective } from '../../src/projections/effective.ts'
-import { render, type Rendered, type RenderOptions } from '../../src/projections/render/render.ts'
-import {
-  assistant,
-  condensed,
-  configured,
-  logOf,
-  said,
-  text,
-  toolResult,
-  toolUse,
-  user,
-} from '../support/log.ts'
+import { assistant, condensed, configured, said, text, toolResult, toolUse, user } from '../support/log.ts'
+import { renderLog } from '../support/render-log.ts'
 
-const rendered = (events: readonly Event[], options: RenderOptions = {}): Rendered =>
-  render(effective(logOf(...events)), options)
+const rendered = renderLog
 const hello = user('Hello.')
 
 describe('system prompt and tools', () => {

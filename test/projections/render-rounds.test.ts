@@ -18,6 +18,7 @@ import {
   truncated,
   user,
 } from '../support/log.ts'
+import { renderLog } from '../support/render-log.ts'
 
 const short = (block: Block): string => {
   if (block.type === 'text') return String(block['text'])
@@ -33,7 +34,7 @@ const script = (events: readonly Event[], options: RenderOptions = {}): readonly
   return [...messages.map(({ role, content }) => `${role}: ${content.map(short).join(' | ')}`), awaits]
 }
 const repairsOf = (...events: readonly Event[]): readonly string[] =>
-  render(effective(logOf(...events))).repairs.map(({ kind, position }) => `${kind} ${position}`)
+  renderLog(events).repairs.map(({ kind, position }) => `${kind} ${position}`)
 
 const hello = user('Hello.')
 const use = (id: string): Block => ({ type: 'server_tool_use', id, name: 'web_search', input: {} })

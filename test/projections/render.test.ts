@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
-import { effective } from '../../src/projections/effective.ts'
 import { fillers } from '../../src/projections/render/transcript.ts'
-import { render, type Rendered, type RenderOptions } from '../../src/projections/render/render.ts'
+import type { RenderOptions } from '../../src/projections/render/render.ts'
 import {
   assistant,
   compacted,
   condensed,
   configured,
-  logOf,
   restored,
   rewound,
   said,
@@ -20,9 +18,9 @@ import {
   truncated,
   user,
 } from '../support/log.ts'
+import { renderLog } from '../support/render-log.ts'
 
-const rendered = (events: readonly Event[], options: RenderOptions = {}): Rendered =>
-  render(effective(logOf(...events)), options)
+const rendered = renderLog
 
 /** A request, one message a line: `user: text | tool_result a`. */
 const script = (events: readonly Event[], options: RenderOptions = {}): readonly string[] =>

@@ -1,14 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
-import { effective } from '../../src/projections/effective.ts'
 import { fillers } from '../../src/projections/render/transcript.ts'
-import { render, type RenderOptions } from '../../src/projections/render/render.ts'
+import { type RenderOptions } from '../../src/projections/render/render.ts'
 import {
   assistant,
   compacted,
   configured,
-  logOf,
   said,
   text,
   thinking,
@@ -16,6 +14,7 @@ import {
   toolUse,
   user,
 } from '../support/log.ts'
+import { renderLog } from '../support/render-log.ts'
 
 // What an auditor reads: every departure of a request from what is stored, in words.
 
@@ -27,9 +26,7 @@ const compaction: Block = { type: 'compaction', content: 'c' }
 const marked = { ...text('a'), cache_control: { type: 'ephemeral' } }
 
 const repairsOf = (events: readonly Event[], options: RenderOptions = {}): readonly string[] =>
-  render(effective(logOf(...events)), options).repairs.map(
-    ({ kind, position, detail }) => `${kind} ${position}: ${detail}`,
-  )
+  renderLog(events, options).repairs.map(({ kind, position, detail }) => `${kind} ${position}: ${detail}`)
 
 describe('a repair says where it was made, and what was done', () => {
   it.each<readonly [string, readonly Event[], readonly string[]]>([

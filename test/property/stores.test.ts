@@ -58,6 +58,7 @@ const positionKeys = new Set([
   'to',
   'configured',
   'promptSince',
+  'toolsFrom',
   'after',
   'before',
   'position',
@@ -108,11 +109,17 @@ const plain = ({
   head,
 })
 
+/** Some views left out; of the others, every second one is as it was written before views told of former tools. */
 const withoutViews = (log: Log, every: number): Log =>
   log.map((event) => {
-    if (!viewIn(event) || event.position % every !== 0) return event
-    const { view: _, ...data } = event.data as { readonly view?: unknown }
-    return { ...event, data } as ConversationEvent
+    const view = viewIn(event)
+    if (!view) return event
+    const { toolsFrom: _, ...older } = view
+    const { view: __, ...data } = event.data as { readonly view?: unknown }
+    if (event.position % every === 0) return { ...event, data } as ConversationEvent
+    return event.position % 2 === 0
+      ? event
+      : ({ ...event, data: { ...data, view: older } } as ConversationEvent)
   })
 
 describe('loading what is shown is folding everything', () => {

@@ -162,10 +162,11 @@ const rewinds: fc.Arbitrary<Step> = fc
   })
 
 const configures: fc.Arbitrary<Step> = fc
-  .tuple(fc.constantFrom('Be brief.', ' ', null, [text('Be brief.'), text('')], [marked('s')]), fc.nat(3))
+  .tuple(fc.constantFrom('Be brief.', ' ', null, [text('Be brief.'), text('')], [marked('s')]), fc.nat(5))
   .map(([system, kind]) => () => {
     if (kind === 0) return { type: 'configure', parameters: { max_tokens: 10 } }
     if (kind === 1) return { type: 'configure', tools: [{ name: 'run', input_schema: {}, ...marked('t') }] }
+    if (kind > 3) return { type: 'configure', tools: kind === 4 ? null : [] }
     return kind === 2 ? { type: 'configure', model: 'some-model' } : { type: 'configure', system }
   })
 function marked(value: string): Block {

@@ -1,17 +1,20 @@
 import type { Block } from '../../events/blocks.ts'
-import type { Configuration } from '../../events/events.ts'
+import { type Configuration, START } from '../../events/events.ts'
 import { freeze } from '../../events/freeze.ts'
 import { configurationOf, type Effective, type Item } from '../effective.ts'
 import { limitBreakpoints, type Place, placeBreakpoints } from './cache.ts'
 import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
 import { scriptOf } from './script.ts'
+import { isAnyCall, toolsOf, type ToolsSent } from './tools.ts'
 import type { RenderedMessage } from './transcript.ts'
 
 /** A request for the Messages API, and what was done to make it one. */
 export interface Rendered {
   readonly system?: string | readonly Block[]
   readonly tools?: Configuration['tools']
+  /** Sent along with tools that are not in force any more: none of them may be called. */
+  readonly tool_choice?: { readonly type: 'none' }
   readonly messages: readonly RenderedMessage[]
   /** Every departure from the stored blocks, in the order of the messages. */
   readonly repairs: readonly Repair[]
@@ -52,12 +55,13 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   const repairs: Repair[] = []
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
   const { systemMessages = false, prefill = false, truncationNotes = true, cache } = options
-  const { system, tools } = renderConfiguration(effective, report, cache !== undefined)
+  const { system, tools, isFormer } = renderConfiguration(effective, report, cache !== undefined)
   const { script, repairs: said, summary } = scriptOf(effective, systemMessages, truncationNotes)
   repairs.push(...said)
   const all = script.ended(report, prefill)
   if (all.length > maxMessages) return renderEnd(effective, options)
   const messages = prefill ? trimEnd(all, report) : all
+  if (!tools?.length) reportUnknownTools(messages, report)
 
   const position = effective.outline.configured ?? 0
   const parts = [
@@ -74,6 +78,7 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
       system: Array.isArray(system) ? freeze(limitedSystem as readonly Block[]) : system,
     }),
     ...(tools !== undefined && { tools: freeze(limitedTools ?? []) }),
+    ...(isFormer && { tool_choice: { type: 'none' } }),
     messages: messages.map(({ role }, index) => ({
       role,
       // The next request shares it.
@@ -101,9 +106,12 @@ const renderConfiguration = (
   effective: Effective,
   report: Report,
   asBlocks: boolean,
-): Pick<Configuration, 'system' | 'tools'> => {
-  const { system, tools } = configurationOf(effective)
-  const position = effective.outline.configured ?? 0
+): Pick<Configuration, 'system'> & ToolsSent => {
+  const { system } = configurationOf(effective)
+  const { tools, isFormer } = toolsOf(effective)
+  const { configured: position = 0, toolsFrom = START } = effective.outline
+  if (isFormer)
+    report('tools-recalled', toolsFrom, 'the tools of calls that are shown, which are not in force any more')
   const [cleanSystem, cleanTools] = wellFormed([system, tools] as const)
   if (cleanSystem !== system || cleanTools !== tools)
     report('surrogate-replaced', position, 'a lone surrogate in the system prompt or a tool')
@@ -118,7 +126,13 @@ const renderConfiguration = (
   return {
     ...(shown !== undefined && shown.length > 0 && { system: shown }),
     ...(cleanTools && { tools: cleanTools }),
+    isFormer,
   }
+}
+
+const reportUnknownTools = (messages: Messages, report: Report): void => {
+  const found = messages.find(({ role, content }) => role === 'assistant' && content.some(isAnyCall))
+  if (found) report('tools-unknown', found.position, 'calls are shown, and nobody recorded their tools')
 }
 
 type Messages = readonly (RenderedMessage & { readonly position: number; readonly until: number })[]

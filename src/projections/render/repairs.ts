@@ -36,6 +36,10 @@ export type RepairKind =
   | 'compaction-applied'
   /** White space at the end of a prefill, or of a paused turn, cut off. */
   | 'whitespace-trimmed'
+  /** Tools defined that are not in force any more, as calls of them are shown. */
+  | 'tools-recalled'
+  /** Calls shown without the definition of any tool: none is known. */
+  | 'tools-unknown'
   /** The beginning left out, as a request holds 100,000 messages at most. */
   | 'history-cut'
 
