@@ -1,9 +1,13 @@
 import type { Configuration, Event } from '../events/events.ts'
+import { withoutSecrets } from '../events/secrets.ts'
 import { configurationOf } from '../projections/effective.ts'
 import type { Command } from './command.ts'
 import type { State } from './state.ts'
 
-/** The configuration in force with the fields given: whole, so that a reader needs one event. Nothing, if nothing changes. */
+/**
+ * The configuration in force with the fields given: whole, so that a reader needs one event, with references in place of secrets.
+ * Nothing, if nothing changes.
+ */
 export const configure = (command: Command<'configure'>, { effective }: State): readonly Event[] => {
   const { system, tools, model, parameters } = command
   const now = configurationOf(effective)
@@ -13,6 +17,12 @@ export const configure = (command: Command<'configure'>, { effective }: State): 
   const merged = Object.entries({ ...now, ...Object.fromEntries(given) }).filter(
     ([, value]) => value !== null,
   )
-  const data: Configuration = Object.fromEntries(merged)
+  const data: Configuration = withoutSecretParameters(Object.fromEntries(merged))
   return JSON.stringify(data) === JSON.stringify(now) ? [] : [{ type: 'Configured', data }]
 }
+
+/** What is kept of the configuration before may be older than this rule. */
+export const withoutSecretParameters = (configuration: Configuration): Configuration =>
+  configuration.parameters
+    ? { ...configuration, parameters: withoutSecrets(configuration.parameters) }
+    : configuration

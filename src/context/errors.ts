@@ -142,6 +142,20 @@ export interface TooManyCalls {
   readonly calls: number
 }
 
+/** The parameters hold references to secrets, as they are recorded, and not the secrets themselves. Nothing was sent. */
+export interface SecretMissing {
+  readonly _tag: 'SecretMissing'
+  readonly message: string
+  /** Where each of them stands in `parameters`. */
+  readonly paths: readonly string[]
+}
+
+export const secretMissing = (paths: readonly string[]): SecretMissing => ({
+  _tag: 'SecretMissing',
+  message: `secrets are not recorded, only that they are there: name the value of ${paths.map((path) => `parameters.${path}`).join(', ')}`,
+  paths,
+})
+
 export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
   _tag: 'NothingToAnswer',
   message: `the model has the last word in ${conversation}, or nothing was said: append what the user says first`,

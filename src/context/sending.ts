@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../events/events.ts'
+import { withSecrets } from '../events/secrets.ts'
 import type { Effective } from '../projections/effective.ts'
 import type { Rendered } from '../projections/render/render.ts'
 import { type AskOptions, callModel, failedIn, withFailed } from './asking.ts'
@@ -13,6 +14,8 @@ interface Sending {
   readonly client: Model
   readonly requestOptions: RequestOptions
   readonly askOptions: AskOptions
+  /** What the references in the parameters stand for. */
+  readonly secrets: ReadonlyMap<string, string>
 }
 /** What came of a request, and its receipt, which was made before. */
 export interface Answered {
@@ -24,13 +27,15 @@ export interface Answered {
 export const send = async (
   now: Effective,
   rendered: Rendered,
-  { client, requestOptions, askOptions }: Sending,
+  { client, requestOptions, askOptions, secrets }: Sending,
 ): Promise<Answered> => {
   const betas = client.betas && { betas: client.betas }
   const attempt = async (container: SentContainer | undefined): Promise<Answered> => {
     const along = { ...betas, ...(container && { container }) }
     const receipt = receiptOf(now, rendered, requestOptions, along)
-    return { reply: await callModel(client, outgoing(now, rendered, { container }), askOptions), receipt }
+    const request = outgoing(now, rendered, { container })
+    const parameters = withSecrets(request.parameters, secrets)
+    return { reply: await callModel(client, { ...request, parameters }, askOptions), receipt }
   }
   const container = sentContainer(now, Date.now())
   const first = await attempt(container)

@@ -4,9 +4,11 @@ import type { Block } from '../events/blocks.ts'
 import { check, checkJson } from '../events/check.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import { type Configuration, dataSchemas } from '../events/events.ts'
+import { referencesIn, secretsIn, withoutSecrets } from '../events/secrets.ts'
 import { wellFormed } from '../projections/render/clean.ts'
 import type { AnthropicClient } from './anthropic/model.ts'
 import { modelOf } from './count.ts'
+import { secretMissing, type SecretMissing } from './errors.ts'
 import type { Model, ReplyEvent } from './model.ts'
 import { type ContextSettings, limitsOf } from './settings.ts'
 import { type Summarizer, summarizer, type SummarizerSettings } from './summarizer.ts'
@@ -24,7 +26,10 @@ export interface TurnOptions {
   readonly tools?: Configuration['tools']
   /** What carries them out, by name. */
   readonly run?: Tools
-  /** Other fields of the request's body: `max_tokens` (default: `context.maxOutput`, else 8,192), `thinking`, … */
+  /**
+   * Other fields of the request's body: `max_tokens` (default: `context.maxOutput`, else 8,192), `thinking`, … Secrets among them, such
+   * as `mcp_servers[].authorization_token`, are sent and not recorded.
+   */
   readonly parameters?: { readonly [name: string]: unknown }
   /** How large the context may grow, and what to do then. Default: a window of 200,000 tokens. */
   readonly context?: Partial<ContextSettings>
@@ -67,6 +72,8 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly context: ContextSettings
   /** What is to be configured. */
   readonly wanted: Configuration
+  /** What the references in it stand for. */
+  readonly secrets: ReadonlyMap<string, string>
   readonly run: Tools
   readonly toolTimeout: number
   readonly maxResult: number
@@ -139,13 +146,16 @@ const defaultMaxTokens = 8_192
 /** Tokens of a summary: so many, and an eighth of a window that is small. */
 const mostSummary = 4_096
 
-export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> => {
+export const settle = (options: TurnOptions): E.Either<InvalidInput | SecretMissing, Settled> => {
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) return checked
   const { model, system, tools, parameters = {} } = options
   // A copy: the caller's objects may change meanwhile.
   const copied = checkJson(dataSchemas.Configured, { model, system, tools, parameters })
   if (E.isLeft(copied)) return copied
+  const secrets = secretsIn(copied.right.parameters)
+  const missing = referencesIn(copied.right.parameters).filter((path) => !secrets.has(path))
+  if (missing.length > 0) return E.left(secretMissing(missing))
   const client = modelOf(options.client)
   const { max_tokens: maxTokens = options.context?.maxOutput ?? defaultMaxTokens } = parameters
   const context = { window: defaultWindow, reserved: Number(maxTokens), ...options.context }
@@ -153,6 +163,10 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> =>
   if (E.isLeft(limits)) return E.left(under('context', limits.left))
   const summarizing = summarizerOf(options, client, context.window)
   if (E.isLeft(summarizing)) return E.left(under('summarizer', summarizing.left))
+  const wanted = wellFormed({
+    ...copied.right,
+    parameters: { ...copied.right.parameters, max_tokens: maxTokens },
+  })
   return E.right({
     run: {},
     cache: '5m',
@@ -163,10 +177,8 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput, Settled> =>
     client,
     context,
     summarizer: summarizing.right,
-    wanted: wellFormed({
-      ...copied.right,
-      parameters: { ...copied.right.parameters, max_tokens: maxTokens },
-    }),
+    wanted: { ...wanted, parameters: withoutSecrets(wanted.parameters) },
+    secrets,
   })
 }
 

@@ -14,6 +14,7 @@ import {
   type ContextTooLarge,
   nothingToAnswer,
   type NothingToAnswer,
+  type SecretMissing,
   tooManyCalls,
   type TooManyCalls,
   type UnknownRenderer,
@@ -56,6 +57,7 @@ export type TurnError = (
   | UnknownRenderer
   | NothingToAnswer
   | TooManyCalls
+  | SecretMissing
 ) & {
   /** The calls of a model that brought no reply, where no reply came after them that has them in its origin. */
   readonly failed?: readonly FailedCall[]
@@ -82,7 +84,7 @@ export const turns = (chat: Conversation): ((options: TurnOptions) => TaskEither
 const maxStale = 10
 
 const turn = async (chat: Conversation, history: LiveHistory, options: Settled): Result<Turned> => {
-  const { client, keepLate, keepPartial, maxCalls, signal, wanted } = options
+  const { client, keepLate, keepPartial, maxCalls, secrets, signal, wanted } = options
   const requestOptions = requestOptionsOf(options)
   const askOptions = askOptionsOf(options)
   let calls = 0
@@ -168,7 +170,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const digest = digestOf(rendered)
     if (context.isRefused(digest)) return E.right(undefined)
     calls++
-    const { reply, receipt } = await send(now, rendered, { client, requestOptions, askOptions })
+    const { reply, receipt } = await send(now, rendered, { client, requestOptions, askOptions, secrets })
     const before = failed
     if (E.isRight(reply)) {
       context.accept()

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { withoutSecretParameters } from '../commands/configure.ts'
 import { append } from '../commands/append.ts'
 import { factsOf, withView } from '../commands/hide.ts'
 import { type ConversationEvent, type Event, START } from '../events/events.ts'
@@ -117,7 +118,7 @@ const eventOf = (step: Step, current: Stage, positions: ReadonlyMap<string, numb
       return event ? E.right(event) : E.left(importDiverged(id, step.ref, 'the message'))
     }
     case 'configure':
-      return E.right({ type: 'Configured', data: step.configuration })
+      return E.right({ type: 'Configured', data: withoutSecretParameters(step.configuration) })
     case 'rewind': {
       const to = step.to === null ? START : positions.get(step.to)
       return to === undefined

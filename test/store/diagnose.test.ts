@@ -62,6 +62,7 @@ describe('the diagnosis of an SQLite store', () => {
       'durability',
       'free room',
       'WAL',
+      'secrets',
       'round trip',
     ]
     expect(findings.map(({ check }) => check)).toEqual(checks)

@@ -5,6 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
+import { conversationOf } from '../../events/ids.ts'
+import { secretsIn } from '../../events/secrets.ts'
 import { type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
 import { toError } from '../errors.ts'
 import { storeError } from './errors.ts'
@@ -34,6 +36,7 @@ export const diagnoseSqlite =
       durability(settings.right),
       room(settings.right),
       wal(settings.right),
+      secrets(settings.right),
       await append(settings.right),
     ])
   }
@@ -88,6 +91,40 @@ const integrity = async ({ url, path }: SqliteSettings): Promise<Finding> => {
   return problems.length === 0
     ? finding('integrity', 'ok', 'integrity_check finds nothing; palimpsest verify checks every hash')
     : finding('integrity', 'problem', damaged(url, problems).message)
+}
+
+const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN streams s ON s.id = e.stream
+  WHERE e.type = 'Configured' AND e.type <> 'MessageAppended'`
+
+/** Parameters were recorded as they are by versions before. */
+const secrets = ({ url, path, timeout }: SqliteSettings): Finding => {
+  let db: DatabaseSync | undefined
+  const found = new Set<string>()
+  try {
+    db = new DatabaseSync(path, { readOnly: true, timeout })
+    for (const { stream, data } of db.prepare(configurations).iterate())
+      if (holdsSecret(String(data))) found.add(conversationOf(String(stream)) ?? String(stream))
+  } catch (error) {
+    return finding('secrets', 'problem', storeError(url, error).message)
+  } finally {
+    db?.close()
+  }
+  return found.size === 0
+    ? finding('secrets', 'ok', 'no recorded parameter is known to hold one')
+    : finding(
+        'secrets',
+        'warning',
+        `the parameters that were recorded hold a secret in ${[...found].join(', ')}: an earlier version wrote it; make it invalid where it came from`,
+      )
+}
+
+const holdsSecret = (data: string): boolean => {
+  try {
+    return secretsIn((JSON.parse(data) as { readonly parameters?: unknown }).parameters).size > 0
+  } catch {
+    // That an event cannot be read is verify's to say.
+    return false
+  }
 }
 
 const durability = ({ synchronous }: SqliteSettings): Finding =>

@@ -1,0 +1,66 @@
+import { pathText } from './json.ts'
+
+// Parameters of a request may hold secrets (`mcp_servers[].authorization_token`). They are sent, and never recorded: a reference
+// stands for each, by its place.
+
+/** Fields of such names, whatever stands between their words, whose value is a text. */
+const secretName =
+  /^(?:x[-_]?)?(?:(?:proxy[-_]?)?authorization|(?:authorization|auth|access|refresh|bearer|session|security)[-_]?token|bearer|api[-_]?key|(?:client|shared|app)?[-_]?secret(?:[-_]?(?:access[-_]?)?key)?|private[-_]?key|pass(?:word|wd|phrase)|cookie)$/i
+
+/** What stands for a secret: its place, like `mcp_servers[0].authorization_token`. */
+export interface SecretReference {
+  readonly $secret: string
+}
+
+const isReference = (value: unknown): value is SecretReference =>
+  typeof value === 'object' && value !== null && '$secret' in value && typeof value.$secret === 'string'
+
+type Path = readonly PropertyKey[]
+type Visit = (value: unknown, path: Path) => unknown
+
+/** The value with what `visit` gives for its secrets, and for references to them; the same object where nothing is either. */
+const visited = <A>(value: A, visit: Visit): A => {
+  const at = (inner: unknown, path: Path): unknown => {
+    if (isReference(inner) || isSecret(inner, path)) return visit(inner, path)
+    if (typeof inner !== 'object' || inner === null) return inner
+    const before = Object.entries(inner)
+    const after = before.map(([key, field]): readonly [string, unknown] => [
+      key,
+      at(field, [...path, Array.isArray(inner) ? Number(key) : key]),
+    ])
+    if (after.every(([, field], index) => field === before[index]?.[1])) return inner
+    return Array.isArray(inner) ? after.map(([, field]) => field) : Object.fromEntries(after)
+  }
+  return at(value, []) as A
+}
+
+const isSecret = (value: unknown, path: Path): boolean =>
+  typeof value === 'string' && value !== '' && secretName.test(String(path.at(-1)))
+
+/** The value as it is recorded: references in place of secrets. */
+export const withoutSecrets = <A>(value: A): A =>
+  visited(value, (found, path) => (isReference(found) ? found : { $secret: pathText(path) }))
+
+/** The secrets in a value, by their place. */
+export const secretsIn = (value: unknown): ReadonlyMap<string, string> => {
+  const secrets = new Map<string, string>()
+  visited(value, (found, path) => {
+    if (typeof found === 'string') secrets.set(pathText(path), found)
+    return found
+  })
+  return secrets
+}
+
+/** The value as it is sent: secrets in place of their references, which stay where the secret is not known. */
+export const withSecrets = <A>(value: A, secrets: ReadonlyMap<string, string>): A =>
+  visited(value, (found) => (isReference(found) ? (secrets.get(found.$secret) ?? found) : found))
+
+/** The references in a value. */
+export const referencesIn = (value: unknown): readonly string[] => {
+  const references: string[] = []
+  visited(value, (found) => {
+    if (isReference(found)) references.push(found.$secret)
+    return found
+  })
+  return references
+}
