@@ -31,8 +31,8 @@ const blockBytes = (block: Block): number => {
   return Buffer.byteLength(JSON.stringify(block))
 }
 
-/** What a model is shown of the blocks in a result. */
-const shownIn = (content: readonly unknown[]): readonly Block[] =>
+/** What a model is shown of the blocks in a result; blocks are named by their place among these. */
+export const shownIn = (content: readonly unknown[]): readonly Block[] =>
   content.filter((block) => isWellShaped(block)).filter(({ type }) => isResultType(type))
 
 /** The content with head and tail of the results that are larger than the limit, and than a note; undefined if none is. */
@@ -48,12 +48,20 @@ export const limitResults = (content: readonly Block[], limit: ResultLimit): rea
 export const restFor = (tools: { readonly [name: string]: unknown }): ResultLimit['rest'] =>
   Object.hasOwn(tools, readerName) ? 'readable' : 'recorded'
 
-/** The message of results: all of them, with what the model is shown of them; or, where that cannot be recorded, only what it is shown. */
+/** The message of results: all of them, with what the model is shown of them. */
 export const resultMessage = (content: readonly Block[], limit: ResultLimit): NewMessage => {
   const shown = limitResults(content, limit)
   const policy = { of: 'result' as const, used: largestResult(content), allowed: limit.bytes }
-  if (!shown || limit.rest === 'lost') return { role: 'user', content: shown ?? content }
-  return { role: 'user', content, shown: { content: shown, policy } }
+  return { role: 'user', content, ...(shown && { shown: { content: shown, policy } }) }
+}
+
+/** Bytes that all results of a message may have together where they cannot be recorded whole. */
+const mostBytes = 4 * 1024 * 1024
+
+/** The message of results that are too large to be recorded: what the model is shown of them. */
+export const recordableMessage = (content: readonly Block[], maxResult: number): NewMessage => {
+  const bytes = Math.min(maxResult, Math.floor(mostBytes / content.length))
+  return { role: 'user', content: limitResults(content, { bytes, rest: 'lost' }) ?? content }
 }
 
 /** The largest result of a message. */

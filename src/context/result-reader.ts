@@ -1,10 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type Block, isBlock, isWellShaped, type KnownBlock } from '../events/blocks.ts'
+import { type Block, isBlock, type KnownBlock } from '../events/blocks.ts'
 import { contentOf } from '../events/events.ts'
 import type { Conversation } from '../store/conversation.ts'
 import { toError } from '../store/errors.ts'
 import { beginningOf } from './cut-text.ts'
-import { readerName, resultBytes, textIn } from './result-limit.ts'
+import { readerName, resultBytes, shownIn, textIn } from './result-limit.ts'
+import { textBlock } from './tool-blocks.ts'
 import type { ToolContext, ToolSettings } from './tools.ts'
 
 /** A tool for `turn`: its definition is one of `tools`, what runs it stands in `run` under `read_result`. */
@@ -42,8 +43,7 @@ export const resultReader = (chat: Pick<Conversation, 'events' | 'position'>): R
       const result = await resultOf(chat, id)
       if (!result) throw new Error(`there is no result of a call ${JSON.stringify(id)} in this conversation`)
       const { content = '' } = result
-      const blocks =
-        typeof content === 'string' ? [{ type: 'text', text: content }] : content.filter(isWellShaped)
+      const blocks = typeof content === 'string' ? [textBlock(content)] : shownIn(content)
       const chosen = block === undefined ? undefined : blocks[block]
       if (chosen && !isBlock(chosen, 'text')) return whole(chosen, maxResult)
       const text = chosen ? textIn([chosen]) : textIn(blocks)

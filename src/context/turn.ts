@@ -31,7 +31,7 @@ import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
 import { send } from './sending.ts'
 import type { CondenseError } from './summary-condense.ts'
 import { notRun, runAgain, runTools } from './tools.ts'
-import { resultMessage, restFor } from './result-limit.ts'
+import { recordableMessage, resultMessage, restFor } from './result-limit.ts'
 import { type Settled, settle, type TurnOptions } from './turn-options.ts'
 
 /** What a turn came to. */
@@ -133,11 +133,12 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       options.run,
       { signal, timeout, maxResult },
     )
-    let results = resultMessage(content, { bytes: maxResult, rest: restFor(options.run) })
+    const whole = resultMessage(content, { bytes: maxResult, rest: restFor(options.run) })
+    let results = whole
     for (let before = now; ; stale++) {
       const written = await chat.append(results, { after: before.at, tolerate: 'markers' })()
-      if (E.isLeft(written) && written.left._tag === 'EventTooLarge' && results.shown) {
-        results = resultMessage(content, { bytes: maxResult, rest: 'lost' })
+      if (E.isLeft(written) && written.left._tag === 'EventTooLarge' && results === whole) {
+        results = recordableMessage(content, maxResult)
         continue
       }
       if (E.isRight(written) || written.left._tag !== 'StaleContext' || stale > maxStale) return written

@@ -135,13 +135,19 @@ describe('a result that is larger than the limit', () => {
     expect(shownIn(api.requests[1]?.body)[0]).toContain('Too large to be shown: document (block 2)')
   })
 
-  it('and too large to be recorded as well is recorded as it is shown', async () => {
-    const { api, chat, turn } = await scene([() => call('read')])
-    const content = Array.from({ length: 300 }, () => text('x'.repeat(60_000)))
-    await turn({ run: { read: () => content }, maxResult: 1_000 })
-    expect(shownIn(api.requests[1]?.body)[0]).toContain('too large to be recorded')
-    expect((await log(chat)).map(({ type }) => type)).not.toContain('Condensed')
-  })
+  it.each([1_000, 1_000_000_000])(
+    'and too large to be recorded is recorded as it is shown, where %i bytes are allowed',
+    async (maxResult) => {
+      const { api, chat, turn } = await scene([() => call('read')])
+      const content = Array.from({ length: 300 }, () => text('x'.repeat(60_000)))
+      const context = { window: 10_000_000 }
+      await turn({ run: { read: () => content }, maxResult, context })
+      expect(shownIn(api.requests[1]?.body)[0]).toContain('too large to be recorded')
+      const edits = (await log(chat)).filter(({ type }) => type === 'Condensed')
+      // What the API refuses then is cut down further.
+      expect(edits).toHaveLength(maxResult === 1_000 ? 0 : 1)
+    },
+  )
 })
 
 describe('results that are in the log already', () => {
@@ -198,6 +204,14 @@ describe('the reader', () => {
     expect(await read({ call_id: 'a', block: 1, from: 1, length: 1 })).toBe(
       '[Characters 1 to 2 of 3, the next part from 2]\nw',
     )
+    const audio = { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' }
+    const pdf = { type: 'document', source: { type: 'url', url: 'https://example.org/a.pdf' } }
+    const content = [audio, text('x'.repeat(20_000)), pdf]
+    const message = { role: 'user' as const, content: [toolResult('c', content)] }
+    await chat.append(message)
+    const [cut] = limitResults(message.content, { bytes: 1_000, rest: 'readable' }) ?? []
+    const [, place = ''] = /document \(block (\d)\)/.exec(JSON.stringify(cut)) ?? []
+    await expect(read({ call_id: 'c', block: Number(place) })).rejects.toThrow('the document is too large')
     await expect(read({ call_id: 'b' })).rejects.toThrow('no result of a call "b"')
   })
 
