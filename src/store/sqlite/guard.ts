@@ -26,15 +26,16 @@ export const guardOf = (
   const folders = [...new Set([path, real].map(dirname))]
   const opened = files.map(identityOf)
   let lost: StoreError | undefined
-  /** The folders' state in which the files were last looked at. */
-  let seen = ''
+  /** The folders as they were when the files were last looked at; empty as long as they may change again unseen. */
+  let seen: readonly (Stats | undefined)[] = []
 
   // To look at the folder costs a third of looking at the files, and nothing goes from it without a trace.
   const look = (): void => {
-    const { state, changed } = stateOf(folders)
-    if (state === seen) return
+    const found = folders.map(statsOf)
+    if (found.every((folder, index) => isSame(folder, seen[index]))) return
     if (files.some((file, index) => identityOf(file) !== opened[index])) lost = replaced(url)
-    seen = changed < Date.now() - coarsest ? state : ''
+    const quiet = Date.now() - coarsest
+    seen = found.every((folder) => folder !== undefined && folder.mtimeMs < quiet) ? found : []
   }
   return {
     schemaProblem: () =>
@@ -51,17 +52,11 @@ export const guardOf = (
 /** Milliseconds in which a file system may take two changes of a folder for one. */
 const coarsest = 1_100
 
-/** What changes when something in the folders comes or goes, and when that was last. */
-const stateOf = (folders: readonly string[]): { readonly state: string; readonly changed: number } => {
-  let state = ''
-  let changed = 0
-  for (const folder of folders) {
-    const stats = statsOf(folder)
-    state += `${stats?.dev}:${stats?.ino}:${stats?.mtimeMs} `
-    changed = Math.max(changed, stats?.mtimeMs ?? Infinity)
-  }
-  return { state, changed }
-}
+const isSame = (folder: Stats | undefined, before: Stats | undefined): boolean =>
+  folder !== undefined &&
+  folder.mtimeMs === before?.mtimeMs &&
+  folder.ino === before.ino &&
+  folder.dev === before.dev
 
 const replaced = (store: string): StoreError => ({
   _tag: 'StoreReplaced',
@@ -75,9 +70,11 @@ const identityOf = (path: string): string => {
   return stats ? `${stats.dev}:${stats.ino}` : ''
 }
 
+const quietly = { throwIfNoEntry: false } as const
+
 const statsOf = (path: string): Stats | undefined => {
   try {
-    return statSync(path, { throwIfNoEntry: false })
+    return statSync(path, quietly)
   } catch {
     return undefined
   }
