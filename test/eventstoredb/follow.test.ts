@@ -10,7 +10,7 @@ import { proposed } from '../support/eventstoredb/client.ts'
 import type { Proposed } from '../support/eventstoredb/log.ts'
 import { streams, StreamsService } from '../support/eventstoredb/protocol.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
-import { temporaryServer } from '../support/stores.ts'
+import { type Place, somewhere, temporaryServer } from '../support/stores.ts'
 
 const opened: { readonly close: () => unknown }[] = []
 afterEach(async () => {
@@ -18,6 +18,13 @@ afterEach(async () => {
 })
 const open = async ({ url }: Pick<EventStoreDb, 'url'>): Promise<EventStore> => {
   const store = right(await openEventStoreDb(`${url}&defaultDeadline=200&patience=10000`)())
+  opened.push({ close: store.close() })
+  return store
+}
+
+/** A store on whatever server there is, for what injects no fault. */
+const openSomewhere = async (place: Place): Promise<EventStore> => {
+  const store = await place.open(place.own && '&defaultDeadline=200&patience=10000')
   opened.push({ close: store.close() })
   return store
 }
@@ -43,10 +50,13 @@ const subscriptions = ({ calls }: EventStoreDb): number =>
   calls.filter(({ subscription }) => subscription).length
 
 /** Four writers, each to a stream of its own; the ids that they wrote, stream by stream. */
-const fourWriters = (server: EventStoreDb, each: number): Promise<readonly (readonly string[])[]> =>
+const fourWriters = (
+  opening: () => Promise<EventStore>,
+  each: number,
+): Promise<readonly (readonly string[])[]> =>
   Promise.all(
     Array.from({ length: 4 }, async (_, writer) => {
-      const store = await open(server)
+      const store = await opening()
       const ids: string[] = []
       for (let n = 0; n < each; n++) {
         ids.push(await append(store, `s${writer}`, n - 1))
@@ -73,7 +83,7 @@ describe('a follower', () => {
       }
       return restarts
     })()
-    const written = await fourWriters(server, each)
+    const written = await fourWriters(() => open(server), each)
     isWriting = false
     expect(await restarting).toBeGreaterThan(3)
     const seen = await following
@@ -105,8 +115,7 @@ describe('a follower', () => {
   })
 
   test('of several prefixes gets their streams only, in the order of the store, from a checkpoint on', async () => {
-    const server = await temporaryServer()
-    const store = await open(server)
+    const store = await openSomewhere(await somewhere())
     const ids: string[] = []
     for (const [n, stream] of ['a-1', 'x-1', 'b-1', 'ab-1', 'a-2', 'b-2'].entries()) {
       const id = await append(store, stream, -1)
@@ -115,16 +124,15 @@ describe('a follower', () => {
     const prefixes = ['a-', 'b-']
     expect(await idsOf(store, 4, { prefixes })).toEqual(ids)
     let after: string | undefined
-    for await (const { checkpoint } of store.follow({ prefixes })) {
+    for await (const { type, checkpoint } of store.follow({ prefixes })) {
       after = checkpoint
-      break
+      if (type === 'event') break
     }
     expect(await idsOf(store, 3, { prefixes, ...(after !== undefined && { after }) })).toEqual(ids.slice(1))
   })
 
   test('learns how far the store was looked through while nothing is for it, and can go on from there', async () => {
-    const server = await temporaryServer()
-    const store = await open(server)
+    const store = await openSomewhere(await somewhere())
     const checkpoints: string[] = []
     const stop = new AbortController()
     const following = (async () => {
@@ -196,15 +204,15 @@ describe('a follower', () => {
   })
 
   test('with what is no checkpoint of the store is told so', async () => {
-    const store = await open(await temporaryServer())
+    const store = await openSomewhere(await somewhere())
     await expect(idsOf(store, 1, { after: 'x' })).rejects.toMatchObject({ _tag: 'InvalidInput' })
   })
 
   test('one of sixteen gets every event', async () => {
-    const server = await temporaryServer()
-    const store = await open(server)
+    const place = await somewhere()
+    const store = await openSomewhere(place)
     const followers = Array.from({ length: 16 }, () => idsOf(store, 200))
-    const written = (await fourWriters(server, 50)).flat()
+    const written = (await fourWriters(() => openSomewhere(place), 50)).flat()
     for (const seen of await Promise.all(followers)) expect(new Set(seen)).toEqual(new Set(written))
   })
 
@@ -229,7 +237,7 @@ describe('a follower', () => {
   })
 
   test('gets nothing more once its signal has aborted, whatever has come already', async () => {
-    const store = await open(await temporaryServer())
+    const store = await openSomewhere(await somewhere())
     for (let n = 0; n < 20; n++) await append(store, 's', n - 1)
     const stop = new AbortController()
     let seen = 0

@@ -7,6 +7,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { openStore, type Store } from 'palimpsest'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/codec.ts'
+import { promiseStore } from '../../src/promises.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
@@ -18,7 +19,7 @@ import { StreamsService } from '../support/eventstoredb/protocol.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
 import { user } from '../support/log.ts'
 import { ended, start } from '../support/node.ts'
-import { temporaryServer } from '../support/stores.ts'
+import { type Place, somewhere, temporaryServer } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
 const attempt = 150
@@ -44,6 +45,13 @@ const openBoth = async (
 }
 const conversations = async ({ url }: EventStoreDb): Promise<Store> => {
   const store = await openStore(url)
+  opened.push(store)
+  return store
+}
+
+/** A store of conversations on whatever server there is, for what injects no fault. */
+const conversationsAt = async (place: Place): Promise<Store> => {
+  const store = promiseStore(storeOn(await place.open(), { kind: 'program' }))
   opened.push(store)
   return store
 }
@@ -327,8 +335,8 @@ describe('a command that is sent again', () => {
   const message = { role: 'user', content: 'hello' } as const
 
   test('is recognised by the same store and by another one', async () => {
-    const server = await temporaryServer()
-    const [one, other] = [await conversations(server), await conversations(server)]
+    const place = await somewhere()
+    const [one, other] = [await conversationsAt(place), await conversationsAt(place)]
     const first = await one.conversation('c').append(message, { commandId: 'x' })
     await one.conversation('c').append(message)
     expect(await one.conversation('c').append(message, { commandId: 'x' })).toEqual(first)
@@ -408,14 +416,16 @@ describe('a command that is sent again', () => {
   })
 
   test('is recognised among the last 1,000 events, and no further back', async () => {
-    const { server, store } = await openBoth()
+    const place = await somewhere()
+    const store = await place.open()
+    opened.push({ close: store.close() })
     // Each event's command id is its revision.
     await write(
       store,
       'c',
       Array.from({ length: 1_001 }, (_, n) => user(`${n}`)),
     )
-    const chat = (await conversations(server)).conversation('c')
+    const chat = (await conversationsAt(place)).conversation('c')
     expect(await chat.append(message, { commandId: '1' })).toMatchObject({ position: 1 })
     expect(await chat.append(message, { commandId: '0' })).toMatchObject({ position: 1_001 })
     // One more is there now: what was the first in the window is out of it, also for who has seen it.
@@ -425,8 +435,8 @@ describe('a command that is sent again', () => {
   })
 
   test('by two writers at once is written once, and both go on behind it', async () => {
-    const server = await temporaryServer()
-    const writers = [await conversations(server), await conversations(server)]
+    const place = await somewhere()
+    const writers = [await conversationsAt(place), await conversationsAt(place)]
     for (let round = 0; round < 20; round++) {
       const positions = await Promise.all(
         writers.map(async (writer, n) => {
@@ -447,8 +457,8 @@ describe('a command that is sent again', () => {
   })
 
   test('as an import, by two writers at once, adds everything once', async () => {
-    const server = await temporaryServer()
-    const writers = [await conversations(server), await conversations(server)]
+    const place = await somewhere()
+    const writers = [await conversationsAt(place), await conversationsAt(place)]
     const messages = Array.from({ length: 1_200 }, (_, n) => ({
       role: n % 2 === 0 ? 'user' : 'assistant',
       content: `${n}`,
@@ -506,7 +516,7 @@ describe('closing', () => {
   })
 
   test('twice is fine; then every method answers that the store is closed', async () => {
-    const { store } = await openBoth()
+    const store = await (await somewhere()).open()
     right(await store.close()())
     right(await store.close()())
     const range = { stream: 's', from: 0, direction: 'forwards', limit: 1 } as const

@@ -1,18 +1,27 @@
 import { createHash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import type { Changed, EventStore, RecordedEvent } from '../../src/store/port.ts'
+import type { Append, Changed, EventStore, RecordedEvent } from '../../src/store/port.ts'
 
 /** A part of a store that looks like an empty store: the streams whose names begin with the namespace, and blobs under other hashes. */
 export const namespaced = (store: EventStore, namespace: string): EventStore => {
   const outside = (stream: string): string => namespace + stream
   const inside = (stream: string): string => stream.slice(namespace.length)
   const own = (event: RecordedEvent): RecordedEvent => ({ ...event, stream: inside(event.stream) })
-  const mapLeft: <A, Err extends object>(task: TE.TaskEither<Err, A>) => TE.TaskEither<Err, A> = TE.mapLeft(
-    (error) =>
-      'stream' in error && typeof error.stream === 'string'
-        ? { ...error, stream: inside(error.stream) }
-        : error,
-  )
+  /** Begins the task at once: what it was given is the caller's again from then on. */
+  const mapLeft =
+    <A, Err extends object>(task: TE.TaskEither<Err, A>): TE.TaskEither<Err, A> =>
+    async () =>
+      E.mapLeft((error: Err) =>
+        'stream' in error && typeof error.stream === 'string'
+          ? { ...error, stream: inside(error.stream) }
+          : error,
+      )(await task())
+  /** What names no stream is refused by the store. */
+  const placed = (append: Append): Append =>
+    typeof append.stream === 'string' && append.stream !== ''
+      ? { ...append, stream: outside(append.stream) }
+      : append
   const hashes = new Map<string, string>()
   const hashOutside = (sha256: string): string => {
     const hash = createHash('sha256').update(outside(sha256)).digest('hex')
@@ -32,7 +41,7 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
         }
       },
     },
-    append: (append) => mapLeft(store.append({ ...append, stream: outside(append.stream) })),
+    append: (append) => mapLeft(store.append(placed(append))),
     read: (range) =>
       mapLeft(
         TE.map((events: readonly RecordedEvent[]) => events.map(own))(

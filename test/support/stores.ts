@@ -35,6 +35,33 @@ afterEach(async () => {
 /** A server by URL, shared by all tests: PALIMPSEST_TEST_ESDB. */
 const sharedServer = process.env['PALIMPSEST_TEST_ESDB']
 
+/** Where tests of the adapter run that inject no fault: a server of their own, or a part of the one that PALIMPSEST_TEST_ESDB names. */
+export interface Place {
+  readonly url: string
+  /** The server, if it is a server of the tests. */
+  readonly own: EventStoreDb | undefined
+  /** What a stream is called on the server. */
+  readonly stream: (name: string) => string
+  readonly open: (parameters?: string) => Promise<EventStore>
+}
+
+export const somewhere = async (): Promise<Place> => {
+  const own = sharedServer === undefined ? await temporaryServer() : undefined
+  const url = own?.url ?? sharedServer ?? ''
+  const namespace = own ? '' : `${randomUUID()}-`
+  return {
+    url,
+    own,
+    stream: (name) => namespace + name,
+    open: async (parameters = '') => {
+      const store = right(await openEventStoreDb(url + parameters)())
+      return own ? store : namespaced(store, namespace)
+    },
+  }
+}
+/** Behind the title of what is not run on a server that others use. */
+export const onlyOwn = sharedServer === undefined ? '' : ' (skipped: it needs a server of the tests)'
+
 /** Every store there is, by name; each call opens an empty one. */
 export const stores: Readonly<Record<string, () => Promise<EventStore>>> = {
   memory: async () => memoryStore(),
