@@ -25,6 +25,7 @@ import { fitting } from './fitting.ts'
 import { eventsAfter, type LiveHistory, liveHistory } from './live.ts'
 import { type AskOptions, failedIn, withFailed } from './asking.ts'
 import type { FailedCall, ModelError, Reply } from './model.ts'
+import { type Held, heldBack, saidAfter } from './held.ts'
 import { idsOf, isCall, type OpenCall, openCalls } from './open-calls.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
@@ -98,6 +99,8 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
   let ended: Turned | undefined
   /** The last reply whose calls were run: they are open again where somebody has gone back to it. */
   let ran: number | undefined
+  /** Whether something that the user said was held back until the last reply, and comes after it. */
+  let isHolding = false
 
   /** Goes on from what is there then, where something has happened since the history was read. */
   const orAgain = <A>(result: E.Either<TurnError, A>): E.Either<TurnError, A | undefined> =>
@@ -105,11 +108,18 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       ? E.right(undefined)
       : result
 
-  /** Records a message right behind `now`; where that is not the end any more, on a branch of its own if that was asked for. */
-  const land = async (now: Effective, messages: readonly NewMessage[]): Result<Written> => {
-    const written = await chat.append(messages, { after: now.at, tolerate: 'markers' })()
+  /**
+   * Records a message right behind `now`, before what is held back; where that is not the end any more, on a branch of its own if that
+   * was asked for.
+   */
+  const land = async (now: Effective, messages: readonly NewMessage[], held?: Held): Result<Written> => {
+    const written = await (
+      held
+        ? chat.append([...messages, ...held.said], { behind: held.before.at, after: now.at })
+        : chat.append(messages, { after: now.at, tolerate: 'markers' })
+    )()
     if (E.isRight(written) || written.left._tag !== 'StaleContext' || !keepLate) return written
-    const kept = await chat.append(messages, { beside: now.at })()
+    const kept = await chat.append(messages, { beside: (held?.before ?? now).at })()
     return E.isLeft(kept) ? kept : written
   }
 
@@ -159,6 +169,12 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     }
   }
 
+  /** What has to wait for the next reply. */
+  const heldIn = (now: Effective): Held | undefined =>
+    isHolding && ended?.stopReason === 'pause_turn'
+      ? saidAfter(now, ended.position)
+      : heldBack(now, requestOptions)
+
   const requestFor = (now: Effective): E.Either<TurnError, Rendered> => {
     const rendered = requestOf(now, requestOptions)
     return E.isRight(rendered) && rendered.right.awaits !== 'model'
@@ -166,20 +182,27 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       : rendered
   }
 
-  const ask = async (now: Effective, rendered: Rendered): Result<Written | undefined> => {
+  const ask = async (
+    now: Effective,
+    rendered: Rendered,
+    held: Held | undefined,
+  ): Result<Written | undefined> => {
     if (calls === maxCalls) return E.left(tooManyCalls(chat.id, maxCalls))
     const digest = digestOf(rendered)
     if (context.isRefused(digest)) return E.right(undefined)
     calls++
-    const { reply, receipt } = await send(now, rendered, { client, requestOptions, askOptions, secrets })
+    const sending = { client, requestOptions, askOptions, secrets }
+    const { reply, receipt } = await send(held?.before ?? now, rendered, sending)
     const before = failed
     if (E.isRight(reply)) {
       context.accept()
       failed = []
-      const written = await land(now, [
-        messageOf({ ...reply.right, origin: withFailed(reply.right.origin, before) }, receipt),
-      ])
-      if (E.isRight(written)) ended = turnedOf(written.right, reply.right, calls)
+      const said = messageOf({ ...reply.right, origin: withFailed(reply.right.origin, before) }, receipt)
+      const written = await land(now, [said], held)
+      if (E.isRight(written)) {
+        ended = turnedOf(written.right, reply.right, calls)
+        isHolding = held !== undefined
+      }
       return written
     }
     failed = [...before, ...failedIn(reply.left)]
@@ -190,15 +213,15 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const notRuns = partial.content.filter(isCall).map(notRun)
     const results = notRuns.length > 0 ? [{ role: 'user' as const, content: notRuns }] : []
     const earlier = failed.slice(0, -1)
-    const kept = await land(now, [
-      messageOf({ ...partial, origin: withFailed(partial.origin, earlier) }, receipt),
-      ...results,
-    ])
+    const kept = await land(
+      now,
+      [messageOf({ ...partial, origin: withFailed(partial.origin, earlier) }, receipt), ...results],
+      held,
+    )
     if (E.isLeft(kept)) return kept
     failed = failed.slice(-1)
-    const [written] = kept.right.events
     const ending = reply.left._tag === 'ModelAborted' ? 'aborted' : 'the reply broke off'
-    const message = `${ending}: what had come of the reply is recorded at position ${written?.position}`
+    const message = `${ending}: what had come of the reply is recorded at position ${replyIn(kept.right)}`
     return E.left({ ...reply.left, message })
   }
 
@@ -206,16 +229,19 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
   const step = async (now: Effective): Result<boolean> => {
     const prepared = prepare(chat, now, wanted)
     if (prepared) return E.map(() => false)(orAgain(await prepared))
-    const open = openCalls(now)
-    if (open.length > 0 && goesOn(ended)) return E.map(() => false)(await answer(now, open))
-    if (!goesOn(ended)) return E.right(true)
+    const asked = (isHolding && ended && saidAfter(now, ended.position)?.before) || now
+    const open = openCalls(asked)
+    if (open.length > 0 && goesOn(ended)) return E.map(() => false)(await answer(asked, open))
+    if (!goesOn(ended) && !isHolding) return E.right(true)
     if (signal?.aborted) return E.left(abortedBy(signal))
     // Before a summary is asked for, for a turn that is none.
-    const rendered = requestFor(now)
-    if (E.isLeft(rendered)) return rendered
+    const held = heldIn(now)
+    const rendered = requestFor(held?.before ?? now)
+    // What was held back may have been rewound since.
+    if (E.isLeft(rendered)) return goesOn(ended) ? rendered : E.right(true)
     const isFit = orAgain(await context.step(now))
     if (E.isLeft(isFit) || !isFit.right) return E.map(() => false)(isFit)
-    return E.map(() => isOver(ended))(await ask(now, rendered.right))
+    return E.map(() => isOver(ended) && !isHolding)(await ask(now, rendered.right, held))
   }
 
   const allSteps = async (): Result<Turned> => {
@@ -261,11 +287,17 @@ const messageOf = ({ content, origin }: Reply, context: Receipt): NewMessage => 
   origin: { ...origin, context },
 })
 
-const turnedOf = (
-  { conversation, position }: Written,
-  { content, origin }: Reply,
-  calls: number,
-): Turned => ({ conversation, position, content, stopReason: origin.stopReason, calls })
+const turnedOf = (written: Written, { content, origin }: Reply, calls: number): Turned => ({
+  conversation: written.conversation,
+  position: replyIn(written),
+  content,
+  stopReason: origin.stopReason,
+  calls,
+})
+
+/** The position of a reply, before which there may be a rewind, and after which what was held back. */
+const replyIn = ({ events, position }: Written): number =>
+  events.find(({ type }) => type === 'MessageAppended')?.position ?? position
 
 const requestOptionsOf = ({ cache, systemMessages }: Settled): RequestOptions => ({
   renderer: currentRenderer,

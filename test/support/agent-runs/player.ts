@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { summaryFailed } from '../../../src/context/errors.ts'
 import type { TurnOptions } from '../../../src/context/turn-options.ts'
 import type { Conversation, Store } from '../../../src/index.ts'
+import type { Block } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
 import type { Failure, Reply } from '../messages-api/replies.ts'
 import { type Body, isThinking } from '../messages-api/request.ts'
@@ -147,7 +148,7 @@ export const player = async (world: World, index: number, thread: Thread): Promi
 
   const says = async (body: Body): Promise<Reply | Failure> => {
     const said = (isSummary(body) ? summaries : replies).shift()
-    if (!said) return yes
+    if (!said) return { content: [...resultsFor(body), ...yes.content] }
     const hasStopped = said.meanwhile && (await perform(said.meanwhile))
     if (typeof said.fault === 'string') return failures[said.fault] as Failure
     const fault = hasStopped ? ({ kind: 'stall' } as const) : said.fault
@@ -175,11 +176,26 @@ export const player = async (world: World, index: number, thread: Thread): Promi
 }
 
 const replyOf = ({ content, stop, isSlow }: Said, body: Body, fault: Reply['fault']): Reply => ({
-  content: body.thinking ? content : content.filter((block) => !isThinking(block)),
+  content: [
+    ...resultsFor(body),
+    ...(body.thinking ? content : content.filter((block) => !isThinking(block))),
+  ],
   ...(stop && { stop_reason: stop }),
   ...(fault && { fault }),
   ...(isSlow && { delay: 1 }),
 })
+
+/** The results of the server tools that the request waits for. */
+const resultsFor = ({ messages }: Body): readonly Block[] => {
+  const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+  const served = new Set(blocks.map((block) => block['tool_use_id']))
+  return blocks.flatMap(({ type, id, name }): Block[] => {
+    const isUse = type === 'server_tool_use' || type === 'mcp_tool_use'
+    if (!isUse || served.has(id)) return []
+    const result = type === 'mcp_tool_use' ? 'mcp' : String(name)
+    return [{ type: `${result}_tool_result`, tool_use_id: id, content: [] }]
+  })
+}
 
 const soon = async (done: Promise<unknown>): Promise<void> => {
   let timer: NodeJS.Timeout | undefined

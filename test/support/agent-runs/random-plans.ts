@@ -159,9 +159,23 @@ const spoken: fc.Arbitrary<readonly Block[]> = often(
     fc.constant([text('a b '.repeat(600))]),
   ),
 )
+/** A server tool is asked for; its result comes with the next reply. */
+const searches: fc.Arbitrary<readonly Block[]> = often(
+  fc.constant([]),
+  fc.constantFrom<readonly Block[]>(
+    [{ type: 'server_tool_use', name: 'web_search', input: {} }],
+    [{ type: 'mcp_tool_use', name: 'find', server_name: 'files', input: {} }],
+    [
+      { type: 'server_tool_use', name: 'web_fetch', input: {} },
+      { type: 'server_tool_use', name: 'web_search', input: {} },
+    ],
+  ),
+  3,
+)
 const content: fc.Arbitrary<readonly Block[]> = fc
-  .tuple(thoughts, spoken, fc.array(call, { maxLength: 3 }), thoughts, fc.nat(19))
-  .map(([thought, said, called, more, odd]) => {
+  .tuple(thoughts, spoken, searches, fc.array(call, { maxLength: 3 }), thoughts, fc.nat(19))
+  .map(([thought, words_, searched, called, more, odd]) => {
+    const said = [...words_, ...searched]
     if (odd === 0) return [...thought, ...called, ...said]
     if (odd === 1) return [...thought, ...said, ...more, ...called]
     if (odd === 2) return [...said, ...thought]

@@ -24,7 +24,7 @@ export type StopReason = 'end_turn' | 'tool_use' | 'pause_turn' | 'refusal' | 'm
 
 /** What the model says. */
 export interface Reply {
-  /** Any blocks. Thinking and compactions are signed by the server; a `tool_use` without `id` gets one. */
+  /** Any blocks. Thinking and compactions are signed by the server; a call without `id` gets one. */
   readonly content: readonly Block[]
   /** If nothing is said: `tool_use` if there is such a block, else `end_turn`. */
   readonly stop_reason?: StopReason
@@ -91,6 +91,13 @@ const cut = (content: readonly Block[], limit: number): Cut => {
   return { content: kept, tokens: Math.max(1, tokens), isCut: false }
 }
 
+/** What the ids of calls begin with. */
+const prefixes = new Map([
+  ['tool_use', 'toolu'],
+  ['server_tool_use', 'srvtoolu'],
+  ['mcp_tool_use', 'mcptoolu'],
+])
+
 /**
  * What a reply becomes: with ids, no longer than it may be, signed, and billed.
  *
@@ -104,9 +111,12 @@ export const finish = (
   const { model: name, max_tokens = 0 } = request.body
   const used = billed.input_tokens + billed.cache_read_input_tokens + billed.cache_creation_input_tokens
   const room = model.contextWindow - used
-  const named = reply.content.map((block, index) =>
-    block.type === 'tool_use' && block['id'] === undefined ? { ...block, id: `toolu_${id}_${index}` } : block,
-  )
+  const named = reply.content.map((block, index) => {
+    const prefix = prefixes.get(block.type)
+    return prefix !== undefined && block['id'] === undefined
+      ? { ...block, id: `${prefix}_${id}_${index}` }
+      : block
+  })
   const { content, tokens, isCut } = cut(named, Math.min(max_tokens, room))
   const natural = content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn'
   const limit = max_tokens <= room ? 'max_tokens' : 'model_context_window_exceeded'

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest'
+import type { Block } from '../../src/events/blocks.ts'
+import type { Conversation } from '../../src/index.ts'
+import { text, toolResult, toolUse } from '../support/log.ts'
+import type { Reply } from '../support/messages-api/replies.ts'
+import type { MessagesApi } from '../support/messages-api/server.ts'
+import { scene } from '../support/turn-scene.ts'
+
+const use = (id: string): Block => ({ type: 'server_tool_use', id, name: 'web_search', input: {} })
+const found = (id: string): Block => ({ type: 'web_search_tool_result', tool_use_id: id, content: [] })
+const says = (...content: readonly Block[]): Reply => ({ content })
+const thought: Block = { type: 'thinking', thinking: 'Hm.' }
+const run = { run: () => 'done' }
+const parameters = { thinking: { type: 'adaptive' } }
+
+const wordOf = ({ type, text: said, id, tool_use_id: of }: Block): string =>
+  type === 'text'
+    ? String(said)
+    : type === 'thinking'
+      ? 'hm'
+      : `${String(id ?? of)}${type.endsWith('result') ? '!' : '?'}`
+const lineOf = ({ role, content }: { readonly role: string; readonly content: unknown }): string =>
+  `${role}: ${typeof content === 'string' ? content : (content as readonly Block[]).map(wordOf).join(' ')}`
+
+/** What each request held, the first message left out; all must have been accepted. */
+const sent = ({ requests }: MessagesApi): readonly (readonly string[])[] => {
+  expect(requests.map(({ status }) => status)).toEqual(requests.map(() => 200))
+  return requests.map(({ body }) => (body?.messages ?? []).slice(1).map(lineOf))
+}
+const shown = async (chat: Conversation): Promise<readonly string[]> =>
+  (await chat.effective()).slice(1).flatMap((item) => (item.kind === 'message' ? [lineOf(item)] : []))
+
+const both = says(thought, use('s'), toolUse('a'))
+const result = 'user: a!'
+
+describe('a turn', () => {
+  it('goes on with a reply that was paused while a server tool runs', async () => {
+    const pause = { ...says(thought, text('I look.'), use('s')), stop_reason: 'pause_turn' } as const
+    const { api, chat, turn } = await scene([pause, says(found('s'), thought, text('So.'))])
+    expect(await turn({ parameters })).toMatchObject({ calls: 2, stopReason: 'end_turn' })
+    await chat.append({ role: 'user', content: 'Thanks.' })
+    await turn({ parameters })
+    expect(sent(api).slice(1)).toEqual([
+      ['assistant: hm I look. s?'],
+      ['assistant: hm I look. s? s! hm So.', 'user: Thanks.'],
+    ])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
+  })
+
+  it('keeps the search that was asked for beside a client tool', async () => {
+    const { api, chat, turn } = await scene([both, says(found('s'), thought, text('So.'))])
+    await turn({ parameters, run })
+    await chat.append({ role: 'user', content: 'Thanks.' })
+    await turn({ parameters, run })
+    expect(sent(api).slice(1)).toEqual([
+      ['assistant: hm s? a?', result],
+      ['assistant: hm s? a?', result, 'assistant: s! hm So.', 'user: Thanks.'],
+    ])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
+  })
+
+  it('holds back what the user says while the tool runs until the search is there, then answers it', async () => {
+    const { api, chat, turn } = await scene([both, says(found('s'), text('So.')), says(text('Well.'))])
+    const meanwhile = { run: () => chat.append({ role: 'user', content: 'Well?' }).then(() => 'done') }
+    const turned = await turn({ parameters, run: meanwhile })
+    const all = ['assistant: hm s? a?', result, 'assistant: s! So.', 'user: Well?']
+    expect(sent(api).slice(1)).toEqual([all.slice(0, 2), all])
+    expect(turned).toMatchObject({ calls: 3, content: [text('Well.')] })
+    expect(await shown(chat)).toEqual([...all, 'assistant: Well.'])
+    expect(turned.position).toBe(await chat.position())
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
+  })
+
+  describe('that begins behind what the user said, since one before it ended at the results', () => {
+    const configuration = { model: 'claude-opus-5-5', parameters: { max_tokens: 8_192 } }
+    const left = [
+      { role: 'assistant' as const, content: [use('s'), toolUse('a')] },
+      { role: 'user' as const, content: [toolResult('a')] },
+      { role: 'user' as const, content: 'Well?' },
+      { role: 'user' as const, content: 'Hello?' },
+    ]
+
+    it('holds that back', async () => {
+      const { api, chat, turn } = await scene([says(found('s'), text('So.')), says(text('Well.'))])
+      await chat.configure(configuration)
+      await chat.append(left)
+      await turn({ run })
+      const all = ['assistant: s? a?', result, 'assistant: s! So.', 'user: Well? Hello?']
+      expect(sent(api)).toEqual([all.slice(0, 2), all])
+    })
+
+    it('leaves the use out where something else has happened since: the log knows no such moment', async () => {
+      const { api, chat, turn } = await scene([says(text('Well.'))])
+      await chat.append(left)
+      await chat.configure(configuration)
+      await turn({ run })
+      expect(sent(api)).toEqual([['assistant: a?', 'user: a! Well? Hello?']])
+    })
+  })
+
+  it('runs the tools that the reply with the search asks for, what was held back still behind their results', async () => {
+    const next = says(found('s'), toolUse('b'))
+    const { api, chat, turn } = await scene([both, next, says(text('Well.'))])
+    let runs = 0
+    const once = async (): Promise<string> => {
+      if (runs++ === 0) await chat.append({ role: 'user', content: 'Well?' })
+      return 'done'
+    }
+    await turn({ parameters, run: { run: once } })
+    expect(sent(api).at(-1)).toEqual(['assistant: hm s? a?', result, 'assistant: s! b?', 'user: b! Well?'])
+    expect(runs).toBe(2)
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
+  })
+
+  it('holds it back through a pause, and through another search beside a tool', async () => {
+    const pause = { ...says(found('s'), use('t')), stop_reason: 'pause_turn' } as const
+    const more = says(found('t'), use('u'), toolUse('b'))
+    const { api, chat, turn } = await scene([
+      both,
+      pause,
+      more,
+      says(found('u'), text('So.')),
+      says(text('Well.')),
+    ])
+    let runs = 0
+    const once = async (): Promise<string> => {
+      if (runs++ === 0) await chat.append({ role: 'user', content: 'Well?' })
+      return 'done'
+    }
+    await turn({ parameters, run: { run: once } })
+    expect(sent(api).at(-1)).toEqual([
+      'assistant: hm s? a?',
+      result,
+      'assistant: s! t? t! u? b?',
+      'user: b!',
+      'assistant: u! So.',
+      'user: Well?',
+    ])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 5, findings: [] })
+  })
+})
