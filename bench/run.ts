@@ -10,13 +10,14 @@ import { full } from './parts/full.ts'
 import { importing } from './parts/import.ts'
 import { load } from './parts/load.ts'
 import { memory } from './parts/memory.ts'
+import { pauses } from './parts/pauses.ts'
 import { peers } from './parts/peers.ts'
 import { size } from './parts/size.ts'
 import { installPeers } from './peers.ts'
 import { count, headText, partText } from './report.ts'
 import type { Setting } from './setting.ts'
 
-const parts = { append, followers, peers, size, load, full, import: importing, memory, blob }
+const parts = { append, followers, peers, size, load, full, import: importing, memory, blob, pauses }
 
 const say = (text: string): void => {
   process.stderr.write(text)

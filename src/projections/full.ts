@@ -30,7 +30,7 @@ export function* fulling(
   const left = abandoned ? yield* leftAt(log, at) : new Map<number, number>()
   const entries: Entry[] = []
   for (const event of log.slice(0, at + 1)) {
-    if (event.position % sliceLength === 0) yield
+    if ((event.position + 1) % sliceLength === 0) yield
     const item = itemOf(event)
     if (!item) continue
     const fate = fates.get(item.position)
@@ -79,7 +79,7 @@ function* fatesAt(log: Log, at: number): Generator<void, ReadonlyMap<number, Fat
 function* leftAt(log: Log, at: number): Generator<void, ReadonlyMap<number, number>> {
   const left = new Map<number, number>()
   for (let position = 0; position <= at; position++) {
-    if (position % sliceLength === 0) yield
+    if ((position + 1) % sliceLength === 0) yield
     if (log[position]?.type !== 'Rewound') continue
     // From the two tips down to where the two paths meet: one side is left, the other is entered again.
     let from = parent(log, position)

@@ -163,7 +163,7 @@ export function* folding(log: Log, at: number, seen?: Seen): Generator<void, Fol
   const draft = draftOf(emptyOutline)
   const replaced = new Map<number, readonly Slot[]>()
   for (const [index, position] of path(log, at).entries()) {
-    if (index % sliceLength === 0) yield
+    if ((index + 1) % sliceLength === 0) yield
     const event = log[position]
     if (!event) continue
     const slots = evolve(draft, event, (marker) => replaced.get(marker))

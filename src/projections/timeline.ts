@@ -24,7 +24,7 @@ export function* timing(log: Log, at = lastOf(log)): Generator<void, readonly Ti
   const entries: TimelineEntry[] = []
   for (const event of log.slice(0, at + 1)) {
     const { position } = event
-    if (position % sliceLength === 0) yield
+    if ((position + 1) % sliceLength === 0) yield
     if (event.type === 'Rewound') {
       const target = resolve(log, position)
       entries.push({ event, parent: target, branch: branchOf.get(target) ?? 0, onPath: false })

@@ -3,6 +3,7 @@ import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { streamOf } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
+import { breath } from './breath.ts'
 import { historyLost, importUnfinished, type ReadError } from './errors.ts'
 import type { EventStore } from './port.ts'
 import { type Discrepancy, verify } from './verify.ts'
@@ -129,6 +130,7 @@ const appendBehind = async (
       if (E.isLeft(appended)) return appended
       if (appended.right === 'written') copy.wrote(events.length)
       reached += events.length
+      await breath()
     }
   }
   return E.right(reached)

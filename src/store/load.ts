@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type ConversationEvent, type Segment, START, type View } from '../events/events.ts'
 import { freeze } from '../events/freeze.ts'
-import { type Effective, itemOf } from '../projections/effective.ts'
+import { type Effective, type Item, itemOf } from '../projections/effective.ts'
 import {
   type Draft,
   draftOf,
@@ -11,6 +11,8 @@ import {
   toolsIn,
   viewIn,
 } from '../projections/outline.ts'
+import { sliceLength } from '../projections/slices.ts'
+import { inBreaths } from './breath.ts'
 import type { StoreError } from './errors.ts'
 import { maxPage } from './port.ts'
 import { eventThere, type Reader, walkBack } from './reader.ts'
@@ -49,32 +51,38 @@ export const loadEffective = async (
   if (E.isLeft(walked)) return walked
   const sinceView = passed.findIndex((event) => viewIn(event) !== undefined)
   if (view) passed.pop()
-  const events: Events = new Map(passed.map((event) => [event.position, event]))
+  const events: Events = new Map()
   const draft = view
     ? await draftFrom(reading, view, events, withConfiguration)
     : E.right(draftOf(emptyOutline))
   if (E.isLeft(draft)) return draft
+  const seen = await inBreaths(showing(draft.right, passed.toReversed(), events))
   return E.right({
-    effective: { at, head: walked.right, ...shown(draft.right, passed.toReversed(), events) },
+    effective: { at, head: walked.right, ...seen },
     sinceView: sinceView < 0 ? passed.length : sinceView,
   })
 }
 
-const shown = (
+/** What is shown once the path's events have come to the draft, in slices. */
+function* showing(
   draft: Draft,
   path: readonly ConversationEvent[],
   events: Events,
-): Pick<Effective, 'items' | 'outline'> => {
+): Generator<void, Pick<Effective, 'items' | 'outline'>> {
   const replaced = new Map<number, readonly Slot[]>()
-  for (const event of path) {
+  for (const [index, event] of path.entries()) {
+    if ((index + 1) % sliceLength === 0) yield
+    events.set(event.position, event)
     const slots = evolve(draft, event, (marker) => replaced.get(marker))
     if (slots) replaced.set(event.position, slots)
   }
-  const items = draft.slots.flatMap(({ position }) => {
+  const items: Item[] = []
+  for (const [index, { position }] of draft.slots.entries()) {
+    if ((index + 1) % sliceLength === 0) yield
     const event = events.get(position)
     const item = event && itemOf(event)
-    return item ? [item] : []
-  })
+    if (item) items.push(item)
+  }
   return { outline: draft, items }
 }
 

@@ -157,6 +157,8 @@ const glanceAt = async (
   const beginning = await beginningOf(store, id)
   if (E.isLeft(beginning)) return beginning
   if (beginning.right.length === 0) return E.right(undefined)
+  const pause = breath()
+  if (pause) await pause
   const newest = await lastOf(store, id, beginning.right)
   if (E.isLeft(newest)) return newest
   const { last: stored, unfinished } = newest.right

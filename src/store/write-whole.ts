@@ -25,8 +25,8 @@ export type EventList = Iterable<StoredEvent> & { readonly length: number }
 type Result<A> = Promise<E.Either<WriteError | EventTooLarge, A>>
 
 /** Most events of one append, and most bytes: a large import must not be one transaction, which others wait for. */
-const batchEvents = 500
-const batchBytes = 1024 * 1024
+const batchEvents = 250
+const batchBytes = 512 * 1024
 
 /**
  * Writes what is added to all these conversations so that either all of it counts or nothing does. What fits one append is one; else
