@@ -33,17 +33,21 @@ export const measure = (effective: Effective, start = sentFrom(effective)): Meas
   )
   const tokens = shown.map(({ estimated }) => Math.round(correction * estimated))
   const isCounted = shown.map(() => false)
+  const valid = anchors.findLast(({ from }) => shown[from]?.unchanged === true)
+  isCounted.fill(true, 0, valid?.to ?? 0)
+  const note = (from: number, to: number): void => {
+    if (to > (valid?.to ?? 0)) isCounted.fill(true, from, to)
+  }
   for (const reply of anchors) {
     spread(tokens, reply.from, reply.to, outputOf(reply, shown, tokens))
-    isCounted.fill(true, reply.from, reply.to)
+    note(reply.from, reply.to)
   }
   for (const { reply, end, tokens: counted } of gaps) {
     // An unfinished reply is known together with what follows it only.
     if (reply.finished) spread(tokens, reply.to, end, Math.max(0, counted - reply.output))
     else spread(tokens, reply.from, end, counted)
-    isCounted.fill(true, reply.to, end)
+    note(reply.to, end)
   }
-  const valid = anchors.findLast(({ from }) => shown[from]?.unchanged === true)
   return { tokens, isCounted, anchors, valid, model, correction }
 }
 
@@ -150,11 +154,14 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): read
 const trust = 2_000
 
 /** What the API has said of the model's estimates as it refused a context, as far as the markers that this led to are shown. */
-const learnedIn = ({ items }: Effective, model: string | undefined): readonly Learned[] =>
-  items.flatMap((item) => {
+const learnedIn = ({ items }: Effective, model: string | undefined): readonly Learned[] => {
+  const found: Learned[] = []
+  for (const item of items) {
     const learned = item.kind === 'message' ? undefined : item.policy?.learned
-    return learned && learned.model === model ? [learned] : []
-  })
+    if (learned && learned.model === model) found.push(learned)
+  }
+  return found
+}
 
 const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[], learned: readonly Learned[]): number => {
   let [actual, estimated] = [trust, trust]

@@ -42,12 +42,12 @@ export const countTokens = (effective: Effective): TokenCount => {
   const { valid, model, correction } = measured
   const tokens = [...measured.tokens]
   const prompt = valid ? settle(tokens, valid) : Math.round(promptOf(effective, measured))
-  const uncounted = tokens.map((each, index) =>
-    measured.isCounted[index] || index < (valid?.to ?? 0) ? 0 : each,
-  )
+  let estimated = valid ? 0 : prompt
+  for (let index = valid?.to ?? 0; index < tokens.length; index++)
+    if (!measured.isCounted[index]) estimated += tokens[index] ?? 0
   return {
     total: prompt + sum(tokens),
-    estimated: sum(uncounted) + (valid ? 0 : prompt),
+    estimated,
     prompt,
     items: effective.items.map(({ position }, index) => ({ position, tokens: tokens[index] ?? 0 })),
     ...(valid && { anchor: valid.position }),
