@@ -47,6 +47,17 @@ export type Store = Omit<{ readonly [K in keyof TaskStore]: AsPromise<TaskStore[
 
 type AnyError = { readonly _tag: string; readonly message: string }
 
+/** A method that answers with a promise whatever happens: also where an argument throws when it is looked at. */
+const promised =
+  <A extends readonly unknown[], B>(method: (...args: A) => TaskEither<AnyError, B>) =>
+  (...args: A): Promise<B> => {
+    try {
+      return toPromise(method(...args))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
 /** Runs a TaskEither; its left becomes a rejection with an `Error` of the same `_tag` and data. */
 export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
   task().then((result) => {
@@ -58,29 +69,29 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
   const turn = turns(chat)
   return {
     id: chat.id,
-    append: (message, options) => toPromise(chat.append(message, options)),
-    configure: (...args) => toPromise(chat.configure(...args)),
-    condense: (...args) => toPromise(chat.condense(...args)),
-    truncate: (...args) => toPromise(chat.truncate(...args)),
-    restore: (...args) => toPromise(chat.restore(...args)),
-    rewind: (...args) => toPromise(chat.rewind(...args)),
-    undo: (...args) => toPromise(chat.undo(...args)),
+    append: promised(chat.append),
+    configure: promised(chat.configure),
+    condense: promised(chat.condense),
+    truncate: promised(chat.truncate),
+    restore: promised(chat.restore),
+    rewind: promised(chat.rewind),
+    undo: promised(chat.undo),
     fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
-    position: () => toPromise(chat.position()),
-    effective: (...args) => toPromise(chat.effective(...args)),
-    view: (...args) => toPromise(chat.view(...args)),
-    full: (...args) => toPromise(chat.full(...args)),
-    render: (...args) => toPromise(chat.render(...args)),
-    diff: (...args) => toPromise(chat.diff(...args)),
-    timeline: (...args) => toPromise(chat.timeline(...args)),
+    position: promised(chat.position),
+    effective: promised(chat.effective),
+    view: promised(chat.view),
+    full: promised(chat.full),
+    render: promised(chat.render),
+    diff: promised(chat.diff),
+    timeline: promised(chat.timeline),
     events: chat.events,
     stored: chat.stored,
-    verify: (...args) => toPromise(chat.verify(...args)),
-    turn: (options) => toPromise(turn(options)),
-    tokens: (options) => toPromise(tokensOf(chat, options)),
+    verify: promised(chat.verify),
+    turn: promised(turn),
+    tokens: promised((options?: CountOptions) => tokensOf(chat, options)),
     calls: () => modelCalls(chat),
-    sent: (call) => toPromise(sentCall(chat, call)),
-    verifyReceipts: () => toPromise(verifyReceipts(chat)),
+    sent: promised((call?: number) => sentCall(chat, call)),
+    verifyReceipts: promised(() => verifyReceipts(chat)),
   }
 }
 
@@ -88,11 +99,11 @@ export const promiseStore = (store: TaskStore): Store => ({
   url: store.url,
   conversation: (id) => promiseConversation(store.conversation(id)),
   conversations: store.conversations,
-  importSession: (...args) => toPromise(store.importSession(...args)),
+  importSession: promised(store.importSession),
   readAll: store.readAll,
   follow: store.follow,
-  check: () => toPromise(store.check()),
-  backup: (...args) => toPromise(store.backup(...args)),
-  gc: (...args) => toPromise(store.gc(...args)),
-  close: () => toPromise(store.close()),
+  check: promised(store.check),
+  backup: promised(store.backup),
+  gc: promised(store.gc),
+  close: promised(store.close),
 })

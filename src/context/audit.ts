@@ -252,6 +252,10 @@ export const sentCall = (
       },
       (error) => error as ReadError,
     ),
+    TE.filterOrElse(
+      () => number === undefined || typeof number === 'number',
+      (): ReadError => invalidInput('call', 'is the number of a call, from 1'),
+    ),
     TE.flatMap((calls) => {
       const call = calls[(number ?? calls.length) - 1]
       return call ? TE.right(call) : TE.left(callOutOfRange(chat.id, number, calls.length))

@@ -1,9 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { invalidInput } from '../events/errors.ts'
 import { configurationOf } from '../projections/effective.ts'
 import { render } from '../projections/render/render.ts'
 import type { At, Conversation } from '../store/conversation.ts'
 import type { ReadError } from '../store/errors.ts'
+import { checkedOptions, kinds } from '../store/options.ts'
 import { type AnthropicClient, anthropicModel } from './anthropic/model.ts'
 import { guarded } from './guarded.ts'
 import type { Model, ModelError } from './model.ts'
@@ -22,16 +24,29 @@ export interface Counted extends TokenCount {
   readonly exact?: number
 }
 
+/** Whether this can be a client, or a `Model`. */
+export const isClient = (value: unknown): boolean => {
+  // A function has a `call`, too.
+  if (typeof value !== 'object' || value === null) return false
+  const {
+    call,
+    messages,
+  }: { readonly call?: unknown; readonly messages?: { readonly create?: unknown } | null } = value
+  return typeof call === 'function' || typeof messages?.create === 'function'
+}
+export const noClient = 'is no client: pass new Anthropic(), or a Model with a method call'
+
 export const modelOf = (client: AnthropicClient | Model): Model =>
   'call' in client ? guarded(client) : anthropicModel(client)
 
 /** How many tokens the next request of a conversation is to the model: counted from the log, and exactly where a client is given. */
 export const tokensOf =
-  (
-    chat: Conversation,
-    { at, client, model }: CountOptions = {},
-  ): TaskEither<ReadError | ModelError, Counted> =>
+  (chat: Conversation, options?: CountOptions): TaskEither<ReadError | ModelError, Counted> =>
   async () => {
+    const given = checkedOptions(options, { at: kinds.position, client: kinds.anything, model: kinds.text })
+    if (E.isLeft(given)) return given
+    const { at, client, model } = given.right
+    if (client !== undefined && !isClient(client)) return E.left(invalidInput('client', noClient))
     const view = await chat.view(at === undefined ? {} : { at })()
     if (E.isLeft(view)) return view
     const count = countTokens(view.right)

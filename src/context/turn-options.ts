@@ -2,12 +2,13 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Block } from '../events/blocks.ts'
 import { check, checkJson } from '../events/check.ts'
-import type { InvalidInput } from '../events/errors.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { copyJson } from '../events/json.ts'
 import { type Configuration, dataSchemas } from '../events/events.ts'
 import { referencesIn, secretsIn, withoutSecrets } from '../events/secrets.ts'
 import { wellFormed } from '../projections/render/clean.ts'
 import type { AnthropicClient } from './anthropic/model.ts'
-import { modelOf } from './count.ts'
+import { isClient, modelOf, noClient } from './count.ts'
 import { secretMissing, type SecretMissing } from './errors.ts'
 import type { Model, ReplyEvent } from './model.ts'
 import { type ContextSettings, limitsOf } from './settings.ts'
@@ -95,18 +96,11 @@ const tool = z.union([
     timeout: milliseconds.optional(),
   }),
 ])
-const isClient = (value: unknown): boolean => {
-  const { call, messages } = (value ?? {}) as {
-    readonly call?: unknown
-    readonly messages?: { create?: unknown }
-  }
-  return isFunction(call) || isFunction(messages?.create)
-}
 /** What stands in a request by options of their own, and so in the log and in receipts. */
 const reserved = ['model', 'system', 'tools', 'messages', 'stream']
 
 const optionsSchema = z.strictObject({
-  client: z.custom(isClient, { error: 'is no client: pass new Anthropic(), or a Model with a method call' }),
+  client: z.custom(isClient, { error: noClient }),
   model: z.string().min(1, { error: 'name a model' }),
   system: z.union([z.string(), z.array(fields)], { error: 'is a text, or an array of blocks' }).optional(),
   tools: z.array(fields).optional(),
@@ -146,7 +140,17 @@ const defaultMaxTokens = 8_192
 /** Tokens of a summary: so many, and an eighth of a window that is small. */
 const mostSummary = 4_096
 
-export const settle = (options: TurnOptions): E.Either<InvalidInput | SecretMissing, Settled> => {
+/** What is undefined is left out: it must not stand in the place of a default. */
+const withoutUndefined = <T>(options: T): T =>
+  typeof options === 'object' && options !== null && !Array.isArray(options)
+    ? (Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T)
+    : options
+
+export const settle = (given: TurnOptions): E.Either<InvalidInput | SecretMissing, Settled> => {
+  const options = withoutUndefined(given)
+  // Before the schema, which would go through a list of four thousand million holes.
+  const lists = copyJson({ system: options?.system, tools: options?.tools })
+  if (E.isLeft(lists)) return E.left(invalidInput(lists.left.path, lists.left.problem))
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) return checked
   const { model, system, tools, parameters = {} } = options
@@ -158,7 +162,8 @@ export const settle = (options: TurnOptions): E.Either<InvalidInput | SecretMiss
   if (missing.length > 0) return E.left(secretMissing(missing))
   const client = modelOf(options.client)
   const { max_tokens: maxTokens = options.context?.maxOutput ?? defaultMaxTokens } = parameters
-  const context = { window: defaultWindow, reserved: Number(maxTokens), ...options.context }
+  const kept = typeof maxTokens === 'number' ? maxTokens : defaultMaxTokens
+  const context = { window: defaultWindow, reserved: kept, ...withoutUndefined(options.context) }
   const limits = limitsOf(context, model)
   if (E.isLeft(limits)) return E.left(under('context', limits.left))
   const summarizing = summarizerOf(options, client, context.window)
@@ -203,6 +208,6 @@ const summarizerOf = (
     ...(stallTimeout !== undefined && { stallTimeout }),
     ...(maxRetries !== undefined && { maxRetries }),
   }
-  const settings = { model, window, maxTokens, ...patience, ...given }
+  const settings = { model, window, maxTokens, ...patience, ...withoutUndefined(given) }
   return E.map(() => summarizer(client, settings))(summaryLimitsOf(settings))
 }

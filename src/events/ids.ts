@@ -9,7 +9,7 @@ export const conversationIdSchema = z.string().regex(idPattern, {
 })
 
 /** Whether this is a conversation id; the schema says what is wrong with one that is not. */
-export const isConversationId = (id: string): boolean => typeof id === 'string' && idPattern.test(id)
+export const isConversationId = (id: unknown): boolean => typeof id === 'string' && idPattern.test(id)
 
 const prefix = 'conversation-'
 

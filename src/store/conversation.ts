@@ -29,6 +29,7 @@ import { loadEffective } from './load.ts'
 import { loadLog, openAt, openShown, outsideOf } from './log.ts'
 import type { EventStore } from './port.ts'
 import { pages, recordedAt } from './reader.ts'
+import { checkedOptions, type Fields, kinds, oneOf } from './options.ts'
 import { type PlacedEvent, storedEvents } from './stored.ts'
 import { type Verified, verify } from './verify.ts'
 import type { Envelope, Written } from './write.ts'
@@ -97,7 +98,7 @@ export interface Conversation {
   /** What the model sees, as a request that the Messages API accepts. */
   readonly render: (options?: At & RenderOptions) => Read<Rendered>
   /** How what the model sees at `to` (default: now) differs from what it saw at `from`. */
-  readonly diff: (options: { readonly from: number; readonly to?: number }) => Read<Diff>
+  readonly diff: (options: DiffOptions) => Read<Diff>
   /** Every event with its place in the tree of branches. */
   readonly timeline: (options?: At) => Read<readonly TimelineEntry[]>
   /** The events as recorded. Iteration throws a `ReadError`. */
@@ -112,6 +113,12 @@ export interface Conversation {
    * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out.
    */
   readonly verify: (options?: VerifyOptions) => Read<Verified>
+}
+
+/** Two positions to compare. */
+interface DiffOptions {
+  readonly from: number
+  readonly to?: number
 }
 
 export interface VerifyOptions {
@@ -161,6 +168,18 @@ const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unkno
     ? E.right({ ...options })
     : E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
 
+const atFields = { at: kinds.position }
+const fullFields = { ...atFields, abandoned: kinds.flag }
+const renderFields = {
+  ...atFields,
+  systemMessages: kinds.flag,
+  prefill: kinds.flag,
+  truncationNotes: kinds.flag,
+  cache: oneOf(['5m', '1h']),
+}
+const diffFields = { from: kinds.position, to: kinds.position }
+const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
+
 /** The messages as they are now, whatever the caller does with them from here on. */
 const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
   pipe(
@@ -191,11 +210,11 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       ),
     )
 
-  const look = <O extends object, A>(options: O, read: (options: O) => Read<A>): Read<A> =>
-    pipe(
-      TE.fromEither<ReadError, unknown>(objectOf(options)),
-      TE.flatMap(() => read(options)),
-    )
+  const look = <O extends object, A>(
+    options: O | undefined,
+    fields: Fields<O>,
+    read: (options: Partial<O>) => Read<A>,
+  ): Read<A> => pipe(TE.fromEither<ReadError, Partial<O>>(checkedOptions(options, fields)), TE.flatMap(read))
 
   const loaded = (at: number | undefined, withConfiguration: boolean): Read<Effective> =>
     pipe(
@@ -234,11 +253,10 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       }),
     )
 
-  async function* events(options: EventsOptions = {}): AsyncGenerator<ConversationEvent, void> {
-    const given = objectOf(options)
+  async function* events(options?: EventsOptions): AsyncGenerator<ConversationEvent, void> {
+    const given = checkedOptions(options, eventsFields)
     if (E.isLeft(given)) throw toError(given.left)
-    const { from = 0, to = Infinity, follow = false, signal } = options
-    if (!(from >= 0)) throw toError(invalidInput('from', 'is the first position, 0 or more'))
+    const { from = 0, to = Infinity, follow = false, signal } = given.right
     const source = await opened()()
     if (E.isLeft(source)) throw toError(source.left)
     const { reading, lineage, last } = source.right
@@ -290,7 +308,8 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
     fork: (target, options = {}) =>
       pipe(
         checkedId,
-        E.flatMap(() => split('fork', { ...options, id: target })),
+        E.flatMap(() => objectOf(options)),
+        E.flatMap((given) => split('fork', { ...given, id: target })),
         TE.fromEither,
         TE.flatMap(
           ({ command, envelope }): Write<Written> =>
@@ -304,37 +323,43 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
         opened(),
         TE.map(({ last }) => last),
       ),
-    effective: (options = {}) =>
+    effective: (options) =>
       pipe(
-        look(options, ({ at }) => loaded(at, false)),
+        look(options, atFields, ({ at }) => loaded(at, false)),
         TE.map(({ items }) => items),
       ),
-    view: (options = {}) => look(options, ({ at }) => loaded(at, true)),
-    full: (options = {}) => look(options, (given) => projected([given.at], (log) => fulling(log, given))),
-    render: (options = {}) =>
-      look(options, ({ at, ...given }) =>
+    view: (options) => look(options, atFields, ({ at }) => loaded(at, true)),
+    full: (options) =>
+      look(options, fullFields, (given) => projected([given.at], (log) => fulling(log, given))),
+    render: (options) =>
+      look(options, renderFields, ({ at, ...given }) =>
         pipe(
           loaded(at, true),
           TE.map((effective) => render(effective, given)),
         ),
       ),
     diff: (options) =>
-      look(options, ({ from, to }) =>
+      look<DiffOptions, Diff>(options, diffFields, ({ from, to }) =>
         from === undefined
           ? TE.left(invalidInput('from', 'name the position to compare from'))
           : projected([from, to], (log, last) => diffing(log, from, to ?? last)),
       ),
-    timeline: (options = {}) => look(options, ({ at }) => projected([at], (log) => timing(log))),
+    timeline: (options) => look(options, atFields, ({ at }) => projected([at], (log) => timing(log))),
     events,
-    stored: () => storedEvents(store, id),
+    stored: async function* () {
+      if (E.isLeft(checkedId)) throw toError(checkedId.left)
+      yield* storedEvents(store, id)
+    },
     verify: (options) =>
-      pipe(
-        TE.fromEither<ReadError, string>(checkedId),
-        TE.flatMap(() => () => verify(store, id)),
-        TE.flatMap((verified) =>
-          verified.discrepancy || options?.file === false || !store.integrity
-            ? TE.right(verified)
-            : TE.map(() => verified)(store.integrity()),
+      look(options, { file: kinds.flag }, ({ file = true }) =>
+        pipe(
+          TE.fromEither<ReadError, string>(checkedId),
+          TE.flatMap(() => () => verify(store, id)),
+          TE.flatMap((verified) =>
+            verified.discrepancy || !file || !store.integrity
+              ? TE.right(verified)
+              : TE.map(() => verified)(store.integrity()),
+          ),
         ),
       ),
   }

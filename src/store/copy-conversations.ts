@@ -4,6 +4,7 @@ import { invalidInput } from '../events/errors.ts'
 import { isConversationId } from '../events/ids.ts'
 import { type Copied, copyBetween, type CopyOptions } from './copy.ts'
 import type { CopyError } from './copy-stream.ts'
+import { checkedOptions, isListOf, kinds } from './options.ts'
 import { openEvents } from './store.ts'
 
 /** What to copy: see `openStore` for URLs. The source must be there; the target is created if it is not. */
@@ -11,6 +12,8 @@ export interface CopyConversations extends CopyOptions {
   readonly from: string
   readonly to: string
 }
+
+const optionFields = { from: kinds.text, to: kinds.text, ids: kinds.anything, progress: kinds.call }
 
 /**
  * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. Copying again
@@ -25,10 +28,12 @@ export const copyConversations =
     if (typeof options?.from !== 'string' || typeof options.to !== 'string')
       return E.left(invalidInput('options', 'must be { from, to }: the URLs of two stores'))
     const { ids } = options
-    if (ids !== undefined && !(Array.isArray(ids) && ids.every(isConversationId)))
+    if (ids !== undefined && !isListOf(ids, isConversationId))
       return E.left(
         invalidInput('ids', 'is a list of conversation ids, of 1 to 200 characters of A–Z a–z 0–9 . _ : -'),
       )
+    const checked = checkedOptions(options, optionFields)
+    if (E.isLeft(checked)) return checked
     const from = await openEvents(options.from, false)()
     if (E.isLeft(from)) return from
     const to = await openEvents(options.to)()

@@ -3,16 +3,18 @@ import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
 import { isoTime } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
+import { checkedOptions, kinds, oneOf } from './options.ts'
 import { type ImportError, importDiverged, unknownFormat } from '../import/errors.ts'
 import type { SessionFile } from '../import/parse-session.ts'
 import { type PlannedEvent, planEvents } from '../import/plan-events.ts'
-import type {
-  ConversationPlan,
-  Format,
-  ImportPlan,
-  ImportReport,
-  StoredConversation,
-  StoredImport,
+import {
+  type ConversationPlan,
+  type Format,
+  formats,
+  type ImportPlan,
+  type ImportReport,
+  type StoredConversation,
+  type StoredImport,
 } from '../import/plan.ts'
 import { noShelf, type Shelf, shelveEvent, wholeEvent } from '../import/shelf.ts'
 import type { LargeContentStore } from './blobs/large-content.ts'
@@ -54,6 +56,13 @@ interface Prepared {
   readonly events: EventList
 }
 
+/** The others are looked at before: there are two ways to give a text. */
+const sessionFields = {
+  file: kinds.text,
+  id: kinds.text,
+  format: oneOf(formats),
+  skipBadLines: kinds.flag,
+}
 /** How often an import is planned anew while others write to the same conversations. */
 const maxTries = 20
 
@@ -64,10 +73,15 @@ const maxTries = 20
 export const importSession = async (
   store: LargeContentStore,
   session: SessionFile | SessionStream,
-  { progress }: ImportOptions = {},
+  options?: ImportOptions,
 ): Result<Imported> => {
   const problem = sessionProblem(session)
   if (problem !== undefined) return E.left(invalidInput('session', problem))
+  const asked = checkedOptions<Omit<SessionFile, 'text'>>(session, sessionFields)
+  if (E.isLeft(asked)) return asked
+  const given = checkedOptions(options, { progress: kinds.call })
+  if (E.isLeft(given)) return given
+  const { progress } = given.right
   if (!isStream(session))
     return importPlan(store, session.file, await readText(session), { shelf: noShelf, progress })
   const shelf = fileShelf()

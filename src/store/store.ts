@@ -21,6 +21,7 @@ import type { SessionStream } from './read-session.ts'
 import { handler } from './handle.ts'
 import { loadLineage } from './lineage.ts'
 import { memoryStore } from './memory/store.ts'
+import { checkedOptions, kinds } from './options.ts'
 import { type ListOptions, type Overview, overviewer } from './overview.ts'
 import {
   type BackedUp,
@@ -125,7 +126,7 @@ export const openStore = (
   options: StoreOptions = {},
 ): TE.TaskEither<StoreError | InvalidInput, Store> =>
   pipe(
-    checkedOptions(url, options),
+    openOptions(url, options),
     TE.fromEither<StoreError | InvalidInput, StoreOptions>,
     TE.flatMap(({ create, actor, largeContent }) =>
       pipe(
@@ -140,7 +141,7 @@ const leastLargeContent = 1_024
 const isLargeContent = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= leastLargeContent
 
-const checkedOptions = (url: unknown, options: unknown): E.Either<InvalidInput, StoreOptions> => {
+const openOptions = (url: unknown, options: unknown): E.Either<InvalidInput, StoreOptions> => {
   if (typeof url !== 'string') return E.left(invalidInput('url', storeUrls))
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
@@ -223,7 +224,10 @@ export const storeOn = (
   const commands = handler(events, actor)
   const placed = placer(events)
 
-  async function* readAll({ after }: ReadAllOptions = {}): AsyncGenerator<StreamedEvent, void> {
+  async function* readAll(options?: ReadAllOptions): AsyncGenerator<StreamedEvent, void> {
+    const given = checkedOptions(options, { after: kinds.anything })
+    if (E.isLeft(given)) throw toError(given.left)
+    const { after } = given.right
     const pace = pacer()
     for (let from = after; ;) {
       const page = await events.readAll({ after: from, limit: streamPage, prefixes: [streamOf('')] })()
@@ -240,10 +244,10 @@ export const storeOn = (
     }
   }
 
-  async function* follow({ prefixes = [''], after, signal }: FollowConversations = {}): AsyncGenerator<
-    FollowedEvent,
-    void
-  > {
+  async function* follow(given?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
+    const checked = checkedOptions(given, followFields)
+    if (E.isLeft(checked)) throw toError(checked.left)
+    const { prefixes = [''], after, signal } = checked.right
     const options: FollowOptions = {
       prefixes: prefixes.map(streamOf),
       ...(after !== undefined && { after }),
@@ -270,6 +274,7 @@ export const storeOn = (
   }
 }
 
+const followFields = { after: kinds.anything, prefixes: kinds.texts, signal: kinds.signal }
 const maxOffsets = 10_000
 
 /**

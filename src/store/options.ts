@@ -1,0 +1,68 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+
+// Options of readers are looked at by hand: the first use of zod in a process takes longer than loading an effective history.
+
+/** What an option must be. */
+interface Kind {
+  readonly is: (value: unknown) => boolean
+  readonly needed: string
+}
+
+const kind = (is: Kind['is'], needed: string): Kind => ({ is, needed })
+const isText = (value: unknown): boolean => typeof value === 'string'
+
+/** Of what kind each option is. */
+export type Fields<O> = { readonly [K in keyof O]-?: Kind }
+
+/** The kinds of options that there are. */
+export const kinds = {
+  /** Whether there is such a position is for the conversation to say. */
+  position: kind((value) => typeof value === 'number', 'is a position, a number'),
+  first: kind((value) => Number.isInteger(value) && Number(value) >= 0, 'is the first position, 0 or more'),
+  last: kind(
+    (value) => typeof value === 'number' && (Number.isInteger(value) || value === Infinity),
+    'is the last position, a whole number',
+  ),
+  flag: kind((value) => typeof value === 'boolean', 'is true or false'),
+  text: kind(isText, 'is a text'),
+  number: kind((value) => typeof value === 'number', 'is a number'),
+  texts: kind((value) => isListOf(value, isText), 'is a list of texts'),
+  call: kind((value) => typeof value === 'function', 'is a function'),
+  signal: kind((value) => value instanceof AbortSignal, 'is an AbortSignal'),
+  anything: kind(() => true, ''),
+} satisfies Readonly<Record<string, Kind>>
+
+/** An option that is one of these texts. */
+export const oneOf = (names: readonly string[]): Kind =>
+  kind((value) => typeof value === 'string' && names.includes(value), `is one of ${names.join(', ')}`)
+
+/** Whether this is a list of such values. Ends at the first other: a list may claim four thousand million of nothing. */
+export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolean => {
+  if (!Array.isArray(list)) return false
+  for (let index = 0; index < list.length; index++) if (!is(list[index])) return false
+  return true
+}
+
+/**
+ * Options as they are now, each of its kind; those that nobody asks for are left out. Errors: `InvalidInput`, whose path names the
+ * option.
+ *
+ * @param options undefined for none
+ */
+export const checkedOptions = <O extends object>(
+  options: O | undefined,
+  fields: Fields<O>,
+): E.Either<InvalidInput, Partial<O>> => {
+  if (options === undefined) return E.right({})
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    return E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
+  const checked: Partial<O> = {}
+  for (const name in fields) {
+    const value = options[name]
+    if (value === undefined) continue
+    if (!fields[name].is(value)) return E.left(invalidInput(name, fields[name].needed))
+    checked[name] = value
+  }
+  return E.right(checked)
+}
