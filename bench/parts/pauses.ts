@@ -62,7 +62,6 @@ export const pauses = async ({ folder, isQuick, say }: Setting): Promise<PartRes
     notes: [
       `Late is what comes on top of the ${interval} ms, the worst of the whole operation; an operation that is done several times shows the median of its worst. The import is of Palimpsest JSONL, ${count(Math.round(bytes / 1e6))} MB; meanwhile another connection appends a message every ${interval} ms.`,
       'The table says how long the thread itself worked from one timer to the next at most: that is what is late on a machine with nothing else to do.',
-      'A rendered request is made in one step, whatever it holds: no model takes 100,000 messages.',
     ],
   }
 }

@@ -20,7 +20,7 @@ import { type Diff, diffing } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
 import { type Entry, fulling, type FullOptions } from '../projections/full.ts'
 import type { Log } from '../projections/path.ts'
-import { render, type Rendered, type RenderOptions } from '../projections/render/render.ts'
+import { type Rendered, rendering, type RenderOptions } from '../projections/render/render.ts'
 import { type TimelineEntry, timing } from '../projections/timeline.ts'
 import { type ReadError, toError, type WriteError } from './errors.ts'
 import { inBreaths } from './breath.ts'
@@ -335,7 +335,11 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       look(options, renderFields, ({ at, ...given }) =>
         pipe(
           loaded(at, true),
-          TE.map((effective) => render(effective, given)),
+          TE.flatMap(
+            (effective): Read<Rendered> =>
+              async () =>
+                E.right(await inBreaths(rendering(effective, given))),
+          ),
         ),
       ),
     diff: (options) =>

@@ -132,6 +132,9 @@ test('forks that stem from one another are an error, not a walk without end', as
         },
       ]),
   })
+  expect((await all(store.conversations()))[0]).toMatchObject({
+    problem: expect.stringContaining('fork of itself'),
+  })
   expect(await store.conversation('a').verify()).toMatchObject({ events: 0, discrepancy: { position: 0 } })
   for (const name of Object.keys(looks).filter((one) => one !== 'a list' && one !== 'verify'))
     await expect(looks[name]?.(store, 'a')).rejects.toMatchObject({ _tag: 'DecodeFailed', revision: 0 })

@@ -2,6 +2,7 @@ import type { Block } from '../../events/blocks.ts'
 import { type Configuration, START } from '../../events/events.ts'
 import { freeze } from '../../events/freeze.ts'
 import { configurationOf, type Effective, type Item } from '../effective.ts'
+import { sliceLength } from '../slices.ts'
 import { limitBreakpoints, type Place, placeBreakpoints } from './cache.ts'
 import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
@@ -87,6 +88,20 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
     repairs,
     awaits: awaited(effective, messages, prefill),
   }
+}
+
+/** `render`, in slices: what a history says is remembered, so a beginning of it is gone on with. */
+export function* rendering(
+  effective: Effective,
+  options: RenderOptions,
+  length = sliceLength,
+): Generator<void, Rendered> {
+  const { systemMessages = false, truncationNotes = true } = options
+  for (let end = length; end < effective.items.length; end += length) {
+    scriptOf({ ...effective, items: effective.items.slice(0, end) }, systemMessages, truncationNotes)
+    yield
+  }
+  return render(effective, options)
 }
 
 /**
