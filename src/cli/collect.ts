@@ -2,7 +2,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** Bytes by which the heap may grow before garbage is collected. */
-const growth = 48 * 1024 * 1024
+const growth = 24 * 1024 * 1024
 /** How often to look, in milliseconds. */
 const interval = 25
 

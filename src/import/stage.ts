@@ -17,13 +17,15 @@ export interface Stage {
   readonly state: () => Outlined
 }
 
+const actor = { kind: 'import' }
+
 export const stage = (log: Log): Stage => {
   const events: ConversationEvent[] = [...log]
   let now = look(events)
 
   const add = (event: Event, commandId: string, time = '1970-01-01T00:00:00.000Z'): void => {
     const position = events.length
-    const metadata = { schema: currentSchema, time, actor: { kind: 'import' }, commandId, prev: null }
+    const metadata = { schema: currentSchema, time, actor, commandId, prev: null }
     events.push({ ...event, position, id: commandId, metadata })
     if (event.type === 'Rewound') {
       now = look(events)

@@ -13,7 +13,7 @@ const room = 4 * 1024 * 1024
 const bufferBytes = 1024 * 1024
 
 /**
- * Keeps what is larger than memory in a file that only its owner can read, and that is gone when the shelf is closed.
+ * Keeps what is larger than memory in a temporary file that only its owner can read. It throws what the file system throws.
  *
  * @param inMemory bytes that are kept in memory first
  */
@@ -39,6 +39,9 @@ interface File {
 const openFile = (): File => {
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-import-'))
   const file = openSync(join(folder, 'content'), 'wx+', 0o600)
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  // Nothing stays behind, even if the process is killed. Windows keeps an open file: there it goes when the shelf is closed.
+  if (process.platform !== 'win32') remove()
   let pending: Buffer[] = []
   let pendingBytes = 0
   let written = 0
@@ -70,7 +73,7 @@ const openFile = (): File => {
   }
   const close = (): void => {
     closeSync(file)
-    rmSync(folder, { recursive: true, force: true })
+    remove()
   }
   return { add, close }
 }

@@ -221,7 +221,8 @@ describe('a store', () => {
       { added: 0, events: 60 },
     ])
     const torn = (async function* () {
-      yield* cut(large, [])
+      yield* cut(large, [0.9])
+      if (process.platform !== 'win32') expect(shelves()).toEqual(before)
       throw new Error('torn')
     })()
     await expect(one.importSession({ bytes: torn, file: 'f' })).rejects.toThrow('torn')
