@@ -6,6 +6,7 @@ export type ImportError =
   | UnsupportedFormat
   | BadLine
   | ImportDiverged
+  | TemporaryFileFailed
   | InvalidInput
   | EventTooLarge
 
@@ -31,6 +32,14 @@ export interface BadLine {
   /** 1-based. */
   readonly line: number
   readonly problem: string
+}
+
+/** The file that holds what is too large for memory cannot be written or read. */
+export interface TemporaryFileFailed {
+  readonly _tag: 'TemporaryFileFailed'
+  readonly message: string
+  readonly folder: string
+  readonly cause: unknown
 }
 
 /** The conversation in the store is no longer one that the rest of the file fits on. */
@@ -59,6 +68,13 @@ export const badLine = (file: string, line: number, problem: string): BadLine =>
   file,
   line,
   problem,
+})
+
+export const temporaryFileFailed = (folder: string, cause: unknown): TemporaryFileFailed => ({
+  _tag: 'TemporaryFileFailed',
+  message: `no temporary file can be used in ${folder} (${cause instanceof Error ? cause.message : String(cause)}): make room there, or set TMPDIR to another folder. Nothing was imported`,
+  folder,
+  cause,
 })
 
 export const importDiverged = (conversation: string, ref: string, what: string): ImportDiverged => ({

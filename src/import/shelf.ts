@@ -14,7 +14,7 @@ export interface Shelf {
 export const noShelf: Shelf = { put: () => undefined }
 
 /** Blocks with fewer characters are not worth the way. */
-const small = 512
+const small = 200
 
 /** Of a block on the shelf: the block that stands for it, with what an importer looks at, and how to read the whole. */
 const shelved = new WeakMap<Block, () => string>()

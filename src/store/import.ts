@@ -26,7 +26,7 @@ import { loadLog } from './log.ts'
 import { type EventStore, maxPage, type Part } from './port.ts'
 import { isStream, readSession, readText, sessionProblem, type SessionStream } from './read-session.ts'
 import { reader } from './reader.ts'
-import { fileShelf } from './shelf.ts'
+import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 import { endingOf } from './whole-writes.ts'
 import { encodeChain, seal } from './write.ts'
 import { type EventList, writeAll } from './write-whole.ts'
@@ -87,6 +87,9 @@ export const importSession = async (
   const shelf = fileShelf()
   try {
     return await importPlan(store, session.file, await readSession(session, shelf), { shelf, progress })
+  } catch (error) {
+    if (isTemporaryFileFailed(error)) return E.left(error)
+    throw error
   } finally {
     shelf.close()
   }

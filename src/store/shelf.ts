@@ -1,7 +1,9 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type TemporaryFileFailed, temporaryFileFailed } from '../import/errors.ts'
 import type { Shelf } from '../import/shelf.ts'
+import { toError } from './errors.ts'
 
 /** A shelf that must be closed. */
 export interface FileShelf extends Shelf {
@@ -13,7 +15,7 @@ const room = 4 * 1024 * 1024
 const bufferBytes = 1024 * 1024
 
 /**
- * Keeps what is larger than memory in a temporary file that only its owner can read. It throws what the file system throws.
+ * Keeps what is larger than memory in a temporary file that only its owner can read. Throws `TemporaryFileFailed`.
  *
  * @param inMemory bytes that are kept in memory first
  */
@@ -25,11 +27,24 @@ export const fileShelf = (inMemory: number = room): FileShelf => {
       kept += 2 * text.length
       return undefined
     }
-    file ??= openFile()
-    return file.add(Buffer.from(text, 'utf8'))
+    return attempt(() => {
+      file ??= openFile()
+      return file.add(Buffer.from(text, 'utf8'))
+    })
   }
   return { put, close: () => file?.close() }
 }
+
+const attempt = <A>(work: () => A): A => {
+  try {
+    return work()
+  } catch (cause) {
+    throw toError(temporaryFileFailed(tmpdir(), cause))
+  }
+}
+
+export const isTemporaryFileFailed = (error: unknown): error is TemporaryFileFailed =>
+  error instanceof Error && '_tag' in error && error._tag === 'TemporaryFileFailed'
 
 interface File {
   readonly add: (bytes: Buffer) => () => string
@@ -53,23 +68,23 @@ const openFile = (): File => {
     pending = []
     pendingBytes = 0
   }
+  const read = (start: number, length: number): string => {
+    if (pendingBytes > 0) flush()
+    const bytes = Buffer.allocUnsafe(length)
+    for (let at = 0; at < length;) {
+      const more = readSync(file, bytes, at, length - at, start + at)
+      if (more === 0) throw new Error('it is shorter than what was written to it')
+      at += more
+    }
+    return bytes.toString('utf8')
+  }
   const add = (bytes: Buffer): (() => string) => {
     const start = written + pendingBytes
     pending.push(bytes)
     pendingBytes += bytes.length
     if (pendingBytes >= bufferBytes) flush()
     const { length } = bytes
-    return () => {
-      if (pendingBytes > 0) flush()
-      const read = Buffer.allocUnsafe(length)
-      for (let at = 0; at < length;) {
-        const more = readSync(file, read, at, length - at, start + at)
-        if (more === 0)
-          throw new Error('the temporary file of an import is shorter than what was written to it')
-        at += more
-      }
-      return read.toString('utf8')
-    }
+    return () => attempt(() => read(start, length))
   }
   const close = (): void => {
     closeSync(file)

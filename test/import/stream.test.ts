@@ -230,6 +230,23 @@ describe('a store', () => {
     await Promise.all([one.close(), two.close()])
   })
 
+  it('says where it found no room for what is larger than its shelf, and imports nothing', async () => {
+    const store = await openStore('memory:')
+    const { TMPDIR } = process.env
+    process.env['TMPDIR'] = '/nowhere'
+    try {
+      await expect(store.importSession({ bytes: cut(large, []), file: 'f' })).rejects.toMatchObject({
+        _tag: 'TemporaryFileFailed',
+        folder: '/nowhere',
+      })
+    } finally {
+      if (TMPDIR === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = TMPDIR
+    }
+    for await (const { id } of store.conversations()) expect(id).toBe('none')
+    await store.close()
+  })
+
   it('refuses what is neither text nor bytes', async () => {
     const store = await openStore('memory:')
     for (const session of [null, undefined, {}, { file: 'f' }, { file: 'f', bytes: 'x' }, { text: 'x' }])
