@@ -1,21 +1,34 @@
 // Gives turns to a model that answers at once, in the conversation `bench` of the store in the file named, each with so many calls of a
-// tool; prints how many milliseconds each took beside the time spent in the client. Before them, in copies: the first turn of the
-// process, and as many turns as it takes until its code is compiled.
-import { copyFileSync } from 'node:fs'
+// tool; prints how many milliseconds each took beside the time spent in the client, and before each, a durable append to a table written
+// by hand. Before them, in copies: the first turn of the process, and as many turns as it takes until its code is compiled.
+import { copyFileSync, mkdirSync } from 'node:fs'
 import { openStore } from '../../src/index.ts'
+import { openRaw } from '../appenders/raw.ts'
 import { instantClient, turnOptions } from '../instant-client.ts'
 import { messageAt } from '../messages.ts'
+import { timed } from '../rounds.ts'
 
 const [built = '', turns, toolCalls] = process.argv.slice(2)
 const warmUp = 200
 
-const play = async (copy: string, count: number): Promise<{ times: readonly number[]; items: number }> => {
+interface Played {
+  readonly times: readonly number[]
+  readonly raw: readonly number[]
+  readonly items: number
+}
+
+const play = async (copy: string, count: number): Promise<Played> => {
   const file = `${built}-${process.pid}-${copy}.db`
   copyFileSync(built, file)
   const store = await openStore(`sqlite:${file}`)
   const chat = store.conversation('bench')
+  const folder = `${file}-raw`
+  mkdirSync(folder)
+  const table = await openRaw(folder)
   const times: number[] = []
+  const raw: number[] = []
   for (let turn = 0; turn < count; turn++) {
+    raw.push(await timed(() => table.append([messageAt(turn)])))
     await chat.append({ role: 'user', content: messageAt(turn).content })
     const { client, spent } = instantClient(Number(toolCalls))
     const start = performance.now()
@@ -24,7 +37,8 @@ const play = async (copy: string, count: number): Promise<{ times: readonly numb
   }
   const { length } = await chat.effective()
   await store.close()
-  return { times, items: length }
+  await table.close()
+  return { times, raw, items: length }
 }
 
 const {

@@ -14,6 +14,8 @@ const turns = 100
 interface Ran {
   readonly first: number
   readonly times: readonly number[]
+  /** Of durable appends to a table written by hand, one before each turn. */
+  readonly raw: readonly number[]
   readonly items: number
 }
 
@@ -36,16 +38,20 @@ export const turn = async (folder: string, isQuick: boolean): Promise<PartResult
   const tool = await run(1)
   const cold = (some: readonly Ran[]): number => median(some.map(({ first }) => first))
   const warm = (some: readonly Ran[]): readonly number[] => some.flatMap(({ times }) => times)
+  const raw = (some: readonly Ran[]): readonly number[] => some.flatMap((ran) => ran.raw)
   return {
     title: `Turn: overhead beside the model’s time at ${count(items)} items`,
     figures: [
-      atMost('a turn', median(warm(plain)), 2, duration),
+      { what: 'a turn', figure: duration(median(warm(plain))) },
+      { what: 'raw node:sqlite, a durable append', figure: duration(median(raw(plain))) },
+      atMost('a turn beside a raw durable append', median(warm(plain)) / median(raw(plain)), 8),
       { what: 'of ten turns, the slowest', figure: duration(quantile(warm(plain), 0.9)) },
       { what: 'a turn with a tool call: two calls of the model', figure: duration(median(warm(tool))) },
       { what: 'the first turn of a process, the history read anew', figure: duration(cold(plain)) },
     ],
     notes: [
       `A conversation of 1 KB messages in SQLite with the default durability, ${count(items - turns)} shown at the beginning and ${count(items + turns)} at the end: rounds of a call and its result, each recorded by a turn. ${processes} processes, ${turns} turns each (half as many with a tool call), after 200 of another conversation; the median.`,
+      'The raw append is that of the first part: a table with conversation, revision, a UUID and the JSON, WAL, synchronous=FULL. One goes before each turn, on the same disk.',
       'The model is a client in the process that answers at once with a stream of events; from its call until the stream has ended is its time. The append of the prompt is not counted, that of the reply and of the results is.',
     ],
   }

@@ -134,7 +134,7 @@ interface Gap {
 /** The differences between each two replies that were produced under the same beginning, with all shown that was said between. */
 const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): readonly Gap[] => {
   const changes = [
-    ...items.flatMap(({ kind, position }) => (kind === 'message' ? [] : [position])),
+    ...items.filter(({ kind }) => kind !== 'message').map(({ position }) => position),
     ...outline.restored.flatMap(({ after, before }) => [after, before]),
     outline.promptSince ?? -1,
   ].toSorted((a, b) => a - b)
@@ -172,9 +172,9 @@ const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[], learned: re
   for (const { reply, end, tokens } of gaps) {
     const { from, to, output, finished } = reply
     // Shown thinking may be a summary of what was thought.
-    if (!finished && shown.slice(from, to).some(({ thinks }) => thinks)) continue
+    if (!finished && isAny(shown, from, to, ({ thinks }) => thinks)) continue
     actual += finished ? Math.max(0, tokens - output) : tokens
-    estimated += sum(shown.slice(finished ? to : from, end).map((item) => item.estimated))
+    for (let index = finished ? to : from; index < end; index++) estimated += shown[index]?.estimated ?? 0
   }
   return Math.min(2, Math.max(0.5, actual / estimated))
 }
@@ -184,8 +184,18 @@ const outputOf = (
   shown: readonly Shown[],
   tokens: readonly number[],
 ): number => {
-  const estimated = sum(tokens.slice(from, to))
   // Nobody has counted what is left of a reply whose thinking cannot be sent any more.
-  if (shown.slice(from, to).some(({ thinks, unchanged }) => thinks && !unchanged)) return estimated
-  return finished ? output : Math.max(output, estimated)
+  const isLess = isAny(shown, from, to, ({ thinks, unchanged }) => thinks && !unchanged)
+  if (finished && !isLess) return output
+  const estimated = sum(tokens.slice(from, to))
+  return isLess ? estimated : Math.max(output, estimated)
+}
+
+/** Whether it holds of any from one index up to, not including, another. Without a copy: a turn asks of every reply that is shown. */
+const isAny = (all: readonly Shown[], from: number, to: number, is: (one: Shown) => boolean): boolean => {
+  for (let index = from; index < to; index++) {
+    const one = all[index]
+    if (one && is(one)) return true
+  }
+  return false
 }

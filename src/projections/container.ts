@@ -13,6 +13,7 @@ export const containerIn = (items: readonly Item[]): Container | undefined => {
   let newest: Container | undefined
   const dropped = new Map<string, number>()
   for (const item of items) {
+    if (item.kind === 'message' && !item.origin) continue
     const found = containerOf(item)
     if (found && found.position > (newest?.position ?? -1)) newest = found
     const left = item.kind === 'message' ? droppedBy(item.origin?.context?.options) : undefined
@@ -23,7 +24,8 @@ export const containerIn = (items: readonly Item[]): Container | undefined => {
 
 const containerOf = (item: Item): Container | undefined => {
   if (item.kind !== 'message') return item.container
-  const { container } = fieldsOf(item.origin?.message)
+  const container = fieldsOf(item.origin?.message)['container']
+  if (container === undefined) return undefined
   const { id, expires_at: end } = fieldsOf(container)
   return typeof id === 'string'
     ? { position: item.position, id, ...(typeof end === 'string' && { expires_at: end }) }
@@ -32,7 +34,9 @@ const containerOf = (item: Item): Container | undefined => {
 
 /** The container that the request of a reply went without, although it was the newest. */
 const droppedBy = (options: unknown): string | undefined => {
-  const { id, left } = fieldsOf(fieldsOf(options)['container'])
+  const container = fieldsOf(options)['container']
+  if (container === undefined) return undefined
+  const { id, left } = fieldsOf(container)
   return typeof id === 'string' && left !== undefined ? id : undefined
 }
 
