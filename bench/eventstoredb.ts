@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EventStoreDBClient, jsonEvent, NO_STREAM } from '@eventstore/db-client'
 import * as E from 'fp-ts/lib/Either.js'
-import { copyConversations, openStore } from '../src/index.ts'
+import { copyConversations, openStore, type Store } from '../src/index.ts'
 import { toError } from '../src/store/errors.ts'
 import { openSqlite } from '../src/store/sqlite/store.ts'
 import { storeOn } from '../src/store/store.ts'
@@ -168,6 +168,61 @@ const roundTrips = async (id: string): Promise<number> => {
   return rounds
 }
 
+const listed = isQuick ? 200 : 2_000
+const page = 50
+
+/** A list of conversations in a database that is mostly somebody else's. */
+const listPart = async (url: string, others: string): Promise<PartResult> => {
+  say(`list, ${count(listed)} conversations …\n`)
+  const writer = await openStore(url)
+  const messages = [0, 1, 2].map(messageAt)
+  for (let n = 0; n < listed; n += parallel)
+    await Promise.all(
+      Array.from({ length: Math.min(parallel, listed - n) }, (_, index) =>
+        writer.conversation(`list-${n + index}`).append(messages),
+      ),
+    )
+  await writer.close()
+  const list = async (store: Store, most = Infinity): Promise<number> => {
+    let seen = 0
+    const time = await timed(async () => {
+      for await (const _ of store.conversations()) if (++seen >= most) break
+    })
+    if (seen < Math.min(most, listed)) throw new Error(`${seen} conversations are listed`)
+    return time
+  }
+  const inNewStore = async (run: (store: Store) => Promise<number>): Promise<number> => {
+    const store = await openStore(url)
+    return run(store).finally(() => store.close())
+  }
+  const first = await inNewStore(list)
+  const contender = (name: string, run: (store: Store) => Promise<number>): Contender => ({
+    name,
+    round: () => inNewStore(run),
+  })
+  const times = await alternate(
+    [
+      contender('page', (store) => list(store, page)),
+      contender('all', list),
+      contender('again', async (store) => {
+        await list(store)
+        return list(store)
+      }),
+    ],
+    isQuick ? 3 : 11,
+  )
+  return {
+    title: `List: ${count(listed)} conversations among ${others}`,
+    figures: [
+      { what: 'the first list ever, which looks through all events', figure: duration(first) },
+      atMost(`the first ${page}`, timeOf(times, 'page'), 100, duration),
+      atMost('all', timeOf(times, 'all'), 1_000, duration),
+      atMost('all, again in the same process', timeOf(times, 'again'), 100, duration),
+    ],
+    notes: ['Each list but the last is by a store that was just opened and has asked nothing yet.'],
+  }
+}
+
 const memoryPart = async (url: string, ids: readonly string[]): Promise<PartResult> => {
   const child = new URL('children/memory-remote.ts', import.meta.url)
   const smallHeap = ['--max-old-space-size=64', '--max-semi-space-size=8']
@@ -210,10 +265,17 @@ try {
       await copyConversations({ from: `sqlite:${file}`, to: url, ids: ids.slice(index, index + 1) })
   const where = external === undefined ? 'the protocol server of the tests, on this machine' : 'by URL'
   const remote = url
+  const others = isQuick ? 50_000 : 1_000_000
+  const shared = external === undefined ? await startServer([`--others=${others}`]) : undefined
+  const among = shared ? `${count(others)} events of others` : 'what the server holds'
+  const listText = partText(
+    await listPart(shared?.url ?? url, among).finally(() => shared?.stop() ?? Promise.resolve()),
+  )
   say('large content …\n')
   const texts = [
     partText(await appendPart(url, where)),
     partText(await loadPart(url, ids)),
+    listText,
     partText(await memoryPart(url, ids)),
     partText(await blobIn('EventStoreDB', () => remote, isQuick)),
   ]
