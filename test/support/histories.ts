@@ -17,13 +17,24 @@ type Step = (log: Log) => ConversationCommand | undefined
 const pick = fc.nat(1_000)
 const at = <T>(list: readonly T[], picked: number): T | undefined => list[picked % Math.max(1, list.length)]
 
-/** Ids of the calls in the last messages, the newest message first. */
-const recentCalls = (log: Log): readonly string[] =>
+/** The blocks of the last messages, the newest message first. */
+const recent = (log: Log): readonly Block[] =>
   log
     .slice(-12)
     .toReversed()
     .flatMap((event) => contentOf(event).flatMap(({ content }) => content))
-    .flatMap((block) => (isBlock(block, 'tool_use') ? [block.id] : []))
+
+/** Ids of the calls in the last messages. */
+const recentCalls = (log: Log): readonly string[] =>
+  recent(log).flatMap((block) => (isBlock(block, 'tool_use') ? [block.id] : []))
+
+/** Ids of the server tool uses in them that have no result. */
+const recentServers = (log: Log): readonly string[] => {
+  const served = new Set(recent(log).map((block) => block['tool_use_id']))
+  return recent(log).flatMap(({ type, id }) =>
+    type === 'server_tool_use' && !served.has(id) ? [String(id)] : [],
+  )
+}
 
 type Said = (log: Log, index: number) => NewMessage
 
@@ -32,7 +43,7 @@ const origins = fc.constantFrom('none', 'none', 'own', 'own', 'same', 'pause')
 const message = (role: fc.Arbitrary<Message['role']>, content: fc.Arbitrary<Blocks>): fc.Arbitrary<Said> =>
   fc.tuple(role, content, origins).map(([who, blocks, origin]) => (log, index) => {
     const place = `${log.length}_${index}`
-    const made = blocks({ place, calls: recentCalls(log) })
+    const made = blocks({ place, calls: recentCalls(log), servers: recentServers(log) })
     if (who !== 'assistant' || origin === 'none') return { role: who, content: made }
     const before = log.findLast((event) => event.type === 'MessageAppended' && event.data.role === who)
     const earlier = before?.type === 'MessageAppended' ? before.data.origin?.requestId : undefined
@@ -85,8 +96,8 @@ const summaries = fc.oneof(
   fc.constant([text('Blocks of a summary.')]),
   fc.tuple(reply, reply).map(([one, other]) => [
     { role: 'user' as const, content: [text('What was asked.')] },
-    { role: 'assistant' as const, content: one({ place: 'summary', calls: [] }) },
-    { role: 'user' as const, content: other({ place: 'summary_2', calls: [] }) },
+    { role: 'assistant' as const, content: one({ place: 'summary', calls: [], servers: [] }) },
+    { role: 'user' as const, content: other({ place: 'summary_2', calls: [], servers: [] }) },
   ]),
 )
 

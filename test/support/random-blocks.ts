@@ -4,10 +4,11 @@ import { text, thinking } from './log.ts'
 
 // Random content blocks, valid ones and all that a recorder may meet.
 
-/** Where a block will stand: `place` is unique in the log; `calls` are the ids of tool calls so far, the newest first. */
+/** Where a block will stand: `place` is unique in the log; ids of tool calls and of server tool uses so far, the newest first. */
 export interface Scene {
   readonly place: string
   readonly calls: readonly string[]
+  readonly servers: readonly string[]
 }
 export type Blocks = (scene: Scene) => readonly Block[]
 
@@ -53,6 +54,7 @@ export const calls: fc.Arbitrary<Blocks> = fc
         id: callId(kind, index, scene),
         name: 'run',
         input: given,
+        ...(kind === 3 && { caller: { type: 'code_execution', tool_id: scene.servers[0] ?? 'nobody' } }),
         ...cache,
       })),
   )
@@ -98,11 +100,11 @@ export const thoughts: fc.Arbitrary<Blocks> = fc
     return [thinking(signature, kind === 7 ? '' : 'hm')]
   })
 
-const serverTools: fc.Arbitrary<Blocks> = fc.nat(7).map((kind) => ({ place, calls: earlier }) => {
+const serverTools: fc.Arbitrary<Blocks> = fc.nat(9).map((kind) => ({ place, calls: earlier }) => {
   const id = kind === 0 ? (earlier[0] ?? 'twice') : kind === 1 ? 'server_twice' : `server_${place}`
   const use = { type: 'server_tool_use', id, name: 'web_search', input: {} }
   const found = { type: 'web_search_tool_result', tool_use_id: id, content: [] }
-  if (kind === 2) return [use]
+  if (kind === 2 || kind > 7) return [use]
   if (kind === 3) return [found]
   if (kind === 4) return [found, use, found]
   if (kind === 5)
@@ -126,17 +128,27 @@ const rare: fc.Arbitrary<Blocks> = fc
   )
   .map((block) => () => [block])
 
-/** What an assistant says: thinking, text, calls, server tools. */
+/** Results of the last server tool uses, wherever those stand. */
+const served: fc.Arbitrary<Blocks> = fc.nat(2).map(
+  (most) =>
+    ({ servers }) =>
+      servers
+        .slice(0, 1 + most)
+        .map((id) => ({ type: 'web_search_tool_result', tool_use_id: id, content: [] })),
+)
+
+/** What an assistant says: results of server tools, thinking, text, calls, server tools. */
 export const reply: fc.Arbitrary<Blocks> = fc
   .tuple(
+    fc.option(served, { freq: 1 }),
     fc.option(thoughts, { freq: 2 }),
     fc.option(texts, { freq: 4 }),
     fc.option(serverTools, { freq: 1 }),
     fc.option(calls, { freq: 2 }),
     fc.nat(9),
   )
-  .map(([thought, words_, server, called, order]) => (scene) => {
-    const parts = [thought, words_, server, called].flatMap((part) => part?.(scene) ?? [])
+  .map(([found, thought, words_, server, called, order]) => (scene) => {
+    const parts = [found, thought, words_, server, called].flatMap((part) => part?.(scene) ?? [])
     return order === 0 ? parts.toReversed() : parts
   })
 
