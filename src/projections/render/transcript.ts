@@ -6,6 +6,16 @@ import { addTo, copyOf, type Draft, joined, leaveOut } from './drafts.ts'
 import type { Report } from './repairs.ts'
 import { callersIn, pairServerTools } from './server-tools.ts'
 import { thinkingProblem } from './thinking.ts'
+import {
+  blocksOf,
+  type Call,
+  firstOf,
+  type Late,
+  reportAnswer,
+  reportUse,
+  type Waiting,
+  wereSent,
+} from './waiting.ts'
 
 /** A message of a request. */
 export interface RenderedMessage {
@@ -35,25 +45,6 @@ export const fillers = {
   noResult: 'No result was recorded for this call.',
   noBeginning: '(The beginning of this conversation is not shown.)',
   noReply: '(No reply.)',
-}
-
-/** A call in the request that has no result yet. */
-interface Call {
-  readonly storedId: string
-  readonly id: string
-  readonly position: number
-  readonly draft: Draft
-}
-/** A call with an error result, since the model went on: a real one that comes before anybody else speaks takes its place. */
-interface Late extends Call {
-  readonly answer: Block
-}
-/** A server tool use whose result has not come. */
-interface Waiting {
-  readonly id: string
-  readonly block: Block
-  readonly position: number
-  readonly draft: Draft
 }
 
 /**
@@ -343,21 +334,6 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 
   return { say, ended, messages, calls }
 }
-
-const firstOf = (messages: readonly Draft[], [first]: readonly Waiting[]): number =>
-  first ? messages.lastIndexOf(first.draft) : messages.length
-
-const blocksOf = (uses: readonly Waiting[]): ReadonlySet<Block> => new Set(uses.map(({ block }) => block))
-
-/** Whether a reply was the answer to a request that held error results for some of these calls. */
-const wereSent = (calls: readonly Call[], { answers = START }: Utterance): boolean =>
-  calls.some(({ position }) => position <= answers)
-
-const reportAnswer = ({ id, position }: Call, report: Report): void =>
-  report('call-answered', position, `tool_use ${id} has no result; an error result stands for it`)
-
-const reportUse = ({ id, block, position }: Waiting, report: Report): void =>
-  report('server-tool-dropped', position, `${block.type} ${id} stands alone`)
 
 const answerIn = (messages: Draft[], { id, position }: Call): Block => {
   const answer = { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult }
