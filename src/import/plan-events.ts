@@ -4,6 +4,7 @@ import { append } from '../commands/append.ts'
 import { factsOf, withView } from '../commands/hide.ts'
 import { type ConversationEvent, type Event, START } from '../events/events.ts'
 import { lastOf, type Log, parent, resolve } from '../projections/path.ts'
+import { atOnce, sliceLength } from '../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
 import type { ConversationPlan, Format, Step, StepType } from './plan.ts'
 import { wholeMessage } from './shelf.ts'
@@ -36,17 +37,27 @@ type Planned = E.Either<ImportError, Event>
  * longer shown.
  */
 export const planEvents = (
+  plan: ConversationPlan,
+  format: Exclude<Format, 'palimpsest'>,
+  log: Log,
+): E.Either<ImportError, readonly PlannedEvent[]> => atOnce(planning(plan, format, log))
+
+/** `planEvents`, in slices. */
+export function* planning(
   { id, steps, withdrawn = [] }: ConversationPlan,
   format: Exclude<Format, 'palimpsest'>,
   log: Log,
-): E.Either<ImportError, readonly PlannedEvent[]> => {
-  const known = new Map(log.map(({ metadata, position }) => [metadata.commandId, position]))
+): Generator<void, E.Either<ImportError, readonly PlannedEvent[]>> {
+  const known = new Map<string, number>()
+  for (const { metadata, position } of log) {
+    if ((position + 1) % sliceLength === 0) yield
+    known.set(metadata.commandId, position)
+  }
   const positions = new Map<string, number>()
   const current = stage(log)
   const planned: PlannedEvent[] = []
   /** Position of the last step that the log holds. */
   let lastKnown: number = START
-  const refs = new Set([...steps.map(({ ref }) => ref), ...withdrawn])
   // Of the steps that were taken again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
@@ -55,7 +66,8 @@ export const planEvents = (
     planned.push({ event, commandId, ...(time !== undefined && { time }) })
   }
 
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
+    if ((index + 1) % sliceLength === 0) yield
     let position = known.get(idOf(step.ref))
     if (position !== undefined && isPartOf(current.events[position], step)) {
       suffix = `~${step.ref}.${step.message.content.length}`
@@ -65,6 +77,7 @@ export const planEvents = (
     }
     if (position === undefined && planned.length === 0) {
       if (!follows(log, lastKnown)) {
+        const refs = new Set([...steps.map(({ ref }) => ref), ...withdrawn])
         if (!log.slice(lastKnown + 1).every((event) => isOf(event, format, refs)))
           return E.left(hasChanged(id, step.ref))
         suffix += `~${step.ref}`

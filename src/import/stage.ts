@@ -9,7 +9,7 @@ import { wholeItem } from './shelf.ts'
 /** A conversation that an import grows: its log so far, and what is shown at its end. */
 export interface Stage {
   readonly events: Log
-  /** The event comes next. Constant time, but for rewinds and markers. */
+  /** The event comes next. Constant time, but for markers. */
   readonly add: (event: Event, commandId: string, time: string | undefined) => void
   /** The shown items from one position's through another's; a hidden position stands for the marker that hides it. Undefined if they are not shown in that order. */
   readonly slice: (first: number | undefined, last: number | undefined) => readonly Item[] | undefined
@@ -21,41 +21,42 @@ const actor = { kind: 'import' }
 
 export const stage = (log: Log): Stage => {
   const events: ConversationEvent[] = [...log]
-  let now = look(events)
+  // Most imports ask at few places, if at all, and looking takes the longer the more there is.
+  let seen: Look | undefined
+  const look = (): Look => (seen ??= lookAt(events))
 
   const add = (event: Event, commandId: string, time = '1970-01-01T00:00:00.000Z'): void => {
     const position = events.length
     const metadata = { schema: currentSchema, time, actor, commandId, prev: null }
     events.push({ ...event, position, id: commandId, metadata })
-    if (event.type === 'Rewound') {
-      now = look(events)
-      return
-    }
-    const hidden = evolve(now.draft, { ...event, position }, () => undefined) ?? []
-    for (const slot of hidden) now.hiddenBy.set(slot.position, position)
-    now.sinceView = viewIn(event) ? 0 : now.sinceView + 1
+    if (event.type === 'Rewound') seen = undefined
+    if (!seen) return
+    const hidden = evolve(seen.draft, { ...event, position }, () => undefined) ?? []
+    for (const slot of hidden) seen.hiddenBy.set(slot.position, position)
+    seen.sinceView = viewIn(event) ? 0 : seen.sinceView + 1
   }
 
   const shownIndex = (position: number | undefined): number => {
+    const { draft, hiddenBy } = look()
     let at = position
-    for (let by = at; by !== undefined; by = now.hiddenBy.get(by)) at = by
-    return now.draft.slots.findLastIndex((slot) => slot.position === at)
+    for (let by = at; by !== undefined; by = hiddenBy.get(by)) at = by
+    return draft.slots.findLastIndex((slot) => slot.position === at)
   }
   const slice = (first: number | undefined, last: number | undefined): readonly Item[] | undefined => {
     const [from, to] = [shownIndex(first), shownIndex(last)]
     if (from < 0 || to < from) return undefined
-    return now.draft.slots.slice(from, to + 1).flatMap(({ position }) => {
-      const event = events[position]
-      const item = event && itemOf(event)
-      return item ? [wholeItem(item)] : []
-    })
+    return look()
+      .draft.slots.slice(from, to + 1)
+      .flatMap(({ position }) => {
+        const event = events[position]
+        const item = event && itemOf(event)
+        return item ? [wholeItem(item)] : []
+      })
   }
-  const state = (): Outlined => ({
-    last: lastOf(events),
-    sinceView: now.sinceView,
-    effective: { outline: now.draft },
-    named: {},
-  })
+  const state = (): Outlined => {
+    const { draft, sinceView } = look()
+    return { last: lastOf(events), sinceView, effective: { outline: draft }, named: {} }
+  }
   return { events, add, slice, state }
 }
 
@@ -67,7 +68,7 @@ interface Look {
   sinceView: number
 }
 
-const look = (events: Log): Look => {
+const lookAt = (events: Log): Look => {
   const { outline, replaced } = fold(events)
   const shown = new Set(outline.slots.map(({ position }) => position))
   const hiddenBy = new Map<number, number>()

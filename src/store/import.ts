@@ -6,7 +6,7 @@ import { streamOf } from '../events/ids.ts'
 import { checkedOptions, kinds, oneOf } from './options.ts'
 import { type ImportError, importDiverged, unknownFormat } from '../import/errors.ts'
 import type { SessionFile } from '../import/parse-session.ts'
-import { type PlannedEvent, planEvents } from '../import/plan-events.ts'
+import { type PlannedEvent, planning } from '../import/plan-events.ts'
 import {
   type ConversationPlan,
   type Format,
@@ -18,7 +18,7 @@ import {
 } from '../import/plan.ts'
 import { noShelf, type Shelf, shelveEvent, wholeEvent } from '../import/shelf.ts'
 import type { LargeContentStore } from './blobs/large-content.ts'
-import { breath, pacer } from './breath.ts'
+import { breath, inBreaths, pacer } from './breath.ts'
 import { endAt, type End, type Ending, lastPosition, readEnding } from './ends.ts'
 import type { ReadError, WriteError } from './errors.ts'
 import { missingParent } from './lineage.ts'
@@ -155,7 +155,7 @@ const prepare = async (
     shelveEvent(event, shelf),
   )
   if (E.isLeft(log)) return log
-  const planned = planEvents(plan, format, log.right)
+  const planned = await inBreaths(planning(plan, format, log.right))
   if (E.isLeft(planned)) return planned
   const imported = new Date()
   const encodings = (): Iterable<Encoding> => encodePlanned(id, end.hash, planned.right, { format, imported })

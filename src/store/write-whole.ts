@@ -69,6 +69,8 @@ const write = async (
   const from = open?.from ?? end.revision + 1
   let written = 0
   for (const batch of batchesOf(events, batchEvents, Math.min(batchBytes, store.maxAppendBytes / 2))) {
+    // A batch of a large import is encoded as it is taken.
+    await breath()
     const expected = end.revision + written
     const isLast = written + batch.length === events.length
     const isAlone = last === true && !open && batch.length === events.length

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { type Event, isMarker } from '../../src/events/events.ts'
 import type { Step } from '../../src/import/plan.ts'
-import { planEvents, type PlannedEvent } from '../../src/import/plan-events.ts'
+import { planEvents, type PlannedEvent, planning } from '../../src/import/plan-events.ts'
 import { needsView, viewOf } from '../../src/projections/outline.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { left, right } from '../support/either.ts'
+import type { Log } from '../../src/projections/path.ts'
 import { importPlan, logOf } from '../support/import-log.ts'
 import { logOf as written, restored, rewound, truncated, user } from '../support/log.ts'
 
@@ -88,6 +89,55 @@ describe('planning events', () => {
     expect(carried).toEqual(due)
     expect(carried).toHaveLength(20)
     expect(carried).toContain(undefined)
+  })
+
+  it('a marker after rewinds stands for what is shown there', () => {
+    const steps = Array.from({ length: 12 }, (_, n): readonly Step[] => [
+      says(`a${n}`),
+      says(`b${n}`),
+      says(`c${n}`),
+      { type: 'rewind', ref: `r${n}`, to: `a${n}` },
+      says(`d${n}`),
+      ...(n % 3 === 2 ? [hides(`t${n}`, `a${n}`, `d${n}`)] : []),
+    ])
+    const log = logOf('c', importPlan(plan(...steps.flat()), 'pi'))
+    const carried = log.filter(isMarker).filter(({ data }) => data.view)
+    for (const { data, position } of carried)
+      expect(data.view).toEqual(viewOf(effective(log, position).outline))
+    expect(carried.length).toBeGreaterThan(0)
+    expect(log.filter(isMarker).map(({ data }) => data.covers)).toEqual(
+      [2, 5, 8, 11].map((n) => {
+        const [first, last] = [`a${n}`, `d${n}`].map((ref) =>
+          log.findIndex(({ metadata }) => metadata.commandId === `import:pi:${ref}`),
+        )
+        return { first, last }
+      }),
+    )
+  })
+
+  it('gives way to other work at least every 500 steps and every 500 events there', () => {
+    const steps = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
+    const slicesOf = (log: Log): number => [...planning(plan(...steps), 'pi', log)].length
+    expect(slicesOf([])).toBe(4)
+    expect(slicesOf(logOf('c', importPlan(plan(...steps), 'pi')))).toBe(8)
+  })
+
+  it('a rewind does not look at all that is there again', () => {
+    let looks = 0
+    const there = Array.from({ length: 100 }, (_, n) => says(`m${n}`))
+    const log = logOf('c', importPlan(plan(...there), 'pi')).map((event) => ({
+      ...event,
+      get type() {
+        looks++
+        return event.type
+      },
+    })) as Log
+    const more = Array.from({ length: 100 }, (_, n): readonly Step[] => [
+      says(`x${n}`),
+      { type: 'rewind', ref: `r${n}`, to: 'm99' },
+    ])
+    right(planEvents(plan(...there, ...more.flat()), 'pi', log))
+    expect(looks).toBeLessThan(10 * log.length)
   })
 
   it('a slice that was rewound away since is refused, by name', () => {
