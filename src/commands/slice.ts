@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
 import type { Covers, Message } from '../events/events.ts'
-import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
+import { type Effective, type Item, messageIn, messagesOf } from '../projections/effective.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
 import { callsOf, partedBy } from './cuts.ts'
@@ -86,7 +86,7 @@ const settle = (effective: Effective, selection: Selection): Slice => {
 const wishedSlice = (items: readonly Item[], selection: Selection): Slice => {
   const { fraction, keepFirst = 1, keepTokens } = selection
   const { keepLast = fraction === undefined && keepTokens === undefined ? 3 : 1 } = selection
-  const marker = items.findIndex(({ kind }) => kind !== 'message')
+  const marker = items.findIndex((item) => !messageIn(item))
   const from = Math.min(keepFirst, marker < 0 ? items.length : marker)
   const share = fraction === undefined ? items.length : from + Math.floor(fraction * (items.length - from))
   return { from, to: Math.min(share, beforeLast(items, keepLast), beforeTokens(items, keepTokens)) }
@@ -94,7 +94,7 @@ const wishedSlice = (items: readonly Item[], selection: Selection): Slice => {
 
 /** The index of the n-th last message; the items' end for none. */
 const beforeLast = (items: readonly Item[], n: number): number => {
-  const messages = items.flatMap(({ kind }, index) => (kind === 'message' ? [index] : []))
+  const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
   return n === 0 ? items.length : (messages.at(-n) ?? 0)
 }
 

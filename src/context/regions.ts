@@ -2,13 +2,14 @@ import type { Covers } from '../events/events.ts'
 import { callsOf, partedBy } from '../commands/cuts.ts'
 import { factsOf } from '../commands/hide.ts'
 import { isTurn } from '../commands/state.ts'
-import type { Effective, Item, TruncationItem } from '../projections/effective.ts'
+import { type Effective, type Item, messageIn, type TruncationItem } from '../projections/effective.ts'
 
 /**
  * Items that one marker may hide together: from index `from` up to, not including, `to`, `from` < `to`.
  *
  * 1. The first messages (the task), the newest turn of the user and the last items are outside.
- * 2. No tool call is parted from its result at `from`, at `to`, or at a `cutAt`.
+ * 2. A message that was edited in place is one as any other.
+ * 3. No tool call is parted from its result at `from`, at `to`, or at a `cutAt`.
  */
 export interface Region {
   readonly from: number
@@ -25,8 +26,8 @@ interface Kept {
 /** Where the history may be hidden: before the newest turn of the user, behind it, or both, in this order. */
 export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): readonly Region[] => {
   const { items } = effective
-  const messages = items.flatMap(({ kind }, index) => (kind === 'message' ? [index] : []))
-  const marker = items.findIndex(({ kind }) => kind !== 'message')
+  const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
+  const marker = items.findIndex((item) => !messageIn(item))
   const start = Math.min(keepFirst, marker < 0 ? items.length : marker)
   const end = Math.min(items.length - 1, messages.at(-keepLast) ?? 0)
   const turn = items.findLastIndex(beginsTurn)
@@ -46,7 +47,10 @@ export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): 
   return turn < start || turn >= end ? region(start, end) : [...region(start, turn), ...region(turn + 1, end)]
 }
 
-const beginsTurn = (item: Item): boolean => item.kind === 'message' && isTurn(item)
+const beginsTurn = (item: Item): boolean => {
+  const message = messageIn(item)
+  return message !== undefined && isTurn(message)
+}
 
 /** The slice from one index up to, not including, another, as markers name it. */
 export const coversOf = ({ items }: Effective, from: number, to: number): Covers => ({

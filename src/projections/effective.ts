@@ -119,6 +119,18 @@ export const configurationOf = ({ outline }: Effective): Configuration => outlin
 export const messagesOf = (item: Item): readonly Message[] =>
   item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
 
+/** The message that an item is to the model: itself, or what it was edited to in place; undefined for what stands for more, or for nothing. */
+export const messageIn = (item: Item): Message | undefined => {
+  if (item.kind === 'message') return item
+  return item.kind === 'summary' && isEdit(item) ? item.messages[0] : undefined
+}
+
+const isEdit = ({ covers, messagesHidden, messages, method }: SummaryItem): boolean =>
+  covers.first === covers.last &&
+  messagesHidden === 1 &&
+  messages.length === 1 &&
+  (method === 'client' || method === 'manual')
+
 /** The effective history at `at`, folded from the log from its first event on: simple, and as slow as the log is long. */
 export const effective = (log: Log, at = lastOf(log)): Effective => {
   const { outline } = fold(log, at)

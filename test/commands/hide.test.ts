@@ -245,6 +245,15 @@ describe('an edit in place', () => {
       .then('UnsafeCut')
   })
 
+  it('is a message as any other to what is kept at the beginning and at the end', () => {
+    given(...talk, condensed(0, 0, 'An edited task.'))
+      .when({ type: 'truncate', keepLast: 1 })
+      .shows('S6 T7 5')
+    given(...talk, condensed(4, 4, 'An edited answer.'))
+      .when({ type: 'truncate', keepLast: 2 })
+      .shows('0 T7 S6 5')
+  })
+
   it('is of one item: a slice of more is no edit, although its summary has the same result', () => {
     given(...round)
       .when({ type: 'condense', covers: { first: 2, last: 3 }, summary: cleared })

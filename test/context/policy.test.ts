@@ -233,6 +233,43 @@ describe('a truncation', () => {
   })
 })
 
+describe('a message that was edited in place', () => {
+  const edit = (position: number, tokens: number, role: 'user' | 'assistant'): Event =>
+    condensed(position, position, [{ role, content: [text(words(tokens))] }])
+
+  it('is the task where it is the first one', () => {
+    const edited = [...turns, edit(0, 100, 'user')]
+    expect(planned(edited)).toMatchObject({ type: 'condense', covers: { first: 1, last: 6 } })
+    expect(withoutCondense(edited)).toMatchObject({ covers: [{ first: 1, last: 4 }] })
+  })
+
+  it('is the newest turn of the user where it was that', () => {
+    const loop = [said(10), replied(500), said(10), ...turns.slice(4).map(() => replied(100))]
+    const edited = [...loop, edit(2, 10, 'user')]
+    const covers = [
+      { first: 1, last: 1 },
+      { first: 3, last: 5 },
+    ]
+    expect(withoutCondense(loop, { window: 600 })).toMatchObject({ covers })
+    expect(withoutCondense(edited, { window: 600 })).toMatchObject({ covers })
+  })
+
+  it('is one of the last that stay', () => {
+    expect(planned([...turns, edit(8, 100, 'user')], { target: 1 })).toMatchObject({
+      covers: { first: 1, last: 6 },
+    })
+  })
+
+  it('is none of these where it stands for more, or as a summary', () => {
+    const both = [{ role: 'user' as const, content: [text(words(100))] }]
+    const hidden = (marker: Event) => withoutCondense([...turns, marker], { window: 900 })
+    expect(hidden(condensed(0, 1, both))).toMatchObject({ covers: [{ first: 10 }] })
+    const { type, data } = condensed(0, 0, both)
+    const summary: Event = { type, data: { ...data, method: 'model' } }
+    expect(hidden(summary)).toMatchObject({ covers: [{ first: 10 }] })
+  })
+})
+
 describe('results that have to stay', () => {
   const round = [said(1), assistant([toolUse('a')]), user([toolResult('a', words(2_000))])]
 

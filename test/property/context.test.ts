@@ -8,13 +8,13 @@ import type { ContextSettings } from '../../src/context/settings.ts'
 import { countTokens } from '../../src/context/tokens.ts'
 import { historyTokens } from '../../src/context/history.ts'
 import type { ConversationEvent } from '../../src/events/events.ts'
-import { effective, type Effective, type Item } from '../../src/projections/effective.ts'
+import { effective, type Effective, type Item, messageIn } from '../../src/projections/effective.ts'
 import { full } from '../../src/projections/full.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { toolCalls } from '../../src/projections/render/calls.ts'
 import { apply, histories } from '../support/histories.ts'
 import { right } from '../support/either.ts'
-import { text } from '../support/log.ts'
+import { assistant, logOf, text, toolResult, toolUse, user } from '../support/log.ts'
 import { runs, scale } from '../support/runs.ts'
 
 /** The log with usage in some of its replies: sometimes what it might be, sometimes anything. */
@@ -72,16 +72,14 @@ const carriedOut = (log: Log, plan: Plan, summary: string): Log =>
 
 const positions = ({ items }: Effective): readonly number[] => items.map(({ position }) => position)
 
-/** What no plan may hide: a message at the very beginning, the newest turn of the user, the last item. */
+/** What no plan may hide, as it was said or edited: a message at the very beginning, the newest turn of the user, the last item. */
 const kept = ({ items }: Effective): readonly number[] => {
   const [first] = items
-  const turn = items.findLast(
-    (item) =>
-      item.kind === 'message' &&
-      item.role === 'user' &&
-      (item.content.length === 0 || item.content.some(({ type }) => type !== 'tool_result')),
-  )
-  return [...(first?.kind === 'message' ? [first] : []), turn, items.at(-1)].flatMap((item) =>
+  const turn = items.findLast((item) => {
+    const { role, content = [] } = messageIn(item) ?? {}
+    return role === 'user' && (content.length === 0 || content.some(({ type }) => type !== 'tool_result'))
+  })
+  return [first && messageIn(first) ? first : undefined, turn, items.at(-1)].flatMap((item) =>
     item ? [item.position] : [],
   )
 }
@@ -127,6 +125,23 @@ describe('managing any context', () => {
       expect(seen.shorten).toBeGreaterThan(0)
       expect(seen.tooLarge).toBeGreaterThan(20)
     }
+  })
+
+  it('hides after results were cut down what was to be hidden then: an edited turn of the user is still the newest', () => {
+    const large = toolResult('a', 'x'.repeat(3_000))
+    const log = logOf(
+      user('Hello.'),
+      user('x'.repeat(600)),
+      assistant([toolUse('a')]),
+      user([large, text('And now?')]),
+    )
+    const chosen = { window: 400, reserved: 0, keepFirst: 1 }
+    const shorten = right(manageContext(effective(log), chosen, { canCondense: false }))
+    expect(shorten).toMatchObject({ type: 'shorten', edits: [{ covers: { first: 3, last: 3 } }] })
+    const after = carriedOut(log, shorten, '')
+    const hide = right(manageContext(effective(after), chosen, { canCondense: false }))
+    expect(hide).toMatchObject({ type: 'truncate', covers: [{ first: 1, last: 1 }] })
+    expect(countTokens(effective(carriedOut(after, hide, ''))).total).toBeLessThanOrEqual(hide.allowed)
   })
 
   it('never hides the task, the newest turn of the user or the end, and parts no call from its result', () => {
