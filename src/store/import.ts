@@ -99,6 +99,10 @@ interface Importing {
   readonly shelf: Shelf
   readonly progress: ImportOptions['progress']
 }
+interface Try extends Importing {
+  /** How many events this import has written to a conversation, by all its tries. */
+  readonly added: Map<string, number>
+}
 
 const importPlan = async (
   store: LargeContentStore,
@@ -107,8 +111,9 @@ const importPlan = async (
   importing: Importing,
 ): Result<Imported> => {
   if (E.isLeft(parsed)) return parsed
+  const added = new Map<string, number>()
   for (let tries = 1; ; tries++) {
-    const imported = await importOnce(store, file, parsed.right, importing)
+    const imported = await importOnce(store, file, parsed.right, { ...importing, added })
     // Somebody else wrote to one of the conversations: what they have now decides what is new.
     if (E.isRight(imported) || imported.left._tag !== 'Conflict' || tries === maxTries) return imported
   }
@@ -118,7 +123,7 @@ const importOnce = async (
   store: LargeContentStore,
   file: string,
   plan: ImportPlan | StoredImport,
-  { shelf, progress }: Importing,
+  { shelf, progress, added }: Try,
 ): Result<Imported> => {
   const prepared: Prepared[] = []
   for (const conversation of plan.conversations) {
@@ -131,11 +136,16 @@ const importOnce = async (
   }
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
     return E.left(unknownFormat(`${file} holds no message of a ${plan.format} session`))
-  const wrote = await writeAll(store, prepared, progress)
+  const total = prepared.reduce((sum, { events }) => sum + events.length, 0)
+  let written = 0
+  const wrote = await writeAll(store, prepared, (id, events) => {
+    added.set(id, (added.get(id) ?? 0) + events)
+    progress?.((written += events), total)
+  })
   if (E.isLeft(wrote)) return wrote
   const conversations = prepared.map(({ id, end, events }) => ({
     id,
-    added: events.length,
+    added: added.get(id) ?? 0,
     events: lastPosition(end) + 1 + events.length,
   }))
   return E.right({ format: plan.format, report: plan.report, conversations })

@@ -42,7 +42,7 @@ export interface Append {
 
 /**
  * What an append did. `repeated`: events with these ids stood there already, maybe with other texts (another time, another actor):
- * who goes on from there reads them first. Where the texts are the same, a store may say `written`. `taken`: one of the two; only
+ * who goes on from there reads them first. Of two who send the same texts at once, one has written them. `taken`: one of the two; only
  * where the append is `isUnasked`.
  */
 export type Appended = 'written' | 'repeated' | 'taken'

@@ -33,28 +33,23 @@ const batchBytes = 512 * 1024
  * the events say that they are part of something (`Append.part`), and the last one that it is whole. Where there are several
  * conversations, a record that is written when all of them are there says so.
  *
- * @param progress told after each append how many of how many events are written
+ * @param wrote told after each append how many events it added to which conversation; those of another writer don't count
  */
 export const writeAll = async (
   store: EventStore,
   additions: readonly Addition[],
-  progress: ((written: number, total: number) => void) | undefined,
+  wrote: (id: string, events: number) => void,
 ): Result<void> => {
   const changed = additions.filter(({ events, open }) => events.length > 0 || open)
   const torn = changed.find(({ events, open }) => events.length === 0 && open?.last === undefined)
   // What is there is part of more than this file holds.
   if (torn) return E.left(importUnfinished(torn.id))
-  const total = changed.reduce((sum, { events }) => sum + events.length, 0)
-  const isOne = changed.length === 1 && total > 0
+  const isOne = changed.length === 1 && changed.some(({ events }) => events.length > 0)
   const adopted = changed.flatMap(({ open }) => (isRecord(open?.last) ? [open.last] : []))
   const record = adopted[0] ?? recordPrefix + randomUUID()
-  let before = 0
   for (const each of changed) {
-    const offset = before
-    const last = isOne ? true : record
-    const written = await write(store, each, last, (count) => progress?.(offset + count, total))
+    const written = await write(store, each, isOne ? true : record, (events) => wrote(each.id, events))
     if (E.isLeft(written)) return written
-    before += each.events.length
   }
   return isOne ? E.right(undefined) : recordAll(store, changed, record)
 }
@@ -63,7 +58,7 @@ const write = async (
   store: EventStore,
   { id, end, open, events }: Addition,
   last: true | string,
-  progress: (written: number) => void,
+  wrote: (events: number) => void,
 ): Result<void> => {
   const stream = streamOf(id)
   const from = open?.from ?? end.revision + 1
@@ -80,7 +75,7 @@ const write = async (
     // What stands there may have another time, and so another hash than the next batch is chained to.
     if (appended.right === 'repeated') return E.left(conflict(stream, expected, expected + batch.length))
     written += batch.length
-    progress(written)
+    wrote(batch.length)
     await breath()
   }
   return E.right(undefined)

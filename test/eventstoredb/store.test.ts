@@ -434,6 +434,28 @@ describe('a command that is sent again', () => {
     expect(await chat.verify()).not.toHaveProperty('discrepancy')
   })
 
+  test.each([{}, { isNew: true }])(
+    'metadata that begin as a stamp does come back to the byte (%j)',
+    async (how) => {
+      const store = await (await somewhere()).open()
+      opened.push({ close: store.close() })
+      const metadata = [
+        `{"$append":"${randomUUID()}","schema":1}`,
+        '{"$append":"',
+        '{}',
+        '{ }',
+        '[]',
+        '{"a":"}"}',
+      ]
+      for (const [n, each] of metadata.entries()) {
+        const events = [{ ...event(), metadata: each }]
+        right(await store.append({ stream: 's', events, expected: n - 1, ...how })())
+      }
+      const read = right(await store.read({ stream: 's', from: 0, direction: 'forwards', limit: 9 })())
+      expect(read.map((found) => found.metadata)).toEqual(metadata)
+    },
+  )
+
   test('by two writers at once is written once, and both go on behind it', async () => {
     const place = await somewhere()
     const writers = [await conversationsAt(place), await conversationsAt(place)]

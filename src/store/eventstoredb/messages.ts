@@ -1,6 +1,7 @@
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { RecordedEvent } from '../port.ts'
+import { unstamped } from './stamp.ts'
 
 // The messages of the protocol (streams.proto of EventStoreDB), made and read by the client's generated code. Texts go as bytes: what
 // the client's own methods parse and write anew need not come back as it was.
@@ -198,7 +199,7 @@ export const recordedOf = ({
   id,
   type,
   data: textOf(data),
-  metadata: textOf(metadata),
+  metadata: unstamped(textOf(metadata)),
 })
 
 export const checkpointOf = ({ commit, prepare }: Place): string => `${commit}/${prepare}`

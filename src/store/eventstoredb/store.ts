@@ -17,6 +17,7 @@ import { checkpointOf, isOfServer, type Place, placeOf, recordedOf, type ServerE
 import { reads } from './reads.ts'
 import { recentIds } from './recent.ts'
 import { esdbSettings } from './settings.ts'
+import { stamped } from './stamp.ts'
 
 /** How far a checkpoint may be behind the last event: a server also counts what is no event. A chunk of its log. */
 const slack = 256n * 1024n * 1024n
@@ -64,12 +65,13 @@ export const openEventStoreDb =
     }: Append): Result<Appended, Conflict> => {
       const begun = expected < 0 ? await listed.begin(stream) : E.right(undefined)
       if (E.isLeft(begun)) return E.left(unwritten(begun.left))
-      const appended = await appending({ stream, events, expected })
+      const sent = stamped(events, !isNew && !isUnasked)
+      const appended = await appending({ stream, events: sent, expected })
       const isAmbiguous = E.isLeft(appended) ? appended.left._tag === 'Conflict' : !isNew
       if (!isAmbiguous) return E.map((): Appended => 'written')(appended)
       if (isUnasked && E.isRight(appended)) return E.right('taken')
       // The server takes events that it has for a success, and does not say so; and a try that nobody answered may have been one.
-      const last = events.at(-1)
+      const last = sent.at(-1)
       const from = expected + events.length
       const there = await reading.range({ stream, from, direction: 'forwards', limit: 1 })
       if (E.isLeft(there)) return E.left(outcomeUnknown(stream, idsOf(events), there.left))
