@@ -72,8 +72,11 @@ export type { Actor, ConversationEvent, EventType, Message } from './events/even
  * keep to the limit.
  *
  * @example
+ * import Anthropic from '@anthropic-ai/sdk'
+ *
  * const reader = resultReader(chat)
- * await chat.turn({ client, model, tools: [...tools, reader.definition], run: { ...run, read_result: reader.run } })
+ * const run = { read_result: reader.run }
+ * await chat.turn({ client: new Anthropic(), model: 'claude-opus-5-5', tools: [reader.definition], run })
  */
 export const resultReader = ({ events, position }: Conversation): ResultReader =>
   reader({ events, position: () => tryCatch(position, (error) => error as ReadError) })

@@ -4,22 +4,16 @@ import { writeFile } from 'node:fs/promises'
 import { openStore } from 'palimpsest'
 
 export { readFile } from 'node:fs/promises'
-export { copyConversations, openStore } from 'palimpsest'
+export { copyConversations, openStore, resultReader } from 'palimpsest'
 
 await writeFile('parser.ts', 'let open = "')
 
 export const store = await openStore('sqlite:laptop.db')
-/** Its newest message, at position 7, is the result of the call `toolu_1`. */
+/** Six messages, and at position 6 a question that waits. */
 export const chat = store.conversation('task-42')
 for (const line of [1, 40, 80])
   await chat.append([
     { role: 'user', content: `Why does the parser fail? Look at line ${line} of parser.ts.` },
     { role: 'assistant', content: `There is a string that begins in line ${line} and is not closed there.` },
   ])
-await chat.append([
-  {
-    role: 'assistant',
-    content: [{ type: 'tool_use', id: 'toolu_1', name: 'read_file', input: { path: 'parser.ts' } }],
-  },
-  { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'let open = "' }] },
-])
+await chat.append({ role: 'user', content: 'And in the rest of the file?' })

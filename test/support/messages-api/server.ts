@@ -69,6 +69,13 @@ type Answer =
   | { readonly count: number }
   | { readonly message: Message; readonly reply: Reply; readonly isStream: boolean }
 
+const isWaiting = (blocks: readonly Block[]): boolean =>
+  blocks.some(
+    ({ type, id }) =>
+      (type === 'server_tool_use' || type === 'mcp_tool_use') &&
+      !blocks.some((block) => block['tool_use_id'] === id),
+  )
+
 const host = '127.0.0.1'
 
 /** A Messages API on the loopback interface, which refuses what the real one refuses. */
@@ -89,7 +96,9 @@ export const messagesApi = async (options: MessagesApiOptions = {}): Promise<Mes
     if (last?.role !== 'assistant') return 0
     const blocks = last.parts.map(({ block }) => block)
     const from = blocks.findIndex((_, index) => paused.has(marksOf(blocks.slice(index))))
-    return from < 0 ? 0 : blocks.length - from
+    if (from >= 0) return blocks.length - from
+    // Only a pause leaves a server tool open in the last reply; of another server's replies nothing else is known.
+    return foreignSignatures && isWaiting(blocks) ? blocks.length : 0
   }
 
   const answerTo = async (body: unknown, isCount: boolean): Promise<Answer> => {
