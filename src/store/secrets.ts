@@ -21,9 +21,12 @@ export const withoutSecrets = (text: string, words: readonly string[] = []): str
 export const withoutCredentials = (url: string): string =>
   withoutSecrets(url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^@/?#]*@/i, '$1'))
 
-/** What a text that should have been a store's URL can be told of: all where it looks like a path, else its scheme. */
+/** A path, or an address that names nobody: letters after a colon may be a password whose host was forgotten. */
+const plain = /^(?:[\w./\\~ -]+|(?:[a-z][a-z0-9+.-]*:\/\/)?[\w.-]*(?::\d{1,5})?(?:\/[\w./~-]*)?)$/i
+
+/** What a text that should have been a store's URL can be told of: all where it can hold no credentials, else its scheme. */
 export const toldOf = (text: string): string => {
-  if (/^[\w./\\~ -]{1,200}$/.test(text)) return text
+  if (text.length > 0 && text.length <= 200 && plain.test(text)) return text
   const [scheme] = /^[a-z][a-z0-9+.-]*:/i.exec(text) ?? []
   return scheme === undefined ? 'this text' : `${scheme}…`
 }
