@@ -83,6 +83,7 @@ describe('the diagnosis of an EventStoreDB', () => {
       'clock ok',
       'round trips ok',
       'history ok',
+      'secrets ok',
     ])
     expect(found(findings, 'server')).toContain('EventStoreDB 24.2.0')
     expect(found(findings, 'append limit')).toContain('1048576 bytes')
@@ -154,6 +155,36 @@ describe('the diagnosis of an EventStoreDB', () => {
     const none = { type: '$metadata', isJson: true, data: Buffer.from('{}'), metadata: Buffer.alloc(0) }
     for (let n = 0; n < 1_001; n++) db.preload(`$$conversation-${n}`, [{ id: randomUUID(), ...none }])
     expect(found(await findingsOf(db.url), 'history')).toContain('only the first 1000 settings')
+  })
+
+  const configured = (parameters: unknown) => ({
+    id: randomUUID(),
+    type: 'Configured',
+    isJson: true,
+    data: Buffer.from(JSON.stringify({ parameters })),
+    metadata: Buffer.from('{}'),
+  })
+
+  test('names conversations in which an earlier version has recorded a secret, and not the secret', async () => {
+    const db = await serve()
+    const none = { mcp_servers: [{ authorization_token: { $secret: 'mcp_servers[0].authorization_token' } }] }
+    for (let n = 0; n < 250; n++) db.preload(`conversation-${n}`, [configured(none)])
+    for (const stream of ['conversation-old', 'another-program'])
+      db.preload(stream, [configured({ mcp_servers: [{ authorization_token: 's3cret' }] })])
+    const secrets = found(await findingsOf(db.url), 'secrets')
+    expect(secrets).toMatch(/^warning: .* in old: /)
+    expect(secrets).not.toContain('s3cret')
+  })
+
+  test('looks for secrets in a thousand configurations, and says so where there are more', async () => {
+    const db = await serve()
+    db.preload(
+      'conversation-reconfigured',
+      Array.from({ length: 1_001 }, (_, n) => configured({ max_tokens: n })),
+    )
+    expect(found(await findingsOf(db.url), 'secrets')).toBe(
+      'ok: no recorded parameter is known to hold one (only the first 1000 configurations were looked at)',
+    )
   })
 
   test('refuses a server without batch append, by its version', async () => {

@@ -4,6 +4,7 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf } from '../../events/ids.ts'
 import { type Finding, finding } from '../diagnosis.ts'
 import type { StoreError } from '../errors.ts'
+import { configurationsFinding } from './configurations.ts'
 import { type Connection, connect } from './connection.ts'
 import { reasonOf } from './failures.ts'
 import type { ServerEvent } from './messages.ts'
@@ -69,7 +70,12 @@ const serverFindings = async (connection: Connection): Promise<readonly Finding[
   const found = [finding('credentials', 'ok', `reading is allowed${who}`), server]
   if (server.status === 'problem') return found
   try {
-    return [...found, ...(await scratchFindings(connection, reading)), await settingsFinding(reading)]
+    return [
+      ...found,
+      ...(await scratchFindings(connection, reading)),
+      await settingsFinding(reading),
+      await configurationsFinding(reading),
+    ]
   } catch (error) {
     return [...found, finding('appends', 'problem', `the server does not take them: ${reasonOf(error)}`)]
   }

@@ -6,9 +6,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf } from '../../events/ids.ts'
-import { secretsIn } from '../../events/secrets.ts'
 import { type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
 import { toError } from '../errors.ts'
+import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './errors.ts'
 import { fileFinding, oldWal, permissions, room, wal } from './files.ts'
 import { damaged, integrityProblems } from './integrity.ts'
@@ -96,7 +96,7 @@ const integrity = async ({ url, path }: SqliteSettings): Promise<Finding> => {
 const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN streams s ON s.id = e.stream
   WHERE e.type = 'Configured' AND e.type <> 'MessageAppended'`
 
-/** Parameters were recorded as they are by versions before. */
+/** Looks for secrets in all configurations. */
 const secrets = ({ url, path, timeout }: SqliteSettings): Finding => {
   let db: DatabaseSync | undefined
   const found = new Set<string>()
@@ -109,22 +109,7 @@ const secrets = ({ url, path, timeout }: SqliteSettings): Finding => {
   } finally {
     db?.close()
   }
-  return found.size === 0
-    ? finding('secrets', 'ok', 'no recorded parameter is known to hold one')
-    : finding(
-        'secrets',
-        'warning',
-        `the parameters that were recorded hold a secret in ${[...found].join(', ')}: an earlier version wrote it; make it invalid where it came from`,
-      )
-}
-
-const holdsSecret = (data: string): boolean => {
-  try {
-    return secretsIn((JSON.parse(data) as { readonly parameters?: unknown }).parameters).size > 0
-  } catch {
-    // That an event cannot be read is verify's to say.
-    return false
-  }
+  return secretsFinding(found)
 }
 
 const durability = ({ synchronous }: SqliteSettings): Finding =>

@@ -1,0 +1,28 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { conversationOf } from '../../events/ids.ts'
+import { type Finding, finding } from '../diagnosis.ts'
+import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
+import type { Place } from './messages.ts'
+import type { Reads } from './reads.ts'
+
+/** Configurations that are looked at, and how many at once: each may hold a hundred tools. */
+const most = 1_000
+const page = 100
+
+/** Looks for secrets in the oldest configurations: earlier versions recorded them. */
+export const configurationsFinding = async (reading: Reads): Promise<Finding> => {
+  const found = new Set<string>()
+  let after: Place | undefined
+  for (let looked = 0; looked < most; looked += page) {
+    const read = await reading.all({ on: 'type', prefixes: ['Configured'] }, after, page)
+    if (E.isLeft(read))
+      return finding('secrets', 'warning', `$all cannot be looked through for them: ${read.left.message}`)
+    for (const { stream, data } of read.right) {
+      const id = conversationOf(stream)
+      if (id !== undefined && holdsSecret(Buffer.from(data).toString())) found.add(id)
+    }
+    if (read.right.length < page) return secretsFinding(found)
+    after = read.right.at(-1)?.place
+  }
+  return secretsFinding(found, ` (only the first ${most} configurations were looked at)`)
+}
