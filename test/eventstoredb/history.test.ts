@@ -214,6 +214,41 @@ describe('a conversation that the database has lost events of', () => {
     expect(followed).toEqual(sound)
   })
 
+  test('who remembers where it ends is told after a second of appends and one more, at the latest', async () => {
+    const place = await somewhere()
+    const client = clientOf(place)
+    const store = await open(place)
+    const says = (id: string): Promise<unknown> =>
+      say(store.conversation(id), 1).then(
+        () => 'written',
+        ({ _tag }: { readonly _tag: string }) => _tag,
+      )
+    const stream = (id: string): string => place.stream(`conversation-${id}`)
+    const lose: Readonly<Record<string, () => Promise<unknown>>> = {
+      sound: () => Promise.resolve(),
+      mended: () => client.setStreamMetadata(stream('mended'), { maxCount: 1 }),
+      harmless: () =>
+        client.setStreamMetadata(stream('harmless'), { maxCount: 1_000_000, truncateBefore: 0 }),
+      deleted: () => client.deleteStream(stream('deleted')),
+      capped: () => client.setStreamMetadata(stream('capped'), { maxCount: 3 }),
+      cut: () => client.setStreamMetadata(stream('cut'), { truncateBefore: 2 }),
+      buried: () => client.tombstoneStream(stream('buried')),
+    }
+    const ids = Object.keys(lose)
+    for (const id of ids) await say(store.conversation(id), 3)
+    for (const act of Object.values(lose)) await act()
+    const lost = ids.slice(3)
+    for (const id of [...lost, 'mended'])
+      await expect.poll(() => says(id), { timeout: 20_000 }).toBe('HistoryLost')
+    for (const id of lost) expect([id, await says(id)]).toEqual([id, 'HistoryLost'])
+    // Nothing was scavenged yet.
+    await client.setStreamMetadata(stream('mended'), {})
+    for (const id of ['sound', 'harmless', 'mended']) {
+      for (let n = 0; n < 3; n++) expect([id, await says(id)]).toEqual([id, 'written'])
+      expect(await store.conversation(id).verify()).not.toHaveProperty('discrepancy')
+    }
+  })
+
   test.each([
     ['$maxCount', { maxCount: 6 }],
     ['$maxAge', { maxAge: 60 }],

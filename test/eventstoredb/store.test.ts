@@ -352,7 +352,8 @@ describe('a command that is sent again', () => {
     const methods = async (act: () => Promise<unknown>): Promise<readonly string[]> => {
       server.forgetCalls()
       await act()
-      return server.calls.map(({ method }) => method)
+      // Now and then a look at the stream's metadata goes beside an append.
+      return server.calls.filter(({ stream }) => !stream?.startsWith('$$')).map(({ method }) => method)
     }
     const first = await methods(() => chat.append(message, { commandId: 'x' }))
     expect(first).toEqual(['Read', 'Read', 'Read', 'BatchAppend'])

@@ -7,7 +7,7 @@ import type { StoreError } from '../errors.ts'
 import { configurationsFinding } from './configurations.ts'
 import { type Connection, connect } from './connection.ts'
 import { reasonOf } from './failures.ts'
-import type { ServerEvent } from './messages.ts'
+import { trapIn } from './losses.ts'
 import { addressesIn, probe } from './probe.ts'
 import { type Reads, reads } from './reads.ts'
 import { patience, scratchFindings, within } from './scratch.ts'
@@ -141,15 +141,4 @@ const settingsFinding = async (reading: Reads): Promise<Finding> => {
     'problem',
     `the database drops events of ${named.join(', ')}${others}${bound}: take $maxCount, $maxAge and $tb out of their metadata, and restore what is gone from a backup`,
   )
-}
-
-const trapIn = ({ data }: ServerEvent): string | undefined => {
-  const limits = [
-    ...Buffer.from(data)
-      .toString()
-      .matchAll(/"(\$maxCount|\$maxAge|\$tb)"\s*:\s*(\d+)/g),
-  ]
-  // The largest revision there is: how the server marks a stream as deleted.
-  if (limits.some(([, name, value]) => name === '$tb' && value === String(2n ** 63n - 1n))) return 'deleted'
-  return limits.length === 0 ? undefined : limits.map(([, name, value]) => `${name} ${value}`).join(', ')
 }

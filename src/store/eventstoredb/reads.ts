@@ -27,6 +27,8 @@ export interface Reads {
   readonly all: (filter: Filter, after: Place | undefined, limit: number) => Result<readonly ServerEvent[]>
   /** The place of the last event there is, whosever; undefined in an empty database. */
   readonly end: () => Result<Place | undefined>
+  /** A stream's metadata as they were last set; undefined if they never were. One attempt. */
+  readonly settings: (stream: string) => Promise<E.Either<unknown, ServerEvent | undefined>>
   /** As `range`, of streams that may be deleted and come back: what is there, and no complaint. */
   readonly whatIsThere: (range: Range) => Result<readonly ServerEvent[]>
 }
@@ -107,9 +109,11 @@ export const reads = (connection: Connection): Reads => {
     return read(readStreamRequest(stream, isEnd ? undefined : from, isBackwards, limit), stream)
   }
 
+  const settingsRequest = (stream: string): Request => readStreamRequest(`$$${stream}`, undefined, true, 1)
+
   /** Whether a stream that reads as one that was never there was deleted. */
   const isDeleted = async (stream: string): Result<boolean> => {
-    const found = await read(readStreamRequest(`$$${stream}`, undefined, true, 1))
+    const found = await read(settingsRequest(stream))
     return E.map(([last]: readonly ServerEvent[] = []) => last !== undefined && showsNothing(last))(found)
   }
 
@@ -133,6 +137,10 @@ export const reads = (connection: Connection): Reads => {
         events.filter(({ place }) => !isSamePlace(place, after)).slice(0, limit),
       )(found)
     },
+    settings: (stream) =>
+      connection
+        .once((client) => readOnce(client, settingsRequest(stream)))
+        .then(([last]: readonly ServerEvent[] = []) => E.right(last), E.left),
     end: async () =>
       E.map(([last]: readonly ServerEvent[] = []) => last?.place)(await read(readLastRequest())),
     whatIsThere: async (range) =>

@@ -13,6 +13,7 @@ import { connect } from './connection.ts'
 import { blobStreams, conversations, directory } from './directory.ts'
 import { unavailable } from './failures.ts'
 import { follow } from './follow.ts'
+import { losses } from './losses.ts'
 import { checkpointOf, isOfServer, type Place, placeOf, recordedOf, type ServerEvent } from './messages.ts'
 import { reads } from './reads.ts'
 import { recentIds } from './recent.ts'
@@ -63,10 +64,12 @@ export const openEventStoreDb =
       isNew = false,
       isUnasked = false,
     }: Append): Result<Appended, Conflict> => {
-      const begun = expected < 0 ? await listed.begin(stream) : E.right(undefined)
-      if (E.isLeft(begun)) return E.left(unwritten(begun.left))
+      const ready = await (expected < 0 ? listed.begin(stream) : lost.check(stream))
+      if (E.isLeft(ready)) return E.left(unwritten(ready.left))
       const sent = stamped(events, !isNew && !isUnasked)
-      const appended = await appending({ stream, events: sent, expected })
+      const answer = appending({ stream, events: sent, expected })
+      if (expected >= 0) void lost.look(stream)
+      const appended = await answer
       const isAmbiguous = E.isLeft(appended) ? appended.left._tag === 'Conflict' : !isNew
       if (!isAmbiguous) return E.map((): Appended => 'written')(appended)
       if (isUnasked && E.isRight(appended)) return E.right('taken')
@@ -115,6 +118,7 @@ export const openEventStoreDb =
     }
 
     const find = recentIds(reading)
+    const lost = losses(reading)
     const listed = directory(reading, appending, conversations)
     const look = changes(reading)
     let names: readonly string[] = []
