@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
 import type { Covers, Message } from '../events/events.ts'
 import { type Effective, type Item, messageIn, messagesOf } from '../projections/effective.ts'
+import { isCompaction } from '../projections/render/clean.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
 import { callsOf, partedBy } from './cuts.ts'
@@ -43,6 +44,8 @@ const explicitSlice = (
   if (from < 0) return E.left(notShown(conversation, covers.first, 'item', positions))
   if (to === 0) return E.left(notShown(conversation, covers.last, 'item', positions))
   if (to <= from) return E.left(invalidInput('covers', 'first stands behind last'))
+  // The API has hidden what stands before its compaction already, and what was open there has ended.
+  if (summary.some(({ content }) => content.some(isCompaction))) return E.right({ from, to })
   const calls = callsOf(effective)
   const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to)])]
   const isEdit = (): boolean =>

@@ -203,6 +203,19 @@ describe('an explicit slice', () => {
       .shows('0 T6 4 5')
   })
 
+  it('that a compaction of the API stands for is taken, whatever was open in it', () => {
+    const content = [{ type: 'compaction', content: 'What came before.' }]
+    const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
+    given(user('m0'), assistant([toolUse('a'), search]), user([toolResult('a')]), assistant('So.'))
+      .when({
+        type: 'condense',
+        covers: { first: 0, last: 1 },
+        summary: [{ role: 'assistant', content }],
+        method: 'provider',
+      })
+      .shows('S4 2 3')
+  })
+
   it('that touches an open round is refused', () => {
     given(user('m0'), assistant([toolUse('a')]))
       .when({ type: 'truncate', covers: { first: 1, last: 1 } })
