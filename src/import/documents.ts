@@ -32,7 +32,7 @@ export const documents = (
   let isLines: boolean | undefined
 
   const add = (drafts: readonly Draft[]): void => {
-    for (const draft of drafts) plans.push(...parse(format, draft, notes, shelf))
+    for (const draft of drafts) for (const plan of parse(format, draft, notes, shelf)) plans.push(plan)
   }
   const readLine = ({ line, text }: Line): void => {
     if (text.trim() === '') return

@@ -9,6 +9,10 @@ export interface Draft {
   content: Block[]
   /** Position of the last event that it shows something of. */
   until: number
+  /** Ascends through the messages: what a message is found by that may have been joined to an earlier one since. */
+  readonly nth: number
+  /** Whether there may be thinking in it. */
+  thinks: boolean
 }
 
 /** Adds to the last message, if it is of that role, which is returned; else a message. */
@@ -17,15 +21,30 @@ export const addTo = (
   role: Role,
   position: number,
   content: readonly Block[],
+  nth: number,
 ): Draft | undefined => {
   const last = drafts.at(-1)
+  const thinks = content.some(isThinking)
   if (last?.role !== role) {
-    drafts.push({ role, position, content: [...content], until: position })
+    drafts.push({ role, position, content: [...content], until: position, nth, thinks })
     return undefined
   }
-  last.content.push(...content)
+  // No spread: it may be longer than the stack is deep.
+  for (const block of content) last.content.push(block)
   last.until = position
+  last.thinks ||= thinks
   return last
+}
+
+/** Index of the assistant's message that was given this number, or that it was joined to; from there on `joined` took its answers, too. */
+export const indexOf = (drafts: readonly Draft[], nth: number): number => {
+  let [from, to] = [0, drafts.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((drafts[middle]?.nth ?? 0) <= nth) from = middle + 1
+    else to = middle
+  }
+  return drafts[from - 1]?.role === 'assistant' ? from - 1 : from - 2
 }
 
 /** A copy that can be changed. */
@@ -39,23 +58,30 @@ export const copyOf = (draft: Draft): Draft => ({ ...draft, content: [...draft.c
 export const leaveOut = (drafts: readonly Draft[], blocks: ReadonlySet<Block>): readonly Block[] => {
   const thinking: Block[] = []
   for (const draft of drafts) {
+    if (!draft.thinks && blocks.size === 0) continue
     const kept = draft.content.filter((block) => !blocks.has(block) && !isThinking(block))
-    if (kept.length < draft.content.length) {
-      thinking.push(...draft.content.filter(isThinking))
-      draft.content = kept
-    }
+    if (kept.length === draft.content.length) continue
+    for (const block of draft.content) if (isThinking(block)) thinking.push(block)
+    draft.content = kept
+    draft.thinks = false
   }
   return thinking
 }
 
-/** Of messages that speak of the same calls: all that the assistant said in the first one, then all that was given back to it. */
+/**
+ * Of messages that speak of the same calls: all that the assistant said in the first one, then all that was given back to it, but for
+ * these answers at its ends. Adds to the first ones: rounds may be joined one after the other to one that is long.
+ */
 export const joined = (drafts: readonly Draft[], without: ReadonlySet<Block>): readonly Draft[] =>
   (['assistant', 'user'] as const).flatMap((role) => {
-    const own = drafts.filter((draft) => draft.role === role)
-    const content = own.flatMap((draft) => draft.content.filter((block) => !without.has(block)))
-    const [first] = own
-    const until = own.at(-1)?.until
-    return first && until !== undefined && content.length > 0
-      ? [Object.assign(first, { content, until })]
-      : []
+    const [first, ...others] = drafts.filter((draft) => draft.role === role)
+    if (!first) return []
+    const { content } = first
+    for (let last = content.at(-1); last && without.has(last); last = content.at(-1)) content.pop()
+    for (const draft of others) {
+      for (const block of draft.content) if (!without.has(block)) content.push(block)
+      first.until = draft.until
+      first.thinks ||= draft.thinks
+    }
+    return content.length > 0 ? [first] : []
   })

@@ -6,7 +6,7 @@ import { sliceLength } from '../slices.ts'
 import { limitBreakpoints, type Place, placeBreakpoints } from './cache.ts'
 import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
-import { scriptOf } from './script.ts'
+import { scriptOf, written } from './script.ts'
 import { isAnyCall, toolsOf, type ToolsSent } from './tools.ts'
 import type { RenderedMessage } from './transcript.ts'
 
@@ -58,7 +58,7 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   const { systemMessages = false, prefill = false, truncationNotes = true, cache } = options
   const { system, tools, isFormer } = renderConfiguration(effective, report, cache !== undefined)
   const { script, repairs: said, summary } = scriptOf(effective, systemMessages, truncationNotes)
-  repairs.push(...said)
+  for (const repair of said) repairs.push(repair)
   const all = script.ended(report, prefill)
   if (all.length > maxMessages) return renderEnd(effective, options)
   const messages = prefill ? trimEnd(all, report) : all
@@ -98,7 +98,7 @@ export function* rendering(
 ): Generator<void, Rendered> {
   const { systemMessages = false, truncationNotes = true } = options
   for (let end = length; end < effective.items.length; end += length) {
-    scriptOf({ ...effective, items: effective.items.slice(0, end) }, systemMessages, truncationNotes)
+    written(effective, systemMessages, truncationNotes, end)
     yield
   }
   return render(effective, options)

@@ -20,12 +20,13 @@ export interface Script {
 interface Begun {
   readonly systemMessages: boolean
   readonly notes: boolean
-  readonly outline: Outline
+  outline: Outline
   readonly unchanged: (item: Item) => boolean
   readonly script: Transcript
   readonly repairs: Repair[]
-  /** What is written so far. */
+  /** The first `length` of these items are written. */
   items: readonly Item[]
+  length: number
   end: End | undefined
 }
 /** Where the newest summary ends, and with which block, if it is shown. */
@@ -40,28 +41,40 @@ const begun = new WeakMap<Item, Begun>()
 
 /** @param notes also say that messages are left out, where a truncation did it */
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
-  const { items } = effective
+  const { script, repairs, end } = written(effective, systemMessages, notes, effective.items.length)
+  const [message, at] = end?.place ?? [0, 0]
+  // What was behind it may have been left out since.
+  const isThere = end && script.messages[message]?.content[at] === end.block
+  return { script, repairs, summary: isThere ? end.place : undefined }
+}
+
+/** Writes a history's first `length` items at least, where they are not written yet. */
+export const written = (
+  effective: Effective,
+  systemMessages: boolean,
+  notes: boolean,
+  length: number,
+): Begun => {
+  const { items, outline } = effective
   const [first] = items
   const before = first && begun.get(first)
   const isSame = before?.systemMessages === systemMessages && before.notes === notes
   const script =
     before && isSame && isBeginning(before, effective) ? before : begin(effective, systemMessages, notes)
-  for (const item of items.slice(script.items.length))
-    for (const utterance of utterancesIn(
-      item,
-      script.unchanged(item) && isAsSent(item, systemMessages),
-      notes,
-    )) {
-      script.script.say(utterance)
-      if (utterance.summary) script.end = endOf(script.script, item)
-    }
   script.items = items
+  script.outline = outline
   if (first) begun.set(first, script)
-  const { end } = script
-  const [message, at] = end?.place ?? [0, 0]
-  // What was behind it may have been left out since.
-  const isThere = end && script.script.messages[message]?.content[at] === end.block
-  return { script: script.script, repairs: script.repairs, summary: isThere ? end.place : undefined }
+  for (; script.length < length; script.length++) write(script, items[script.length] as Item)
+  return script
+}
+
+const write = (into: Begun, item: Item): void => {
+  const { script, systemMessages, notes } = into
+  const unchanged = into.unchanged(item) && isAsSent(item, systemMessages)
+  for (const utterance of utterancesIn(item, unchanged, notes)) {
+    script.say(utterance)
+    if (utterance.summary) into.end = endOf(script, item)
+  }
 }
 
 /** Whether a reply was the answer to a request that showed system messages as this one does; as far as its receipt tells. */
@@ -81,19 +94,22 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
       repairs.push(freeze({ kind, position, detail })),
     ),
     repairs,
-    items: [],
+    items: effective.items,
+    length: 0,
     end: undefined,
   }
 }
 
-const isBeginning = ({ items, outline }: Begun, { items: all, outline: now }: Effective): boolean =>
-  outline.promptSince === now.promptSince &&
-  outline.restored.length === now.restored.length &&
-  outline.restored.every(({ after, before }, index) => {
-    const span = now.restored[index]
-    return span?.after === after && span.before === before
-  }) &&
-  sharedBeginning(items, all) === items.length
+const isBeginning = ({ items, length, outline }: Begun, { items: all, outline: now }: Effective): boolean =>
+  // So that the slices of one rendering need not compare anew what they have.
+  (items === all && outline === now) ||
+  (outline.promptSince === now.promptSince &&
+    outline.restored.length === now.restored.length &&
+    outline.restored.every(({ after, before }, index) => {
+      const span = now.restored[index]
+      return span?.after === after && span.before === before
+    }) &&
+    sharedBeginning(items, all) >= length)
 
 /** Where an item's words end, in the last message; undefined if nothing of it is shown there. */
 const endOf = ({ messages }: Transcript, { position }: Item): End | undefined => {

@@ -2,14 +2,16 @@ import type { Block } from '../../events/blocks.ts'
 import { isServerResult, isServerUse } from './clean.ts'
 import type { Report } from './repairs.ts'
 
+type Ids = Pick<ReadonlySet<string>, 'has'>
+
 /** What is said before a message, as far as its server tools go. */
 export interface Before {
   /** Ids of the server tool uses that still wait for their result. */
-  readonly waiting: ReadonlySet<string>
+  readonly waiting: Ids
   /** Whether nothing stands between them and the message: then their results may come anywhere in it, else they come first. */
   readonly isSameMessage: boolean
   /** Ids that the request holds already. */
-  readonly used: ReadonlySet<string>
+  readonly used: Ids
 }
 export interface Paired {
   readonly content: readonly Block[]
@@ -49,9 +51,10 @@ export const pairServerTools = (
     }
     isBeginning &&= isServerResult(block)
   }
+  const answered = new Set(stored.map((block) => block['tool_use_id']))
   for (const [id, use] of opened)
     // What has a result that cannot be sent gets no other one.
-    if (served.has(id) || stored.some((block) => block['tool_use_id'] === id)) opened.delete(id)
+    if (served.has(id) || answered.has(id)) opened.delete(id)
     else kept.add(use)
   return {
     content: content.filter((block) => {

@@ -15,6 +15,17 @@ import { isThinking, wellFormed } from './clean.ts'
 export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
   let youngestMarker = -1
   const { restored, promptSince = -1 } = outline
+  /** Whether something that has been restored since was hidden when this was said. */
+  const wasHidden = (position: number, since: number): boolean => {
+    // They ascend and do not overlap: of those that begin before it the last one ends last.
+    let [from, to] = [0, restored.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((restored[middle]?.after ?? 0) < position) from = middle + 1
+      else to = middle
+    }
+    return since < (restored[from - 1]?.before ?? -Infinity)
+  }
   return (item) => {
     if (item.kind !== 'message') {
       youngestMarker = Math.max(youngestMarker, item.position)
@@ -24,11 +35,7 @@ export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolea
     // A reply that was broken off: nobody knows whether all of its thinking is there.
     if (origin?.context && origin.stopReason === null) return false
     const since = origin?.context?.position ?? position - 1
-    return (
-      since >= youngestMarker &&
-      since >= promptSince &&
-      !restored.some(({ after, before }) => after < position && since < before)
-    )
+    return since >= youngestMarker && since >= promptSince && !wasHidden(position, since)
   }
 }
 

@@ -2,19 +2,20 @@ import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import { type Role, START } from '../../events/events.ts'
 import type { ToolCall } from './calls.ts'
 import { clean, isCompaction, isThinking } from './clean.ts'
-import { addTo, copyOf, type Draft, joined, leaveOut } from './drafts.ts'
+import { addTo, copyOf, type Draft, indexOf, joined, leaveOut } from './drafts.ts'
 import type { Report } from './repairs.ts'
 import { callersIn, pairServerTools } from './server-tools.ts'
 import { thinkingProblem } from './thinking.ts'
+import { idsOfRequest } from './ids.ts'
 import {
   blocksOf,
   type Call,
-  firstOf,
   type Late,
+  lateCalls,
+  openCalls,
   reportAnswer,
   reportUse,
   type Waiting,
-  wereSent,
 } from './waiting.ts'
 
 /** A message of a request. */
@@ -70,12 +71,15 @@ export interface Transcript {
 
 export const transcript = (systemMessages: boolean, report: Report): Transcript => {
   const messages: Draft[] = []
-  /** Ids of the calls in the request. */
-  const used = new Set<string>()
-  /** The calls of the tool round at hand that have no result yet. */
-  let open: readonly Call[] = []
-  let late: readonly Late[] = []
-  let waiting: readonly Waiting[] = []
+  /** How many messages there were ever, and how many calls. */
+  const count = { messages: 0, calls: 0 }
+  /** So many of the messages may have been given away as they are. */
+  let given = 0
+  const ids = idsOfRequest()
+  const open = openCalls()
+  const late = lateCalls()
+  /** In the order in which they were made. */
+  const waiting = new Map<string, Waiting>()
   const closed: ToolCall[] = []
   /** The last thing that the assistant said, and whether thinking of that reply is left out. */
   let reply: Utterance | undefined
@@ -85,7 +89,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   const thoughts = new Map<Block, number>()
 
   const add = (role: Role, position: number, content: readonly Block[], note = true): Draft => {
-    const last = addTo(messages, role, position, content)
+    const last = addTo(messages, role, position, content, ++count.messages)
     if (!note) isSpoken = true
     if (last && !note) report('roles-merged', position, `joined to the ${role} message of ${last.position}`)
     return messages.at(-1) as Draft
@@ -106,32 +110,39 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   const drop = (uses: readonly Waiting[]): void => {
     if (uses.length === 0) return
     for (const use of uses) {
-      used.delete(use.id)
+      ids.free(use.id)
+      waiting.delete(use.id)
       reportUse(use, report)
     }
-    silence(leaveOut(messages.slice(firstOf(messages, uses)), blocksOf(uses)))
-    waiting = waiting.filter((use) => !uses.includes(use))
-    // Of these messages all but the last one have calls. What is the last one now was given away as it is.
+    silence(leaveOut(messages.slice(firstOf(uses)), blocksOf(uses)))
+    // Of these messages all but the last one have calls.
     if (messages.at(-1)?.content.length !== 0) return
     dropped(messages.pop()?.position ?? START)
-    messages.push(...messages.splice(-1).map(copyOf))
+    const last = messages.at(-1)
+    if (!last || messages.length > given) return
+    messages[messages.length - 1] = copyOf(last)
+    given = messages.length - 1
   }
+  const firstOf = ([first]: readonly Waiting[]): number =>
+    first ? indexOf(messages, first.message) : messages.length
 
   /** Answers the calls that are open; their real results may still come, until the turn ends. */
   const answer = (): void => {
-    late = [...late, ...open.map((made) => ({ ...made, answer: answerIn(messages, made) }))]
-    open = []
+    const message = messages.findLast(({ role }) => role === 'assistant')?.nth ?? 0
+    for (const made of open.list())
+      late.add({ ...made, message, answer: answerIn(messages, made, ++count.messages) })
+    open.clear()
   }
   const settle = (): void => {
-    for (const made of late) reportAnswer(made, report)
-    late = []
+    for (const made of late.list()) reportAnswer(made, report)
+    late.clear()
   }
 
   /** Somebody else than the model and its tools speaks. */
   const endTurn = (): void => {
     answer()
     settle()
-    drop(waiting)
+    drop([...waiting.values()])
     thoughts.clear()
   }
 
@@ -143,27 +154,26 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
    */
   const isBeside = (said: Utterance, content: readonly Block[]): boolean => {
     if (isPart(said)) return true
-    return !wereSent([...late, ...open], said) && content.some((block) => isBlock(block, 'tool_use'))
+    return !late.wereSent(said) && !open.wereSent(said) && content.some((block) => isBlock(block, 'tool_use'))
   }
 
   const assistant = (said: Utterance, cleaned: readonly Block[]): void => {
     const { position } = said
     const isAfter = messages.at(-1)?.role === 'assistant'
-    const isJoined = isAfter && (open.length === 0 || isBeside(said, cleaned))
-    const ids = new Set(waiting.map(({ id }) => id))
+    const isJoined = isAfter && (open.size() === 0 || isBeside(said, cleaned))
     const { content, served, opened } = pairServerTools(
       cleaned,
       said.content,
-      { waiting: ids, used, isSameMessage: isJoined },
+      { waiting, used: ids, isSameMessage: isJoined },
       position,
       report,
     )
     const callers = callersIn(content)
     // Parts of a reply without a name may follow one another, too.
     const isSame = isJoined && said.reply === reply?.reply && (isPart(said) || reply?.paused === false)
-    const lost = isSame ? [] : waiting.filter(({ id }) => !served.has(id) && !callers.has(id))
+    const lost = isSame ? [] : [...waiting.values()].filter(({ id }) => !served.has(id) && !callers.has(id))
     // Nobody knows what it was produced under, if not as a part of the same reply.
-    const isApart = isJoined && open.length > 0 && !isPart(said) && content.some(isThinking)
+    const isApart = isJoined && open.size() > 0 && !isPart(said) && content.some(isThinking)
     const isChanged = isApart || lost.length > 0 || (isMuted && isPart(said))
     const problem = thinkingProblem(content, said.content, said.unchanged && !isChanged)
     if (problem) report('thinking-dropped', position, problem)
@@ -176,30 +186,35 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     drop(lost)
     if (isApart) silence(leaveOut(messages.slice(-1), new Set()))
     if (!isJoined) answer()
-    if (wereSent(late, said)) settle()
+    if (late.wereSent(said)) settle()
     if (messages.length === 0 && !shown.some(isCompaction)) insert('user', position, fillers.noBeginning)
-    const made: Omit<Call, 'draft'>[] = []
-    const draft = add(
+    const made: Call[] = []
+    const { nth } = add(
       'assistant',
       position,
       shown.map((block) => (isBlock(block, 'tool_use') ? call(block, position, made) : block)),
       said.note,
     )
-    open = [...open, ...made.map((one) => ({ ...one, draft }))]
-    for (const use of waiting)
-      if (served.has(use.id)) closed.push({ id: use.id, use: use.position, result: position })
-    for (const id of served) used.add(id)
-    for (const block of opened) used.add(String(block['id']))
-    const still = waiting.filter(({ id }) => !served.has(id))
-    waiting = [...still, ...opened.map((block) => ({ id: String(block['id']), block, position, draft }))]
+    for (const one of made) open.add(one)
+    for (const id of served) {
+      ids.take(id)
+      const use = waiting.get(id)
+      if (use) closed.push({ id, use: use.position, result: position })
+      waiting.delete(id)
+    }
+    for (const block of opened) {
+      const id = String(block['id'])
+      ids.take(id)
+      waiting.set(id, { id, block, position, message: nth })
+    }
     for (const block of shown) if (isThinking(block)) thoughts.set(block, position)
     reply = said
   }
 
-  const call = (block: KnownBlock<'tool_use'>, position: number, made: Omit<Call, 'draft'>[]): Block => {
-    const id = freeId(block.id, used)
-    used.add(id)
-    made.push({ storedId: block.id, id, position })
+  const call = (block: KnownBlock<'tool_use'>, position: number, made: Call[]): Block => {
+    const id = ids.freeFor(block.id)
+    ids.take(id)
+    made.push({ storedId: block.id, id, position, nth: ++count.calls })
     const isObject = typeof block.input === 'object' && block.input !== null && !Array.isArray(block.input)
     if (id !== block.id) report('id-replaced', position, `tool_use ${block.id} is sent as ${id}`)
     if (!isObject) report('input-wrapped', position, `the input of tool_use ${id} is no object`)
@@ -212,8 +227,9 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     const others = results.length > 0 ? content.filter((block) => !isResult(block)) : content
     const answers = results.flatMap((result) => answered(result, said.position))
     if (answers.length > 0) {
-      const isMoved = others.some((block) => content.indexOf(block) < content.findLastIndex(isResult))
-      if (isMoved) report('results-moved', said.position, 'tool results come first in their message')
+      const first = content.findIndex((block) => !isResult(block))
+      if (first >= 0 && first < content.findLastIndex(isResult))
+        report('results-moved', said.position, 'tool results come first in their message')
       add('user', said.position, answers, said.note)
     }
     if (others.length > 0) {
@@ -225,15 +241,13 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   }
 
   const answered = (result: KnownBlock<'tool_result'>, position: number): readonly Block[] => {
-    const isIt = ({ storedId }: Call): boolean => storedId === result.tool_use_id
-    const tooLate = open.some(isIt) ? undefined : late.find(isIt)
+    const tooLate = open.has(result.tool_use_id) ? undefined : late.find(result.tool_use_id)
     if (tooLate) rejoin(tooLate)
-    const found = open.find(isIt)
+    const found = open.take(result.tool_use_id)
     if (!found) {
       report('result-dropped', position, `tool_result ${result.tool_use_id} has no open call before it`)
       return []
     }
-    open = open.filter((one) => one !== found)
     closed.push({ id: found.storedId, use: found.position, result: position })
     if (found.id === result.tool_use_id) return [result]
     report('id-replaced', position, `tool_result ${result.tool_use_id} is sent as that of ${found.id}`)
@@ -241,24 +255,22 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   }
 
   /** Takes back the error results of a call and of those after it: what was said since was said beside it. */
-  const rejoin = ({ draft }: Late): void => {
-    const parts = messages.splice(messages.lastIndexOf(draft))
-    const undone = late.filter((one) => parts.includes(one.draft))
-    const [, ...others] = parts.filter(({ role }) => role === 'assistant')
-    if (others.some(({ content }) => content.some(isThinking))) silence(leaveOut(parts, new Set()))
+  const rejoin = ({ message }: Late): void => {
+    const from = indexOf(messages, message)
+    const parts = messages.splice(from).map((draft, index) => (from + index < given ? copyOf(draft) : draft))
+    given = Math.min(given, from)
+    const undone = late.takeFrom(message)
+    const [first, ...others] = parts.filter(({ role }) => role === 'assistant')
+    if (others.some(({ thinks }) => thinks)) silence(leaveOut(parts, new Set()))
     for (const { position } of others)
-      report('roles-merged', position, `joined to the assistant message of ${draft.position}`)
-    messages.push(...joined(parts, new Set(undone.map((one) => one.answer))))
-    const moved = <T extends { readonly draft: Draft }>(one: T): T =>
-      parts.includes(one.draft) ? { ...one, draft } : one
-    open = [...undone, ...open].map(moved)
-    waiting = waiting.map(moved)
-    late = late.filter((one) => !undone.includes(one))
+      report('roles-merged', position, `joined to the assistant message of ${first?.position}`)
+    for (const draft of joined(parts, new Set(undone.map((one) => one.answer)))) messages.push(draft)
+    open.reopen(undone)
   }
 
   const system = (said: Utterance, content: readonly Block[]): void => {
     const role = messages.at(-1)?.role
-    if (systemMessages && open.length === 0 && (role === 'user' || role === 'system')) {
+    if (systemMessages && open.size() === 0 && (role === 'user' || role === 'system')) {
       endTurn()
       add('system', said.position, content, said.note)
     } else {
@@ -279,10 +291,8 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
         said.position,
         `${messages.length} messages before the compaction are left out`,
       )
-      messages.length = 0
-      ;[open, late, waiting] = [[], [], []]
-      used.clear()
-      thoughts.clear()
+      messages.length = given = 0
+      for (const all of [open, late, waiting, ids, thoughts]) all.clear()
     }
     if (said.summary) return content.slice(at)
     return content.filter((block, index) => {
@@ -312,22 +322,24 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 
   const calls = (): readonly ToolCall[] => [
     ...closed,
-    ...open.map(({ storedId, position }) => ({ id: storedId, use: position })),
-    ...waiting.map(({ id, position }) => ({ id, use: position })),
+    ...open.list().map(({ storedId, position }) => ({ id: storedId, use: position })),
+    ...Array.from(waiting.values(), ({ id, position }) => ({ id, use: position })),
   ]
 
   const ended = (reportEnd: Report, isPrefill: boolean): readonly Draft[] => {
     if (!isSpoken) return []
-    const left = isPrefill && messages.at(-1)?.role === 'assistant' && !reply?.paused ? waiting : []
-    const from = Math.min(messages.length - 1, firstOf(messages, left))
+    const left =
+      isPrefill && messages.at(-1)?.role === 'assistant' && !reply?.paused ? [...waiting.values()] : []
+    const from = Math.min(messages.length - 1, firstOf(left))
+    given = Math.max(given, from)
     const all = [...messages.slice(0, from), ...messages.slice(from).map(copyOf)]
     for (const use of left) reportUse(use, reportEnd)
     if (left.length > 0) leaveOut(all.slice(from), blocksOf(left))
     if (all.at(-1)?.content.length === 0) all.pop()
-    for (const made of late) reportAnswer(made, reportEnd)
-    for (const made of open) {
+    for (const made of late.list()) reportAnswer(made, reportEnd)
+    for (const made of open.list()) {
       reportAnswer(made, reportEnd)
-      answerIn(all, made)
+      answerIn(all, made, count.messages + 1)
     }
     return all
   }
@@ -335,17 +347,10 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   return { say, ended, messages, calls }
 }
 
-const answerIn = (messages: Draft[], { id, position }: Call): Block => {
+const answerIn = (messages: Draft[], { id, position }: Call, nth: number): Block => {
   const answer = { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult }
-  addTo(messages, 'user', position, [answer])
+  addTo(messages, 'user', position, [answer], nth)
   return answer
 }
 
 const isResult = (block: Block): boolean => block.type === 'tool_result'
-
-const freeId = (id: string, used: ReadonlySet<string>): string => {
-  const allowed = id.replace(/[^a-zA-Z0-9_-]/g, '_')
-  let free = allowed
-  for (let n = 2; used.has(free); n++) free = `${allowed}_${n}`
-  return free
-}

@@ -1,31 +1,32 @@
 import type { Block } from '../../events/blocks.ts'
 import { START } from '../../events/events.ts'
-import type { Draft } from './drafts.ts'
 import type { Report } from './repairs.ts'
 
-// What waits for a result in a request while it is written.
+// What waits for a result in a request while it is written. There may be hundreds of thousands of calls: nothing here looks through
+// all of them to find one.
 
 /** A call in the request that has no result yet. */
 export interface Call {
   readonly storedId: string
   readonly id: string
   readonly position: number
-  readonly draft: Draft
+  /** Ascends in the order in which calls are made. */
+  readonly nth: number
 }
 /** A call with an error result, since the model went on: a real one that comes before anybody else speaks takes its place. */
 export interface Late extends Call {
   readonly answer: Block
+  /** `nth` of the message that it was in then. */
+  readonly message: number
 }
 /** A server tool use whose result has not come. */
 export interface Waiting {
   readonly id: string
   readonly block: Block
   readonly position: number
-  readonly draft: Draft
+  /** `nth` of the message that it was put into. */
+  readonly message: number
 }
-
-export const firstOf = (messages: readonly Draft[], [first]: readonly Waiting[]): number =>
-  first ? messages.lastIndexOf(first.draft) : messages.length
 
 export const blocksOf = (uses: readonly Waiting[]): ReadonlySet<Block> =>
   new Set(uses.map(({ block }) => block))
@@ -33,10 +34,117 @@ export const blocksOf = (uses: readonly Waiting[]): ReadonlySet<Block> =>
 interface Reply {
   readonly answers: number | undefined
 }
-
 /** Whether a reply was the answer to a request that held error results for some of these calls. */
-export const wereSent = (calls: readonly Call[], { answers = START }: Reply): boolean =>
-  calls.some(({ position }) => position <= answers)
+type WereSent = (reply: Reply) => boolean
+
+/** The calls of the tool round at hand that have no result. All are in one message. */
+export interface OpenCalls {
+  readonly size: () => number
+  /** In the order in which they were made. */
+  readonly list: () => readonly Call[]
+  readonly add: (call: Call) => void
+  /** Adds calls that were made before all others. */
+  readonly reopen: (calls: readonly Call[]) => void
+  readonly has: (storedId: string) => boolean
+  /** Takes away the first call that is stored under this id. */
+  readonly take: (storedId: string) => Call | undefined
+  readonly clear: () => void
+  readonly wereSent: WereSent
+}
+
+/** The calls of one stored id: first those of `again`, from its end; then the others, without those that were taken. */
+interface Queue {
+  readonly again: Call[]
+  readonly calls: Call[]
+  taken: number
+}
+
+export const openCalls = (): OpenCalls => {
+  const open = new Set<Call>()
+  const queues = new Map<string, Queue>()
+  /** No open call is of an earlier position. */
+  let lowest = Infinity
+
+  const queueFor = (call: Call): Queue => {
+    open.add(call)
+    lowest = Math.min(lowest, call.position)
+    const queue = queues.get(call.storedId) ?? { again: [], calls: [], taken: 0 }
+    queues.set(call.storedId, queue)
+    return queue
+  }
+  const clear = (): void => {
+    open.clear()
+    queues.clear()
+    lowest = Infinity
+  }
+  return {
+    size: () => open.size,
+    list: () => [...open].toSorted((one, other) => one.nth - other.nth),
+    add: (call) => void queueFor(call).calls.push(call),
+    reopen: (calls) => {
+      for (const call of calls.toReversed()) queueFor(call).again.push(call)
+    },
+    has: (storedId) => queues.has(storedId),
+    take: (storedId) => {
+      const queue = queues.get(storedId)
+      const call = queue?.again.pop() ?? queue?.calls[queue.taken++]
+      if (!queue || !call) return undefined
+      open.delete(call)
+      if (queue.again.length === 0 && queue.taken === queue.calls.length) queues.delete(storedId)
+      if (open.size === 0) clear()
+      return call
+    },
+    clear,
+    wereSent: ({ answers = START }) =>
+      lowest <= answers && open.values().some(({ position }) => position <= answers),
+  }
+}
+
+/** The calls with error results, whose real ones may still come. */
+export interface LateCalls {
+  readonly list: () => readonly Late[]
+  readonly add: (call: Late) => void
+  /** The first one that is stored under this id. */
+  readonly find: (storedId: string) => Late | undefined
+  /** Takes away the calls of this message and of those after it. */
+  readonly takeFrom: (message: number) => readonly Late[]
+  readonly clear: () => void
+  readonly wereSent: WereSent
+}
+
+export const lateCalls = (): LateCalls => {
+  const late: Late[] = []
+  const byId = new Map<string, Late[]>()
+  /** The earliest position of those up to each. */
+  const lowest: number[] = []
+  return {
+    list: () => late,
+    add: (call) => {
+      late.push(call)
+      lowest.push(Math.min(lowest.at(-1) ?? Infinity, call.position))
+      const same = byId.get(call.storedId)
+      if (same) same.push(call)
+      else byId.set(call.storedId, [call])
+    },
+    find: (storedId) => byId.get(storedId)?.[0],
+    takeFrom: (message) => {
+      const taken: Late[] = []
+      for (let last = late.at(-1); last && last.message >= message; last = late.at(-1)) {
+        late.pop()
+        lowest.pop()
+        byId.get(last.storedId)?.pop()
+        taken.push(last)
+      }
+      return taken.toReversed()
+    },
+    clear: () => {
+      late.length = 0
+      lowest.length = 0
+      byId.clear()
+    },
+    wereSent: ({ answers = START }) => (lowest.at(-1) ?? Infinity) <= answers,
+  }
+}
 
 export const reportAnswer = ({ id, position }: Call, report: Report): void =>
   report('call-answered', position, `tool_use ${id} has no result; an error result stands for it`)
