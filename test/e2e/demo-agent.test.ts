@@ -97,7 +97,7 @@ describe('arguments of the demo agent', () => {
   test('a store that cannot be opened: says so', () => {
     expect(demo('--store', 'nowhere:x')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('not nowhere:x'),
+      stderr: expect.stringContaining('not nowhere:…'),
     })
   })
 
