@@ -20,7 +20,10 @@ export interface CountOptions extends At {
 
 /** Tokens by the log, and by the API if it was asked. */
 export interface Counted extends TokenCount {
-  /** Not asked for where nothing has been said yet: the API counts no request without messages. */
+  /**
+   * Only where the model is awaited: the API counts no request that is empty or ends in a reply. After a reply that has its usage,
+   * `total` is what the API counted.
+   */
   readonly exact?: number
 }
 
@@ -39,7 +42,7 @@ export const noClient = 'is no client: pass new Anthropic(), or a Model with a m
 export const modelOf = (client: AnthropicClient | Model): Model =>
   'call' in client ? guarded(client) : anthropicModel(client)
 
-/** How many tokens the next request of a conversation is to the model: counted from the log, and exactly where a client is given. */
+/** How many tokens the next request of a conversation is to the model: counted from the log, and exactly where a client is given and the model is awaited. */
 export const tokensOf =
   (chat: Conversation, options?: CountOptions): TaskEither<ReadError | ModelError, Counted> =>
   async () => {
@@ -52,7 +55,7 @@ export const tokensOf =
     const count = countTokens(view.right)
     if (!client) return E.right(count)
     const rendered = render(view.right)
-    if (rendered.awaits === 'beginning') return E.right(count)
+    if (rendered.awaits !== 'model') return E.right(count)
     const { system, tools, tool_choice, messages } = rendered
     const request = {
       model: model ?? configurationOf(view.right).model ?? count.model ?? '',

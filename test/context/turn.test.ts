@@ -566,4 +566,17 @@ describe('the tokens of the next request', () => {
     expect(await chat.tokens()).not.toHaveProperty('exact')
     await expect(chat.tokens({ client })).rejects.toMatchObject({ _tag: 'ModelFailed', status: 404 })
   })
+
+  it('are not asked of the API while the user is awaited: it counts no request that ends in a reply', async () => {
+    const { chat, api, turn } = await scene([yes])
+    await chat.append(task)
+    await turn()
+    const before = api.requests.length
+    const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+    const count = await chat.tokens({ client, model: 'claude-opus-5-5' })
+    expect(count).not.toHaveProperty('exact')
+    expect(count).toEqual(await chat.tokens())
+    expect(count.estimated).toBe(0)
+    expect(api.requests).toHaveLength(before)
+  })
 })
