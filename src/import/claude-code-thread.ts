@@ -141,16 +141,17 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
     link(fields, round.tip)
     const step = steps[round.index]
     if (step?.type !== 'message') return
-    for (const block of blocksOf(message)) {
-      if (isBlock(block, 'tool_use') && callers.get(block.id) === round) {
-        notes.leftOut('assistant block', 'a call that the same message holds already')
-        continue
-      }
-      round.content.push(block)
-    }
-    for (const call of callIds(round.content)) callers.set(call, round)
+    const added = blocksOf(message).filter((block) => {
+      const isThere = isBlock(block, 'tool_use') && callers.get(block.id) === round
+      if (isThere) notes.leftOut('assistant block', 'a call that the same message holds already')
+      return !isThere
+    })
+    for (const call of callIds(added)) callers.set(call, round)
+    // An array that was pushed to, or spread to, has room for sixteen more: in very many messages that is much.
+    round.content = round.content.concat(added)
     const { origin = {} } = step.message
-    steps[round.index] = { ...step, message: { ...step.message, origin: { ...origin, ...message.origin } } }
+    const whole = { ...step.message, content: round.content, origin: { ...origin, ...message.origin } }
+    steps[round.index] = { ...step, message: whole }
   }
 
   const boundary = (fields: Fields): void => {

@@ -28,7 +28,7 @@ interface Results {
 /** An assistant message and what follows it at once: the results of its calls, in the order of the file. */
 export interface Round {
   readonly index: number
-  readonly content: Block[]
+  content: readonly Block[]
   /** The last step of the round; what continues from any entry of the round continues from here. */
   tip: Node | undefined
   followed: boolean

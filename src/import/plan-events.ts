@@ -62,7 +62,7 @@ export function* planning(
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
   const add = (event: Event, commandId: string, time: string | undefined): void => {
-    current.add(event, commandId, time)
+    current.add(event, commandId)
     planned.push({ event, commandId, ...(time !== undefined && { time }) })
   }
 

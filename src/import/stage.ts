@@ -10,14 +10,21 @@ import { wholeItem } from './shelf.ts'
 export interface Stage {
   readonly events: Log
   /** The event comes next. Constant time, but for markers. */
-  readonly add: (event: Event, commandId: string, time: string | undefined) => void
+  readonly add: (event: Event, id: string) => void
   /** The shown items from one position's through another's; a hidden position stands for the marker that hides it. Undefined if they are not shown in that order. */
   readonly slice: (first: number | undefined, last: number | undefined) => readonly Item[] | undefined
   /** What a marker's view is made of. */
   readonly state: () => Outlined
 }
 
-const actor = { kind: 'import' }
+// Nothing that is asked of a stage depends on it, and one for each event of a large import would be much.
+const metadata: ConversationEvent['metadata'] = {
+  schema: currentSchema,
+  time: '1970-01-01T00:00:00.000Z',
+  actor: { kind: 'import' },
+  commandId: 'import',
+  prev: null,
+}
 
 export const stage = (log: Log): Stage => {
   const events: ConversationEvent[] = [...log]
@@ -25,10 +32,9 @@ export const stage = (log: Log): Stage => {
   let seen: Look | undefined
   const look = (): Look => (seen ??= lookAt(events))
 
-  const add = (event: Event, commandId: string, time = '1970-01-01T00:00:00.000Z'): void => {
+  const add = (event: Event, id: string): void => {
     const position = events.length
-    const metadata = { schema: currentSchema, time, actor, commandId, prev: null }
-    events.push({ ...event, position, id: commandId, metadata })
+    events.push({ ...event, position, id, metadata })
     if (event.type === 'Rewound') seen = undefined
     if (!seen) return
     const hidden = evolve(seen.draft, { ...event, position }, () => undefined) ?? []
