@@ -20,5 +20,7 @@ export default defineConfig({
     setupFiles: ['test/support/seed.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is waited for may take long on a busy machine.
+    expect: { poll: { timeout: 30_000 } },
   },
 })

@@ -69,7 +69,7 @@ describe('the effective history', () => {
         await writer.condense({ covers: { first: 40 * n + 2, last: 40 * n + 9 }, summary: `${n}` })
       // The last marker carries the view: six summaries, and the ranges between and around them.
       const before = await writer.effective()
-      const pause = 300
+      const pause = 1_000
       const arrivals: number[] = []
       const reader = (await open(place)).conversation('c')
       server.forgetCalls()

@@ -13,7 +13,7 @@ import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { storeOn } from '../../src/store/store.ts'
 import { left, right } from '../support/either.ts'
-import { collect } from '../support/eventstoredb/client.ts'
+import { collect, persist } from '../support/eventstoredb/client.ts'
 import type { Fault } from '../support/eventstoredb/faults.ts'
 import { StreamsService } from '../support/eventstoredb/protocol.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
@@ -22,18 +22,34 @@ import { ended, start } from '../support/node.ts'
 import { type Place, somewhere, temporaryServer } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
-const attempt = 150
-const briefly = 400
-/** How much later than promised a busy machine may be, in milliseconds. */
-const slack = 2_000
+/** How long an attempt takes that must be late, in milliseconds. */
+const shortAttempt = 150
+/** The most attempts of who is impatient, with pauses of 20, 40, 80, … ms between them. */
+const impatientAttempts = 5
 
 const opened: { readonly close: () => unknown }[] = []
 afterEach(async () => {
   for (const { close } of opened.splice(0)) await close()
 })
 
-const open = async ({ url }: { readonly url: string }, patience = 3_000): Promise<EventStore> => {
-  const store = right(await openEventStoreDb(`${url}&defaultDeadline=${attempt}&patience=${patience}`)())
+interface Times {
+  readonly attempt?: number
+  readonly patience?: number
+}
+/** For what is to succeed: as long as a busy machine needs, in milliseconds. */
+const inTime = { attempt: 10_000, patience: 30_000 }
+/** For what is to fail. */
+const impatient = { attempt: shortAttempt, patience: 400 }
+
+const open = async ({ url }: { readonly url: string }, times: Times = inTime): Promise<EventStore> => {
+  const parameters = { ...inTime, ...times }
+  const store = await persist(async () =>
+    right(
+      await openEventStoreDb(
+        `${url}&defaultDeadline=${parameters.attempt}&patience=${parameters.patience}`,
+      )(),
+    ),
+  )
   opened.push({ close: store.close() })
   return store
 }
@@ -60,7 +76,8 @@ const event = (): StoredEvent => ({ id: randomUUID(), type: 'MessageAppended', d
 const idsIn = async (store: EventStore, stream: string): Promise<readonly string[]> =>
   right(await store.read({ stream, from: 0, direction: 'forwards', limit: 1_000 })()).map(({ id }) => id)
 /** Begins a stream, so that a fault strikes the next append to it and nothing else. */
-const begin = async (store: EventStore, ...streams: readonly string[]): Promise<void> => {
+const begin = async (server: EventStoreDb, ...streams: readonly string[]): Promise<void> => {
+  const store = await open(server)
   for (const stream of streams) right(await store.append({ stream, events: [event()], expected: -1 })())
 }
 const appendsTo = ({ calls }: EventStoreDb, stream: string): number =>
@@ -113,26 +130,34 @@ describe('an append whose outcome is unknown is sent again until it is known', (
   test.each(kinds.flatMap((kind) => [true, false].map((written) => ({ kind, written }))))(
     '$kind (written: $written): it succeeds, and the event is there once',
     async ({ kind, written }) => {
-      const { server, store } = await openBoth()
+      const server = await temporaryServer()
+      const isLate = kind === 'silence' || kind === 'delay'
+      const store = await open(server, isLate ? { attempt: shortAttempt } : inTime)
       const [first, second] = [event(), event()]
       right(await store.append({ stream: 's', events: [first], expected: -1 })())
-      server.misbehave({ kind, written, times: 2, ms: 2 * attempt })
+      const before = appendsTo(server, 's')
+      server.misbehave({ kind, written, times: 2, ms: 2 * shortAttempt })
       right(await store.append({ stream: 's', events: [second], expected: 0 })())
-      expect(appendsTo(server, 's')).toBe(4)
+      const tries = appendsTo(server, 's') - before
+      // A busy machine may let a third one be late as well.
+      if (isLate) expect(tries).toBeGreaterThanOrEqual(3)
+      else expect(tries).toBe(3)
       expect(await idsIn(store, 's')).toEqual([first.id, second.id])
     },
   )
 
   test.each(kinds)('%s without end: the outcome stays unknown, within patience', async (kind) => {
     const server = await temporaryServer()
-    const store = await open(server, briefly)
-    await begin(store, 's')
+    const store = await open(server, impatient)
+    await begin(server, 's')
+    server.forgetCalls()
     const fault: Fault = { kind, written: false, ms: 10_000 }
     server.misbehave(({ method }) => (method === 'BatchAppend' ? fault : undefined))
     const events = [event(), event()]
-    const before = Date.now()
     const error = left(await store.append({ stream: 's', events, expected: 0 })())
-    expect(Date.now() - before).toBeLessThan(briefly + attempt + slack)
+    const tries = appendsTo(server, 's')
+    expect(tries).toBeGreaterThan(0)
+    expect(tries).toBeLessThanOrEqual(impatientAttempts)
     expect(error).toMatchObject({
       _tag: 'OutcomeUnknown',
       stream: 's',
@@ -141,9 +166,9 @@ describe('an append whose outcome is unknown is sent again until it is known', (
   })
 
   test('also when nobody listens any more', async () => {
-    const { server } = await openBoth()
-    const store = await open(server, briefly)
-    await begin(store, 's')
+    const server = await temporaryServer()
+    const store = await open(server, impatient)
+    await begin(server, 's')
     await server.kill()
     const next = event()
     expect(left(await store.append({ stream: 's', events: [next], expected: 0 })())).toMatchObject({
@@ -153,22 +178,23 @@ describe('an append whose outcome is unknown is sent again until it is known', (
   })
 
   test('written, its answer lost, and others went on behind it: it is recognised as its own', async () => {
-    const { server, store } = await openBoth()
-    const other = await open(server)
-    await begin(store, 's')
+    const server = await temporaryServer()
+    const [store, other] = [await open(server, { attempt: shortAttempt }), await open(server)]
+    await begin(server, 's')
     server.misbehave({ kind: 'silence', written: true })
     const [own, behind] = [event(), event()]
     const appended = store.append({ stream: 's', events: [own], expected: 0, isNew: true })()
-    await expect.poll(() => appendsTo(server, 's')).toBe(2)
+    await expect.poll(() => appendsTo(server, 's')).toBeGreaterThanOrEqual(2)
     right(await other.append({ stream: 's', events: [behind], expected: 1 })())
     expect(right(await appended)).toBe('written')
     expect((await idsIn(store, 's')).slice(1)).toEqual([own.id, behind.id])
   })
 
   test('not written, and others took its place: it is a conflict', async () => {
-    const { server, store } = await openBoth()
-    const other = await open(server)
-    await begin(store, 's')
+    const server = await temporaryServer()
+    // Long enough for the other one's append.
+    const [store, other] = [await open(server, { attempt: 2_000 }), await open(server)]
+    await begin(server, 's')
     server.misbehave({ kind: 'silence' })
     const [own, faster] = [event(), event()]
     const appended = store.append({ stream: 's', events: [own], expected: 0 })()
@@ -185,7 +211,7 @@ describe('an append whose outcome is unknown is sent again until it is known', (
 
   test('of which nothing was sent, as its stream cannot be listed, was not written', async () => {
     const server = await temporaryServer()
-    const store = await open(server, briefly)
+    const store = await open(server, impatient)
     server.misbehave(({ stream }) => (stream === 's' ? undefined : { kind: 'silence' }))
     const outcome = await store.append({ stream: 's', events: [event()], expected: -1 })()
     expect(left(outcome)).toMatchObject({ _tag: 'StoreUnavailable' })
@@ -194,7 +220,7 @@ describe('an append whose outcome is unknown is sent again until it is known', (
 
   test('written, and then it cannot be read what stands there: its outcome is unknown, not a failure', async () => {
     const server = await temporaryServer()
-    const store = await open(server, briefly)
+    const store = await open(server, { patience: impatient.patience })
     server.misbehave({ kind: 'unavailable', on: 'read', times: 1_000 })
     const next = event()
     expect(left(await store.append({ stream: 's', events: [next], expected: -1 })())).toMatchObject({
@@ -218,7 +244,7 @@ describe('an append that the server refuses', () => {
     ],
   ])('%s', async (_, answers, expected) => {
     let calls = 0
-    const store = await open(await appending((call) => void call.emit('error', answers[calls++])), 60_000)
+    const store = await open(await appending((call) => void call.emit('error', answers[calls++])))
     const outcome = await store.append({ stream: 's', events: [event()], expected: 0 })()
     expect(left(outcome)).toMatchObject(expected)
     expect(calls).toBe(answers.length)
@@ -232,7 +258,7 @@ describe('connections', () => {
       calls.add(call)
       call.on('cancelled', () => calls.delete(call))
     })
-    const store = await open(server, briefly)
+    const store = await open(server, impatient)
     const appends = Array.from({ length: 5 }, (_, n) =>
       store.append({ stream: `s${n}`, events: [event()], expected: -1 })(),
     )
@@ -242,24 +268,26 @@ describe('connections', () => {
   })
 
   test("a store's lost server fails no append of another store in the same process", async () => {
-    const [lost, sound] = [await openBoth(), await openBoth()]
-    const impatient = await open(lost.server, briefly)
+    const [lost, sound] = [await temporaryServer(), await temporaryServer()]
+    const stores = [await open(lost, impatient), await open(sound)]
     const names = Array.from({ length: 20 }, (_, n) => `s${n}`)
-    await Promise.all([begin(impatient, ...names), begin(sound.store, ...names)])
-    lost.server.forgetCalls()
-    sound.server.forgetCalls()
-    lost.server.misbehave(({ method }) => (method === 'BatchAppend' ? { kind: 'silence' } : undefined))
-    sound.server.misbehave(({ method }) =>
-      method === 'BatchAppend' ? { kind: 'delay', ms: attempt / 2 } : undefined,
+    for (const server of [lost, sound]) {
+      await begin(server, ...names)
+      server.forgetCalls()
+    }
+    const appendsIn = ({ calls }: EventStoreDb): number =>
+      calls.filter(({ method }) => method === 'BatchAppend').length
+    lost.misbehave(({ method }) => (method === 'BatchAppend' ? { kind: 'silence' } : undefined))
+    sound.misbehave(({ method }) => (method === 'BatchAppend' ? { kind: 'delay', ms: 500 } : undefined))
+    const [failing = [], succeeding = []] = stores.map((store) =>
+      names.map((stream) => store.append({ stream, events: [event()], expected: 0 })()),
     )
-    const twenty = (store: EventStore) =>
-      names.map((stream) => store.append({ stream, events: [event()], expected: 0 })())
-    const [failing, succeeding] = [twenty(impatient), twenty(sound.store)]
-    await expect.poll(() => lost.server.calls.length + sound.server.calls.length).toBeGreaterThanOrEqual(40)
-    await lost.server.kill()
+    await expect.poll(() => appendsIn(lost)).toBeGreaterThanOrEqual(20)
+    await expect.poll(() => appendsIn(sound)).toBe(20)
+    await lost.kill()
     expect((await Promise.all(succeeding)).every(E.isRight)).toBe(true)
     // Each was answered at the first try.
-    expect(sound.server.calls.filter(({ method }) => method === 'BatchAppend')).toHaveLength(20)
+    expect(appendsIn(sound)).toBe(20)
     for (const outcome of await Promise.all(failing))
       expect(left(outcome)).toMatchObject({ _tag: 'OutcomeUnknown' })
   })
@@ -275,7 +303,9 @@ describe('connections', () => {
       metadata: Buffer.from('{}'),
     }))
     server.preload('s', events)
-    const store = await open(await proxy(server, 5))
+    // Some 120 pieces, each of them a little late.
+    const attempt = 1_000
+    const store = await open(await proxy(server, 12), { attempt })
     const begun = performance.now()
     const read = await store.read({ stream: 's', from: 0, direction: 'forwards', limit: 40 })()
     expect(right(read)).toHaveLength(40)
@@ -286,14 +316,14 @@ describe('connections', () => {
   test('one that falls silent is left for a new one, and its late failure disturbs no append on the new one', async () => {
     const server = await temporaryServer()
     const { url, connections } = await proxy(server)
-    const store = await open({ url })
+    const store = await open({ url }, { attempt: 1_500 })
     right(await store.append({ stream: 'before', events: [event()], expected: -1 })())
     expect(connections).toHaveLength(1)
     const [near, far] = connections[0] ?? []
     near?.unpipe(far).pause()
     right(await store.append({ stream: 'silent', events: [event()], expected: -1 })())
     expect(connections).toHaveLength(2)
-    server.misbehave({ kind: 'delay', ms: attempt / 2 })
+    server.misbehave({ kind: 'delay', ms: 300 })
     const next = store.append({ stream: 'next', events: [event()], expected: -1 })()
     await expect.poll(() => appendsTo(server, 'next')).toBe(1)
     near?.destroy()
@@ -499,7 +529,7 @@ describe('a command that is sent again', () => {
 describe('closing', () => {
   test('waits for the answers to appends under way', async () => {
     const { server, store } = await openBoth()
-    server.misbehave({ kind: 'delay', ms: attempt / 2 })
+    server.misbehave({ kind: 'delay', ms: 100 })
     const append = store.append({ stream: 's', events: [event()], expected: -1 })()
     await expect.poll(() => appendsTo(server, 's')).toBe(1)
     right(await store.close()())
@@ -507,8 +537,9 @@ describe('closing', () => {
   })
 
   test('ends an append that nobody answers, its outcome unknown', async () => {
-    const { server, store } = await openBoth()
-    await begin(store, 's')
+    const server = await temporaryServer()
+    const store = await open(server, { attempt: 1_000 })
+    await begin(server, 's')
     server.misbehave({ kind: 'silence', times: 1_000 })
     const append = store.append({ stream: 's', events: [event()], expected: 0 })()
     await expect.poll(() => appendsTo(server, 's')).toBe(2)
