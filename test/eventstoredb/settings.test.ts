@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer as httpServer, type Server } from 'node:http'
 import { createServer as http2Server, type Http2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, isIP } from 'node:net'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
@@ -177,7 +177,7 @@ describe.skipIf(noTls !== '')(`over TLS${noTls}`, () => {
     const folder = temporaryFolder()
     const [certificate, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)]
     const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-    const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${host}`]
+    const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${isIP(host) ? 'IP' : 'DNS'}:${host}`]
     execFileSync('openssl', ['req', '-x509', ...curve, ...subject, '-keyout', key, '-out', certificate], {
       stdio: 'ignore',
     })
@@ -230,6 +230,14 @@ describe.skipIf(noTls !== '')(`over TLS${noTls}`, () => {
       expect(error.message).toContain('certificate is not trusted')
     }
   }, 10_000)
+
+  test('an IP address in the URL is verified: the certificate must name it', async () => {
+    const [named, other] = [await serve('127.0.0.1'), await serve('127.0.0.2')]
+    const url = ({ port, certificate }: typeof named): string =>
+      `esdb://a%40b:p%3A%25%2F%3F@127.0.0.1:${port}?tlsCAFile=${certificate}`
+    right(await right(await openEventStoreDb(url(named))()).close()())
+    expect((await failureOf(url(other))).message).toContain('certificate is not trusted')
+  })
 
   test.each(['tls=false to a server with TLS', 'tls=true to one without'])('%s', async (name) => {
     const port = name.startsWith('tls=false') ? (await serve()).port : (await temporaryServer()).port

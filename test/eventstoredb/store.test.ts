@@ -331,6 +331,17 @@ describe('connections', () => {
     expect(appendsTo(server, 'next')).toBe(1)
   })
 
+  test('a look for what the database may drop goes beside an append, once a second at most', async () => {
+    const server = await temporaryServer()
+    const chat = (await conversations(server)).conversation('c')
+    await chat.append({ role: 'user', content: 'x' })
+    server.forgetCalls()
+    const begun = performance.now()
+    for (let n = 0; n < 300; n++) await chat.append({ role: 'user', content: 'x' })
+    const looks = server.calls.filter(({ method }) => method === 'Read')
+    expect(looks.length).toBeLessThanOrEqual(1 + (performance.now() - begun) / 1_000)
+  })
+
   test('a server that names another leader is left for it', async () => {
     const [follower, leader] = [await openBoth(), await openBoth()]
     follower.server.misbehave({
