@@ -55,6 +55,19 @@ test('a copy from SQLite to EventStoreDB and on to another file is the same to t
   expect(await contents(back, ids)).toEqual(original)
 })
 
+test('two copies at once each tell what they wrote, and together that is all', async () => {
+  const ids = ['a', 'b', 'c'].map((name) => `${name}-${randomUUID()}`)
+  const from = await stored(ids)
+  const { url: to } = await somewhere()
+  const copies = await Promise.all([copyConversations({ from, to }), copyConversations({ from, to })])
+  const added = ids.map((_, n) => copies.reduce((sum, copied) => sum + (copied[n]?.added ?? 0), 0))
+  expect(copies.flat().map(({ events, error }) => [events, error])).toEqual(
+    [409, 2, 2, 409, 2, 2].map((events) => [events, undefined]),
+  )
+  expect(added).toEqual([409, 2, 2])
+  expect(await contents(to, ids)).toEqual(await contents(from, ids))
+})
+
 test('a copy goes on through connections that break again and again, and writes everything once', async () => {
   const from = await stored()
   const db = await serve()
