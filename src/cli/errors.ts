@@ -33,10 +33,21 @@ export const failureOf = (thrown: unknown): Failure => {
       stack: stackOf(error),
     }
   const { _tag, name: _name, stack: _stack, cause: _cause, message: _message, ...data } = error as Failure
-  return { _tag, message: _tag === 'StoreNotFound' ? noStore(data['store']) : message, ...data }
+  return { _tag, message: inOurWords(_tag, message, data['store']), ...data }
 }
 
-/** In the words of the command line. */
+/** What the library calls an option, and what the command line does; each stands near the message's end, behind what users named. */
+const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
+  FileExists: ['overwrite it with force', 'overwrite it with --force'],
+}
+
+const inOurWords = (tag: string, message: string, store: unknown): string => {
+  if (tag === 'StoreNotFound') return noStore(store)
+  const [library = '', ours = ''] = ourWords[tag] ?? []
+  const at = message.lastIndexOf(library)
+  return at < 0 ? message : message.slice(0, at) + ours + message.slice(at + library.length)
+}
+
 const noStore = (store: unknown): string =>
   `there is no store at ${String(store)}: import a session first, or name another with --store`
 

@@ -1,5 +1,13 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  existsSync,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { openStore, type Store } from 'palimpsest'
 import { afterEach, describe, expect, test } from 'vitest'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
@@ -80,6 +88,53 @@ describe('a backup', () => {
     expect(existsSync(`${path}.other`)).toBe(false)
   })
 
+  test.each(['-wal', '-shm', '-journal'])(
+    'never overwrites what belongs to the store (%s), by whatever path it is named',
+    async (suffix) => {
+      const [store, path] = await written()
+      const folder = `${dirname(path)}-link`
+      symlinkSync(dirname(path), folder)
+      const names = [path + suffix, join(folder, basename(path) + suffix)]
+      if (suffix !== '-journal') {
+        linkSync(path + suffix, `${path}.hard`)
+        symlinkSync(path + suffix, `${path}.soft`)
+        names.push(`${path}.hard`, `${path}.soft`)
+      }
+      symlinkSync(path, `${path}.link`)
+      const linked = await opened(`${path}.link`)
+      for (const each of [store, linked])
+        for (const name of names)
+          for (const force of [false, true])
+            await expect(each.backup(name, { force })).rejects.toMatchObject({
+              _tag: 'InvalidInput',
+              path: 'file',
+              message: expect.stringContaining('belongs to the store'),
+            })
+      const again = await opened(path)
+      expect(await again.conversation('a').effective()).toHaveLength(2)
+    },
+  )
+
+  test('replaces a link by the backup, not what it leads to', async () => {
+    const [store, path] = await written()
+    writeFileSync(`${path}.other`, 'precious')
+    symlinkSync(`${path}.other`, `${path}.link`)
+    await store.backup(`${path}.link`, { force: true })
+    expect(readFileSync(`${path}.other`, 'utf8')).toBe('precious')
+  })
+
+  test.each([
+    ['a folder', (path: string) => dirname(path), 'is a folder'],
+    ['a device', () => '/dev/null', 'is not a regular file'],
+  ])('does not advise to overwrite %s', async (_, place, message) => {
+    const [store, path] = await written()
+    for (const force of [false, true])
+      await expect(store.backup(place(path), { force })).rejects.toMatchObject({
+        _tag: 'FileExists',
+        message: expect.stringMatching(new RegExp(`${message}: name another file$`)),
+      })
+  })
+
   test.each<[string, (store: Store, path: string) => Promise<unknown>, string]>([
     [
       'a folder that is not there',
@@ -119,7 +174,9 @@ describe('a backup', () => {
       expect(stdout).toMatch(
         /^b\.db {2}1 conversation, 1 event, [\d.]+ KiB: checked\n1\n\{"file":"b\.db".*\}\n +0 .*Hi\n$/,
       )
-      expect(stderr).toMatch(/^error: .*b\.db is there already/)
+      expect(stderr).toMatch(
+        /^error: .*b\.db is there already: name another file, or overwrite it with --force\n$/,
+      )
     })
   })
 })

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
@@ -47,10 +56,15 @@ export const backupSqlite = async (
 
 const obstacleTo = (path: string, target: string, force: boolean): Failure | undefined => {
   const there = statSync(target, { throwIfNoEntry: false })
-  const own = statSync(path, { throwIfNoEntry: false })
-  if (there && there.ino === own?.ino && there.dev === own.dev)
-    return invalidInput('file', 'is the store itself: name another file')
-  if (there && !(force && there.isFile())) return fileExists(target)
+  const own = ownFiles(path).find((name) => isOneFile(target, name))
+  if (own !== undefined)
+    return invalidInput(
+      'file',
+      `${own === realpathSync(path) ? 'is the store itself' : 'belongs to the store'}: name another file`,
+    )
+  if (there?.isDirectory()) return fileExists(target, 'is a folder: name another file')
+  if (there && !there.isFile()) return fileExists(target, 'is not a regular file: name another file')
+  if (there && !force) return fileExists(target)
   // SQLite would take what is in it for a part of the backup.
   const left = [`${target}-wal`, `${target}-journal`].find(
     (name) => statSync(name, { throwIfNoEntry: false })?.size,
@@ -61,6 +75,17 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
         left,
         'belongs to a database of before: name another file, or remove it once no process has that database open',
       )
+}
+
+/** SQLite names what belongs to a database after the file that a link leads to, and finds it by that name. */
+const ownFiles = (path: string): readonly string[] =>
+  ['', '-wal', '-shm', '-journal'].map((suffix) => realpathSync(path) + suffix)
+
+/** Whether two paths are, or would be, the same file. */
+const isOneFile = (a: string, b: string): boolean => {
+  const [there, other] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }))
+  if (there && other) return there.ino === other.ino && there.dev === other.dev
+  return basename(a) === basename(b) && realpathSync(dirname(a)) === dirname(b)
 }
 
 const allPages = 2 ** 31 - 1
