@@ -28,12 +28,15 @@ export const timeOf = (value: unknown): string | undefined => {
 export const digest = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 16)
 
 /**
- * A conversation id of some text: what an id cannot hold becomes `-`. Where that may leave two texts alike (letters of other
- * alphabets, very long ones), a digest of the text tells them apart.
+ * A conversation id of some text: what an id cannot hold becomes `-`, and it begins with a letter or a digit, as no option does. Where
+ * that may leave two texts alike (letters of other alphabets, another beginning, very long ones), a digest of the text tells them apart.
  */
 export const idOf = (text: string): string => {
-  const id = text.replaceAll(/[^A-Za-z0-9._:-]/g, '-')
-  return id.length <= 200 && /^\p{ASCII}*$/u.test(text) ? id : `${id.slice(0, 170)}-${digest(text)}`
+  const fitting = text.replaceAll(/[^A-Za-z0-9._:-]/g, '-')
+  const id = fitting.replace(/^[^A-Za-z0-9]+/, '')
+  return id !== '' && id === fitting && id.length <= 200 && /^\p{ASCII}*$/u.test(text)
+    ? id
+    : `${id.slice(0, 170) || 'session'}-${digest(text)}`
 }
 
 /** One entry of a file. `line` is 1-based; `part` counts the objects of a line from 1. */

@@ -193,6 +193,15 @@ describe('the id of a conversation', () => {
     for (const id of ids) expect(idOf(id)).toMatch(/^[A-Za-z0-9._:-]{1,200}$/)
   })
 
+  it('begins with a letter or a digit, so that no option of the command line is taken for it', () => {
+    for (const id of ['日本', '-', '---', '--store', '._:', ' ', '\u0000', '😀', '-é'])
+      expect(idOf(id)).toMatch(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/)
+    expect(idOf('日本')).toMatch(/^session-[0-9a-f]{16}$/)
+    expect(idOf('--store')).toMatch(/^store-[0-9a-f]{16}$/)
+    expect(idOf('会話a')).toMatch(/^a-[0-9a-f]{16}$/)
+    expect(new Set(['store', '-store', '--store', '.', '_', '日'].map(idOf)).size).toBe(6)
+  })
+
   it('stays the session id where that is one', () => {
     expect(idOf('a.B_c:d-1')).toBe('a.B_c:d-1')
     expect(idOf('a b/c')).toBe('a-b-c')
