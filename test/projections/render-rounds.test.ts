@@ -249,6 +249,50 @@ describe('a server tool beside a client tool', () => {
   })
 })
 
+describe('a reply that was recorded block by block', () => {
+  const part = (block: Block): Event => assistant([block], { requestId: 'r' })
+
+  it('is one message, with its thinking', () => {
+    const parts = [thinking('t'), thinking('u'), text('I look.'), thinking('v'), toolUse('a')].map(part)
+    const events = [hello, ...parts, user([toolResult('a')])]
+    expect(script(events)[1]).toBe('assistant: thinking t | thinking u | I look. | thinking v | use a')
+    expect(repairsOf(...events)).toEqual([
+      'roles-merged 2',
+      'roles-merged 3',
+      'roles-merged 4',
+      'roles-merged 5',
+    ])
+  })
+
+  it('shows its thinking along with what follows, as no message ends with it', () => {
+    const begun = [hello, part(thinking('t'))]
+    const repairs = ['thinking-dropped 1', 'message-dropped 1']
+    expect(script(begun)).toEqual(['user: Hello.', 'model'])
+    expect(repairsOf(...begun)).toEqual(repairs)
+    expect(script([...begun, part(text(' ')), part(text('So.'))])[1]).toBe('assistant: thinking t | So.')
+  })
+
+  it.each<readonly [string, Event]>([
+    ['the user', user('Stop.')],
+    ['another reply', assistant('So.', { requestId: 'q' })],
+    ['a reply without a name', assistant('So.')],
+  ])('loses the thinking at its end where %s comes next', (_, next) => {
+    const events = [hello, part(text('Yes.')), part(thinking('t')), next, part(text('More.'))]
+    expect(script(events).join()).not.toContain('thinking')
+    expect(repairsOf(...events)).toContain('thinking-dropped 2')
+    expect(repairsOf(...events)).toContain('message-dropped 2')
+  })
+
+  it('loses all of its thinking where something before it has changed', () => {
+    const events = [hello, assistant('Yes.'), user('Go on.'), part(thinking('t')), part(text('So.'))]
+    expect(script([...events, condensed(0, 1)]).at(-2)).toBe('assistant: So.')
+    expect(repairsOf(...events, condensed(0, 1)).slice(-2)).toEqual([
+      'thinking-dropped 3',
+      'message-dropped 3',
+    ])
+  })
+})
+
 describe('calls in parallel that were recorded one by one', () => {
   const [a, b, c] = [assistant([toolUse('a')]), assistant([toolUse('b')]), assistant([toolUse('c')])]
   const [ra, rb, rc] = [user([toolResult('a')]), user([toolResult('b')]), user([toolResult('c')])]

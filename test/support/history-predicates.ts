@@ -104,8 +104,8 @@ const thinkingIsBound = (request: Case): readonly string[] => {
   const now = flat(rendered)
   return owners(request, history).owners.flatMap((owner) => {
     const then = history.earlier(owner.position - 1)
-    const start = owner.content.findIndex(isThinking)
-    const thought = JSON.stringify(['assistant', bare(owner.content[start])])
+    const start = owner.content.findIndex(isThinking) + thoughtBefore(owner, history)
+    const thought = JSON.stringify(['assistant', bare(owner.content.find(isThinking))])
     const before = now.slice(
       0,
       now.findIndex(({ text }) => text === thought),
@@ -120,6 +120,17 @@ const thinkingIsBound = (request: Case): readonly string[] => {
           `Invalid \`signature\` in \`thinking\` block: that of ${owner.position} is bound to a different conversation`,
         ]
   })
+}
+
+/** How many blocks of thinking the parts of the same reply are that come right before one and say nothing else. */
+const thoughtBefore = (owner: Said, { log, shown }: History): number => {
+  const earlier = shown.filter((position) => position < owner.position).map((at) => saidAt(log, at)[0])
+  const isThought = (block: Block): boolean =>
+    isThinking(block) || (block.type === 'text' && String(block['text']).trim() === '')
+  const isHeld = (part: Said | undefined): boolean =>
+    part?.reply !== undefined && part.reply === owner.reply && part.content.every(isThought)
+  const parts = earlier.slice(earlier.findLastIndex((part) => !isHeld(part)) + 1)
+  return parts.flatMap((part) => part?.content.filter(isThinking) ?? []).length
 }
 
 /** What may stand before a message that was said when the request was `then`. */

@@ -41,6 +41,12 @@ export interface Utterance extends RenderedMessage {
   readonly note: boolean
 }
 
+/** A part of a reply that is only thinking, as it was said and cleaned. */
+interface Held {
+  readonly said: Utterance
+  readonly content: readonly Block[]
+}
+
 /** What the request says where nobody said anything. Part of the rendered bytes: changing one breaks prompt caches. */
 export const fillers = {
   noResult: 'No result was recorded for this call.',
@@ -85,6 +91,8 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   let reply: Utterance | undefined
   let isMuted = false
   let isSpoken = false
+  /** No message ends with thinking: these parts of a reply are shown along with the part that follows, if one does. */
+  let held: Held[] = []
   /** Where the thinking of the turn comes from: it may have to be left out yet. */
   const thoughts = new Map<Block, number>()
 
@@ -157,6 +165,15 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     return !late.wereSent(said) && !open.wereSent(said) && content.some((block) => isBlock(block, 'tool_use'))
   }
 
+  const leaveHeld = (to: Report, problem?: string): void => {
+    for (const { said, content } of held) {
+      const { position, unchanged } = said
+      const why = problem ?? thinkingProblem(content, said.content, unchanged) ?? ''
+      to('thinking-dropped', position, why)
+      to('message-dropped', position, noBlock)
+    }
+  }
+
   const assistant = (said: Utterance, cleaned: readonly Block[]): void => {
     const { position } = said
     const isAfter = messages.at(-1)?.role === 'assistant'
@@ -173,10 +190,16 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     const isSame = isJoined && said.reply === reply?.reply && (isPart(said) || reply?.paused === false)
     const lost = isSame ? [] : [...waiting.values()].filter(({ id }) => !served.has(id) && !callers.has(id))
     // Nobody knows what it was produced under, if not as a part of the same reply.
-    const isApart = isJoined && open.size() > 0 && !isPart(said) && content.some(isThinking)
+    const parts = [...held, { said, content }]
+    const whole = parts.flatMap((part) => part.content)
+    const isApart = isJoined && open.size() > 0 && !isPart(said) && whole.some(isThinking)
     const isChanged = isApart || lost.length > 0 || (isMuted && isPart(said))
-    const problem = thinkingProblem(content, said.content, said.unchanged && !isChanged)
-    if (problem) report('thinking-dropped', position, problem)
+    const problem = thinkingProblem(
+      whole,
+      parts.flatMap((part) => part.said.content),
+      parts.every((part) => part.said.unchanged) && !isChanged,
+    )
+    if (problem && content.some(isThinking)) report('thinking-dropped', position, problem)
     const kept = problem ? content.filter((block) => !isThinking(block)) : content
     const shown = said.paused ? trimmed(kept, position) : kept
     if (shown.length === 0) return dropped(position)
@@ -188,6 +211,9 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     if (!isJoined) answer()
     if (late.wereSent(said)) settle()
     if (messages.length === 0 && !shown.some(isCompaction)) insert('user', position, fillers.noBeginning)
+    if (problem) leaveHeld(report, problem)
+    else for (const part of held) think(part)
+    held = []
     const made: Call[] = []
     const { nth } = add(
       'assistant',
@@ -209,6 +235,11 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     }
     for (const block of shown) if (isThinking(block)) thoughts.set(block, position)
     reply = said
+  }
+
+  const think = ({ said: { position }, content }: Held): void => {
+    add('assistant', position, content, false)
+    for (const block of content) thoughts.set(block, position)
   }
 
   const call = (block: KnownBlock<'tool_use'>, position: number, made: Call[]): Block => {
@@ -279,7 +310,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     }
   }
 
-  const dropped = (position: number): void => report('message-dropped', position, 'no block of it remained')
+  const dropped = (position: number): void => report('message-dropped', position, noBlock)
 
   /** A compaction block stands first in the request or nowhere; in a summary it makes itself first. */
   const compacted = (said: Utterance, content: readonly Block[]): readonly Block[] => {
@@ -314,7 +345,14 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   const say = (said: Utterance): void => {
     const { role, position } = said
     const content = compacted(said, clean(said.content, role, position, report))
-    if (content.length === 0) dropped(position)
+    if (content.length === 0) return dropped(position)
+    const [part] = held
+    if (part && (role !== 'assistant' || part.said.reply !== said.reply)) {
+      leaveHeld(report)
+      held = []
+    }
+    const isOnlyThinking = role === 'assistant' && content.every(isThinking)
+    if (isOnlyThinking && said.reply !== undefined) held.push({ said, content })
     else if (role === 'assistant') assistant(said, content)
     else if (role === 'user') user(said, content)
     else system(said, content)
@@ -327,6 +365,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   ]
 
   const ended = (reportEnd: Report, isPrefill: boolean): readonly Draft[] => {
+    leaveHeld(reportEnd)
     if (!isSpoken) return []
     const left =
       isPrefill && messages.at(-1)?.role === 'assistant' && !reply?.paused ? [...waiting.values()] : []
@@ -346,6 +385,8 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 
   return { say, ended, messages, calls }
 }
+
+const noBlock = 'no block of it remained'
 
 const answerIn = (messages: Draft[], { id, position }: Call, nth: number): Block => {
   const answer = { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult }
