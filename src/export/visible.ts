@@ -1,8 +1,8 @@
 // C0, DEL, C1; zero-width and bidirectional controls, which reorder what a terminal shows; line and paragraph separators; tags and
-// annotations, which nobody sees.
+// annotations, which nobody sees. U+200C and U+200D are none of them: Persian, Hindi and many emoji are spelled with them.
 const controls =
   // oxlint-disable-next-line no-control-regex -- these characters are what it is about
-  /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
+  /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
 
 /**
  * One line of text that a terminal shows as it is: no character in it moves the cursor, changes a colour or reorders what is

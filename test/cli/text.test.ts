@@ -24,6 +24,16 @@ describe('text on a terminal', () => {
     }
   })
 
+  test('what joins or parts letters and emoji stays, as words and pictures are broken without it', () => {
+    for (const joined of ['می\u200cخواهم', 'क्\u200dष', '👩\u200d👩\u200d👧']) {
+      expect(visible(joined)).toBe(joined)
+      expect(visibleLines(joined)).toBe(joined)
+      expect(visibleDocument(joined)).toBe(joined)
+      expect(visibleJson(joined)).toBe(joined)
+    }
+    expect(visible('a\u200bb\u200e\u200f\u2060')).toBe('a\\u{200b}b\\u{200e}\\u{200f}\\u{2060}')
+  })
+
   test('a document keeps its lines and tabs', () => {
     expect(visibleDocument('a\r\n\tb\rc\u001b[2J\n')).toBe('a\n\tb␍c␛[2J\n')
   })
@@ -58,6 +68,7 @@ describe('text on a terminal', () => {
   test('wide characters take two columns, combining marks none', () => {
     expect(widthOf('parser')).toBe(6)
     expect(widthOf('解析器')).toBe(6)
+    expect(widthOf('👩\u200d👩\u200d👧')).toBe(2)
     expect(widthOf('cafe\u0301')).toBe(4)
     expect(widthOf('👩‍👩‍👧')).toBe(2)
   })
