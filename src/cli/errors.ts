@@ -15,13 +15,6 @@ export const ambiguousId = (beginning: string, conversations: readonly string[])
   conversations,
 })
 
-/** A file named on the command line cannot be read. */
-export const fileUnreadable = (file: string, cause: unknown): Failure => {
-  const code = (cause as NodeJS.ErrnoException).code ?? String(cause)
-  const why = code === 'ENOENT' ? 'it does not exist' : code === 'EISDIR' ? 'it is a directory' : code
-  return { _tag: 'FileUnreadable', message: `${file} cannot be read (${why}): check the path`, file }
-}
-
 /** Whatever was thrown, as what is reported. What has no tag is a mistake of the program. */
 export const failureOf = (thrown: unknown): Failure => {
   const error = typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }

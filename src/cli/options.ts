@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Actor, Covers } from '../events/events.ts'
+import { fileUnreadable } from '../import/errors.ts'
 import { toError } from '../store/errors.ts'
-import { fileUnreadable, usage } from './errors.ts'
+import { usage } from './errors.ts'
 
 const wholeFrom =
   (least: number) =>

@@ -6,6 +6,7 @@ export type ImportError =
   | UnsupportedFormat
   | BadLine
   | ImportDiverged
+  | FileUnreadable
   | TemporaryFileFailed
   | InvalidInput
   | EventTooLarge
@@ -32,6 +33,14 @@ export interface BadLine {
   /** 1-based. */
   readonly line: number
   readonly problem: string
+}
+
+/** The file, or what gives its bytes, fails while it is read. */
+export interface FileUnreadable {
+  readonly _tag: 'FileUnreadable'
+  readonly message: string
+  readonly file: string
+  readonly cause: unknown
 }
 
 /** The file that holds what is too large for memory cannot be written or read. */
@@ -69,6 +78,18 @@ export const badLine = (file: string, line: number, problem: string): BadLine =>
   line,
   problem,
 })
+
+export const fileUnreadable = (file: string, cause: unknown): FileUnreadable => {
+  const { code, message } = (cause ?? {}) as NodeJS.ErrnoException
+  const plain = code === 'ENOENT' ? 'it does not exist' : code === 'EISDIR' ? 'it is a directory' : undefined
+  const advice = code === undefined ? 'check what gives its bytes' : 'check the path'
+  return {
+    _tag: 'FileUnreadable',
+    message: `${file} cannot be read (${plain ?? code ?? message ?? String(cause)}): ${advice}`,
+    file,
+    cause,
+  }
+}
 
 export const temporaryFileFailed = (folder: string, cause: unknown): TemporaryFileFailed => ({
   _tag: 'TemporaryFileFailed',

@@ -24,7 +24,14 @@ import type { ReadError, WriteError } from './errors.ts'
 import { missingParent } from './lineage.ts'
 import { loadLog } from './log.ts'
 import { type EventStore, maxPage, type Part } from './port.ts'
-import { isStream, readSession, readText, sessionProblem, type SessionStream } from './read-session.ts'
+import {
+  isFileUnreadable,
+  isStream,
+  readSession,
+  readText,
+  sessionProblem,
+  type SessionStream,
+} from './read-session.ts'
 import { reader } from './reader.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 import { endingOf } from './whole-writes.ts'
@@ -88,7 +95,7 @@ export const importSession = async (
   try {
     return await importPlan(store, session.file, await readSession(session, shelf), { shelf, progress })
   } catch (error) {
-    if (isTemporaryFileFailed(error)) return E.left(error)
+    if (isTemporaryFileFailed(error) || isFileUnreadable(error)) return E.left(error)
     throw error
   } finally {
     shelf.close()

@@ -1,14 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
-import type { ImportError } from '../import/errors.ts'
+import { type FileUnreadable, fileUnreadable, type ImportError } from '../import/errors.ts'
 import { type SessionFile, type SessionOptions, sessionReader } from '../import/parse-session.ts'
 import type { ImportPlan, StoredImport } from '../import/plan.ts'
 import type { Shelf } from '../import/shelf.ts'
 import { linesOf, takeNotes } from '../import/source.ts'
 import { splitLines } from '../import/split-lines.ts'
 import { pacer } from './breath.ts'
+import { toError } from './errors.ts'
 
-/** A session file of any size: its bytes (UTF-8), piece by piece. Errors of the iteration are thrown on. */
+/** A session file of any size: its bytes (UTF-8), piece by piece. An error of the iteration is a `FileUnreadable`. */
 export interface SessionStream extends SessionOptions {
   readonly bytes: AsyncIterable<Uint8Array>
 }
@@ -42,13 +43,13 @@ export const readText = async ({ text, ...options }: SessionFile): Read => {
   return reader.finish()
 }
 
-/** Reads a session as its bytes come in. Large content goes to the shelf. */
+/** Reads a session as its bytes come in. Large content goes to the shelf. Throws `FileUnreadable`. */
 export const readSession = async ({ bytes, ...options }: SessionStream, shelf: Shelf): Read => {
   const notes = takeNotes()
   const reader = sessionReader(options, notes, shelf)
   const lines = splitLines(reader, notes)
   const pace = pacer()
-  for await (const piece of bytes) {
+  for await (const piece of reading(options.file, bytes)) {
     if (!(piece instanceof Uint8Array)) return E.left(invalidInput('session.bytes', 'must give Uint8Arrays'))
     lines.push(piece)
     const pause = pace(piece.length)
@@ -57,3 +58,14 @@ export const readSession = async ({ bytes, ...options }: SessionStream, shelf: S
   lines.finish()
   return reader.finish()
 }
+
+async function* reading(file: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (cause) {
+    throw toError(fileUnreadable(file, cause))
+  }
+}
+
+export const isFileUnreadable = (error: unknown): error is FileUnreadable =>
+  error instanceof Error && '_tag' in error && error._tag === 'FileUnreadable'

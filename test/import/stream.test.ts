@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { createReadStream, readdirSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseSession, type SessionFile } from '../../src/import/parse-session.ts'
@@ -243,6 +243,47 @@ describe('a store', () => {
       if (TMPDIR === undefined) delete process.env['TMPDIR']
       else process.env['TMPDIR'] = TMPDIR
     }
+    for await (const { id } of store.conversations()) expect(id).toBe('none')
+    await store.close()
+  })
+
+  it.each<[string, () => AsyncIterable<Uint8Array>, string, object]>([
+    [
+      'a file that is not there',
+      () => createReadStream('/nowhere/f'),
+      'it does not exist',
+      { code: 'ENOENT' },
+    ],
+    ['a folder', () => createReadStream('/'), 'it is a directory', { code: 'EISDIR' }],
+    [
+      'a source that breaks off',
+      async function* () {
+        yield* cut(sample('pi.jsonl').text, [0.5])
+        throw new Error('torn')
+      },
+      'torn',
+      { message: 'torn' },
+    ],
+    [
+      'a source that throws no error',
+      () => ({
+        [Symbol.asyncIterator]: () => {
+          // oxlint-disable-next-line no-throw-literal -- sources may do so
+          throw null
+        },
+      }),
+      'null',
+      {},
+    ],
+  ])('says of %s that it cannot be read, and imports nothing', async (_, bytes, why, cause) => {
+    const store = await openStore('memory:')
+    const failed = await store.importSession({ bytes: bytes(), file: 'f' }).catch((error: unknown) => error)
+    expect(failed).toMatchObject({
+      _tag: 'FileUnreadable',
+      file: 'f',
+      message: expect.stringContaining(`f cannot be read (${why})`),
+    })
+    expect((failed as { cause: object | null }).cause ?? {}).toMatchObject(cause)
     for await (const { id } of store.conversations()) expect(id).toBe('none')
     await store.close()
   })

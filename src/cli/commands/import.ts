@@ -6,7 +6,7 @@ import { formats } from '../../import/plan.ts'
 import type { Format, Imported } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
 import { collecting } from '../collect.ts'
-import { failureOf, fileUnreadable, usage } from '../errors.ts'
+import { failureOf, usage } from '../errors.ts'
 import type { Output } from '../output.ts'
 import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -70,15 +70,8 @@ export const importFile = async (
 }
 
 /** The bytes of a file, or of the standard input (`-`). */
-async function* bytesOf(file: string): AsyncGenerator<Uint8Array> {
-  const bytes: AsyncIterable<Uint8Array> =
-    file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
-  try {
-    yield* bytes
-  } catch (error) {
-    throw toError(fileUnreadable(file, error))
-  }
-}
+const bytesOf = (file: string): AsyncIterable<Uint8Array> =>
+  file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
 
 /** Tells what became of the entries of a file. */
 const writeImported = async (
