@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Block } from '../events/blocks.ts'
-import type { Receipt } from '../events/events.ts'
+import type { Origin, Receipt } from '../events/events.ts'
 import type { NewMessage } from '../commands/command.ts'
 import { beginsTurn } from '../commands/state.ts'
 import type { Effective } from '../projections/effective.ts'
@@ -92,8 +92,11 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
   let stale = 0
   /** The calls in vain that no reply has in its origin yet. */
   let failed: readonly FailedCall[] = []
+  /** The condense in vain that no reply has in its origin yet: where the context fits, no marker tells of it. */
+  let condenseFailed: Origin['condenseFailed']
   const context = fitting(chat, options, (error) => {
     failed = [...failed, ...failedIn(error)]
+    condenseFailed = { error: error._tag, window: options.context.window }
   })
   /** The last reply; whoever else finds its calls open does not know how far they got. */
   let ended: Turned | undefined
@@ -194,10 +197,15 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const sending = { client, requestOptions, askOptions, secrets }
     const { reply, receipt } = await send(held?.before ?? now, rendered, sending)
     const before = failed
+    const told = (origin: Origin, inVain: readonly FailedCall[]): Origin => ({
+      ...withFailed(origin, inVain),
+      ...(condenseFailed && { condenseFailed }),
+    })
     if (E.isRight(reply)) {
       context.accept()
+      const said = messageOf({ ...reply.right, origin: told(reply.right.origin, before) }, receipt)
       failed = []
-      const said = messageOf({ ...reply.right, origin: withFailed(reply.right.origin, before) }, receipt)
+      condenseFailed = undefined
       const written = await land(now, [said], held)
       if (E.isRight(written)) {
         ended = turnedOf(written.right, reply.right, calls)
@@ -215,7 +223,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const earlier = failed.slice(0, -1)
     const kept = await land(
       now,
-      [messageOf({ ...partial, origin: withFailed(partial.origin, earlier) }, receipt), ...results],
+      [messageOf({ ...partial, origin: told(partial.origin, earlier) }, receipt), ...results],
       held,
     )
     if (E.isLeft(kept)) return kept
@@ -253,8 +261,8 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       if (asIs && E.isLeft(asIs)) return asIs
       const done = await step(now.right)
       if (E.isLeft(done)) return done
-      const condenseFailed = context.failed()
-      if (done.right && ended) return E.right({ ...ended, ...(condenseFailed && { condenseFailed }) })
+      const why = context.failed()
+      if (done.right && ended) return E.right({ ...ended, ...(why && { condenseFailed: why }) })
     }
   }
 

@@ -46,6 +46,8 @@ export const originSchema = z.object({
   message: z.unknown().optional(),
   /** The calls that were made in vain before this one: of each its error, and what the API counted it as. */
   failed: z.unknown().optional(),
+  /** A condense that was tried right before this call and failed: its error (`_tag`), and the window of the context, in tokens. */
+  condenseFailed: z.object({ error: z.string(), window: count }).optional(),
 })
 
 export const coversSchema = z.object({ first: position, last: position })

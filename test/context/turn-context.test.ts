@@ -2,6 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStore, type Conversation } from '../../src/index.ts'
+import { summaryFailed } from '../../src/context/errors.ts'
 import type { Summarizer } from '../../src/context/summarizer.ts'
 import type { TurnOptions } from '../../src/context/turn-options.ts'
 import { text } from '../support/log.ts'
@@ -160,6 +161,36 @@ describe('a prompt that nearly fills the window', () => {
     expect(summaries).toHaveLength(7)
     expect(api.requests.every(({ status }) => status === 200)).toBe(true)
   })
+
+  it.each(['SummaryFailed', 'ContextGrew'])(
+    'nor for one at every turn where it fails (%s): by what the log says, it waits for a tenth of the window, too',
+    async (tag) => {
+      const { turn, chat } = await long(5, () => ({ content: [text(words(20))] }))
+      let asked = 0
+      const own: Summarizer = async () => {
+        asked++
+        return tag === 'SummaryFailed'
+          ? E.left(summaryFailed('refusal', 'No.'))
+          : E.right({ blocks: [text(words(5_000))] })
+      }
+      const failures: (string | undefined)[] = []
+      for (let said = 0; said < 10; said++) {
+        const { condenseFailed } = await turn({
+          context: { window: 3_000, reserved: 500, percentage: 20 },
+          summarizer: own,
+        })
+        failures.push(condenseFailed?._tag)
+        await chat.append({ role: 'user', content: words(20) })
+      }
+      const [first, ...others] = failures
+      expect(first).toBe(tag)
+      expect(others.filter((each) => each === tag)).toHaveLength(1)
+      expect(asked).toBe(2)
+      const replies = (await chat.effective()).filter((item) => item.kind === 'message' && item.origin)
+      expect(replies[0]).toMatchObject({ origin: { condenseFailed: { error: tag, window: 3_000 } } })
+      expect(replies[1]).not.toHaveProperty('origin.condenseFailed')
+    },
+  )
 
   it('says in its markers what was counted, and by which settings', async () => {
     const { turn, chat } = await long(12)
