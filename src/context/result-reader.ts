@@ -40,6 +40,9 @@ export const resultReader = (chat: Pick<Conversation, 'events' | 'position'>): R
     idempotent: true,
     run: async (input, { maxResult }: ToolContext) => {
       const { call_id: id, from = 0, length = Infinity, block } = input as Input
+      // A model may leave out what its schema requires.
+      if (typeof id !== 'string' || id === '')
+        throw new Error('call_id is missing: give the id of the call that the note in its result names')
       const result = await resultOf(chat, id)
       if (!result) throw new Error(`there is no result of a call ${JSON.stringify(id)} in this conversation`)
       const { content = '' } = result
@@ -53,7 +56,7 @@ export const resultReader = (chat: Pick<Conversation, 'events' | 'position'>): R
 })
 
 interface Input {
-  readonly call_id: string
+  readonly call_id?: unknown
   readonly from?: number
   readonly length?: number
   readonly block?: number

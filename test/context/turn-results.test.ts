@@ -213,6 +213,8 @@ describe('the reader', () => {
     const [, place = ''] = /document \(block (\d)\)/.exec(JSON.stringify(cut)) ?? []
     await expect(read({ call_id: 'c', block: Number(place) })).rejects.toThrow('the document is too large')
     await expect(read({ call_id: 'b' })).rejects.toThrow('no result of a call "b"')
+    for (const input of [{}, { from: 0 }, { call_id: null }, { call_id: '' }, { call_id: 5 }])
+      await expect(read(input)).rejects.toThrow(/^call_id is missing: /)
   })
 
   it('finds a result however long ago it was', async () => {
