@@ -32,6 +32,10 @@ export const failureOf = (thrown: unknown): Failure => {
 /** What the library calls an option, and what the command line does; each stands near the message's end, behind what users named. */
 const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
   FileExists: ['overwrite it with force', 'overwrite it with --force'],
+  BadLine: ['skip bad lines', 'skip it with --skip-bad-lines'],
+  NothingToHide: ['name a slice with covers', 'name a slice with --covers'],
+  UnknownFormat: ['name its format', 'say which with --format'],
+  UnsupportedFormat: ['open it with openStore', 'open it with --store'],
 }
 
 const inOurWords = (tag: string, message: string, store: unknown): string => {

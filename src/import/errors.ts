@@ -60,14 +60,19 @@ export interface ImportDiverged {
   readonly ref: string
 }
 
-export const unknownFormat = (problem: string): UnknownFormat => ({
+export const emptyFile: UnknownFormat = { _tag: 'UnknownFormat', message: 'the file is empty' }
+
+export const unknownFormat = (problem: string, condition = 'it is one'): UnknownFormat => ({
   _tag: 'UnknownFormat',
-  message: `${problem}: name the format (claude-code, pi, roo, openai, anthropic or palimpsest)`,
+  message: `${problem}; if ${condition}, name its format (claude-code, pi, roo, openai, anthropic or palimpsest)`,
 })
+
+/** What this program has written into a database. */
+export const aStore = 'a store'
 
 export const unsupportedFormat = (found: string): UnsupportedFormat => ({
   _tag: 'UnsupportedFormat',
-  message: `this is ${found}: not supported yet`,
+  message: `this is ${found}: ${found === aStore ? 'open it with openStore' : 'not supported yet'}`,
   found,
 })
 

@@ -1,3 +1,4 @@
+import { aStore } from './errors.ts'
 import { type Fields, isFields } from './source.ts'
 
 const has = (fields: Fields, ...names: readonly string[]): boolean =>
@@ -22,12 +23,17 @@ export const foreignLine = (fields: Fields): string | undefined => {
   return has(fields, 'messages') ? foreignDocument(fields) : undefined
 }
 
+// The application id in the header of an SQLite file.
+const storeMark = 'PALI'
+
 /** What wrote a text that is not JSON. */
 export const foreignText = (text: string): string | undefined =>
   /^\s*# aider chat started at/.test(text)
     ? 'an aider chat'
     : text.startsWith('SQLite format 3')
-      ? 'a SQLite database (a store of palimpsest is opened with --store)'
+      ? text.slice(0, 100).includes(storeMark)
+        ? aStore
+        : 'a SQLite database'
       : undefined
 
 /** What wrote a document of a known format that cannot be imported. */

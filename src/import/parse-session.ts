@@ -4,7 +4,7 @@ import { invalidInput } from '../events/errors.ts'
 import { conversationIdSchema } from '../events/ids.ts'
 import { claudeCode } from './claude-code.ts'
 import { documents, textOf } from './documents.ts'
-import { badLine, type ImportError, unknownFormat } from './errors.ts'
+import { badLine, emptyFile, type ImportError } from './errors.ts'
 import { palimpsest } from './palimpsest.ts'
 import { pi } from './pi.ts'
 import type { ConversationPlan, Format, ImportPlan, Step, StoredConversation, StoredImport } from './plan.ts'
@@ -77,7 +77,7 @@ export const sessionReader = (
   }
   const finish = (): Result => {
     if (!reader && !failure) begin(recogniseText(textOf(held)))
-    if (failure || !reader) return E.left(failure ?? unknownFormat('the file is empty'))
+    if (failure || !reader) return E.left(failure ?? emptyFile)
     const plan = reader.finish(id)
     const report = notes.report()
     const [bad] = report.badLines

@@ -1,5 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type UnknownFormat, unknownFormat, type UnsupportedFormat, unsupportedFormat } from './errors.ts'
+import {
+  emptyFile,
+  type UnknownFormat,
+  unknownFormat,
+  type UnsupportedFormat,
+  unsupportedFormat,
+} from './errors.ts'
 import { foreignDocument, foreignLine, foreignText } from './foreign.ts'
 import type { Format } from './plan.ts'
 import { type Fields, isFields, linesOf, parseJson, valuesOf } from './source.ts'
@@ -19,13 +25,13 @@ export const recogniseLine = (line: string): Recognised | undefined => {
 
 /** The format of a session file of which no line tells. Errors: `UnknownFormat`, `UnsupportedFormat`. */
 export const recogniseText = (text: string): Recognised => {
-  if (text.trim() === '') return E.left(unknownFormat('the file is empty'))
+  if (text.trim() === '') return E.left(emptyFile)
   const whole = parseJson(text)
   const foreign = E.isRight(whole) ? foreignDocument(whole.right) : foreignText(text)
   if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
   const torn = isLines(text) ? undefined : formatOfTorn(text)
   const format = E.isRight(whole) ? formatOfDocument(whole.right) : torn
-  return format ? E.right(format) : E.left(unknownFormat('the content is of no format that can be told'))
+  return format ? E.right(format) : E.left(unknownFormat('not a session in any known format'))
 }
 
 /** Whether the first line is whole, and so no part of a document that breaks off. */

@@ -142,7 +142,9 @@ const importOnce = async (
     prepared.push(next.right)
   }
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
-    return E.left(unknownFormat(`${file} holds no message of a ${plan.format} session`))
+    return E.left(
+      unknownFormat(`${file} holds no message of a ${plan.format} session`, 'it is one of another format'),
+    )
   const total = prepared.reduce((sum, { events }) => sum + events.length, 0)
   let written = 0
   const wrote = await writeAll(store, prepared, (id, events) => {

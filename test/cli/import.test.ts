@@ -45,6 +45,30 @@ describe('import', { timeout: 60_000 }, () => {
       expect(listed.stdout).not.toBe('')
     }))
 
+  test('of what is no session says what to do in the words of the command line', () =>
+    inDirectory(async (directory) => {
+      await writeFile(join(directory, 'empty.jsonl'), '')
+      await writeFile(join(directory, 'notes.txt'), 'Buy milk.\n')
+      await writeFile(join(directory, 'torn.jsonl'), '{"type":"session","id":"x"}\n{"type":\n')
+      const { stderr } = await shell(
+        [
+          'palimpsest append a --role user --text Hi > /dev/null',
+          'for file in empty.jsonl notes.txt torn.jsonl palimpsest.db; do palimpsest import $file; done',
+          'palimpsest truncate a',
+        ].join('; '),
+        directory,
+      )
+      expect(stderr.trimEnd().split('\n')).toEqual([
+        'error: empty.jsonl: the file is empty',
+        'error: notes.txt: not a session in any known format; if it is one, say which with --format (claude-code, pi, roo, openai, anthropic or palimpsest)',
+        expect.stringMatching(
+          /^error: torn\.jsonl, line 2: .*; mend the line, or skip it with --skip-bad-lines$/,
+        ),
+        'error: palimpsest.db: this is a store: open it with --store',
+        expect.stringMatching(/keep fewer messages, or name a slice with --covers$/),
+      ])
+    }))
+
   test('of a file that is not there, or a directory, says so', () =>
     inDirectory(async (directory) => {
       const ran = await shell('palimpsest import gone.jsonl; palimpsest import .', directory)
