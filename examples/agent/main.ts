@@ -11,8 +11,10 @@ import { workspace } from './workspace.ts'
 const say = (...lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`)
 
 const demo = async ({ turns, window, model, store: given }: Options): Promise<void> => {
+  // A store that cannot be opened leaves no folder behind.
+  const opened = given === undefined ? undefined : await openStore(given)
   const { name, project, store: own } = await workspace()
-  const store = await openStore(given ?? own)
+  const store = opened ?? (await openStore(own))
   const api = isReal ? undefined : await standIn(model, window)
   const { client, refused } = notingClient(api?.url)
   const chat = store.conversation(name)

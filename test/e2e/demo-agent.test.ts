@@ -1,16 +1,19 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextLines } from '../../examples/agent/report.ts'
 import { openStore } from '../../src/index.ts'
 import { node, program } from '../support/node.ts'
 
-const demo = (...args: readonly string[]) => {
+const demo = (...args: readonly string[]) => demoIn(tmpdir(), ...args)
+
+const demoIn = (TMPDIR: string, ...args: readonly string[]) => {
   const { ANTHROPIC_API_KEY: _, ...env } = process.env
   return spawnSync(node, [program('../examples/agent/main.ts'), ...args], {
     encoding: 'utf8',
-    env: { ...env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
+    env: { ...env, TMPDIR, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
   })
 }
 
@@ -103,5 +106,13 @@ describe('arguments of the demo agent', () => {
 
   test('--help says what it does, and what it costs', () => {
     expect(demo('--help')).toMatchObject({ status: 0, stdout: expect.stringContaining('ANTHROPIC_API_KEY') })
+  })
+
+  test('leaves nothing behind where its store cannot be opened', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'demo-refused-'))
+    for (const url of ['demo.db', 'sqlite:/nowhere/demo.db'])
+      expect(demoIn(folder, '--store', url)).toMatchObject({ status: 1, stdout: '' })
+    expect(readdirSync(folder)).toEqual([])
+    rmdirSync(folder)
   })
 })
