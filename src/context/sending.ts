@@ -5,6 +5,7 @@ import type { Effective } from '../projections/effective.ts'
 import type { Rendered } from '../projections/render/render.ts'
 import { type AskOptions, callModel, failedIn, withFailed } from './asking.ts'
 import { refusesContainer, type SentContainer, sentContainer } from './containers.ts'
+import { toldOf } from './echoes.ts'
 import type { Model, ModelError, Reply } from './model.ts'
 import { outgoing } from './outgoing.ts'
 import { receiptOf } from './receipts.ts'
@@ -35,7 +36,8 @@ export const send = async (
     const receipt = receiptOf(now, rendered, requestOptions, along)
     const request = outgoing(now, rendered, { container })
     const parameters = withSecrets(request.parameters, secrets)
-    return { reply: await callModel(client, { ...request, parameters }, askOptions), receipt }
+    const reply = await callModel(client, { ...request, parameters }, askOptions)
+    return { reply: toldOf(reply, secrets), receipt }
   }
   const container = sentContainer(now, Date.now())
   const first = await attempt(container)

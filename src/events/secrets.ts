@@ -64,3 +64,39 @@ export const referencesIn = (value: unknown): readonly string[] => {
   })
   return references
 }
+
+/** Shorter ones stand in texts that do not mean them. */
+const leastEcho = 4
+
+/** How a text may repeat a secret: as it is, without its scheme (`Bearer`), and as JSON or a URL writes it. */
+const echoesOf = (secret: string): readonly string[] => {
+  const [, word = secret] = /^\S+\s+(\S+)$/.exec(secret) ?? []
+  const written = [secret, word].flatMap((one) => [
+    one,
+    JSON.stringify(one).slice(1, -1),
+    encodeURIComponent(one.toWellFormed()),
+  ])
+  return written.filter(({ length }) => length >= leastEcho)
+}
+
+/** The value with references in place of the secrets that its texts repeat; the same value where there are none. */
+export const withoutEchoes = <A>(value: A, secrets: ReadonlyMap<string, string>): A => {
+  const paths = new Map(
+    // The first of several places that hold the same.
+    [...secrets]
+      .toReversed()
+      .flatMap(([path, secret]) => echoesOf(secret).map((echo) => [echo, path] as const)),
+  )
+  if (paths.size === 0) return value
+  // One may begin with another; and what stands for one is not looked through again.
+  const longestFirst = [...paths.keys()].toSorted((one, other) => other.length - one.length)
+  const echo = new RegExp(longestFirst.map((text) => RegExp.escape(text)).join('|'), 'g')
+  const at = (inner: unknown): unknown => {
+    if (typeof inner === 'string')
+      return inner.replaceAll(echo, (found) => JSON.stringify({ $secret: paths.get(found) }))
+    if (typeof inner !== 'object' || inner === null) return inner
+    if (Array.isArray(inner)) return inner.map(at)
+    return Object.fromEntries(Object.entries(inner).map(([key, field]) => [key, at(field)]))
+  }
+  return at(value) as A
+}

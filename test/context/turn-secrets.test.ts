@@ -1,12 +1,21 @@
+import { inspect } from 'node:util'
 import { join } from 'node:path'
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { referencesIn, secretsIn, withoutSecrets, withSecrets } from '../../src/events/secrets.ts'
+import {
+  referencesIn,
+  secretsIn,
+  withoutEchoes,
+  withoutSecrets,
+  withSecrets,
+} from '../../src/events/secrets.ts'
 import { openStore } from '../../src/index.ts'
 import { toPromise } from '../../src/promises.ts'
 import { diagnose } from '../../src/store/store.ts'
+import { text } from '../support/log.ts'
+import type { Failure } from '../support/messages-api/replies.ts'
 import { scene, task, yes } from '../support/turn-scene.ts'
 
 const token = 'tok-very-secret'
@@ -102,6 +111,68 @@ describe('a secret in the parameters of a turn', () => {
     await store.close()
     for (const file of readdirSync(path))
       expect(readFileSync(join(path, file), 'latin1')).not.toContain(token)
+  })
+})
+
+describe('a secret that an error of the API repeats', () => {
+  const refused = (repeated: string, status = 529): Failure => ({
+    status,
+    type: 'overloaded_error',
+    message: `mcp server refused ${repeated}`,
+    retryAfter: 0,
+  })
+  const told = /mcp server refused \{"\$secret":"mcp_servers\[0\]\.authorization_token"\}/
+
+  it('is not recorded with the reply that came after it', async () => {
+    const { chat, turn } = await scene([refused(token), yes])
+    await turn({ parameters })
+    const [, reply] = await chat.effective()
+    expect(reply).toMatchObject({ origin: { failed: [{ message: expect.stringMatching(told) as string }] } })
+    expect(JSON.stringify(await chat.timeline())).not.toContain(token)
+  })
+
+  it('is in nothing that the turn throws', async () => {
+    const { turn } = await scene([refused(token, 400)])
+    const error: unknown = await turn({ parameters }).catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({
+      message: expect.stringMatching(told) as string,
+      failed: [{ message: expect.stringMatching(told) as string }],
+      cause: { message: expect.stringMatching(told) as string },
+    })
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain(token)
+  })
+
+  it.each<readonly [string, string, string]>([
+    ['without its scheme', 'Bearer abc.def', 'abc.def'],
+    ['as JSON writes it', 'a"very"secret', 'a\\"very\\"secret'],
+    ['as a URL writes it', 'a very/secret', 'a%20very%2Fsecret'],
+  ])('is known %s', async (_, secret, repeated) => {
+    const { chat, turn } = await scene([refused(repeated), yes])
+    await turn({ parameters: { api_key: secret } })
+    expect(JSON.stringify(await chat.timeline())).toContain('mcp server refused {')
+    expect(JSON.stringify(await chat.timeline())).not.toContain(JSON.stringify(repeated).slice(1, -1))
+  })
+
+  it('leaves other errors and what the model says as they are', async () => {
+    const said = { content: [text(`The token is ${token}.`)] }
+    const { chat, turn } = await scene([refused('nothing'), said])
+    await turn({ parameters })
+    expect((await chat.effective())[1]).toMatchObject({
+      ...said,
+      origin: { failed: [{ message: expect.stringContaining('refused nothing') as string }] },
+    })
+  })
+})
+
+describe('an error that repeats secrets', () => {
+  it('names each, also where one begins with another', () => {
+    const secrets = new Map([
+      ['a', 'secret'],
+      ['b', 'secret-and-more'],
+    ])
+    expect(withoutEchoes({ list: ['secret-and-more, secret'] }, secrets)).toEqual({
+      list: ['{"$secret":"b"}, {"$secret":"a"}'],
+    })
   })
 })
 
