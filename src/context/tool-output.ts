@@ -2,6 +2,7 @@ import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../events/blocks.ts'
 import { copyJson, type Json } from '../events/json.ts'
+import { orAborted } from './aborted.ts'
 import { bytesBlocks, type Fields, isFields, resultBlocks, textBlock } from './tool-blocks.ts'
 
 /** What the model is told of a call: `content` and `is_error` of a tool result. */
@@ -13,11 +14,23 @@ export interface ToolAnswer {
 /**
  * What a tool gave back, as the API takes it. Its effect has taken place, so nothing is refused: a text and the API's blocks are
  * taken as they are, blocks and results of an MCP client in the API's form, bytes as what they hold, everything else as JSON.
+ *
+ * @param signal ends the reading of what comes bit by bit
  */
-export const answerOf = async (output: unknown): Promise<ToolAnswer> => {
+export const answerOf = async (output: unknown, signal?: AbortSignal): Promise<ToolAnswer> => {
+  try {
+    return await readAnswer(output, signal)
+  } catch (error) {
+    const content = `The call was carried out, but what it gave back cannot be read: ${errorText(error)}`
+    return { is_error: true, content }
+  }
+}
+
+const readAnswer = async (output: unknown, signal: AbortSignal | undefined): Promise<ToolAnswer> => {
   if (output === undefined || output === null) return {}
   if (output instanceof Error) return { is_error: true, content: errorText(output) }
-  if (output instanceof Blob || output instanceof Response) return answerOf(await output.arrayBuffer())
+  if (output instanceof Blob || output instanceof Response)
+    return readAnswer(await orAborted(output.arrayBuffer(), signal), signal)
   if (output instanceof ArrayBuffer) return { content: bytesBlocks(Buffer.from(output)) }
   if (ArrayBuffer.isView(output))
     return { content: bytesBlocks(Buffer.from(output.buffer, output.byteOffset, output.byteLength)) }
@@ -70,8 +83,21 @@ const answerOfMcp = ({ content, isError, structuredContent }: CallToolResult): T
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** What was thrown, as the model is told it. */
+/** What was thrown, as the model is told it. It may be anything: what cannot be printed must not lose what other calls came to. */
 export const errorText = (error: unknown): string => {
-  if (error instanceof Error) return `${error.name}: ${error.message}`
-  return typeof error === 'string' ? error : inspect(error)
+  try {
+    // They may be of any type.
+    if (error instanceof Error) return [error.name, error.message].map(String).join(': ')
+    return typeof error === 'string' ? error : inspect(error)
+  } catch {
+    return plainly(error)
+  }
+}
+
+const plainly = (error: unknown): string => {
+  try {
+    return inspect(error, { customInspect: false })
+  } catch {
+    return 'What was thrown cannot be shown.'
+  }
 }

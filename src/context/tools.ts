@@ -104,7 +104,7 @@ const resultOf = async (
       tool.run(structuredClone(input), { id, name, maxResult, signal: ends }),
       ends,
     )
-    return result(call, await answerOf(output))
+    return result(call, await answerOf(output, ends))
   } catch (error) {
     if (signal?.aborted) return failed(call, 'The call was interrupted by the user.')
     return failed(call, errorText(error))

@@ -1,9 +1,11 @@
+import { inspect } from 'node:util'
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { anthropicModel } from '../../src/context/anthropic/model.ts'
 import { failureOf } from '../../src/context/anthropic/failures.ts'
 import { waitBefore } from '../../src/context/asking.ts'
+import type { Block } from '../../src/events/blocks.ts'
 import type { ModelError } from '../../src/context/model.ts'
 import { text, toolUse } from '../support/log.ts'
 import { encoded, eventsOf } from '../support/messages-api/events.ts'
@@ -303,6 +305,101 @@ describe('a request is too long in the words of every host', () => {
     expect(await turn({ summarizer: false })).toMatchObject({ calls: 2 })
     expect((await chat.effective()).at(-1)).toMatchObject({
       origin: { failed: [{ error: 'ContextExceeded' }] },
+    })
+  })
+})
+
+const calling = (id: string, name: string): Block => ({ ...toolUse(id), name })
+const named = (name: unknown): Error => Object.assign(new Error('x'), { name })
+const throws = (): never => {
+  throw new Error('no')
+}
+/** A proxy that can be asked nothing any more. */
+const revoked = (): object => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+const unreadable = new Blob(['a'])
+unreadable.arrayBuffer = () => Promise.reject(named(Symbol('q')))
+const used = new Response('a')
+void used.text()
+
+describe('what cannot be printed loses nothing of the calls beside it', () => {
+  const run = async (bad: () => unknown) => {
+    const { chat, turn } = await scene([{ content: [calling('a', 'pay'), calling('b', 'bad')] }, yes])
+    const tools = ['pay', 'bad'].map((name) => ({ name, input_schema: { type: 'object' } }))
+    await turn({ tools, run: { pay: () => 'paid', bad } })
+    const results = (await chat.effective())[2]
+    return results?.kind === 'message' ? results.content : []
+  }
+  it.each<readonly [string, unknown, string | RegExp]>([
+    ['an error with a symbol as its name', named(Symbol('q')), 'Symbol(q): x'],
+    [
+      'an error whose name cannot be read',
+      Object.defineProperty(new Error('x'), 'name', { get: throws }),
+      /Error/,
+    ],
+    [
+      'an error whose message cannot be read',
+      Object.defineProperty(new Error(), 'message', { get: throws }),
+      /Error/,
+    ],
+    ['a revoked proxy', revoked(), '<Revoked Proxy>'],
+    ['an object that cannot be inspected', { a: 1, [inspect.custom]: throws }, /a: 1/],
+    ['an object without a prototype', Object.create(null), '[Object: null prototype] {}'],
+    ['a symbol', Symbol('q'), 'Symbol(q)'],
+  ])('%s that is thrown', async (_, thrown, content) => {
+    const [paid, bad] = await run(() => {
+      throw thrown
+    })
+    expect(paid).toMatchObject({ content: 'paid' })
+    expect(bad).toMatchObject({
+      is_error: true,
+      content: typeof content === 'string' ? content : (expect.stringMatching(content) as string),
+    })
+  })
+
+  it.each<readonly [string, unknown]>([
+    ['a blob that cannot be read', unreadable],
+    ['an answer that was read before', used],
+    ['an object that cannot be inspected', { a: 1n, [inspect.custom]: throws }],
+    [
+      'an object whose getters throw',
+      Object.defineProperty(new Map(), 'type', { get: throws, enumerable: true }),
+    ],
+    ['an error whose message cannot be read', Object.defineProperty(new Error(), 'message', { get: throws })],
+  ])('%s that is given back', async (_, given) => {
+    const [paid, bad] = await run(() => given)
+    expect(paid).toMatchObject({ content: 'paid' })
+    expect(bad).toMatchObject({ type: 'tool_result', content: expect.any(String) as string })
+  })
+
+  it('and what has been carried out is told so', async () => {
+    const [, bad] = await run(() => used)
+    expect(bad).toMatchObject({
+      is_error: true,
+      content: expect.stringMatching(/^The call was carried out, but .*Body is unusable/) as string,
+    })
+  })
+
+  it('and a listener may throw it too', async () => {
+    const { turn } = await scene([yes])
+    const onEvent = (): never => {
+      throw named(Symbol('q'))
+    }
+    await expect(turn({ onEvent })).rejects.toMatchObject({
+      _tag: 'ModelFailed',
+      message: expect.stringContaining('onEvent threw: Symbol(q): x') as string,
+    })
+  })
+
+  it('and what a tool gives back bit by bit is waited for no longer than the tool', async () => {
+    const { chat, turn } = await scene([{ content: [calling('a', 'read')] }, yes])
+    const tools = [{ name: 'read', input_schema: { type: 'object' } }]
+    await turn({ tools, run: { read: () => new Response(new ReadableStream()) }, toolTimeout: 20 })
+    expect((await chat.effective())[2]).toMatchObject({
+      content: [{ is_error: true, content: expect.stringMatching(/longer than 20 ms/) as string }],
     })
   })
 })

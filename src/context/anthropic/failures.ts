@@ -1,4 +1,5 @@
 import { abortedBy } from '../aborted.ts'
+import { errorText } from '../tool-output.ts'
 import type { ModelError, ModelFailed, ModelStalled, Reply } from '../model.ts'
 
 /** What a call had come to when it failed. */
@@ -94,8 +95,12 @@ export const failureOf = (
 }
 
 const messageOf = (error: unknown): string => {
-  const { apiMessage, message } = (error ?? {}) as SdkError
-  return String(apiMessage ?? message ?? error)
+  try {
+    const { apiMessage, message } = (error ?? {}) as SdkError
+    return String(apiMessage ?? message ?? error)
+  } catch {
+    return errorText(error)
+  }
 }
 
 const given = ({ partial, usage }: Broken): Broken => ({

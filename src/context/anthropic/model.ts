@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { orAborted } from '../aborted.ts'
+import { errorText } from '../tool-output.ts'
 import type { Model, ModelError, ModelRequest, ReplyEvent } from '../model.ts'
 import { type Broken, failureOf, spoiltBy, stalledAfter } from './failures.ts'
 import { replyDraft } from './reply.ts'
@@ -54,7 +55,7 @@ export const anthropicModel = (
         try {
           onEvent?.(event)
         } catch (cause) {
-          spoilt = { error: new Error(`onEvent threw: ${String(cause)}`, { cause }) }
+          spoilt = { error: new Error(`onEvent threw: ${errorText(cause)}`, { cause }) }
           throw cause
         }
       }
