@@ -57,6 +57,7 @@ export const fit = async (chat: Conversation, now: Effective, means: Means): Res
     covers: plan.covers,
     summarizer: summarizer as Summarizer,
     condense: (input) => chat.condense({ ...input, policy }),
+    view: chat.view,
     ...(signal && { signal }),
   })
   if (E.isRight(condensed)) return E.right({ type: 'condensed' })

@@ -2,6 +2,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Block } from '../events/blocks.ts'
 import type { Configuration, Origin } from '../events/events.ts'
 import type { RenderedMessage } from '../projections/render/transcript.ts'
+import type { ReadError, WriteError } from '../store/errors.ts'
+import type { ContextGrew, NothingNew, SummaryFailed } from './errors.ts'
 
 /** A request to a model: what receipts are of (system, tools, messages), and what goes along. */
 export interface ModelRequest {
@@ -34,10 +36,10 @@ export interface CallOptions {
   readonly stallTimeout?: number
 }
 
-/** A call that brought no reply, as it is recorded with the next one: its error, and what the API counted it as. */
+/** A call that brought no reply, or a summary that was not recorded, as it is recorded with the next one: its error, and what the API counted it as. */
 export interface FailedCall {
   /** The error's `_tag`. */
-  readonly error: ModelError['_tag'] | 'SummaryFailed'
+  readonly error: (ModelError | SummaryFailed | NothingNew | ContextGrew | WriteError | ReadError)['_tag']
   readonly message: string
   readonly status?: number
   readonly type?: string

@@ -3,12 +3,15 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { blockSchema } from '../events/blocks.ts'
 import { checkJson } from '../events/check.ts'
-import { originSchema } from '../events/events.ts'
+import { type Covers, originSchema } from '../events/events.ts'
+import type { Effective } from '../projections/effective.ts'
 import type { Conversation } from '../store/conversation.ts'
-import type { WriteError } from '../store/errors.ts'
+import type { ReadError, WriteError } from '../store/errors.ts'
 import type { Written } from '../store/write.ts'
 import { type ContextGrew, type NothingNew, summaryFailed, type SummaryFailed } from './errors.ts'
 import { abortedBy, orAborted } from './aborted.ts'
+import { failedCall, failedIn } from './asking.ts'
+import type { FailedCall } from './model.ts'
 import { checkCondensed } from './policy.ts'
 import type { Summarized, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
 import { isVisible } from './summary-reply.ts'
@@ -19,32 +22,68 @@ export interface CondenseStep extends SummaryInput {
   readonly condense: Conversation['condense']
   /** `markers`: markers and restores that came since are no reason to refuse. */
   readonly tolerate?: 'markers'
+  /**
+   * Reads what is shown by now: `view` of the conversation. With it, what came since is no reason to refuse as long as the slice, and
+   * what stands right behind it, are shown as they were.
+   */
+  readonly view?: Conversation['view']
 }
-export type CondenseError = SummaryError | NothingNew | ContextGrew | WriteError
+export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteError | ReadError) & {
+  /** The calls of a model in vain, those of a summary that was not recorded included. */
+  readonly failed?: readonly FailedCall[]
+}
 
 /**
- * Condenses a slice: asks for a summary and records it, if it is one (else `SummaryFailed`), is smaller than what it stands for and
- * nothing was written since `effective.at` (else `StaleContext`). Whatever fails, nothing is written; `NothingNew` is known before
- * anyone is asked.
+ * Condenses a slice: asks for a summary and records it, if it is one (else `SummaryFailed`), is smaller than what it stands for (else
+ * `ContextGrew`) and nothing was written since `effective.at`, or, with `view`, nothing that changes the slice (else `StaleContext`).
+ * Whatever fails, nothing is written; `NothingNew` is known before anyone is asked.
  */
 export const condenseWith = async (step: CondenseStep): Promise<E.Either<CondenseError, Written>> => {
-  const { effective, covers, signal, condense, tolerate } = step
+  const { effective, covers, signal } = step
   const worth = checkCondensed(effective, covers, [])
   if (E.isLeft(worth)) return worth
   const summarized = await asked(step.summarizer, { effective, covers, ...(signal && { signal }) })
   if (E.isLeft(summarized)) return summarized
-  const { blocks, origin } = summarized.right
+  const written = await record(step, summarized.right)
+  const { origin } = summarized.right
+  if (E.isRight(written) || !origin) return written
+  const error = written.left
+  const failed = [...failedIn(origin), failedCall({ ...origin, _tag: error._tag, message: error.message })]
+  return E.left({ ...error, message: error.message, failed })
+}
+
+/** How often a summary is recorded anew because something has happened meanwhile. */
+const maxStale = 10
+
+const record = async (
+  { effective, covers, condense, tolerate, view }: CondenseStep,
+  { blocks, origin }: Summarized,
+): Promise<E.Either<CondenseError, Written>> => {
   const summary = [{ role: 'user', content: blocks }] as const
   const smaller = checkCondensed(effective, covers, summary)
   if (E.isLeft(smaller)) return smaller
-  return condense({
-    covers,
-    summary,
-    method: 'model',
-    ...(origin && { origin }),
-    after: effective.at,
-    ...(tolerate && { tolerate }),
-  })()
+  const more = { ...(origin && { origin }), ...(tolerate && { tolerate }) }
+  let after = effective.at
+  for (let stale = 0; ; stale++) {
+    const written = await condense({ covers, summary, method: 'model', ...more, after })()
+    const isStale = E.isLeft(written) && written.left._tag === 'StaleContext'
+    if (!isStale || !view || stale === maxStale) return written
+    const now = await view()()
+    if (E.isLeft(now)) return now
+    if (!isShownAsBefore(covers, effective, now.right)) return written
+    after = now.right.at
+  }
+}
+
+/** Whether a slice is shown as it was, and before what it was: what the summary says of it is as right as it was. */
+const isShownAsBefore = ({ first, last }: Covers, before: Effective, now: Effective): boolean => {
+  const from = (effective: Effective): readonly number[] => {
+    const positions = effective.items.map(({ position }) => position)
+    return positions.slice(positions.indexOf(first))
+  }
+  const shown = from(now)
+  const earlier = from(before)
+  return earlier.slice(0, earlier.indexOf(last) + 2).every((position, index) => position === shown[index])
 }
 
 /** Anyone's summarizer may throw. */

@@ -247,7 +247,9 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const rendered = requestFor(held?.before ?? now)
     // What was held back may have been rewound since.
     if (E.isLeft(rendered)) return goesOn(ended) ? rendered : E.right(true)
-    const isFit = orAgain(await context.step(now))
+    const stepped = await context.step(now)
+    if (E.isLeft(stepped)) failed = [...failed, ...failedIn(stepped.left)]
+    const isFit = orAgain(stepped)
     if (E.isLeft(isFit) || !isFit.right) return E.map(() => false)(isFit)
     return E.map(() => isOver(ended) && !isHolding)(await ask(now, rendered.right, held))
   }

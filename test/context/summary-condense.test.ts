@@ -197,6 +197,60 @@ describe('a failure leaves the conversation as it was', () => {
     await unchanged(own, 'ModelAborted', { signal: AbortSignal.abort() })
   })
 
+  describe('where the slice has changed meanwhile, and only there, if it can be told', () => {
+    const during = async (meanwhile: (chat: Conversation) => Promise<unknown>) => {
+      const chat = await conversation()
+      const late: Summarizer = async (input) => {
+        await meanwhile(chat)
+        return saying('Short.')(input)
+      }
+      return {
+        chat,
+        answer: await condensing(chat, late, { covers: { first: 1, last: 2 }, view: chat.view }),
+      }
+    }
+    const said = { role: 'user', content: 'Wait.' } as const
+
+    it.each<readonly [string, (chat: Conversation) => Promise<unknown>]>([
+      ['a message', async (chat) => right(await chat.append(said)())],
+      ['a configuration', async (chat) => right(await chat.configure({ model: 'm' })())],
+      [
+        'a truncation before it',
+        async (chat) => right(await chat.truncate({ covers: { first: 0, last: 0 } })()),
+      ],
+      [
+        'a rewind to behind it',
+        async (chat) => {
+          right(await chat.append(said)())
+          right(await chat.rewind({ to: 3 })())
+        },
+      ],
+    ])('%s changes nothing', async (_, meanwhile) => {
+      const { chat, answer } = await during(meanwhile)
+      expect(right(answer).events).toMatchObject([{ type: 'Condensed' }])
+      const shown = right(await chat.effective()())
+      expect(shown[1]).toMatchObject({ kind: 'summary', covers: { first: 1, last: 2 } })
+    })
+
+    it.each<readonly [string, (chat: Conversation) => Promise<unknown>]>([
+      ['a rewind into it', async (chat) => right(await chat.rewind({ to: 1 })())],
+      ['a rewind to its end', async (chat) => right(await chat.rewind({ to: 2 })())],
+      [
+        'a rewind before it, and more messages',
+        async (chat) => {
+          right(await chat.rewind({ to: 0 })())
+          right(await chat.append([said, said, said])())
+        },
+      ],
+      ['a marker in it', async (chat) => right(await chat.truncate({ covers: { first: 2, last: 2 } })())],
+      ['a marker over it', async (chat) => right(await chat.truncate({ covers: { first: 0, last: 3 } })())],
+    ])('%s does, and the error tells what was asked in vain', async (_, meanwhile) => {
+      const { chat, answer } = await during(meanwhile)
+      expect(left(answer)).toMatchObject({ _tag: 'StaleContext', failed: [{ error: 'StaleContext' }] })
+      expect((await recorded(chat)).map(({ type }) => type)).not.toContain('Condensed')
+    })
+  })
+
   it('where something was written meanwhile; a marker may be no reason', async () => {
     const after = async (meanwhile: (chat: Conversation) => Promise<unknown>, more: object = {}) => {
       const chat = await conversation()

@@ -61,6 +61,16 @@ const long = async (
   }
 }
 
+/** A summarizer while which something happens, and how often it was asked. */
+const slowly = (meanwhile: (n: number) => Promise<void>) => {
+  let n = 0
+  const summarize: Summarizer = async () => {
+    await meanwhile(++n)
+    return { blocks: [text('They talked.')], origin: { model, usage: { input_tokens: n } } }
+  }
+  return { summarize, asked: () => n }
+}
+
 describe('a turn in a context that is full', () => {
   it('condenses first, and records by whom and from what', async () => {
     const { turn, kinds, chat } = await long(12)
@@ -138,6 +148,41 @@ describe('a turn in a context that is full', () => {
     const own: Summarizer = async () => E.right({ blocks: [text(words(5_000))], origin: {} })
     expect(await turn({ summarizer: own })).toMatchObject({ condenseFailed: { _tag: 'ContextGrew' } })
     expect((await chat.full()).map(({ kind }) => kind)).not.toContain('summary')
+  })
+
+  it('asks for a summary once, whatever is said or configured meanwhile', async () => {
+    const { turn, chat, api, kinds } = await long(12)
+    const { summarize, asked } = slowly(async (n) => {
+      await chat.append({ role: 'user', content: `And ${n}?` })
+      await chat.configure({ system: `You are number ${n}.` })
+    })
+    await turn({ summarizer: summarize })
+    expect(asked()).toBe(1)
+    expect(await kinds()).toBe('msmmmmm')
+    expect(JSON.stringify(api.requests.at(-1)?.body?.messages)).toContain('And 1?')
+    expect(await chat.verifyReceipts()).toMatchObject({ findings: [] })
+  })
+
+  it('records in the next reply what a summary has cost of what is not there any more', async () => {
+    const { turn, chat, kinds } = await long(12)
+    const { summarize, asked } = slowly(async (n) => {
+      if (n === 1) await chat.truncate({ covers: { first: 1, last: 2 } })
+    })
+    await turn({ summarizer: summarize })
+    expect(asked()).toBe(2)
+    expect(await kinds()).toBe('msmmmm')
+    expect((await chat.effective()).at(-1)).toMatchObject({
+      origin: { failed: [{ error: 'StaleContext', usage: { input_tokens: 1 } }] },
+    })
+  })
+
+  it('records in the next reply what a summary has cost that was not smaller', async () => {
+    const { turn, chat } = await long(12)
+    const origin = { model, usage: { input_tokens: 7 } }
+    await turn({ summarizer: async () => ({ blocks: [text(words(5_000))], origin }) })
+    expect((await chat.effective()).at(-1)).toMatchObject({
+      origin: { failed: [{ error: 'ContextGrew', usage: { input_tokens: 7 } }] },
+    })
   })
 
   it('ends with ContextTooLarge where what has to stay is too large, and asks nobody', async () => {
