@@ -179,7 +179,7 @@ describe('the program', { timeout: 180_000 }, () => {
     expect(code).toBe(1)
   })
 
-  test('every command has help, and the commands in the examples of the help exist', async () => {
+  test('every command has help with examples in 80 columns, and the commands in the examples exist', async () => {
     const { stdout: help, code } = await after('palimpsest --help')
     expect(code).toBe(0)
     const names = [...help.matchAll(/^ {2}([a-z]+) .*(?:<|\[|the )/gm)].map(([, name]) => name)
@@ -188,5 +188,9 @@ describe('the program', { timeout: 180_000 }, () => {
     const named = [...all.matchAll(/^ {2}palimpsest ([a-z]+)/gm)].map(([, name]) => name)
     expect(named.length).toBeGreaterThan(10)
     for (const name of named) expect(names).toContain(name)
+    const helps = all.split(/^(?=Usage: )/m)
+    expect(helps).toHaveLength(names.length)
+    for (const one of helps) expect(one).toMatch(/^Examples?:\n {2}\S/m)
+    expect(all.split('\n').filter(({ length }) => length > 80)).toEqual([])
   })
 })

@@ -12,8 +12,9 @@ export const addBackup = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-The backup is one consistent file that opens as a store, large content included. It is checked and on disk when the command ends.
-Copying the file by hand loses what is in its -wal, and putting it back beside another -wal damages it.
+The backup is one consistent file that opens as a store, large content included.
+It is checked and on disk when the command ends. Copying the file by hand loses
+what is in its -wal, and putting it back beside another -wal damages it.
 
 Examples:
   palimpsest backup "backups/$(date +%F).db"

@@ -21,12 +21,14 @@ export const addCopy = (program: Command): void => {
     .addHelpText(
       'after',
       `
-Without an id: every conversation. What a conversation was forked from comes along. Positions stay, and every byte of the events.
-Copying again adds only what is new, so an interrupted copy continues. Exit code 1 if a conversation fails.
+Without an id: every conversation. What a conversation was forked from comes
+along. Positions stay, and every byte of the events. Copying again adds only
+what is new, so an interrupted copy continues. Exit code 1 if a conversation
+fails.
 
 Examples:
-  palimpsest copy --from sqlite:palimpsest.db --to 'esdb://127.0.0.1:2113?tls=false'
-  palimpsest copy --from 'esdb://127.0.0.1:2113?tls=false' --to sqlite:backup.db task-42 task-43`,
+  palimpsest copy --from sqlite:palimpsest.db --to esdb://db.example.org:2113
+  palimpsest copy --from 'esdb://127.0.0.1:2113?tls=false' --to sqlite:b.db a b`,
     )
     .action(async (ids: readonly string[], options: Options) => {
       const { json = false } = program.opts<GlobalOptions>()

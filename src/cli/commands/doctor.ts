@@ -16,9 +16,12 @@ export const addDoctor = (program: Command): void => {
       'after',
       `
 Exit code 1 if there is a problem.
-SQLite: file, permissions, schema, integrity, durability, free room, recorded secrets, the time that a durable append takes.
-EventStoreDB: connection, credentials, version, append limit, clock, round trips, settings that drop events, secrets in the first
-1,000 configurations. It writes a megabyte to a stream palimpsest-doctor-… that the database drops after a minute.
+SQLite: file, permissions, schema, integrity, durability, free room, recorded
+secrets, the time that a durable append takes.
+EventStoreDB: connection, credentials, version, append limit, clock, round
+trips, settings that drop events, secrets in the first 1,000 configurations. It
+writes a megabyte to a stream palimpsest-doctor-… that the database drops after
+a minute.
 
 Examples:
   palimpsest doctor

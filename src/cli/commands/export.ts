@@ -23,7 +23,8 @@ export const addExport = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-palimpsest: every event as stored, a line each; import makes the same conversation of it, and of a fork's parents, which come first
+palimpsest: every event as stored, a line each, those of a fork's parents first;
+            import makes the same conversation of it
 anthropic:  the body of a Messages API request
 markdown:   everything to read, with what was hidden and why
 

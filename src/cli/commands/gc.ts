@@ -21,8 +21,9 @@ export const addGc = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-Content of more than 64 KiB stands outside its event, once. An append that is interrupted may leave some behind.
-With less than a day, nobody may write at the same time: the event that refers to new content may be under way.
+Content of more than 64 KiB stands outside its event, once. An append that is
+interrupted may leave some behind. With less than a day, nobody may write at the
+same time: the event that refers to new content may be under way.
 
 Examples:
   palimpsest gc --dry-run

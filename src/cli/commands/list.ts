@@ -21,7 +21,14 @@ export const addList = (program: Command, shell: Shell): void => {
     .option('--limit <n>', 'only the first so many', several)
     .addHelpText(
       'after',
-      '\nIn a pipe: id, messages, events, time of the last event and title, separated by tabs. Where a conversation cannot be read, the problem stands for the title; EventStoreDB does not count messages.',
+      `
+In a pipe: id, messages, events, time of the last event and title, separated by
+tabs. Where a conversation cannot be read, the problem stands for the title;
+EventStoreDB does not count messages.
+
+Examples:
+  palimpsest list --limit 10
+  palimpsest list --sort id | cut -f1`,
     )
     .action(
       shell.action('existing', async ({ store, out, isJson }, { sort, limit = Infinity }: Options) => {

@@ -18,7 +18,7 @@ export const addSent = (program: Command, shell: Shell): void => {
     .option('--list', 'the calls that there are: number, position, model, tokens in and out, digest')
     .addHelpText(
       'after',
-      '\nA line on the standard error says whether the request has the digest of its receipt.\n\nExamples:\n  palimpsest sent task-42 --list\n  palimpsest sent task-42 --call 3 > request.json',
+      '\nA line on the standard error says whether the request has the digest of its\nreceipt.\n\nExamples:\n  palimpsest sent task-42 --list\n  palimpsest sent task-42 --call 3 > request.json',
     )
     .action(
       shell.look(async ({ store, out, isJson }, id: string, { call, list = false }: Options) => {

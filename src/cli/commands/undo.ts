@@ -10,10 +10,15 @@ export const addUndo = (program: Command, shell: Shell): void => {
     .command('undo <id>')
     .description('undo the last rewind, condense, truncate, restore or undo')
     .option('--reason <text>', 'why, for those who look later')
-  withWriteOptions(command).action(
-    shell.action('existing', async (session, id: string, options: CommandInput<'undo'> & WriteOptions) => {
-      const chat = session.store.conversation(id)
-      await writeWritten(session, chat, await chat.undo(options))
-    }),
-  )
+  withWriteOptions(command)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palimpsest undo task-42\n  palimpsest undo task-42 --reason "the summary lost the error"',
+    )
+    .action(
+      shell.action('existing', async (session, id: string, options: CommandInput<'undo'> & WriteOptions) => {
+        const chat = session.store.conversation(id)
+        await writeWritten(session, chat, await chat.undo(options))
+      }),
+    )
 }

@@ -21,7 +21,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
     .option('--receipts', 'also rebuild the request of every model call from the log, and compare')
     .addHelpText(
       'after',
-      '\nWithout an id: every conversation in the store. Exit code 1 if anything differs.',
+      '\nWithout an id: every conversation in the store. Exit code 1 if anything differs.\n\nExamples:\n  palimpsest verify\n  palimpsest verify task-42 --receipts',
     )
     .action(
       shell.action('existing', async (session, id: string | undefined, options: Options) => {
