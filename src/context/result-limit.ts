@@ -3,7 +3,7 @@ import type { NewMessage } from '../commands/command.ts'
 import { isResultType } from '../projections/render/clean.ts'
 import { beginningOf, endOf } from './cut-text.ts'
 import { estimate } from './estimate.ts'
-import { textBlock } from './tool-blocks.ts'
+import { textBlock } from './tool-media.ts'
 
 /** The tool that reads what was left out of a result. */
 export const readerName = 'read_result'

@@ -5,7 +5,7 @@ import type { Conversation } from '../store/conversation.ts'
 import { toError } from '../store/errors.ts'
 import { beginningOf } from './cut-text.ts'
 import { readerName, resultBytes, shownIn, textIn } from './result-limit.ts'
-import { textBlock } from './tool-blocks.ts'
+import { textBlock } from './tool-media.ts'
 import type { ToolContext, ToolSettings } from './tools.ts'
 
 /** A tool for `turn`: its definition is one of `tools`, what runs it stands in `run` under `read_result`. */

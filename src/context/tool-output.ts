@@ -3,7 +3,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../events/blocks.ts'
 import { copyJson, type Json } from '../events/json.ts'
 import { orAborted } from './aborted.ts'
-import { bytesBlocks, type Fields, isFields, resultBlocks, textBlock } from './tool-blocks.ts'
+import { resultBlocks } from './tool-blocks.ts'
+import { bytesBlocks, type Fields, isFields, textBlock } from './tool-media.ts'
+import type { ToolNames } from './tool-own-blocks.ts'
 
 /** What the model is told of a call: `content` and `is_error` of a tool result. */
 export interface ToolAnswer {
@@ -11,33 +13,37 @@ export interface ToolAnswer {
   readonly is_error?: true
 }
 
+export interface Reading {
+  /** Ends the reading of what comes bit by bit. */
+  readonly signal?: AbortSignal
+  readonly tools?: ToolNames
+}
+
 /**
- * What a tool gave back, as the API takes it. Its effect has taken place, so nothing is refused: a text and the API's blocks are
- * taken as they are, blocks and results of an MCP client in the API's form, bytes as what they hold, everything else as JSON.
- *
- * @param signal ends the reading of what comes bit by bit
+ * What a tool gave back, as the API takes it. Its effect has taken place, so nothing is refused: a text is taken as it is, the
+ * API's blocks as the API takes them, blocks and results of an MCP client in the API's form, bytes as what they hold, everything else as JSON.
  */
-export const answerOf = async (output: unknown, signal?: AbortSignal): Promise<ToolAnswer> => {
+export const answerOf = async (output: unknown, reading: Reading = {}): Promise<ToolAnswer> => {
   try {
-    return await readAnswer(output, signal)
+    return await readAnswer(output, reading)
   } catch (error) {
     const content = `The call was carried out, but what it gave back cannot be read: ${errorText(error)}`
     return { is_error: true, content }
   }
 }
 
-const readAnswer = async (output: unknown, signal: AbortSignal | undefined): Promise<ToolAnswer> => {
+const readAnswer = async (output: unknown, reading: Reading): Promise<ToolAnswer> => {
   if (output === undefined || output === null) return {}
   if (output instanceof Error) return { is_error: true, content: errorText(output) }
   if (output instanceof Blob || output instanceof Response)
-    return readAnswer(await orAborted(output.arrayBuffer(), signal), signal)
+    return readAnswer(await orAborted(output.arrayBuffer(), reading.signal), reading)
   if (output instanceof ArrayBuffer) return { content: bytesBlocks(Buffer.from(output)) }
   if (ArrayBuffer.isView(output))
     return { content: bytesBlocks(Buffer.from(output.buffer, output.byteOffset, output.byteLength)) }
   if (typeof output === 'string') return { content: output }
   if (typeof output === 'bigint') return { content: `${output}` }
   const json = typeof output === 'object' ? jsonOf(output) : inspect(output)
-  return json === undefined ? { content: inspect(output, shown) } : answerOfJson(json)
+  return json === undefined ? { content: inspect(output, shown) } : answerOfJson(json, reading.tools)
 }
 
 /** The value as JSON; undefined where JSON would lose a part of it. */
@@ -53,10 +59,12 @@ const jsonOf = (value: object): Json | undefined => {
 /** Of what JSON cannot hold. */
 const shown = { depth: 8, maxArrayLength: 10_000, maxStringLength: 1_000_000 }
 
-const answerOfJson = (output: Json): ToolAnswer => {
-  if (isCallToolResult(output)) return answerOfMcp(output)
+const answerOfJson = (output: Json, tools: ToolNames): ToolAnswer => {
+  if (isCallToolResult(output)) return answerOfMcp(output, tools)
   const blocks: unknown = Array.isArray(output) ? output : [output]
-  return isBlocks(blocks) ? { content: blocks.flatMap(resultBlocks) } : { content: textOf(output) }
+  return isBlocks(blocks)
+    ? { content: blocks.flatMap((block) => resultBlocks(block, tools)) }
+    : { content: textOf(output) }
 }
 
 const isBlocks = (value: unknown): value is readonly Block[] =>
@@ -71,8 +79,11 @@ const resultFields: ReadonlySet<string> = new Set(['content', 'isError', 'struct
 const isCallToolResult = (value: unknown): value is CallToolResult =>
   isFields(value) && isBlocks(value['content']) && Object.keys(value).every((key) => resultFields.has(key))
 
-const answerOfMcp = ({ content, isError, structuredContent }: CallToolResult): ToolAnswer => {
-  const blocks = content.flatMap(resultBlocks)
+const answerOfMcp = (
+  { content, isError, structuredContent }: CallToolResult,
+  tools: ToolNames,
+): ToolAnswer => {
+  const blocks = content.flatMap((block) => resultBlocks(block, tools))
   // Most servers say what is structured as text too, as MCP asks them to.
   const isSaid = structuredContent === undefined || content.some(({ type }) => type === 'text')
   return {

@@ -1,6 +1,7 @@
 import type { Block, KnownBlock } from '../events/blocks.ts'
 import { orAborted } from './aborted.ts'
 import { answerOf, errorText, type ToolAnswer } from './tool-output.ts'
+import type { ToolNames } from './tool-own-blocks.ts'
 
 export interface ToolContext {
   /** The id of the call. */
@@ -41,6 +42,7 @@ interface Limits {
   readonly timeout: number
   /** Bytes. */
   readonly maxResult: number
+  readonly named: ToolNames
 }
 
 const toolOf = (tools: Tools, name: string): ToolSettings | undefined => {
@@ -86,7 +88,7 @@ const failed = (call: ToolUse, content: string): Block => result(call, { is_erro
 const resultOf = async (
   call: ToolUse,
   tools: Tools,
-  { signal, timeout, maxResult }: Limits,
+  { signal, timeout, maxResult, named }: Limits,
 ): Promise<Block> => {
   const { id, name, input } = call
   const tool = toolOf(tools, name)
@@ -104,7 +106,7 @@ const resultOf = async (
       tool.run(structuredClone(input), { id, name, maxResult, signal: ends }),
       ends,
     )
-    return result(call, await answerOf(output, ends))
+    return result(call, await answerOf(output, { signal: ends, tools: named }))
   } catch (error) {
     if (signal?.aborted) return failed(call, 'The call was interrupted by the user.')
     return failed(call, errorText(error))

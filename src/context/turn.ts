@@ -4,7 +4,7 @@ import type { Block } from '../events/blocks.ts'
 import type { Origin, Receipt } from '../events/events.ts'
 import type { NewMessage } from '../commands/command.ts'
 import { beginsTurn } from '../commands/state.ts'
-import type { Effective } from '../projections/effective.ts'
+import { configurationOf, type Effective } from '../projections/effective.ts'
 import { isCompaction } from '../projections/render/clean.ts'
 import type { Rendered } from '../projections/render/render.ts'
 import type { Conversation } from '../store/conversation.ts'
@@ -31,6 +31,7 @@ import { isConfigured, prepare } from './prepare.ts'
 import { currentRenderer, requestOf, type RequestOptions } from './request.ts'
 import { send } from './sending.ts'
 import type { CondenseError } from './summary-condense.ts'
+import { toolNames } from './tool-own-blocks.ts'
 import { notRun, runAgain, runTools } from './tools.ts'
 import { recordableMessage, resultMessage, restFor } from './result-limit.ts'
 import { type Settled, settle, type TurnOptions } from './turn-options.ts'
@@ -144,7 +145,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
     const content = await run(
       open.map(({ call }) => call),
       options.run,
-      { signal, timeout, maxResult },
+      { signal, timeout, maxResult, named: toolNames(configurationOf(now).tools) },
     )
     const whole = resultMessage(content, { bytes: maxResult, rest: restFor(options.run) })
     let results = whole

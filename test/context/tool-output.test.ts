@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { answerOf } from '../../src/context/tool-output.ts'
+import { toolNames } from '../../src/context/tool-own-blocks.ts'
 import { estimate } from '../../src/context/estimate.ts'
 import { type Block, blockSchema } from '../../src/events/blocks.ts'
 import { check } from '../../src/events/check.ts'
@@ -91,6 +92,109 @@ describe('what a tool gives back', () => {
   ])('in the form of an MCP client, %s, takes the API’s form', async (_, block, content) => {
     expect(await answerOf({ content: [block] })).toEqual({ content })
     expect(await answerOf(block)).toEqual({ content })
+  })
+
+  const of = (media_type: string, data: string, type = 'base64') => ({ source: { type, media_type, data } })
+  const unseen = (data: string, mimeType: string): Block => ({ type: 'image', data, mimeType })
+  const note = (said: string): Block => text(`[${said}: recorded, but you cannot be shown it]`)
+  it.each<readonly [string, Block, readonly Block[]]>([
+    [
+      'a picture that is called another one',
+      { ...picture(jpeg, 'image/jpg'), alt: 'a', cache_control: { type: 'ephemeral' } },
+      [{ ...picture(jpeg, 'image/jpeg'), cache_control: { type: 'ephemeral' } }],
+    ],
+    [
+      'a picture that no model takes',
+      picture(noise, 'image/bmp'),
+      [note('image, image/bmp, 4 bytes'), unseen(base64(noise), 'image/bmp')],
+    ],
+    [
+      'a picture of nothing',
+      { type: 'image', ...of('image/png', '') },
+      [note('image, image/png, 0 bytes'), unseen('', 'image/png')],
+    ],
+    [
+      'a picture as a data URL in place of base64',
+      { type: 'image', ...of('image/png', `data:image/png;base64,${base64(png)}`) },
+      [picture(png)],
+    ],
+    [
+      'a picture as a data URL in place of an address',
+      { type: 'image', source: { type: 'url', url: `data:image/png;base64,${base64(png)}` } },
+      [picture(png)],
+    ],
+    [
+      'a picture at an address',
+      { type: 'image', source: { type: 'url', url: 'https://a.example/a.png' } },
+      [{ type: 'image', source: { type: 'url', url: 'https://a.example/a.png' } }],
+    ],
+    ['a text with more fields', { ...text('a'), extra: 1, cache_control: 'yes' }, [text('a')]],
+    [
+      'a PDF file as a data URL',
+      { type: 'document', title: ' ', ...of('text/html', `data:;base64,${base64(pdf)}`) },
+      [{ type: 'document', ...of('application/pdf', base64(pdf)) }],
+    ],
+    [
+      'a document of base64 that is a text',
+      { type: 'document', title: 'T', ...of('text/html', base64(Buffer.from('said'))) },
+      [{ type: 'document', title: 'T', ...of('text/plain', 'said', 'text') }],
+    ],
+    [
+      'a document that no model takes',
+      { type: 'document', title: 'T', ...of('application/pdf', base64(noise)) },
+      [
+        note('document, T, application/pdf, 4 bytes'),
+        { type: 'document', data: base64(noise), mimeType: 'application/pdf' },
+      ],
+    ],
+    [
+      'a document without a text',
+      { type: 'document', title: 'T', ...of('text/plain', ' ', 'text') },
+      [text('[document, T, empty]')],
+    ],
+    [
+      'a document of blocks',
+      { type: 'document', source: { type: 'content', content: [text(' '), text('a'), { type: 'b' }] } },
+      [{ type: 'document', source: { type: 'content', content: [text('a')] } }],
+    ],
+    [
+      'a search result with a blank text and no title',
+      { type: 'search_result', source: 's', title: '', score: 1, content: [text(' '), text('a')] },
+      [{ type: 'search_result', source: 's', title: 's', content: [text('a')] }],
+    ],
+    [
+      'a search result without a text',
+      { type: 'search_result', source: 's', title: 't', content: [text(' ')] },
+      [text('[search_result, t, s, empty]')],
+    ],
+    [
+      'a search result without a source',
+      { type: 'search_result', title: 't', content: [] },
+      [text('{"type":"search_result","title":"t","content":[]}')],
+    ],
+    [
+      'a reference to a tool that there is not',
+      { type: 'tool_reference', tool_name: 'gone' },
+      [text('[tool_reference, gone: there is no such tool]')],
+    ],
+    [
+      'a reference to a tool',
+      { type: 'tool_reference', tool_name: 'read' },
+      [{ type: 'tool_reference', tool_name: 'read' }],
+    ],
+  ])('in the form of the API, %s, becomes what the API takes', async (_, block, content) => {
+    const answer = await answerOf([block], { tools: toolNames([{ name: 'read' }]) })
+    expect(answer).toEqual({ content })
+    // It is shown as it is, but for what is only recorded.
+    const result = { type: 'tool_result', tool_use_id: 'a', ...answer }
+    const { messages } = render(effective(logOf(user('Run.'), assistant([toolUse('a')]), user([result]))))
+    expect(messages.at(-1)?.content[0]?.['content']).toEqual(content.filter((each) => !('data' in each)))
+  })
+
+  it('may refer to any tool where a server names its own', async () => {
+    const block = { type: 'tool_reference', tool_name: 'theirs' }
+    const tools = toolNames([{ name: 'read' }, { type: 'mcp_toolset', mcp_server_name: 'a' }])
+    expect(await answerOf([block], { tools })).toEqual({ content: [block] })
   })
 
   it('as the result of an MCP client keeps whether it failed, and what is structured', async () => {

@@ -128,7 +128,10 @@ describe('a result that is larger than the limit', () => {
     })
     const pdf = { type: 'document', source: { type: 'url', url: 'https://example.org/a.pdf' } }
     const { api, turn } = await scene([() => call('read')])
-    await turn({ run: { read: () => [text(long), picture('AAAA'), pdf, text('end')] }, maxResult: 15_000 })
+    await turn({
+      run: { read: () => [text(long), picture('iVBORw0KGgo='), pdf, text('end')] },
+      maxResult: 15_000,
+    })
     const [result] = resultsIn(api.requests[1]?.body)
     const types = Array.isArray(result?.content) ? result.content.map(({ type }) => type) : []
     expect(types).toEqual(['text', 'text', 'text', 'text', 'image'])
@@ -262,4 +265,22 @@ describe('any result', () => {
       { numRuns: runs(500) },
     )
   })
+})
+
+it('a block of a tool that the API would refuse does not stop the conversation', async () => {
+  const { api, turn } = await scene([() => call('read')])
+  const data = Buffer.from('\xff\xd8\xff\xe0', 'latin1').toString('base64')
+  const read = () => [
+    { type: 'image', source: { type: 'base64', media_type: 'image/jpg', data } },
+    { type: 'tool_reference', tool_name: 'gone' },
+  ]
+  expect(await turn({ run: { read } })).toMatchObject({ stopReason: 'end_turn' })
+  expect(resultsIn(api.requests[1]?.body)).toMatchObject([
+    {
+      content: [
+        { source: { media_type: 'image/jpeg' } },
+        { type: 'text', text: '[tool_reference, gone: there is no such tool]' },
+      ],
+    },
+  ])
 })
