@@ -9,7 +9,10 @@ import { textBlock } from './tool-media.ts'
 export const readerName = 'read_result'
 
 export interface ResultLimit {
-  /** Bytes of UTF-8 that a result may be shown with; pictures and documents count as many as a text of their tokens. */
+  /**
+   * Bytes of UTF-8 that a result may be shown with, in blocks with the JSON around their texts; pictures and documents count as many
+   * as a text of their tokens.
+   */
   readonly bytes: number
   /** What the model is told of the rest: that the reader reads it, that it is in the log, or that it is nowhere. */
   readonly rest: 'readable' | 'recorded' | 'lost'
@@ -25,11 +28,16 @@ export const resultBytes = ({ content = '' }: KnownBlock<'tool_result'>): number
 const bytesOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + blockBytes(block), 0)
 
+/** A text, and what a picture or document is to the model, and all that is sent around it: many small blocks are large. */
 const blockBytes = (block: Block): number => {
-  if (isBlock(block, 'text')) return Buffer.byteLength(block.text)
-  if (isBlock(block, 'image') || isBlock(block, 'document')) return Math.ceil(textBytes * estimate([block]))
-  return Buffer.byteLength(JSON.stringify(block))
+  if (isBlock(block, 'text')) return Buffer.byteLength(block.text) + jsonBytes({ ...block, text: '' })
+  if (isBlock(block, 'image') || isBlock(block, 'document'))
+    return Math.ceil(textBytes * estimate([block])) + jsonBytes({ ...block, source: {} })
+  return jsonBytes(block)
 }
+
+/** Bytes of a block with the comma behind it. */
+const jsonBytes = (block: Block): number => Buffer.byteLength(JSON.stringify(block)) + 1
 
 /** What a model is shown of the blocks in a result; blocks are named by their place among these. */
 export const shownIn = (content: readonly unknown[]): readonly Block[] =>
@@ -112,7 +120,9 @@ const howToRead = (rest: ResultLimit['rest'], id: string, from: number): string 
 const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): readonly Block[] => {
   const text = textIn(blocks)
   const others = blocks.flatMap((block, index) => (isBlock(block, 'text') ? [] : [{ block, index }]))
-  let room = limit.bytes / 2
+  const around = blockBytes(textBlock(''))
+  const half = Math.max(0, Math.floor((limit.bytes - noteBytes(id) - around) / 2))
+  let room = half
   const kept: Block[] = []
   const left: string[] = []
   for (const { block, index } of others) {
@@ -122,14 +132,17 @@ const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): re
       kept.push(block)
     } else left.push(`${block.type} (block ${index})`)
   }
-  const bytes = limit.bytes - bytesOf(kept)
-  const isLong = Buffer.byteLength(text) + (left.length > 0 ? noteBytes(id) : 0) > bytes
+  const missing =
+    left.length > 0
+      ? beginningOf(`[Too large to be shown: ${left.join(', ')}]`, Math.min(noteBytes(id), half))
+      : ''
+  const bytes = limit.bytes - bytesOf(kept) - around - Buffer.byteLength(missing)
+  const isLong = Buffer.byteLength(text) >= Math.max(1, bytes)
   const { head, note, tail } = isLong
     ? cutText(text, id, { ...limit, bytes })
     : { head: text, note: '', tail: '' }
-  const missing =
-    left.length > 0 ? beginningOf(`[Too large to be shown: ${left.join(', ')}]`, noteBytes(id)) : ''
-  return [...[head, note, tail, missing].filter((part) => part !== '').map(textBlock), ...kept]
+  const shown = [head, note, tail, missing].filter((part) => part !== '').join('\n')
+  return [...(shown === '' ? [] : [textBlock(shown)]), ...kept]
 }
 
 /** The texts among blocks, one after the other. */

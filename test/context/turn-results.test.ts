@@ -134,8 +134,31 @@ describe('a result that is larger than the limit', () => {
     })
     const [result] = resultsIn(api.requests[1]?.body)
     const types = Array.isArray(result?.content) ? result.content.map(({ type }) => type) : []
-    expect(types).toEqual(['text', 'text', 'text', 'text', 'image'])
+    expect(types).toEqual(['text', 'image'])
     expect(shownIn(api.requests[1]?.body)[0]).toContain('Too large to be shown: document (block 2)')
+  })
+
+  it('is one of many small blocks, too: what is sent counts', async () => {
+    const letters = Array.from({ length: 1_000 }, () => text('a'))
+    const { api, turn } = await scene([() => call('read')])
+    await turn({ run: { read: () => letters }, maxResult: 1_000 })
+    const [result] = resultsIn(api.requests[1]?.body)
+    expect(JSON.stringify(result?.content).replaceAll('\\n', '\n').length).toBeLessThanOrEqual(1_000)
+    expect(shownIn(api.requests[1]?.body)[0]).toMatch(/^a\na\n.*left out.*\na\na$/s)
+  })
+
+  it.each<readonly [string, Block]>([
+    ['citations', { ...text('a'), citations: [{ type: 'char_location', cited_text: 'x'.repeat(3_000) }] }],
+    [
+      'a title',
+      {
+        type: 'document',
+        title: 'x'.repeat(3_000),
+        source: { type: 'text', media_type: 'text/plain', data: 'a' },
+      },
+    ],
+  ])('is one with %s that are, too', (_, block) => {
+    expect(limitResults([toolResult('a', [block])], { bytes: 1_000, rest: 'recorded' })).toBeDefined()
   })
 
   it.each([1_000, 1_000_000_000])(
@@ -243,9 +266,10 @@ describe('any result', () => {
     fc.array(
       fc.oneof(
         fc.string({ maxLength: 300 }).map(text),
+        fc.string({ maxLength: 3 }).map(text),
         fc.constantFrom<Block>({ type: 'image', source: { type: 'url', url: 'x' } }, { type: 'audio' }),
       ),
-      { maxLength: 9 },
+      { maxLength: 30 },
     ),
   )
 
@@ -257,6 +281,7 @@ describe('any result', () => {
         if (!shown || !isBlock(shown, 'tool_result') || !isBlock(block, 'tool_result'))
           throw new Error('no result')
         expect(resultBytes(shown)).toBeLessThanOrEqual(bytes)
+        expect(limitResults([shown], { bytes, rest: 'readable' })).toBeUndefined()
         if (shown === block || typeof given !== 'string' || typeof shown.content !== 'string') return
         const [, from, to] = /\[Characters (\d+) to (\d+) of \d+ are left out/.exec(shown.content) ?? []
         expect(shown.content.startsWith(given.slice(0, Number(from)))).toBe(true)
