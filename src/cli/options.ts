@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { text as textOf } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import * as E from 'fp-ts/lib/Either.js'
+import { check } from '../events/check.ts'
 import type { Actor, Covers } from '../events/events.ts'
+import { conversationIdSchema } from '../events/ids.ts'
 import { fileUnreadable } from '../import/errors.ts'
 import { toError } from '../store/errors.ts'
 import { usage } from './errors.ts'
@@ -77,6 +80,12 @@ export const withSelection = (command: Command): Command =>
       'hide exactly this slice, named by the positions of two shown items',
       slice,
     )
+
+/** Throws `InvalidInput` for what is no conversation id. */
+export const checkId = (id: string): void => {
+  const checked = check(conversationIdSchema, id)
+  if (E.isLeft(checked)) throw toError(checked.left)
+}
 
 /** A text given on the command line, in a file, or on the standard input (`-`, or neither). Of the latter two the last newline goes. */
 export const givenText = async (

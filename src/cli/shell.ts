@@ -24,10 +24,13 @@ export interface Session {
 /** Whether the store must be there already, or is created if it is not. */
 type Access = 'existing' | 'created'
 
-/** Makes commands' actions: each opens the store, does the work, closes the store. */
+/**
+ * Makes commands' actions: each opens the store, does the work, closes the store. An access that is computed throws what is wrong with
+ * the arguments, so that what is refused creates no store.
+ */
 export interface Shell {
   readonly action: <A extends readonly unknown[]>(
-    access: Access,
+    access: Access | ((...args: A) => Access),
     work: (session: Session, ...args: A) => Promise<void>,
   ) => (...args: A) => Promise<void>
   /** An action that only looks at a conversation, which may be named by the beginning of its id; writers want it whole. */
@@ -43,7 +46,7 @@ export const shellOf = (program: Command): Shell => {
     (access, work) =>
     async (...args) => {
       const { store: url, json = false } = program.opts<GlobalOptions>()
-      const store = await opened(url, access)
+      const store = await opened(url, typeof access === 'string' ? access : access(...args))
       try {
         await work({ store, out: outputOn(process.stdout), isJson: json }, ...args)
       } catch (error) {

@@ -92,6 +92,33 @@ describe('the program', { timeout: 180_000 }, () => {
     expect(stdout.split('\n').filter((line) => line === '0')).toHaveLength(2)
   })
 
+  test('a command that is refused for what it names creates no store', async () => {
+    const { stdout, stderr } = await inDirectory((directory) =>
+      shell(
+        [
+          'palimpsest append "b d" --role user --text Hi',
+          'palimpsest append t --role user --text Hi --after 3',
+          'echo > a.txt; palimpsest import a.txt --id "b d"',
+          'palimpsest import a.txt a.txt --id t',
+          'palimpsest import gone.jsonl',
+          'rm a.txt examples; ls',
+        ].join('; '),
+        directory,
+      ),
+    )
+    expect({ stdout, errors: stderr.split('\n').map((line) => line.slice(0, 40)) }).toEqual({
+      stdout: '',
+      errors: [
+        'error: a conversation id has 1 to 200 ch',
+        'error: there is no store at sqlite:palim',
+        'error: a conversation id has 1 to 200 ch',
+        'error: --id names one conversation: impo',
+        'error: gone.jsonl cannot be read (it doe',
+        '',
+      ],
+    })
+  })
+
   test('a second start finds the session, and adds nothing', async () => {
     const { stdout } = await after('palimpsest start; palimpsest list')
     expect(stdout).toContain(`Found session ${sample} in sqlite:palimpsest.db`)

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Role } from '../../events/events.ts'
 import type { WriteOptions } from '../../index.ts'
 import { writeWritten } from '../conversation.ts'
-import { givenText, withWriteOptions } from '../options.ts'
+import { checkId, givenText, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends WriteOptions {
@@ -28,10 +28,16 @@ export const addAppend = (program: Command, shell: Shell): void => {
       '\nExamples:\n  palimpsest append task-42 --role user --text "Why does the parser fail?"\n  git diff | palimpsest append task-42 --role user',
     )
     .action(
-      shell.action('created', async (session, id: string, { role, text, file, ...options }: Options) => {
+      shell.action(access, async (session, id: string, { role, text, file, ...options }: Options) => {
         const chat = session.store.conversation(id)
         const content = await givenText(text, file, 'the message')
         await writeWritten(session, chat, await chat.append({ role, content }, options))
       }),
     )
+}
+
+/** Where there is no store, nothing has a position. */
+const access = (id: string, { after = -1 }: Options): 'existing' | 'created' => {
+  checkId(id)
+  return after < 0 ? 'created' : 'existing'
 }

@@ -1,12 +1,14 @@
-import { createReadStream } from 'node:fs'
+import { accessSync, constants, createReadStream } from 'node:fs'
 import { SingleBar } from 'cli-progress'
 import { type Command, Option } from 'commander'
 import { visible } from '../../export/visible.ts'
+import { fileUnreadable } from '../../import/errors.ts'
 import { formats } from '../../import/plan.ts'
 import type { Format, Imported } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
 import { collecting } from '../collect.ts'
 import { failureOf, usage } from '../errors.ts'
+import { checkId } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -29,11 +31,7 @@ export const addImport = (program: Command, shell: Shell): void => {
       '\nExamples:\n  palimpsest import ~/.claude/projects/*/*.jsonl\n  palimpsest import api_conversation_history.json --id task-42',
     )
     .action(
-      shell.action('created', async (session, files: readonly string[], options: Options) => {
-        if (options.id !== undefined && files.length > 1)
-          throw toError(usage('--id names one conversation: import one file at a time with it'))
-        if (files.filter((file) => file === '-').length > 1)
-          throw toError(usage('the standard input can be read once: give - once'))
+      shell.action(access, async (session, files: readonly string[], options: Options) => {
         const imported: (Imported & { readonly file: string })[] = []
         for (const file of files) {
           const result = await importFile(session, file, options).catch((error: unknown) => {
@@ -45,6 +43,25 @@ export const addImport = (program: Command, shell: Shell): void => {
         if (session.isJson) await session.out.json({ imported })
       }),
     )
+}
+
+const access = (files: readonly string[], { id }: Options): 'created' => {
+  if (id !== undefined && files.length > 1)
+    throw toError(usage('--id names one conversation: import one file at a time with it'))
+  if (files.filter((file) => file === '-').length > 1)
+    throw toError(usage('the standard input can be read once: give - once'))
+  if (id !== undefined) checkId(id)
+  const [only] = files
+  if (only !== undefined && only !== '-' && files.length === 1) checkReadable(only)
+  return 'created'
+}
+
+const checkReadable = (file: string): void => {
+  try {
+    accessSync(file, constants.R_OK)
+  } catch (error) {
+    throw toError(fileUnreadable(file, error))
+  }
 }
 
 /** Imports with a progress bar where someone looks and it takes a while. */
