@@ -92,7 +92,7 @@ describe('a backup', () => {
     'never overwrites what belongs to the store (%s), by whatever path it is named',
     async (suffix) => {
       const [store, path] = await written()
-      const folder = `${dirname(path)}-link`
+      const folder = join(dirname(path), 'same')
       symlinkSync(dirname(path), folder)
       const names = [path + suffix, join(folder, basename(path) + suffix)]
       if (suffix !== '-journal') {
