@@ -119,6 +119,10 @@ const cleanBlocks = (
       return []
     }
     if (isThinking(stored)) return [stored]
+    if (isBlock(stored, 'image') && !isPicture(stored.source)) {
+      report('block-dropped', position, 'an image without data, or of a media type that no model takes')
+      return []
+    }
     const block = wellFormed(stored)
     if (block !== stored) report('surrogate-replaced', position, `a lone surrogate in a ${block.type} block`)
     if (isBlock(block, 'text')) return cleanText(block, place, position, report)
@@ -129,6 +133,13 @@ const cleanBlocks = (
     }
     return [block]
   })
+
+const pictureTypes: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
+
+/** Whether the API takes this source of an image; what it does not know of is for the API to say. */
+const isPicture = (source: Partial<Block> | undefined): boolean =>
+  source?.type !== 'base64' ||
+  (pictureTypes.has(source['media_type']) && typeof source['data'] === 'string' && source['data'] !== '')
 
 const cleanText = (
   block: Block & { readonly text: string },
