@@ -24,7 +24,8 @@ export const shell = async (command: string, cwd: string): Promise<Ran> => {
     'palimpsest() { "$NODE" "$PALIMPSEST" "$@"; }',
     'npx() { "$@"; }',
     'npm() { if [ "$1" = start ]; then shift; [ "$1" = -- ] && shift; palimpsest start "$@"; fi; }',
-    '[ -e examples ] || ln -s "$ROOT/examples" examples',
+    // Two commands may be at it at once: the second must not follow the first one's link.
+    '[ -e examples ] || ln -sn "$ROOT/examples" examples 2>/dev/null || true',
   ].join('\n')
   const child = spawn('bash', ['-c', `${functions}\n${command}`], {
     cwd,

@@ -276,6 +276,7 @@ describe('a reply that was recorded block by block', () => {
     ['the user', user('Stop.')],
     ['another reply', assistant('So.', { requestId: 'q' })],
     ['a reply without a name', assistant('So.')],
+    ['a message that shows nothing', user(' ')],
   ])('loses the thinking at its end where %s comes next', (_, next) => {
     const events = [hello, part(text('Yes.')), part(thinking('t')), next, part(text('More.'))]
     expect(script(events).join()).not.toContain('thinking')

@@ -345,12 +345,12 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   const say = (said: Utterance): void => {
     const { role, position } = said
     const content = compacted(said, clean(said.content, role, position, report))
-    if (content.length === 0) return dropped(position)
     const [part] = held
     if (part && (role !== 'assistant' || part.said.reply !== said.reply)) {
       leaveHeld(report)
       held = []
     }
+    if (content.length === 0) return dropped(position)
     const isOnlyThinking = role === 'assistant' && content.every(isThinking)
     if (isOnlyThinking && said.reply !== undefined) held.push({ said, content })
     else if (role === 'assistant') assistant(said, content)
