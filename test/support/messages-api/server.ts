@@ -48,6 +48,8 @@ export interface MessagesApiOptions {
   readonly now?: () => number
   /** Thinking and compactions that this server did not make are taken as valid, whatever stands before them. Default false. */
   readonly foreignSignatures?: boolean
+  /** A server tool that waits in a request's last message is taken as one that another server's pause left open. Default false. */
+  readonly foreignPauses?: boolean
 }
 
 const newest: Model = {
@@ -80,7 +82,7 @@ const host = '127.0.0.1'
 
 /** A Messages API on the loopback interface, which refuses what the real one refuses. */
 export const messagesApi = async (options: MessagesApiOptions = {}): Promise<MessagesApi> => {
-  const { seed = 0, now = Date.now, foreignSignatures = false } = options
+  const { seed = 0, now = Date.now, foreignSignatures = false, foreignPauses = false } = options
   const named = Object.entries({ ...defaultModels, ...options.models })
   const models = new Map(named.map(([name, model]) => [name, { ...newest, ...model }]))
   const signer = signatures(`seed ${seed}`, foreignSignatures)
@@ -97,8 +99,7 @@ export const messagesApi = async (options: MessagesApiOptions = {}): Promise<Mes
     const blocks = last.parts.map(({ block }) => block)
     const from = blocks.findIndex((_, index) => paused.has(marksOf(blocks.slice(index))))
     if (from >= 0) return blocks.length - from
-    // Only a pause leaves a server tool open in the last reply; of another server's replies nothing else is known.
-    return foreignSignatures && isWaiting(blocks) ? blocks.length : 0
+    return foreignPauses && isWaiting(blocks) ? blocks.length : 0
   }
 
   const answerTo = async (body: unknown, isCount: boolean): Promise<Answer> => {

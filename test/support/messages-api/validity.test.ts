@@ -62,7 +62,8 @@ describe('a request is accepted', () => {
 
   it('that render makes of any history', async () => {
     // A prefill, and a turn that another server paused, are for a model that takes a prefill.
-    const { client } = await start({ foreignSignatures: true, models: { open: { prefill: true } } })
+    const models = { open: { prefill: true } }
+    const { client } = await start({ foreignSignatures: true, foreignPauses: true, models })
     let accepted = 0
     await fc.assert(
       fc.asyncProperty(histories(25), fc.boolean(), fc.boolean(), async (log, systemMessages, prefill) => {
