@@ -1,3 +1,4 @@
+import { isFields } from '../events/json.ts'
 import { type Container, containerIn } from '../projections/container.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
 import type { ModelError } from './model.ts'
@@ -40,6 +41,3 @@ export const refusesContainer = (error: ModelError, sent: SentContainer | undefi
   error._tag === 'ModelFailed' &&
   (error.status === 400 || error.status === 404) &&
   /container/i.test(error.message)
-
-const isFields = (value: unknown): value is { readonly [field: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,16 +1,7 @@
 import type { Block } from '../events/blocks.ts'
 import { ownBlocks, type ToolNames } from './tool-own-blocks.ts'
-import {
-  type Fields,
-  isFields,
-  mediaTypeOf,
-  named,
-  noteOn,
-  pictureBlocks,
-  shownBlock,
-  textBlock,
-  utf8Of,
-} from './tool-media.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { mediaTypeOf, named, noteOn, pictureBlocks, shownBlock, textBlock, utf8Of } from './tool-media.ts'
 
 /**
  * A block that a tool gave back, as it may stand in a tool result: one of the API's as the API takes it, one of an MCP client in the

@@ -1,9 +1,5 @@
 import type { Block } from '../events/blocks.ts'
 
-export type Fields = { readonly [field: string]: unknown }
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 export const textBlock = (text: string): Block => ({ type: 'text', text })
 
 /** Bytes as a picture, a document or a text, if they are one. */

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../events/blocks.ts'
-import { copyJson, type Json } from '../events/json.ts'
+import { copyJson, type Json, type Fields, isFields } from '../events/json.ts'
 import { orAborted } from './aborted.ts'
 import { resultBlocks } from './tool-blocks.ts'
-import { bytesBlocks, type Fields, isFields, textBlock } from './tool-media.ts'
+import { bytesBlocks, textBlock } from './tool-media.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
 
 /** What the model is told of a call: `content` and `is_error` of a tool result. */

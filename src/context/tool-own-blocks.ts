@@ -1,15 +1,6 @@
 import { type Block, isWellShaped } from '../events/blocks.ts'
-import {
-  base64In,
-  type Fields,
-  isFields,
-  mediaTypeOf,
-  named,
-  noteOn,
-  pictureBlocks,
-  textBlock,
-  utf8Of,
-} from './tool-media.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { base64In, mediaTypeOf, named, noteOn, pictureBlocks, textBlock, utf8Of } from './tool-media.ts'
 
 /** The tools that a block may refer to; undefined where not all of their names are known. */
 export type ToolNames = ReadonlySet<string> | undefined

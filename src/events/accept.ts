@@ -1,14 +1,11 @@
 import { type Block, isKnownBlockType } from './blocks.ts'
 import { isoTime } from './events.ts'
+import { type Fields, isFields } from './json.ts'
 
 // The shapes that nearly every stored event has, recognised without zod, whose first use in a process takes longer than loading a
 // whole effective history. These checks only ever say yes: what they do not recognise is for the schemas to judge, and to name.
 // That they never say yes where a schema says no is a property test.
 
-type Fields = { readonly [key: string]: unknown }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isText = (value: unknown): boolean => typeof value === 'string'
 const isName = (value: unknown): boolean => typeof value === 'string' && value !== ''
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0

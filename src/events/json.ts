@@ -1,5 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 
+/** A JSON object of which nothing is known but that. */
+export interface Fields {
+  readonly [field: string]: unknown
+}
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** Any value that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 

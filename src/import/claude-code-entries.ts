@@ -1,5 +1,6 @@
 import type { NewMessage } from '../commands/command.ts'
-import { type Fields, isFields, stringOf } from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { stringOf } from './source.ts'
 
 const reasons = new Map<string, string>([
   ['progress', 'what a tool or hook did meanwhile; the model does not see it'],

@@ -1,5 +1,6 @@
 import type { NewMessage } from '../commands/command.ts'
-import { digest, type Entry, isFields, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
+import { isFields } from '../events/json.ts'
+import { digest, type Entry, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
 
 /** What was typed, or what a background task reported, while the agent worked. */
 export interface Queued {

@@ -14,16 +14,8 @@ import {
   type Round,
 } from './claude-code-tree.ts'
 import type { Step } from './plan.ts'
-import {
-  type Entry,
-  type Fields,
-  isFields,
-  lostParent,
-  type Notes,
-  placeIn,
-  stringOf,
-  timeOf,
-} from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { type Entry, lostParent, type Notes, placeIn, stringOf, timeOf } from './source.ts'
 
 /** One chain of a session, as its entries come in. */
 export interface Thread {

@@ -3,13 +3,12 @@ import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queu
 import { type Thread, thread } from './claude-code-thread.ts'
 import type { ConversationPlan } from './plan.ts'
 import { type Shelf, shelve } from './shelf.ts'
+import { type Fields, isFields } from '../events/json.ts'
 import {
   digest,
   entriesIn,
   type Entry,
-  type Fields,
   idOf,
-  isFields,
   type Line,
   type LineReader,
   messageProblem,

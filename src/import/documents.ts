@@ -6,15 +6,8 @@ import { parseOpenAi } from './openai.ts'
 import type { ConversationPlan } from './plan.ts'
 import { parseRoo } from './roo.ts'
 import type { Shelf } from './shelf.ts'
-import {
-  type Fields,
-  isFields,
-  type Line,
-  type LineReader,
-  type Notes,
-  parseJson,
-  valuesOf,
-} from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { type Line, type LineReader, type Notes, parseJson, valuesOf } from './source.ts'
 
 export type DocumentFormat = 'roo' | 'openai' | 'anthropic'
 

@@ -1,5 +1,5 @@
 import { aStore } from './errors.ts'
-import { type Fields, isFields } from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
 
 const has = (fields: Fields, ...names: readonly string[]): boolean =>
   names.every((name) => Object.hasOwn(fields, name))

@@ -4,16 +4,8 @@ import { check } from '../events/check.ts'
 import { type Configuration, dataSchemas, type Role } from '../events/events.ts'
 import type { ConversationPlan, Step } from './plan.ts'
 import { type Shelf, shelve } from './shelf.ts'
-import {
-  digest,
-  type Entry,
-  type Fields,
-  idOf,
-  isFields,
-  messageProblem,
-  type Notes,
-  stringOf,
-} from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { digest, type Entry, idOf, messageProblem, type Notes, stringOf } from './source.ts'
 
 /** The blocks of a content: a string is one text block. What is no list is handed on, to be named as a bad line. */
 export const blocksOf = (content: unknown): readonly Block[] =>

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../events/blocks.ts'
-import { type Fields, isFields, parseJson, stringOf } from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { parseJson, stringOf } from './source.ts'
 
 /** The blocks of a message's content: a string, a list of parts, or nothing. An unknown part is kept as it is. */
 export const blocksOfParts = (content: unknown): readonly Block[] => {

@@ -4,7 +4,8 @@ import { type Draft, leaveOutFields, listSteps, parametersOf, planOf, type Said 
 import { blocksOfParts, callsOf, toolOf } from './openai-blocks.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
-import { type Entry, type Fields, isFields, type Notes, stringOf } from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { type Entry, type Notes, stringOf } from './source.ts'
 
 const callFields = ['tool_calls', 'tool_call_id', 'function_call']
 const known = new Set(['role', 'content', 'refusal', 'reasoning_content', ...callFields])

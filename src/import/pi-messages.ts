@@ -1,6 +1,7 @@
 import type { NewMessage } from '../commands/command.ts'
 import type { Block } from '../events/blocks.ts'
-import { type Fields, isFields, stringOf } from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { stringOf } from './source.ts'
 
 /** A message of pi as the model sees it, or why the model does not see it. */
 export type PiMessage = { readonly message: NewMessage } | { readonly leftOut: string }

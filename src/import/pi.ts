@@ -3,13 +3,12 @@ import type { Configuration } from '../events/events.ts'
 import { blocksOf, branchMessage, compactionMessage, messageOf } from './pi-messages.ts'
 import type { ConversationPlan, Step, StepBody } from './plan.ts'
 import { type Shelf, shelve } from './shelf.ts'
+import { type Fields, isFields } from '../events/json.ts'
 import {
   digest,
   entriesIn,
   type Entry,
-  type Fields,
   idOf,
-  isFields,
   type Line,
   type LineReader,
   messageProblem,

@@ -8,7 +8,8 @@ import {
 } from './errors.ts'
 import { foreignDocument, foreignLine, foreignText } from './foreign.ts'
 import type { Format } from './plan.ts'
-import { type Fields, isFields, linesOf, parseJson, valuesOf } from './source.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import { linesOf, parseJson, valuesOf } from './source.ts'
 
 type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
 

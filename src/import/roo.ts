@@ -1,16 +1,8 @@
 import { isBlock } from '../events/blocks.ts'
 import type { Message } from '../events/events.ts'
 import type { ConversationPlan, Step } from './plan.ts'
-import {
-  digest,
-  type Entry,
-  type Fields,
-  idOf,
-  messageProblem,
-  type Notes,
-  stringOf,
-  timeOf,
-} from './source.ts'
+import type { Fields } from '../events/json.ts'
+import { digest, type Entry, idOf, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
 import { blocksOf, leaveOutFields } from './messages.ts'
 
 /** A message of the file. `hiddenBy` is the message that hides it. */

@@ -3,15 +3,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../commands/command.ts'
 import { checkJson } from '../events/check.ts'
 import { dataSchemas } from '../events/events.ts'
+import { type Fields, isFields } from '../events/json.ts'
 import type { BadLineNote, ImportReport, Tally } from './plan.ts'
-
-/** A JSON object of a file: nothing is known of its fields. */
-export interface Fields {
-  readonly [field: string]: unknown
-}
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The value, if it is a string with something in it. */
 export const stringOf = (value: unknown): string | undefined =>
