@@ -12,6 +12,7 @@ import { esdbSettings } from '../../src/store/eventstoredb/settings.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { left, right } from '../support/either.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
+import { ended, startHeard } from '../support/node.ts'
 import { temporaryFolder, temporaryServer } from '../support/stores.ts'
 
 const opened: { readonly close: () => unknown }[] = []
@@ -236,8 +237,25 @@ describe.skipIf(noTls !== '')(`over TLS${noTls}`, () => {
     const url = ({ port, certificate }: typeof named): string =>
       `esdb://a%40b:p%3A%25%2F%3F@127.0.0.1:${port}?tlsCAFile=${certificate}`
     right(await right(await openEventStoreDb(url(named))()).close()())
-    expect((await failureOf(url(other))).message).toContain('certificate is not trusted')
+    const failure = await failureOf(url(other))
+    expect(failure.message).toContain('certificate is not trusted')
+    expect(inspect(failure, { depth: 9 })).toContain("IP: 127.0.0.1 is not in the cert's list: 127.0.0.2")
   })
+
+  test.each([
+    ['a server', (node: string) => `esdb://a%40b:p%3A%25%2F%3F@${node}`],
+    ['a cluster', (node: string) => `esdb://a%40b:p%3A%25%2F%3F@${node},${node}`],
+    ['a cluster to discover', (node: string) => `esdb+discover://a%40b:p%3A%25%2F%3F@${node}`],
+  ])(
+    'an IP address of %s has Node print no warning',
+    async (_, urlOf) => {
+      const { port, certificate } = await serve('127.0.0.1')
+      const url = `${urlOf(`127.0.0.1:${port}`)}?tlsCAFile=${certificate}`
+      const { output, code } = await ended(startHeard('eventstoredb/children/closing.ts', url))
+      expect([output, code]).toEqual(['closed', 0])
+    },
+    20_000,
+  )
 
   test.each(['tls=false to a server with TLS', 'tls=true to one without'])('%s', async (name) => {
     const port = name.startsWith('tls=false') ? (await serve()).port : (await temporaryServer()).port

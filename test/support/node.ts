@@ -13,13 +13,18 @@ const quiet = { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWar
 export const start = (name: string, ...args: readonly string[]): ChildProcess =>
   spawn(node, [program(name), ...args], { stdio: ['ignore', 'pipe', 'inherit'], env: quiet })
 
+/** Starts a program as a process of its own, whose warnings and errors are kept too. */
+export const startHeard = (name: string, ...args: readonly string[]): ChildProcess =>
+  spawn(node, [program(name), ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: quiet })
+
 /** Everything that a process prints until it ends, and how it ended. */
 export const ended = (
   child: ChildProcess,
 ): Promise<{ readonly output: string; readonly code: number | null }> =>
   new Promise((resolve) => {
     let output = ''
-    child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    for (const stream of [child.stdout, child.stderr])
+      stream?.on('data', (chunk: Buffer) => (output += chunk.toString()))
     child.on('close', (code) => resolve({ output, code }))
   })
 

@@ -6,6 +6,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { finalFailure, isTimeOut, noAnswer, reasonOf, unavailable } from './failures.ts'
+import { type ChannelMaker, withoutAddressAsName } from './server-name.ts'
 import type { Credentials, Settings } from './settings.ts'
 
 export type StreamsClient = InstanceType<typeof streamsServices.StreamsClient>
@@ -16,7 +17,7 @@ type CallArguments = Parameters<StreamsClient['batchAppend']>
  * cannot be used where it matters: an append keeps its answer in a table that all clients of the process share, and has no deadline;
  * a read has none either, and to end one early closes the channel for all (docs/adr/0009-the-client-connects-we-speak.md).
  */
-interface Internals {
+interface Internals extends ChannelMaker {
   /** A client on the channel to the leader, which is looked for if it is not known; that may take long. */
   readonly getGRPCClient: (
     service: typeof streamsServices.StreamsClient,
@@ -71,10 +72,12 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
   const closing = new AbortController()
   // One listener a follower.
   setMaxListeners(0, closing.signal)
+  let named: Promise<void> | undefined
   let newest: StreamsClient | undefined
   let hasEnded = false
 
   const leader = async (): Promise<StreamsClient> => {
+    await (named ??= withoutAddressAsName(internals))
     const found = await internals.getGRPCClient(streamsServices.StreamsClient, 'palimpsest')
     if (hasEnded) {
       found.close()
