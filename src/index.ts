@@ -1,10 +1,10 @@
 import { tryCatch } from 'fp-ts/lib/TaskEither.js'
-import { type ResultReader, resultReader as reader } from './context/result-reader.ts'
-import { type Conversation, promiseStore, type Store, toPromise } from './promises.ts'
+import { type ResultReader, resultReader as reader } from './turn/result-reader.ts'
+import { type Conversation, promiseStore, type Store, toPromise } from './api/promises.ts'
 import type { ReadError } from './store/errors.ts'
-import { type CopyConversations, copyConversations as copy } from './store/copy-conversations.ts'
-import type { Copied } from './store/copy.ts'
-import { openStore as open, type StoreOptions } from './store/store.ts'
+import { type CopyConversations, copyConversations as copy } from './api/copy-conversations.ts'
+import type { Copied } from './jobs/copy.ts'
+import { openStore as open, type StoreOptions } from './api/open.ts'
 
 /**
  * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), or `esdb://host:2113` (docs/eventstoredb.md).
@@ -36,27 +36,33 @@ export const openStore = async (url: string, options?: StoreOptions): Promise<St
 export const copyConversations = (options: CopyConversations): Promise<readonly Copied[]> =>
   toPromise(copy(options))
 
-export type { Conversation, Store } from './promises.ts'
-export type { ReceiptFinding, ReceiptsVerified, SentCall } from './context/audit.ts'
-export type { ModelCall } from './context/calls.ts'
-export type { CopyConversations } from './store/copy-conversations.ts'
-export type { Copied } from './store/copy.ts'
-export type { CopyError } from './store/copy-stream.ts'
-export type { AppendOptions, At, EventsOptions, VerifyOptions, WriteOptions } from './store/conversation.ts'
+export type { Conversation, Store } from './api/promises.ts'
+export type { ReceiptFinding, ReceiptsVerified, SentCall } from './receipts/audit.ts'
+export type { ModelCall } from './receipts/calls.ts'
+export type { CopyConversations } from './api/copy-conversations.ts'
+export type { Copied } from './jobs/copy.ts'
+export type { CopyError } from './jobs/copy-stream.ts'
+export type {
+  AppendOptions,
+  At,
+  EventsOptions,
+  VerifyOptions,
+  WriteOptions,
+} from './conversation/conversation.ts'
 export type { ReadError, StoreError, WriteError } from './store/errors.ts'
-export type { ImportError } from './import/errors.ts'
-export type { SessionFile } from './import/parse-session.ts'
-export type { SessionStream } from './store/read-session.ts'
-export type { Format, ImportReport } from './import/plan.ts'
-export type { Imported, ImportOptions } from './store/import.ts'
-export type { Collected, GcOptions } from './store/blobs/gc.ts'
+export type { ImportError } from './formats/errors.ts'
+export type { SessionFile } from './formats/parse-session.ts'
+export type { SessionStream } from './jobs/read-session.ts'
+export type { Format, ImportReport } from './formats/plan.ts'
+export type { Imported, ImportOptions } from './jobs/import.ts'
+export type { Collected, GcOptions } from './jobs/gc.ts'
 export type { BackedUp, BackupOptions, BlobInfo } from './store/port.ts'
-export type { BackupError } from './store/backup.ts'
-export type { ListOptions, Overview } from './store/overview.ts'
-export type { FollowConversations, FollowedEvent, StoreOptions, StreamedEvent } from './store/store.ts'
-export type { PlacedEvent } from './store/stored.ts'
-export type { Discrepancy, Verified } from './store/verify.ts'
-export type { Written } from './store/write.ts'
+export type { BackupError } from './jobs/backup.ts'
+export type { ListOptions, Overview } from './jobs/overview.ts'
+export type { FollowConversations, FollowedEvent, StoreOptions, StreamedEvent } from './api/open.ts'
+export type { PlacedEvent } from './history/stored.ts'
+export type { Discrepancy, Verified } from './jobs/verify.ts'
+export type { Written } from './history/encode.ts'
 export type { NewMessage } from './commands/command.ts'
 export type { Diff } from './projections/diff.ts'
 export type { Effective, Item } from './projections/effective.ts'
@@ -81,17 +87,22 @@ export type { Actor, ConversationEvent, EventType, Message } from './events/even
 export const resultReader = ({ events, position }: Conversation): ResultReader =>
   reader({ events, position: () => tryCatch(position, (error) => error as ReadError) })
 
-export type { ResultReader } from './context/result-reader.ts'
-export { summarizer } from './context/summarizer.ts'
-export { sliceOf } from './context/regions.ts'
+export type { ResultReader } from './turn/result-reader.ts'
+export { summarizer } from './context/summary/summarizer.ts'
+export { sliceOf } from './projections/effective.ts'
 export { messagesOf } from './projections/effective.ts'
-export { anthropicModel } from './context/anthropic/model.ts'
-export type { AnthropicClient, AnthropicOptions } from './context/anthropic/model.ts'
-export type { Counted, CountOptions } from './context/count.ts'
-export type { FailedCall, Model, ModelError, ModelRequest, Reply, ReplyEvent } from './context/model.ts'
-export type { ContextSettings } from './context/settings.ts'
-export type { Summarized, Summarizer, SummarizerSettings, SummaryInput } from './context/summarizer.ts'
-export type { ToolContext, ToolFunction, Tools, ToolSettings } from './context/tools.ts'
-export type { TokenCount } from './context/tokens.ts'
-export type { Turned, TurnError } from './context/turn.ts'
-export type { TurnOptions } from './context/turn-options.ts'
+export { anthropicModel } from './models/anthropic/model.ts'
+export type { AnthropicClient, AnthropicOptions } from './models/anthropic/model.ts'
+export type { Counted, CountOptions } from './context/tokens/count.ts'
+export type { FailedCall, Model, ModelError, ModelRequest, Reply, ReplyEvent } from './models/model.ts'
+export type { ContextSettings } from './context/policy/settings.ts'
+export type {
+  Summarized,
+  Summarizer,
+  SummarizerSettings,
+  SummaryInput,
+} from './context/summary/summarizer.ts'
+export type { ToolContext, ToolFunction, Tools, ToolSettings } from './turn/tools.ts'
+export type { TokenCount } from './context/tokens/tokens.ts'
+export type { Turned, TurnError } from './turn/turn.ts'
+export type { TurnOptions } from './turn/options.ts'

@@ -1,9 +1,9 @@
 // Puts `bytes` bytes of base64 into the store named, as a blob (`put`) or as a message of a conversation (`in`), or reads them back (`get`,
 // `out`). Prints the seconds that this took, and by how many MiB the peak of the resident memory is above what was in use before.
 import { openStore } from '../../src/index.ts'
-import { toPromise } from '../../src/promises.ts'
+import { toPromise } from '../../src/api/promises.ts'
 import { contentOf, readContent } from '../../src/store/blobs/content.ts'
-import { openEvents } from '../../src/store/store.ts'
+import { openEvents } from '../../src/api/open.ts'
 
 const [, , url = '', id = '', what, bytes] = process.argv
 const textOf = (size: number): string => Buffer.alloc(size, 'QUJD').toString('latin1')

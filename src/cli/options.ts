@@ -5,7 +5,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../events/check.ts'
 import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
-import { fileUnreadable } from '../import/errors.ts'
+import { fileUnreadable } from '../formats/errors.ts'
 import { toError } from '../store/errors.ts'
 import { usage } from './errors.ts'
 

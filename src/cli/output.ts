@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import pc from 'picocolors'
-import { visibleJson } from '../export/visible.ts'
+import { visibleJson } from '../formats/visible.ts'
 import { paintLine, type Part } from './text.ts'
 
 /** Where a command writes its answer. */

@@ -1,5 +1,5 @@
 import type pc from 'picocolors'
-import { visible } from '../export/visible.ts'
+import { visible } from '../formats/visible.ts'
 
 type Colors = ReturnType<typeof pc.createColors>
 

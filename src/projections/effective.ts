@@ -170,3 +170,10 @@ export const evolved = (before: Effective, events: readonly ConversationEvent[])
   }
   return { at: last.position, head: last.position, outline: draft, items }
 }
+
+/** The items that a slice covers; none where it is not shown. */
+export const sliceOf = ({ items }: Effective, { first, last }: Covers): readonly Item[] => {
+  const from = items.findIndex(({ position }) => position === first)
+  const to = items.findIndex(({ position }) => position === last)
+  return from < 0 ? [] : items.slice(from, to + 1)
+}

@@ -5,46 +5,55 @@ import { describe, expect, test } from 'vitest'
 
 const source = fileURLToPath(new URL('../../src', import.meta.url))
 
-/** Each layer, and the layers that it may import besides itself. `''` holds the entry points at the top of src. */
-const layers: Readonly<Record<string, readonly string[]>> = {
-  events: [],
-  projections: ['events'],
-  commands: ['projections', 'events'],
-  import: ['commands', 'projections', 'events'],
-  export: ['store', 'projections', 'events'],
-  store: ['import', 'commands', 'projections', 'events'],
-  'store/memory': ['store', 'events'],
-  'store/sqlite': ['store', 'events'],
-  'store/eventstoredb': ['store', 'events'],
-  context: ['context/anthropic', 'store', 'commands', 'projections', 'events'],
-  'context/anthropic': ['context', 'events'],
-  testing: ['store', 'store/memory', 'events'],
-  cli: ['', 'context', 'export', 'import', 'store', 'commands', 'projections', 'events'],
-  '': ['context', 'context/anthropic', 'store', 'import', 'commands', 'projections', 'events'],
+/** Each layer, from the bottom up, and the layers that it may import besides itself. `/` holds the entry points at the top of src. */
+const layers: Readonly<Record<string, string>> = {
+  events: '',
+  projections: 'events',
+  commands: 'events projections',
+  store: 'events commands',
+  'store/memory': 'events store',
+  'store/sqlite': 'events store',
+  'store/eventstoredb': 'events store',
+  'store/blobs': 'events store',
+  'store/whole': 'events store store/blobs',
+  history: 'events projections commands store store/whole',
+  formats: 'events projections commands history',
+  jobs: 'events projections commands store store/blobs store/whole history formats',
+  conversation: 'events projections commands store history jobs',
+  models: 'events projections',
+  'models/anthropic': 'events models',
+  receipts: 'events projections store conversation models',
+  'context/tokens': 'events projections store conversation models models/anthropic',
+  'context/policy': 'events projections commands context/tokens',
+  'context/summary':
+    'events projections commands store history conversation models receipts context/tokens context/policy',
+  turn: 'events projections commands store history conversation models models/anthropic receipts context/tokens context/policy context/summary',
+  api: 'events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts context/tokens turn',
+  '/': 'events projections commands store history formats jobs conversation models models/anthropic receipts context/tokens context/policy context/summary turn api',
+  testing: 'events store store/memory api',
+  cli: 'events projections commands store formats context/tokens api /',
 }
+const floors = Object.keys(layers)
+const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []
+
 /** Packages that only these layers may import; every layer may import the others of `dependencies`. */
 const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['store/sqlite'],
   '@eventstore/db-client': ['store/eventstoredb'],
-  '@anthropic-ai/sdk': ['context/anthropic'],
+  '@anthropic-ai/sdk': ['models/anthropic'],
   commander: ['cli'],
   picocolors: ['cli'],
   'cli-progress': ['cli'],
   'cli-table3': ['cli'],
 }
-/** The one place that knows every adapter. */
-const compositionRoot = 'store/store.ts'
-
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
   file.endsWith('.ts'),
 )
 
 const layerOf = (file: string): string => {
   const folder = dirname(file)
-  if (folder === '.') return ''
-  const nested = Object.keys(layers).find(
-    (layer) => layer.includes('/') && `${folder}/`.startsWith(`${layer}/`),
-  )
+  if (folder === '.') return '/'
+  const nested = floors.find((layer) => layer.includes('/') && `${folder}/`.startsWith(`${layer}/`))
   return nested ?? (folder.split('/')[0] as string)
 }
 
@@ -68,14 +77,22 @@ const problemsOf = (file: string): readonly string[] =>
     }
     const target = relative(source, join(source, dirname(file), specifier))
     const imported = layerOf(target)
-    const isAllowed = imported === layer || layers[layer]?.includes(imported) === true
-    const isComposition = file === compositionRoot && imported.startsWith('store/')
-    return isAllowed || isComposition ? [] : [`${file} (${layer}) imports ${target} (${imported})`]
+    const isAllowed = imported === layer || below(layer).includes(imported)
+    return isAllowed ? [] : [`${file} (${layer}) imports ${target} (${imported})`]
   })
 
 describe('imports point one way', () => {
   test('every file belongs to a layer', () => {
     expect([...new Set(files.map(layerOf))].filter((layer) => !(layer in layers))).toEqual([])
+  })
+
+  test('a layer imports only layers below it, so no two folders need each other', () => {
+    const upwards = floors.flatMap((layer, floor) =>
+      below(layer).flatMap((other) =>
+        floors.indexOf(other) < floor && other in layers ? [] : [`${layer} -> ${other}`],
+      ),
+    )
+    expect(upwards).toEqual([])
   })
 
   test('from the outside in, and only adapters know drivers', () => {

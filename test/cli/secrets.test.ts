@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { openStore } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { esdbSettings } from '../../src/store/eventstoredb/settings.ts'
-import { withoutCredentials, withoutSecrets } from '../../src/store/secrets.ts'
+import { withoutCredentials, withoutSecrets } from '../../src/api/secrets.ts'
 import { inDirectory, shell } from './palimpsest.ts'
 
 const urls = [

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
-import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/export/visible.ts'
+import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/formats/visible.ts'
 import { cut, rangesText, widthOf } from '../../src/cli/text.ts'
 
 const forbidden =

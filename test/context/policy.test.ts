@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { checkCondensed, manageContext } from '../../src/context/policy.ts'
-import type { ContextSettings } from '../../src/context/settings.ts'
+import { checkCondensed, manageContext } from '../../src/context/policy/policy.ts'
+import type { ContextSettings } from '../../src/context/policy/settings.ts'
 import type { Event, Policy } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { left, right } from '../support/either.ts'

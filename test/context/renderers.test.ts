@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { digestOf } from '../../src/context/canonical.ts'
-import { currentRenderer, requestOf, type RequestOptions } from '../../src/context/request.ts'
+import { digestOf } from '../../src/receipts/canonical.ts'
+import { currentRenderer, requestOf, type RequestOptions } from '../../src/receipts/request.ts'
 import type { Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { RepairKind } from '../../src/projections/render/repairs.ts'
@@ -28,7 +28,7 @@ const goldenOf = (version: number): readonly (readonly [string, Golden])[] => {
 }
 
 const frozen =
-  'receipts of requests made before would fail: leave this version as it was (copy src/projections/render as it was into a folder of its own, register it in src/context/request.ts) and give the changed one the next number; docs/adr/0011-receipts.md'
+  'receipts of requests made before would fail: leave this version as it was (copy src/projections/render as it was into a folder of its own, register it in src/receipts/request.ts) and give the changed one the next number; docs/adr/0011-receipts.md'
 
 describe.each(versions)('renderer %i makes the request that it made, to the byte', (version) => {
   it.each(goldenOf(version))('%s', (_, { options, events, request, digest }) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { replyDraft } from '../../src/context/anthropic/reply.ts'
-import type { ReplyEvent } from '../../src/context/model.ts'
+import { replyDraft } from '../../src/models/anthropic/reply.ts'
+import type { ReplyEvent } from '../../src/models/model.ts'
 import { text } from '../support/log.ts'
 
 const start = (usage: object = { input_tokens: 10, output_tokens: 1 }): ReplyEvent => ({

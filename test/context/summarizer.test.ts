@@ -2,15 +2,15 @@ import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { anthropicModel } from '../../src/context/anthropic/model.ts'
-import { digestOf } from '../../src/context/canonical.ts'
+import { anthropicModel } from '../../src/models/anthropic/model.ts'
+import { digestOf } from '../../src/receipts/canonical.ts'
 import {
   receiptsOfSummary,
   requestOfSummary,
   type SummaryOptions,
   summaryOptionsSchema,
-} from '../../src/context/summary-request.ts'
-import { summarizer, type SummarizerSettings } from '../../src/context/summarizer.ts'
+} from '../../src/receipts/summary-request.ts'
+import { summarizer, type SummarizerSettings } from '../../src/context/summary/summarizer.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import { check } from '../../src/events/check.ts'
 import type { Event, Receipt } from '../../src/events/events.ts'

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { digestOf } from '../../src/context/canonical.ts'
-import { regionsOf } from '../../src/context/regions.ts'
+import { digestOf } from '../../src/receipts/canonical.ts'
+import { regionsOf } from '../../src/context/policy/regions.ts'
 import {
   requestOfSummary,
   type SummaryOptions,
   type SummaryRequest,
-} from '../../src/context/summary-request.ts'
+} from '../../src/receipts/summary-request.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'

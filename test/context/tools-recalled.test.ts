@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { anthropicRequest } from '../../src/export/anthropic.ts'
+import { anthropicRequest } from '../../src/formats/write-anthropic.ts'
 import { text, toolResult, toolUse } from '../support/log.ts'
 import type { Body } from '../support/messages-api/request.ts'
 import { scene } from '../support/turn-scene.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { anthropicModel } from '../../src/context/anthropic/model.ts'
-import type { TurnOptions } from '../../src/context/turn-options.ts'
+import { anthropicModel } from '../../src/models/anthropic/model.ts'
+import type { TurnOptions } from '../../src/turn/options.ts'
 import { text } from '../support/log.ts'
 import type { Reply } from '../support/messages-api/replies.ts'
 import { type Said, scene as sceneOf, type Scene, task, yes } from '../support/turn-scene.ts'

@@ -12,8 +12,8 @@ import {
   withSecrets,
 } from '../../src/events/secrets.ts'
 import { openStore } from '../../src/index.ts'
-import { toPromise } from '../../src/promises.ts'
-import { diagnose } from '../../src/store/store.ts'
+import { toPromise } from '../../src/api/promises.ts'
+import { diagnose } from '../../src/api/open.ts'
 import { text } from '../support/log.ts'
 import type { Failure } from '../support/messages-api/replies.ts'
 import { scene, task, yes } from '../support/turn-scene.ts'

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStore, type Conversation } from '../../src/index.ts'
-import type { TurnOptions } from '../../src/context/turn-options.ts'
+import type { TurnOptions } from '../../src/turn/options.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import { text, thinking, toolUse } from '../support/log.ts'
 import type { Failure, Reply } from '../support/messages-api/replies.ts'

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { promiseStore } from '../../src/promises.ts'
+import { promiseStore } from '../../src/api/promises.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { storeOn } from '../../src/store/store.ts'
+import { storeOn } from '../../src/api/open.ts'
 import { right } from '../support/either.ts'
 import { somewhere, stores } from '../support/stores.ts'
 

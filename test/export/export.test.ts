@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { anthropicRequest } from '../../src/export/anthropic.ts'
-import { markdown } from '../../src/export/markdown.ts'
+import { anthropicRequest } from '../../src/formats/write-anthropic.ts'
+import { markdown } from '../../src/formats/write-markdown.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { full } from '../../src/projections/full.ts'
 import { importFile, onlyLog, sample, shownIn } from '../support/import-log.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ImportReport } from '../../src/import/plan.ts'
+import type { ImportReport } from '../../src/formats/plan.ts'
 import { importFile, jsonl, onlyLog, planOf, shownIn } from '../support/import-log.ts'
 
 interface Fields {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ImportReport, Step } from '../../src/import/plan.ts'
+import type { ImportReport, Step } from '../../src/formats/plan.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { render } from '../../src/projections/render/render.ts'
 import { importFile, jsonl, logsOf, onlyLog, planOf, shownIn } from '../support/import-log.ts'

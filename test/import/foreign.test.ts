@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseSession } from '../../src/import/parse-session.ts'
+import { parseSession } from '../../src/formats/parse-session.ts'
 import { left, right } from '../support/either.ts'
 import { jsonl } from '../support/import-log.ts'
 

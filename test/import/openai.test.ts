@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ImportPlan } from '../../src/import/plan.ts'
+import type { ImportPlan } from '../../src/formats/plan.ts'
 import { importFile, jsonl, planOf, shownIn, onlyLog } from '../support/import-log.ts'
 
 const plan = (document: unknown): ImportPlan =>

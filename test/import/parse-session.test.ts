@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { parseSession, type SessionFile } from '../../src/import/parse-session.ts'
+import { parseSession, type SessionFile } from '../../src/formats/parse-session.ts'
 import { left, right } from '../support/either.ts'
 import { sample } from '../support/import-log.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Step } from '../../src/import/plan.ts'
+import type { Step } from '../../src/formats/plan.ts'
 import { importFile, jsonl, onlyLog, planOf, shownIn } from '../support/import-log.ts'
 
 interface Fields {

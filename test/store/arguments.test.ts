@@ -2,7 +2,7 @@ import type * as E from 'fp-ts/lib/Either.js'
 import { copyConversations, openStore } from 'palimpsest'
 import * as fp from 'palimpsest/fp'
 import { afterEach, expect, test } from 'vitest'
-import { openStore as openTask } from '../../src/store/store.ts'
+import { openStore as openTask } from '../../src/api/open.ts'
 import { right } from '../support/either.ts'
 
 // Whatever JSON or a careless caller can pass at any place: a typed error, or an answer that makes sense; and the store goes on.

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore, type Store } from 'palimpsest'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { palimpsestLine } from '../../src/export/palimpsest.ts'
+import { palimpsestLine } from '../../src/formats/write-palimpsest.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
 const messages = 6_000

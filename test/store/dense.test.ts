@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Store } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
-import { promiseStore } from '../../src/promises.ts'
+import { promiseStore } from '../../src/api/promises.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore, Range, RecordedEvent } from '../../src/store/port.ts'
-import { storeOn } from '../../src/store/store.ts'
+import { storeOn } from '../../src/api/open.ts'
 import { runs } from '../support/runs.ts'
 
 const talk = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { afterEach } from 'vitest'
-import type { TurnOptions } from '../../src/context/turn-options.ts'
+import type { TurnOptions } from '../../src/turn/options.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { text } from './log.ts'
 import type { Failure, Reply } from './messages-api/replies.ts'

@@ -4,7 +4,7 @@ import { type Copied, copyConversations } from '../../index.ts'
 import { failureOf } from '../errors.ts'
 import { type Output, outputOn } from '../output.ts'
 import { asUsage, type GlobalOptions } from '../shell.ts'
-import { visibleLines } from '../../export/visible.ts'
+import { visibleLines } from '../../formats/visible.ts'
 import { writeTable } from '../views/table.ts'
 
 interface Options {

@@ -1,13 +1,13 @@
 import { type Command, Option } from 'commander'
-import { anthropicRequest } from '../../export/anthropic.ts'
-import { markdown, markdownParts } from '../../export/markdown.ts'
-import { palimpsestLines } from '../../export/palimpsest.ts'
+import { anthropicRequest } from '../../formats/write-anthropic.ts'
+import { markdown, markdownParts } from '../../formats/write-markdown.ts'
+import { palimpsestLines } from '../../formats/write-palimpsest.ts'
 import type { Conversation } from '../../index.ts'
 import { effective } from '../../projections/effective.ts'
 import { logOf } from '../conversation.ts'
 import type { Output } from '../output.ts'
 import type { Session, Shell } from '../shell.ts'
-import { visibleJson } from '../../export/visible.ts'
+import { visibleJson } from '../../formats/visible.ts'
 
 type ExportFormat = 'palimpsest' | 'anthropic' | 'markdown'
 

@@ -1,5 +1,5 @@
 import type { Output } from '../output.ts'
-import { visible } from '../../export/visible.ts'
+import { visible } from '../../formats/visible.ts'
 import { linesOf, type Part, widthOf } from '../text.ts'
 
 /** What was found, of what it is said, and the message. */

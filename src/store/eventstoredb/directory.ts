@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { eventId } from '../../events/ids.ts'
-import { remembered } from '../ends.ts'
+import { remembered } from '../lru.ts'
 import { type Conflict, outcomeUnknown, type StoreError } from '../errors.ts'
 import { maxPage } from '../port.ts'
 import type { Append } from './appender.ts'

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { remembered } from '../ends.ts'
+import { remembered } from '../lru.ts'
 import type { StoreError } from '../errors.ts'
 import type { ServerEvent } from './messages.ts'
 import type { Reads } from './reads.ts'

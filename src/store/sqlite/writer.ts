@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { breath } from '../breath.ts'
-import { remembered } from '../ends.ts'
+import { remembered } from '../lru.ts'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import type { Append, Appended } from '../port.ts'
 import { storeError } from './errors.ts'

@@ -1,7 +1,7 @@
 // Appends a message whose content goes outside, and is killed when the content is there and the event is not.
 import * as E from 'fp-ts/lib/Either.js'
 import { openSqlite } from '../../../src/store/sqlite/store.ts'
-import { storeOn } from '../../../src/store/store.ts'
+import { storeOn } from '../../../src/api/open.ts'
 
 const [url = '', content = ''] = process.argv.slice(2)
 const events = await openSqlite(url)()

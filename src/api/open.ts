@@ -1,0 +1,306 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { checkJson } from '../events/check.ts'
+import { decode } from '../events/codec.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { type Actor, type ConversationEvent, metadataSchema } from '../events/events.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import { backupOf, type BackupError } from '../jobs/backup.ts'
+import { collect, type Collected, type GcOptions } from '../jobs/gc.ts'
+import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
+import { breath, pacer } from '../store/breath.ts'
+import { conversation, type Conversation } from '../conversation/conversation.ts'
+import { type Finding, finding } from '../store/diagnosis.ts'
+import { remembered } from '../store/lru.ts'
+import type { ImportError } from '../formats/errors.ts'
+import type { SessionFile } from '../formats/parse-session.ts'
+import { type StoreError, toError, type WriteError } from '../store/errors.ts'
+import { type Imported, importSession, type ImportOptions } from '../jobs/import.ts'
+import type { SessionStream } from '../jobs/read-session.ts'
+import { handler } from '../history/handle.ts'
+import { loadLineage } from '../history/lineage.ts'
+import { memoryStore } from '../store/memory/store.ts'
+import { checkedOptions, kinds } from '../store/options.ts'
+import { type ListOptions, type Overview, overviewer } from '../jobs/overview.ts'
+import {
+  type BackedUp,
+  type BackupOptions,
+  type Checkpoint,
+  type EventStore,
+  type FollowOptions,
+  streamPage,
+  type RecordedEvent,
+} from '../store/port.ts'
+import { toldOf } from './secrets.ts'
+import { diagnoseSqlite } from '../store/sqlite/diagnose.ts'
+import { openSqlite } from '../store/sqlite/store.ts'
+import { withWholeWrites } from '../store/whole/whole-writes.ts'
+
+export interface StoreOptions {
+  /** Recorded with every event whose writer names no other. Default `{ kind: 'program' }`. */
+  readonly actor?: Actor
+  /** Create the store if it is not there. Default true; false answers `StoreNotFound`. */
+  readonly create?: boolean
+  /**
+   * Strings in events of more bytes than this are stored once, outside of them. Default 65,536; at least 1,024. Only what is written
+   * depends on it: conversations read, hash and export the same under every value.
+   */
+  readonly largeContent?: number
+}
+
+/** An event with its conversation and its place in the store's global order. */
+export interface StreamedEvent {
+  readonly conversation: string
+  readonly event: ConversationEvent
+  /** Pass it as `after` to go on behind this event. */
+  readonly checkpoint: Checkpoint
+}
+
+export interface ReadAllOptions {
+  readonly after?: Checkpoint
+}
+export interface FollowConversations extends ReadAllOptions {
+  /** Only conversations whose id begins with one of these. Default: all. */
+  readonly prefixes?: readonly string[]
+  readonly signal?: AbortSignal
+}
+/** What a follower gets: an event, or how far the store has been looked through without one. */
+export type FollowedEvent =
+  | ({ readonly type: 'event' } & StreamedEvent)
+  | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
+
+/** An open store. */
+export interface Store {
+  /** The URL that it was opened with, without credentials. */
+  readonly url: string
+  /** The handle of a conversation, whether it is there yet or not. */
+  readonly conversation: (id: string) => Conversation
+  /**
+   * All conversations, the one that was begun last first; one that cannot be read says why in `problem`. Iteration throws a
+   * `StoreError`.
+   */
+  readonly conversations: (options?: ListOptions) => AsyncIterable<Overview>
+  /**
+   * Imports a session file, as a text or, at any size, as its bytes: every format of `Format`, recognised by content. Nothing is
+   * written unless all of it can be; importing the same file twice adds nothing.
+   */
+  readonly importSession: (
+    session: SessionFile | SessionStream,
+    options?: ImportOptions,
+  ) => TE.TaskEither<ImportError | WriteError, Imported>
+  /**
+   * All events in global order, as far as they go now; without those of conversations that have lost some (`conversations` names
+   * them). Iteration throws a `ReadError`.
+   */
+  readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
+  /** All events, then what comes, until the signal aborts or the store closes. Iteration throws a `ReadError`. */
+  readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
+  /**
+   * Looks at the database as a whole, all of its file: damaged pages, indexes that do not match their tables. Errors: `StoreCorrupt`
+   * tells what is damaged. Stores that are no file have nothing to look at.
+   */
+  readonly check: () => TE.TaskEither<StoreError, void>
+  /**
+   * Writes all that is committed now into a file of its own, large content too, while others go on writing; it is whole, checked and on
+   * disk when it appears under its name, private to its owner, and opens as `sqlite:FILE`. SQLite stores only. Errors: `FileExists`
+   * (overwrite with `force`), `InvalidInput`, `StoreCorrupt` where the store is damaged.
+   */
+  readonly backup: (file: string, options?: BackupOptions) => TE.TaskEither<BackupError, BackedUp>
+  /**
+   * Removes large content that no event refers to: what an interrupted append leaves behind. Errors: `InvalidInput` for an `olderThan`
+   * in the future.
+   */
+  readonly gc: (options?: GcOptions) => TE.TaskEither<StoreError | InvalidInput, Collected>
+  /** Waits for appends under way, then closes. */
+  readonly close: () => TE.TaskEither<StoreError, void>
+}
+
+/**
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), or `esdb://host:2113` (docs/eventstoredb.md).
+ * SQLite parameters: `?synchronous=full|normal|off` (default full: an append that returned survives a power cut),
+ * `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
+ */
+export const openStore = (
+  url: string,
+  options: StoreOptions = {},
+): TE.TaskEither<StoreError | InvalidInput, Store> =>
+  pipe(
+    openOptions(url, options),
+    TE.fromEither<StoreError | InvalidInput, StoreOptions>,
+    TE.flatMap(({ create, actor, largeContent }) =>
+      pipe(
+        openAdapter(url, create),
+        TE.map((events) => storeOn(events, actor ?? { kind: 'program' }, largeContent)),
+      ),
+    ),
+  )
+
+const defaultLargeContent = 65_536
+const leastLargeContent = 1_024
+const isLargeContent = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= leastLargeContent
+
+const openOptions = (url: unknown, options: unknown): E.Either<InvalidInput, StoreOptions> => {
+  if (typeof url !== 'string') return E.left(invalidInput('url', storeUrls))
+  if (typeof options !== 'object' || options === null)
+    return E.left(invalidInput('options', 'must be an object, like { create: false }'))
+  const { actor, create, largeContent }: Readonly<Record<string, unknown>> = { ...options }
+  if (create !== undefined && typeof create !== 'boolean')
+    return E.left(invalidInput('create', 'is true or false'))
+  if (largeContent !== undefined && !isLargeContent(largeContent))
+    return E.left(invalidInput('largeContent', `is a whole number of bytes, at least ${leastLargeContent}`))
+  const rest = {
+    ...(create !== undefined && { create }),
+    ...(largeContent !== undefined && { largeContent }),
+  }
+  return actor === undefined
+    ? E.right(rest)
+    : pipe(
+        checkJson(metadataSchema.pick({ actor: true }), { actor }),
+        E.map((checked) => ({ ...rest, ...checked })),
+      )
+}
+
+const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host:2113'
+
+/** Opens a store of events by its URL, large content outside of them. */
+export const openEvents = (
+  url: string,
+  create = true,
+): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
+  pipe(
+    openAdapter(url, create),
+    TE.map((events) => layered(events, defaultLargeContent)),
+  )
+
+/** What every store keeps on top of its adapter. */
+const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
+  withWholeWrites(withLargeContent(adapter, largeContent))
+
+const openAdapter = (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
+  if (url === 'memory:') return TE.right(memoryStore())
+  if (url.startsWith('sqlite:')) return openSqlite(url, create)
+  return isRemote(url) ? openRemote(url) : TE.left(unknownStore(url))
+}
+
+const isRemote = (url: string): boolean => /^esdb(\+discover)?:/.test(url)
+
+const unknownStore = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${toldOf(url)}`)
+
+/** The driver takes ten times as long to load as all the rest: only those wait for it who need it. */
+const openRemote =
+  (url: string): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
+  async () => {
+    const { openEventStoreDb } = await import('../store/eventstoredb/store.ts')
+    return openEventStoreDb(url)()
+  }
+
+/** Looks for what is wrong with a store, and what to do about it. Changes nothing in it. */
+export const diagnose =
+  (url: string): TE.TaskEither<InvalidInput, readonly Finding[]> =>
+  async () => {
+    if (url === 'memory:') return E.right([finding('store', 'warning', forgetful)])
+    if (url.startsWith('sqlite:')) return diagnoseSqlite(url)()
+    if (!isRemote(url)) return E.left(unknownStore(url))
+    const { diagnoseEventStoreDb } = await import('../store/eventstoredb/diagnose.ts')
+    return diagnoseEventStoreDb(url)()
+  }
+
+const forgetful =
+  'memory: keeps everything in the process and forgets it when that ends: name a sqlite: or esdb: store for what is to stay'
+
+/**
+ * The conversations in an event store, whatever kind it is.
+ *
+ * @param largeContent as in `StoreOptions`
+ */
+export const storeOn = (
+  adapter: EventStore,
+  actor: Actor,
+  largeContent: number = defaultLargeContent,
+): Store => {
+  const events = layered(adapter, largeContent)
+  const commands = handler(events, actor)
+  const placed = placer(events)
+
+  async function* readAll(options?: ReadAllOptions): AsyncGenerator<StreamedEvent, void> {
+    const given = checkedOptions(options, { after: kinds.anything })
+    if (E.isLeft(given)) throw toError(given.left)
+    const { after } = given.right
+    const pace = pacer()
+    for (let from = after; ;) {
+      const page = await events.readAll({ after: from, limit: streamPage, prefixes: [streamOf('')] })()
+      if (E.isLeft(page)) throw toError(page.left)
+      for (const event of page.right.events) {
+        const streamed = await placed(event)
+        if (streamed) yield streamed
+        const pause = pace(event.data.length)
+        if (pause) await pause
+      }
+      await breath()
+      if (page.right.checkpoint === from) return
+      from = page.right.checkpoint
+    }
+  }
+
+  async function* follow(given?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
+    const checked = checkedOptions(given, followFields)
+    if (E.isLeft(checked)) throw toError(checked.left)
+    const { prefixes = [''], after, signal } = checked.right
+    const options: FollowOptions = {
+      prefixes: prefixes.map(streamOf),
+      ...(after !== undefined && { after }),
+      ...(signal && { signal }),
+    }
+    for await (const followed of events.follow(options)) {
+      const streamed = followed.type === 'event' ? await placed(followed.event) : undefined
+      if (streamed) yield { type: 'event', ...streamed }
+      else yield { type: 'checkpoint', checkpoint: followed.checkpoint }
+    }
+  }
+
+  return {
+    url: events.url,
+    conversation: (id) => conversation(events, commands, id),
+    conversations: overviewer(events),
+    importSession: (session, options) => () => importSession(events, session, options),
+    readAll,
+    follow,
+    check: () => events.integrity?.() ?? TE.right(undefined),
+    backup: (file, options = {}) => backupOf(events, file, options),
+    gc: (options) => () => collect(adapter, options),
+    close: events.close,
+  }
+}
+
+const followFields = { after: kinds.anything, prefixes: kinds.texts, signal: kinds.signal }
+const maxOffsets = 10_000
+
+/**
+ * Tells events their positions: a fork's do not begin at 0. Undefined of a conversation that has lost events, its first among them:
+ * one that was deleted must not keep everybody from the others.
+ */
+const placer = (store: EventStore): ((event: RecordedEvent) => Promise<StreamedEvent | undefined>) => {
+  const offsets = remembered<number>(maxOffsets)
+  const offsetOf = async (id: string): Promise<number | undefined> => {
+    const known = offsets.get(id)
+    if (known !== undefined) return known
+    const lineage = await loadLineage(store, id)
+    if (E.isLeft(lineage) && lineage.left._tag === 'HistoryLost') return undefined
+    if (E.isLeft(lineage)) throw toError(lineage.left)
+    const offset = lineage.right?.[0]?.offset ?? 0
+    offsets.set(id, offset)
+    return offset
+  }
+  return async (recorded) => {
+    const { stream, revision, checkpoint } = recorded
+    const id = conversationOf(stream) ?? stream
+    const offset = await offsetOf(id)
+    if (offset === undefined) return undefined
+    const position = offset + revision
+    const decoded = decode(recorded, { stream, revision, position })
+    if (E.isLeft(decoded)) throw toError(decoded.left)
+    return { conversation: id, event: decoded.right, checkpoint }
+  }
+}

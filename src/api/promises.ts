@@ -1,0 +1,109 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import {
+  modelCalls,
+  type ReceiptsVerified,
+  type SentCall,
+  sentCall,
+  verifyReceipts,
+} from '../receipts/audit.ts'
+import type { ModelCall } from '../receipts/calls.ts'
+import { type Counted, type CountOptions, tokensOf } from '../context/tokens/count.ts'
+import { type Turned, turns } from '../turn/turn.ts'
+import type { TurnOptions } from '../turn/options.ts'
+import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
+import { toError } from '../store/errors.ts'
+import type { Store as TaskStore } from './open.ts'
+
+// The thin edge between the library, which returns TaskEithers, and those who write await: the same methods as promises that
+// reject with the typed errors.
+
+type AsPromise<F> = F extends (...args: infer A) => TaskEither<infer _, infer B>
+  ? (...args: A) => Promise<Handle<B>>
+  : F
+type Handle<T> = T extends TaskConversation ? Conversation : T
+
+/** A conversation, its answers as promises. */
+export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<TaskConversation[K]> } & {
+  /**
+   * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
+   * results, and goes on until the model stops. docs/turns.md.
+   */
+  readonly turn: (options: TurnOptions) => Promise<Turned>
+  /** How many tokens the next request is: counted from the log, and by the API where a client is given. */
+  readonly tokens: (options?: CountOptions) => Promise<Counted>
+  /** The calls of a model that have a receipt, in the order of their answers. Iteration throws a `ReadError`. */
+  readonly calls: () => AsyncIterable<ModelCall>
+  /** What the model was sent in the call of that number, from 1; in the last one by default. */
+  readonly sent: (call?: number) => Promise<SentCall>
+  /** Makes every request that has a receipt again from the log, and compares. A difference is an answer, not an error. */
+  readonly verifyReceipts: () => Promise<ReceiptsVerified>
+}
+/** A store, its answers as promises. */
+export type Store = Omit<{ readonly [K in keyof TaskStore]: AsPromise<TaskStore[K]> }, 'conversation'> & {
+  /** The handle of a conversation, whether it is there yet or not. */
+  readonly conversation: (id: string) => Conversation
+}
+
+type AnyError = { readonly _tag: string; readonly message: string }
+
+/** A method that answers with a promise whatever happens: also where an argument throws when it is looked at. */
+const promised =
+  <A extends readonly unknown[], B>(method: (...args: A) => TaskEither<AnyError, B>) =>
+  (...args: A): Promise<B> => {
+    try {
+      return toPromise(method(...args))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+/** Runs a TaskEither; its left becomes a rejection with an `Error` of the same `_tag` and data. */
+export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
+  task().then((result) => {
+    if (E.isLeft(result)) throw toError(result.left)
+    return result.right
+  })
+
+export const promiseConversation = (chat: TaskConversation): Conversation => {
+  const turn = turns(chat)
+  return {
+    id: chat.id,
+    append: promised(chat.append),
+    configure: promised(chat.configure),
+    condense: promised(chat.condense),
+    truncate: promised(chat.truncate),
+    restore: promised(chat.restore),
+    rewind: promised(chat.rewind),
+    undo: promised(chat.undo),
+    fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
+    position: promised(chat.position),
+    effective: promised(chat.effective),
+    view: promised(chat.view),
+    full: promised(chat.full),
+    render: promised(chat.render),
+    diff: promised(chat.diff),
+    timeline: promised(chat.timeline),
+    events: chat.events,
+    stored: chat.stored,
+    verify: promised(chat.verify),
+    turn: promised(turn),
+    tokens: promised((options?: CountOptions) => tokensOf(chat, options)),
+    calls: () => modelCalls(chat),
+    sent: promised((call?: number) => sentCall(chat, call)),
+    verifyReceipts: promised(() => verifyReceipts(chat)),
+  }
+}
+
+export const promiseStore = (store: TaskStore): Store => ({
+  url: store.url,
+  conversation: (id) => promiseConversation(store.conversation(id)),
+  conversations: store.conversations,
+  importSession: promised(store.importSession),
+  readAll: store.readAll,
+  follow: store.follow,
+  check: promised(store.check),
+  backup: promised(store.backup),
+  gc: promised(store.gc),
+  close: promised(store.close),
+})

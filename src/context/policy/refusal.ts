@@ -1,0 +1,46 @@
+import type { Learned } from '../tokens/usage.ts'
+import { allowedIn, type ContextSettings } from './settings.ts'
+import type { TokenCount } from '../tokens/tokens.ts'
+
+/** How an API refused a request as too long. */
+export interface Refusal {
+  /** Tokens of the request and of the model's window, where the API named them. */
+  readonly tokens?: number
+  readonly maximum?: number
+}
+
+/** The counts in the words of an API. */
+export const refusalOf = ({ message }: { readonly message: string }): Refusal => {
+  const [, tokens, maximum] = /([\d,]+) tokens > ([\d,]+)/.exec(message) ?? []
+  if (tokens && maximum) return { tokens: numberOf(tokens), maximum: numberOf(maximum) }
+  // With the answer's `max_tokens` between the two.
+  const [, input, window] = /([\d,]+) \+ [\d,]+ > ([\d,]+)/.exec(message) ?? []
+  return input && window ? { tokens: numberOf(input), maximum: numberOf(window) } : {}
+}
+
+const numberOf = (digits: string): number => Number(digits.replaceAll(',', ''))
+
+/** What the context is to become where nothing is known but that it is too long. */
+const smaller = 0.75
+
+/** Tokens, as we count them, that a context may have that the API refused with `total` of them: fewer, as few as its words say. */
+export const allowedAfter = (
+  { tokens, maximum }: Refusal,
+  total: number,
+  settings: ContextSettings,
+): number => {
+  const share = tokens && maximum ? allowedIn(maximum, settings) / tokens : smaller
+  return Math.max(0, Math.min(total - 1, Math.floor(total * (share > 0 ? share : smaller))))
+}
+
+export const learnedFrom = (
+  { tokens }: Refusal,
+  { total, estimated, correction, model }: TokenCount,
+): Learned | undefined => {
+  if (!tokens || estimated === 0) return undefined
+  return {
+    ...(model !== undefined && { model }),
+    actual: Math.max(0, tokens - (total - estimated)),
+    estimated: Math.round(estimated / correction),
+  }
+}

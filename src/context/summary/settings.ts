@@ -1,0 +1,86 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { check } from '../../events/check.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import type { Item } from '../../projections/effective.ts'
+import type { AskOptions } from '../../models/asking.ts'
+import { wellFormed } from '../../projections/render/clean.ts'
+import {
+  currentSummarizer,
+  type SummaryOptions,
+  summaryOptionsSchema,
+} from '../../receipts/summary-request.ts'
+
+/** Milliseconds; a timer of more fires at once. */
+const longestTimer = 2 ** 31 - 1
+const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out where there is no limit`
+
+/** What must survive word for word, given the items that are summarized. */
+export type Pinned = (items: readonly Item[]) => readonly string[]
+
+const settingsSchema = z.strictObject({
+  /** The model that summarizes; it may be another than the conversation's. */
+  model: z.string().min(1),
+  /** Its context window, in tokens. A tenth of it stays free, as estimates are not exact. */
+  window: z.int().min(1),
+  /** The most tokens that a summary may have. Default 4,096. */
+  maxTokens: z.int().min(1).optional(),
+  /** What to ask for, instead of the default. */
+  instructions: summaryOptionsSchema.shape.instructions,
+  /** Whether the model takes pictures and documents; if not, a note stands for each. Default true. */
+  images: z.boolean().optional(),
+  /** Milliseconds that a summary may take, with all its parts. Default: no limit. */
+  deadline: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  /** Milliseconds without any sign of a reply after which its call has stalled. Default 60,000. */
+  stallTimeout: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  /** How often each call is made again for a reason that may pass. Default 3. */
+  maxRetries: z.int().min(0).optional(),
+  /** Texts that are appended to the summary word for word, each as a block, whatever the model made of them. Blank ones are none. */
+  pinned: z
+    .union([z.array(z.string()).readonly(), z.custom<Pinned>((value) => typeof value === 'function')], {
+      error: 'is an array of texts, or a function that returns one',
+    })
+    .optional(),
+})
+export type SummarizerSettings = Readonly<z.infer<typeof settingsSchema>>
+
+/** Settings with every default filled in. */
+export interface SummaryLimits {
+  readonly model: string
+  /** Tokens that a request may have: the window without a tenth and without the summary; ≥ 1. */
+  readonly allowed: number
+  readonly maxTokens: number
+  readonly deadline: number | undefined
+  readonly patience: Pick<AskOptions, 'stallTimeout' | 'maxRetries'>
+  readonly pinned: Pinned
+  readonly options: Omit<SummaryOptions, 'covers'>
+}
+
+const defaultMaxTokens = 4_096
+const buffer = 0.1
+
+/** Errors: `InvalidInput` for settings that are misspelt or cannot be. */
+export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidInput, SummaryLimits> => {
+  const checked = check(settingsSchema, settings)
+  if (E.isLeft(checked)) return checked
+  const { model, instructions } = wellFormed({ model: settings.model, instructions: settings.instructions })
+  const { window, maxTokens = defaultMaxTokens, deadline, pinned = [] } = settings
+  const { images = true, stallTimeout, maxRetries } = settings
+  const allowed = Math.floor(window * (1 - buffer)) - maxTokens
+  if (allowed < 1)
+    return E.left(
+      invalidInput('window', `${window} tokens leave no room besides a tenth and a summary of ${maxTokens}`),
+    )
+  return E.right({
+    model,
+    allowed,
+    maxTokens,
+    deadline,
+    patience: {
+      ...(stallTimeout !== undefined && { stallTimeout }),
+      ...(maxRetries !== undefined && { maxRetries }),
+    },
+    pinned: typeof pinned === 'function' ? pinned : () => pinned,
+    options: { summarizer: currentSummarizer, images, ...(instructions !== undefined && { instructions }) },
+  })
+}

@@ -1,0 +1,97 @@
+import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
+import { isResultType } from '../../projections/render/clean.ts'
+import { estimateTokens } from '../../projections/tokens.ts'
+
+// What the API's documentation says of pictures and PDF files; docs/adr/0010-counting-tokens.md.
+
+/** A picture is one token for each begun square of this many pixels. */
+const patch = 28
+/** Larger ones are scaled down: to this many pixels on the long edge, and this many tokens. Those of the models that take the most. */
+const maxEdge = 2_576
+const maxPictureTokens = 4_784
+/** A page is its text and its picture; the documentation names 1,500 to 3,000. */
+const pageTokens = 3_000
+/** Bytes of a page in a PDF file that does not show its pages. */
+const pageBytes = 50_000
+
+/** What a tool result is besides its content; the least squares of 456 requests of a real session. */
+const resultTokens = 13
+
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+
+/** About how many tokens blocks are to a model, whole, ≥ 0: pictures and documents by their size, the rest by bytes. */
+export const estimate = (blocks: readonly Block[]): number =>
+  blocks.reduce((sum, block) => sum + blockTokens(block), 0)
+
+const blockTokens = (block: Block): number => {
+  if (isBlock(block, 'image')) return pictureTokens(block.source)
+  if (isBlock(block, 'document')) return documentTokens(block.source)
+  if (!isBlock(block, 'tool_result')) return estimateTokens([block])
+  return (
+    resultTokens +
+    (Array.isArray(block.content) ? estimate(block.content.filter(isShown)) : estimateTokens([block]))
+  )
+}
+
+/** What cannot stand in a tool result is not sent. */
+const isShown = (block: unknown): block is Block => isWellShaped(block) && isResultType(block.type)
+
+const pictureTokens = (source: Block): number => {
+  const size = source.type === 'base64' ? sizeOf(Buffer.from(String(source['data']), 'base64')) : undefined
+  if (!size) return estimateTokens([{ type: 'image', source }])
+  const scale = Math.min(1, maxEdge / Math.max(size.width, size.height))
+  const patches = (pixels: number): number => Math.ceil((pixels * scale) / patch)
+  return Math.min(maxPictureTokens, patches(size.width) * patches(size.height))
+}
+
+const documentTokens = (source: Block): number => {
+  const { data, content } = source
+  if (source.type === 'text') return estimateTokens([{ type: 'text', text: String(data) }])
+  if (typeof content === 'string') return estimateTokens([{ type: 'text', text: content }])
+  if (Array.isArray(content)) return estimate((content as readonly unknown[]).filter(isWellShaped))
+  if (source.type !== 'base64') return pageTokens
+  const file = Buffer.from(String(data), 'base64')
+  const pages = file.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length
+  return pageTokens * (pages ?? Math.ceil(file.length / pageBytes))
+}
+
+/** Width and height in pixels, from a picture's first bytes; undefined where they do not say. */
+const sizeOf = (file: Buffer): Size | undefined => {
+  if (file.length < 30) return undefined
+  if (file.toString('latin1', 1, 4) === 'PNG') return size(file.readUInt32BE(16), file.readUInt32BE(20))
+  if (file.toString('latin1', 0, 3) === 'GIF') return size(file.readUInt16LE(6), file.readUInt16LE(8))
+  if (file.toString('latin1', 8, 12) === 'WEBP') return webpSize(file)
+  return file.readUInt16BE(0) === 0xffd8 ? jpegSize(file) : undefined
+}
+
+const size = (width: number, height: number): Size | undefined =>
+  width > 0 && height > 0 ? { width, height } : undefined
+
+const webpSize = (file: Buffer): Size | undefined => {
+  switch (file.toString('latin1', 12, 16)) {
+    case 'VP8 ':
+      return size(file.readUInt16LE(26) & 0x3fff, file.readUInt16LE(28) & 0x3fff)
+    case 'VP8L': {
+      const bits = file.readUInt32LE(21)
+      return size((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1)
+    }
+    case 'VP8X':
+      return size(file.readUIntLE(24, 3) + 1, file.readUIntLE(27, 3) + 1)
+    default:
+      return undefined
+  }
+}
+
+/** The size stands in the first frame header; the segments before it say how long they are. */
+const jpegSize = (file: Buffer): Size | undefined => {
+  for (let at = 2; at + 9 <= file.length; at += 2 + file.readUInt16BE(at + 2)) {
+    const marker = file.readUInt16BE(at)
+    const isFrame = marker >= 0xffc0 && marker <= 0xffcf && ![0xffc4, 0xffc8, 0xffcc].includes(marker)
+    if (isFrame) return size(file.readUInt16BE(at + 7), file.readUInt16BE(at + 5))
+    if (marker < 0xff01) return undefined
+  }
+  return undefined
+}

@@ -1,0 +1,91 @@
+import type { Policy } from '../../events/events.ts'
+import type { Effective, Item, MessageItem } from '../../projections/effective.ts'
+import { remembering } from '../../projections/remembering.ts'
+
+/**
+ * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
+ *
+ * 1. The context was `input` tokens when the reply began, with the prompt and everything shown before it.
+ * 2. The reply itself is `output` tokens; at least so many if it is not `finished`.
+ */
+export interface Anchor {
+  readonly from: number
+  readonly to: number
+  readonly position: number
+  readonly model: string | undefined
+  readonly input: number
+  readonly output: number
+  /** Usage of a stream's beginning knows the input, but only the first tokens of the reply. */
+  readonly finished: boolean
+}
+
+/** The replies of a history that say what they were counted as, in its order. */
+export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
+  const counted = remembered(items, countedOf)
+  const anchors: Anchor[] = []
+  for (let from = 0, to = 1; from < items.length; from = to++) {
+    const reply = items[from]
+    if (!isReply(reply)) continue
+    while (isPart(items, to)) to++
+    let last = to - 1
+    while (last > from && counted[last] === 'unknown') last--
+    const count = counted[last]
+    if (typeof count !== 'object') continue
+    const { model, input, output, finished } = count
+    anchors.push({ from, to, position: reply.position, model, input, output, finished })
+  }
+  return anchors
+}
+
+const isReply = (item: Item | undefined): item is MessageItem =>
+  item?.kind === 'message' && item.role === 'assistant'
+
+/** Whether an item goes on with the reply before it: a reply may be stored in parts. */
+const isPart = (items: readonly Item[], index: number): boolean => {
+  const id = requestOf(items[index])
+  return id !== undefined && id === requestOf(items[index - 1])
+}
+
+const requestOf = (item: Item | undefined): string | undefined =>
+  isReply(item) ? item.origin?.requestId : undefined
+
+type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
+
+const remembered = remembering<Item, Counted | 'nothing' | 'unknown'>()
+
+/** What a reply was counted as; `unknown` where it does not say. */
+const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
+  const { usage, stopReason, model } = (isReply(item) ? item.origin : undefined) ?? {}
+  if (!usage) return 'unknown'
+  const [first = usage, last = first] = iterationsOf(usage)
+  const input = inputOf(first)
+  if (input === 0) return 'nothing'
+  const output = inputOf(last) + tokensIn(last, 'output_tokens') - input
+  return { model, input, output, finished: stopReason !== null }
+}
+
+type Usage = Readonly<Record<string, unknown>>
+
+/** The first and the last sampling of the model behind the last server compaction; none where the usage is not broken down. */
+const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
+  if (!Array.isArray(iterations)) return []
+  const all = iterations as readonly Usage[]
+  const messages = all
+    .slice(all.findLastIndex(({ type }) => type === 'compaction') + 1)
+    .filter(({ type }) => type === 'message')
+  return [messages[0], messages.at(-1)].flatMap((usage) => (usage ? [usage] : []))
+}
+
+const inputOf = (usage: Usage): number =>
+  tokensIn(usage, 'input_tokens') +
+  tokensIn(usage, 'cache_read_input_tokens') +
+  tokensIn(usage, 'cache_creation_input_tokens')
+
+/** A count of a usage; 0 where it has none. */
+export const tokensIn = (usage: Usage, field: string): number => {
+  const { [field]: count } = usage
+  return typeof count === 'number' && count > 0 ? count : 0
+}
+
+/** What a refusal says of our estimates: what those tokens are that nobody had counted before, and what they had been taken for. */
+export type Learned = NonNullable<Policy['learned']>

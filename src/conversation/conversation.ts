@@ -1,0 +1,370 @@
+import { isDate } from 'node:util/types'
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { z } from 'zod'
+import {
+  type Command,
+  type CommandInput,
+  type CommandType,
+  commandSchemas,
+  type NewMessage,
+} from '../commands/command.ts'
+import { check, checkJson } from '../events/check.ts'
+import { decode } from '../events/codec.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { type ConversationEvent, metadataSchema } from '../events/events.ts'
+import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
+import { copyJson, type Json } from '../events/json.ts'
+import { type Diff, diffing } from '../projections/diff.ts'
+import type { Effective, Item } from '../projections/effective.ts'
+import { type Entry, fulling, type FullOptions } from '../projections/full.ts'
+import type { Log } from '../projections/path.ts'
+import { type Rendered, rendering, type RenderOptions } from '../projections/render/render.ts'
+import { type TimelineEntry, timing } from '../projections/timeline.ts'
+import { type ReadError, toError, type WriteError } from '../store/errors.ts'
+import { inBreaths } from '../store/breath.ts'
+import type { Handler } from '../history/handle.ts'
+import { loadEffective } from '../history/load.ts'
+import { loadLog, openAt, openShown, outsideOf } from '../history/log.ts'
+import type { EventStore } from '../store/port.ts'
+import { pages, recordedAt } from '../history/reader.ts'
+import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
+import { type PlacedEvent, storedEvents } from '../history/stored.ts'
+import { type Verified, verify } from '../jobs/verify.ts'
+import type { Envelope, Written } from '../history/encode.ts'
+
+/** What every writer takes besides what it asks for. */
+export interface WriteOptions extends Envelope {
+  /** Refuse (`StaleContext`) unless the conversation's last event is still the one at this position. */
+  readonly after?: number
+  /** `markers`: markers and restores that came after `after` are no reason to refuse. */
+  readonly tolerate?: 'markers'
+}
+/** What an append takes besides. */
+export interface AppendOptions extends WriteOptions {
+  /** Record the messages on an abandoned branch, right behind this position: the conversation stays what it is. */
+  readonly beside?: number
+  /** Go back to right after this position first, in the same write: the conversation goes on from there. Not with `beside`. */
+  readonly behind?: number
+}
+type Input<T extends CommandType> = CommandInput<T> & WriteOptions
+
+/** A moment to look from: a position, -1 for before the first event; the last position by default. */
+export interface At {
+  readonly at?: number
+}
+
+export interface EventsOptions {
+  /** First position, that one included. Default 0. */
+  readonly from?: number
+  /** Last position, that one included. Default: the last there is. */
+  readonly to?: number
+  /** Go on with what is appended, until the signal aborts or the store closes. Default false. */
+  readonly follow?: boolean
+  readonly signal?: AbortSignal
+}
+
+type Write<A> = TE.TaskEither<WriteError, A>
+type Read<A> = TE.TaskEither<ReadError, A>
+
+/** One conversation of a store. It need not be there yet: the first append creates it. */
+export interface Conversation {
+  readonly id: string
+  /** Appends a message, or several of which all are written or none. */
+  readonly append: (message: NewMessage | readonly NewMessage[], options?: AppendOptions) => Write<Written>
+  /** Records what requests hold besides messages. What is left out stays; null takes it away. */
+  readonly configure: (input: Input<'configure'>) => Write<Written>
+  /** Shows a slice of the effective history as a summary from now on. */
+  readonly condense: (input: Input<'condense'>) => Write<Written>
+  /** Shows a slice of the effective history no longer. */
+  readonly truncate: (input: Input<'truncate'>) => Write<Written>
+  /** Shows again, in its place, what a marker hid; later messages stay. */
+  readonly restore: (input: Input<'restore'>) => Write<Written>
+  /** Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone. */
+  readonly rewind: (input: Input<'rewind'>) => Write<Written>
+  /** Takes back the last event, if it is a rewind, condense, truncate or restore. */
+  readonly undo: (input?: Input<'undo'>) => Write<Written>
+  /** A new conversation that begins with this one's history. Copies nothing. */
+  readonly fork: (id: string, options?: At & Envelope) => Write<Conversation>
+  /** The last position. */
+  readonly position: () => Read<number>
+  /** What the model sees. Reads what it shows, however long the log is. */
+  readonly effective: (options?: At) => Read<readonly Item[]>
+  /** The same with all that a request is made of: what `render`, `countTokens` and `manageContext` take. */
+  readonly view: (options?: At) => Read<Effective>
+  /** Every message and marker, each with what became of it. */
+  readonly full: (options?: FullOptions) => Read<readonly Entry[]>
+  /** What the model sees, as a request that the Messages API accepts. */
+  readonly render: (options?: At & RenderOptions) => Read<Rendered>
+  /** How what the model sees at `to` (default: now) differs from what it saw at `from`. */
+  readonly diff: (options: DiffOptions) => Read<Diff>
+  /** Every event with its place in the tree of branches. */
+  readonly timeline: (options?: At) => Read<readonly TimelineEntry[]>
+  /** The events as recorded. Iteration throws a `ReadError`. */
+  readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
+  /**
+   * The events to the byte, for an export that another store can take in: this conversation's own, and before them those of the
+   * conversations that it was forked from. Iteration throws a `ReadError`.
+   */
+  readonly stored: () => AsyncIterable<PlacedEvent>
+  /**
+   * Recomputes the hash chain and every view, and looks at the database's file as a whole. A difference in the conversation is an
+   * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out.
+   */
+  readonly verify: (options?: VerifyOptions) => Read<Verified>
+}
+
+/** Two positions to compare. */
+interface DiffOptions {
+  readonly from: number
+  readonly to?: number
+}
+
+export interface VerifyOptions {
+  /** Also look at the file, all of it, as `check` of the store does. Default true; false spares that where many are verified. */
+  readonly file?: boolean
+}
+
+/** A subclass may answer anything: the time itself is asked. */
+const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.prototype.getTime.call(value))
+
+const envelopeSchema = z.object({
+  commandId: z.string().min(1).max(1_000).optional(),
+  now: z.custom<Date>(isTime, { error: 'is a Date' }).optional(),
+  correlationId: z.string().optional(),
+  causationId: z.string().optional(),
+})
+
+const actorSchema = metadataSchema.pick({ actor: true }).partial()
+
+/** Divides a writer's options into the command and who sends it, each checked. */
+const split = <T extends CommandType>(
+  type: T,
+  { commandId, actor, now, correlationId, causationId, ...input }: Envelope & Record<string, unknown>,
+): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: Envelope }> =>
+  pipe(
+    check(envelopeSchema, { commandId, now, correlationId, causationId }),
+    E.bindTo('named'),
+    E.bind('who', () => checkJson(actorSchema, { actor })),
+    E.flatMap(({ named, who }) =>
+      pipe(
+        checkJson(commandSchemas[type], input),
+        E.map((command) => ({
+          command: { type, ...(command as object) } as Command<T>,
+          envelope: Object.fromEntries(
+            Object.entries({ ...named, now: named.now && new Date(named.now), ...who }).filter(
+              ([, value]) => value !== undefined,
+            ),
+          ) as Envelope,
+        })),
+      ),
+    ),
+  )
+
+/** Options as an object: JavaScript lets anything come here. */
+const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unknown>> =>
+  typeof options === 'object' && options !== null
+    ? E.right({ ...options })
+    : E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
+
+const atFields = { at: kinds.position }
+const fullFields = { ...atFields, abandoned: kinds.flag }
+const renderFields = {
+  ...atFields,
+  systemMessages: kinds.flag,
+  prefill: kinds.flag,
+  truncationNotes: kinds.flag,
+  cache: oneOf(['5m', '1h']),
+}
+const diffFields = { from: kinds.position, to: kinds.position }
+const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
+
+/** The messages as they are now, whatever the caller does with them from here on. */
+const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
+  pipe(
+    copyJson(messages),
+    E.mapLeft(({ path, problem }) => invalidInput(`messages${path}`, problem)),
+  )
+
+/** Whether these are objects; whether they are messages too, shows when they are encoded. */
+const areObjects = (messages: Json): messages is Json & readonly NewMessage[] =>
+  Array.isArray(messages) &&
+  messages.length > 0 &&
+  messages.every((message) => typeof message === 'object' && message !== null)
+
+/** The handle of one conversation. An id that cannot be is an `InvalidInput` of each of its methods. */
+export const conversation = (store: EventStore, handler: Handler, id: string): Conversation => {
+  const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
+
+  const run = (type: Exclude<CommandType, 'fork'>, input: unknown): Write<Written> =>
+    pipe(
+      checkedId,
+      E.flatMap(() => objectOf(input)),
+      E.flatMap((options) => split(type, options)),
+      TE.fromEither,
+      TE.flatMap(
+        ({ command, envelope }): Write<Written> =>
+          () =>
+            handler.handle(id, command, envelope),
+      ),
+    )
+
+  const look = <O extends object, A>(
+    options: O | undefined,
+    fields: Fields<O>,
+    read: (options: Partial<O>) => Read<A>,
+  ): Read<A> => pipe(TE.fromEither<ReadError, Partial<O>>(checkedOptions(options, fields)), TE.flatMap(read))
+
+  const loaded = (at: number | undefined, withConfiguration: boolean): Read<Effective> =>
+    pipe(
+      TE.fromEither<ReadError, string>(checkedId),
+      TE.flatMap(() => () => openShown(store, id, at)),
+      TE.flatMap(
+        ({ reading, at: position }): Read<Effective> =>
+          async () =>
+            E.map(({ effective }: { readonly effective: Effective }) => effective)(
+              await loadEffective(reading, position, withConfiguration),
+            ),
+      ),
+    )
+
+  const opened = (at?: number) =>
+    pipe(
+      TE.fromEither<ReadError, string>(checkedId),
+      TE.flatMap(() => () => openAt(store, id, at)),
+    )
+
+  /** A projection of the log through the last of the positions given. */
+  const projected = <A>(
+    positions: readonly (number | undefined)[],
+    project: (log: Log, at: number) => Iterator<void, A>,
+  ): Read<A> =>
+    pipe(
+      opened(),
+      TE.flatMap(({ reading, last }): Read<A> => async () => {
+        for (const position of positions) {
+          const outside = outsideOf(id, position, last)
+          if (outside) return E.left(outside)
+        }
+        const until = Math.max(...positions.map((position) => position ?? last))
+        const log = await loadLog(reading, until)
+        return E.isLeft(log) ? log : E.right(await inBreaths(project(log.right, last)))
+      }),
+    )
+
+  async function* events(options?: EventsOptions): AsyncGenerator<ConversationEvent, void> {
+    const given = checkedOptions(options, eventsFields)
+    if (E.isLeft(given)) throw toError(given.left)
+    const { from = 0, to = Infinity, follow = false, signal } = given.right
+    const source = await opened()()
+    if (E.isLeft(source)) throw toError(source.left)
+    const { reading, lineage, last } = source.right
+    for await (const page of pages(reading, from, Math.min(to, last)))
+      for (const event of page) {
+        if (signal?.aborted) return
+        yield event
+      }
+    if (!follow || to <= last || signal?.aborted) return
+    const newest = await recordedAt(store, lineage, last)
+    if (E.isLeft(newest)) throw toError(newest.left)
+    const after = newest.right?.checkpoint
+    const stream = streamOf(id)
+    for await (const followed of store.follow({
+      prefixes: [stream],
+      ...(after !== undefined && { after }),
+      ...(signal && { signal }),
+    })) {
+      if (followed.type !== 'event' || followed.event.stream !== stream) continue
+      const { revision } = followed.event
+      const position = last + revision - (newest.right?.revision ?? 0)
+      const decoded = decode(followed.event, { stream, revision, position })
+      if (E.isLeft(decoded)) throw toError(decoded.left)
+      // What an import brought counts from a later place on than where it stands.
+      if (position >= from && position > last) yield decoded.right
+      if (position >= to) return
+    }
+  }
+
+  return {
+    id,
+    append: (message, options) => () => {
+      const messages = snapshotOf(Array.isArray(message) ? message : [message])
+      if (E.isLeft(messages)) return Promise.resolve(messages)
+      const isPlain = options === undefined && E.isRight(checkedId) && areObjects(messages.right)
+      const done = isPlain ? handler.appendNow(id, messages.right, {}) : undefined
+      if (done) return done
+      const given = objectOf(options ?? {})
+      return E.isLeft(given)
+        ? Promise.resolve(given)
+        : run('append', { ...given.right, messages: messages.right })()
+    },
+    configure: (input) => run('configure', input),
+    condense: (input) => run('condense', input),
+    truncate: (input) => run('truncate', input),
+    restore: (input) => run('restore', input),
+    rewind: (input) => run('rewind', input),
+    undo: (input = {}) => run('undo', input),
+    fork: (target, options = {}) =>
+      pipe(
+        checkedId,
+        E.flatMap(() => objectOf(options)),
+        E.flatMap((given) => split('fork', { ...given, id: target })),
+        TE.fromEither,
+        TE.flatMap(
+          ({ command, envelope }): Write<Written> =>
+            () =>
+              handler.fork(id, command, envelope),
+        ),
+        TE.map(() => conversation(store, handler, target)),
+      ),
+    position: () =>
+      pipe(
+        opened(),
+        TE.map(({ last }) => last),
+      ),
+    effective: (options) =>
+      pipe(
+        look(options, atFields, ({ at }) => loaded(at, false)),
+        TE.map(({ items }) => items),
+      ),
+    view: (options) => look(options, atFields, ({ at }) => loaded(at, true)),
+    full: (options) =>
+      look(options, fullFields, (given) => projected([given.at], (log) => fulling(log, given))),
+    render: (options) =>
+      look(options, renderFields, ({ at, ...given }) =>
+        pipe(
+          loaded(at, true),
+          TE.flatMap(
+            (effective): Read<Rendered> =>
+              async () =>
+                E.right(await inBreaths(rendering(effective, given))),
+          ),
+        ),
+      ),
+    diff: (options) =>
+      look<DiffOptions, Diff>(options, diffFields, ({ from, to }) =>
+        from === undefined
+          ? TE.left(invalidInput('from', 'name the position to compare from'))
+          : projected([from, to], (log, last) => diffing(log, from, to ?? last)),
+      ),
+    timeline: (options) => look(options, atFields, ({ at }) => projected([at], (log) => timing(log))),
+    events,
+    stored: async function* () {
+      if (E.isLeft(checkedId)) throw toError(checkedId.left)
+      yield* storedEvents(store, id)
+    },
+    verify: (options) =>
+      look(options, { file: kinds.flag }, ({ file = true }) =>
+        pipe(
+          TE.fromEither<ReadError, string>(checkedId),
+          TE.flatMap(() => () => verify(store, id)),
+          TE.flatMap((verified) =>
+            verified.discrepancy || !file || !store.integrity
+              ? TE.right(verified)
+              : TE.map(() => verified)(store.integrity()),
+          ),
+        ),
+      ),
+  }
+}

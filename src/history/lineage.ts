@@ -1,0 +1,78 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type ConversationNotFound, conversationNotFound } from '../commands/rejections.ts'
+import { decode } from '../events/codec.ts'
+import type { ConversationEvent, EventData } from '../events/events.ts'
+import type { DecodeFailed } from '../events/errors.ts'
+import { streamOf } from '../events/ids.ts'
+import type { StoreError } from '../store/errors.ts'
+import type { EventStore, RecordedEvent } from '../store/port.ts'
+
+/** The streams whose events make up a conversation: its own, and for a fork those that it was forked from. */
+export interface Stretch {
+  readonly conversation: string
+  readonly stream: string
+  /** Position of the stream's event of revision 0. */
+  readonly offset: number
+  /** Last position that belongs to the lineage; Infinity in the conversation's own stream. */
+  readonly last: number
+}
+
+/**
+ * 1. The first stretch is the conversation's own; each further one is what the one before was forked from.
+ * 2. The stretches follow one another without a gap: `offset` = `last` of the next + 1; the last stretch has offset 0.
+ */
+export type Lineage = readonly Stretch[]
+
+/** The lineage of a conversation; undefined if there is no such conversation. Never changes once it is there. */
+export const loadLineage = async (
+  store: EventStore,
+  conversation: string,
+): Promise<E.Either<StoreError | ConversationNotFound, Lineage | undefined>> => {
+  const lineage: Stretch[] = []
+  let id: string | undefined = conversation
+  let last = Infinity
+  const seen = new Set<string>()
+  while (id !== undefined) {
+    const stream = streamOf(id)
+    if (seen.has(id)) return E.left(ofItself(stream))
+    seen.add(id)
+    const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()
+    if (E.isLeft(read)) return read
+    const [first] = read.right
+    if (!first) return lineage.length === 0 ? E.right(undefined) : E.left(missingParent(conversation, id))
+    const from = originOf(first)
+    if (E.isLeft(from)) return from
+    const offset = from.right ? from.right.position + 1 : 0
+    // A fork of a fork at a position that the first one has from its own parent leaves nothing of the first one.
+    if (offset <= last) lineage.push({ conversation: id, stream, offset, last })
+    last = Math.min(last, offset - 1)
+    id = from.right?.conversation
+  }
+  return E.right(lineage)
+}
+
+/** Where a conversation's first event says that it was forked from. */
+export const originOf = (
+  first: RecordedEvent,
+): E.Either<StoreError, EventData['Forked']['from'] | undefined> => {
+  if (first.type !== 'Forked') return E.right(undefined)
+  const decoded = decode(first, { stream: first.stream, revision: 0, position: 0 })
+  return E.map((event: ConversationEvent) => (event.type === 'Forked' ? event.data.from : undefined))(decoded)
+}
+
+/** Forks that stem from one another have no beginning. */
+export const ofItself = (stream: string): DecodeFailed => ({
+  _tag: 'DecodeFailed',
+  message: `event 0 of stream ${stream} cannot be read: it says that the conversation was forked from a fork of itself; restore a backup`,
+  stream,
+  revision: 0,
+})
+
+export const missingParent = (conversation: string, parent: string): ConversationNotFound => ({
+  ...conversationNotFound(parent),
+  message: `conversation ${conversation} was forked from ${parent}, which is not in this store: import that one first`,
+})
+
+/** The stretch that holds a position. */
+export const stretchAt = (lineage: Lineage, position: number): Stretch | undefined =>
+  lineage.find(({ offset }) => offset <= position)

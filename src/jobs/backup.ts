@@ -1,0 +1,25 @@
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import type { FileExists, StoreError } from '../store/errors.ts'
+import type { BackedUp, BackupOptions, EventStore } from '../store/port.ts'
+
+export type BackupError = StoreError | InvalidInput | FileExists
+
+/** Backs a store up into a file; `InvalidInput` says what to do instead where the store is none. */
+export const backupOf = (
+  { url, backup }: EventStore,
+  file: unknown,
+  options: BackupOptions,
+): TE.TaskEither<BackupError, BackedUp> => {
+  if (!backup) return TE.left(invalidInput('store', insteadFor(url)))
+  if (typeof file !== 'string' || file === '' || file.includes('\0') || file.startsWith('sqlite:'))
+    return TE.left(invalidInput('file', 'must be the path of a file, such as backups/monday.db'))
+  if (typeof options !== 'object' || options === null)
+    return TE.left(invalidInput('options', 'must be an object, like { force: true }'))
+  return backup(file, options)
+}
+
+const insteadFor = (url: string): string =>
+  url === 'memory:'
+    ? 'memory: is no file: export its conversations, or keep them in a sqlite: store'
+    : `${url} is no file: back the database up with its own tools, or copy the conversations into a file (palimpsest copy --from URL --to sqlite:FILE)`

@@ -1,0 +1,151 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../events/codec.ts'
+import type { EventTooLarge } from '../events/errors.ts'
+import { streamOf } from '../events/ids.ts'
+import { batchesOf } from './batches.ts'
+import { breath } from '../store/breath.ts'
+import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
+import type { EventStore } from '../store/port.ts'
+import { type Discrepancy, verify } from './verify.ts'
+import { endingOf } from '../store/whole/whole-writes.ts'
+
+/** Why a conversation was not copied, or not wholly. What was copied stays, and the next copy goes on behind it. */
+export type CopyError = ReadError | EventTooLarge | CopyDiverged | CopyNotVerified
+
+/** The target has another event than the source at this revision of the conversation's stream. Nothing was written behind it. */
+export interface CopyDiverged {
+  readonly _tag: 'CopyDiverged'
+  readonly message: string
+  readonly conversation: string
+  readonly revision: number
+}
+/** Everything was written, yet what the target has is not a conversation as it was written. */
+export interface CopyNotVerified {
+  readonly _tag: 'CopyNotVerified'
+  readonly message: string
+  readonly conversation: string
+  readonly discrepancy: Discrepancy
+}
+
+/** A conversation to copy. */
+export interface StreamCopy {
+  readonly id: string
+  /** Its own stream is copied through this revision, at least. */
+  readonly last: number
+  /** Told after each append how many events it added. */
+  readonly wrote: (events: number) => void
+}
+
+type Result<A> = Promise<E.Either<CopyError, A>>
+
+/** Most events of one append, and of one read. */
+const batchEvents = 100
+/** Most bytes of an append to a store that has no limit. */
+const batchBytes = 1024 * 1024
+/** How often a copy looks anew where it is, because somebody else, maybe another copy, writes to the same conversation. */
+const maxTries = 20
+
+/**
+ * Copies the events of a conversation's own stream that the target lacks, then verifies the target's conversation. The parents of a
+ * fork must be there already.
+ *
+ * @returns how many events the target has of the source
+ */
+export const copyStream = async (from: EventStore, to: EventStore, copy: StreamCopy): Result<number> => {
+  for (let tries = 1; ; tries++) {
+    const copied = await copyOnce(from, to, copy)
+    if (E.isRight(copied) || copied.left._tag !== 'Conflict' || tries === maxTries) return copied
+  }
+}
+
+const copyOnce: typeof copyStream = async (from, to, copy) => {
+  const { id, last } = copy
+  const there = await endingOf(to, streamOf(id))
+  if (E.isLeft(there)) return there
+  const { unfinished = there.right.last } = there.right
+  // A target that has gone on alone has everything of the source, or another history.
+  const begun = Math.min(unfinished?.revision ?? -1, last)
+  const checked = begun < 0 ? E.right(undefined) : await checkSame(from, to, { id, revision: begun })
+  if (E.isLeft(checked)) return checked
+  if (there.right.unfinished && begun === last) return E.left(importUnfinished(id))
+  const first = there.right.unfinished?.part?.from ?? begun + 1
+  const reached = await appendBehind(begun, first, { from, to, copy })
+  if (E.isLeft(reached)) return reached
+  const verified = await verify(to, id)
+  if (E.isLeft(verified)) return verified
+  if (verified.right.discrepancy) return E.left(copyNotVerified(id, verified.right.discrepancy))
+  const same = await checkSame(from, to, { id, revision: reached.right })
+  return E.map(() => reached.right + 1)(same)
+}
+
+const checkSame = async (
+  from: EventStore,
+  to: EventStore,
+  { id, revision }: { readonly id: string; readonly revision: number },
+): Result<void> => {
+  const range = { stream: streamOf(id), from: revision, direction: 'forwards', limit: 1 } as const
+  const [source, target] = await Promise.all([from.read(range)(), to.read(range)()])
+  if (E.isLeft(source)) return source
+  if (E.isLeft(target)) return target
+  const [ours, theirs] = [source.right[0], target.right[0]]
+  return ours && theirs && hashOf(ours) === hashOf(theirs)
+    ? E.right(undefined)
+    : E.left(copyDiverged(id, revision))
+}
+
+/**
+ * Appends what comes behind a revision through the last one to copy, and answers with that. Where it takes several appends, the events
+ * from revision `first` on count when the last one is there.
+ */
+const appendBehind = async (
+  begun: number,
+  first: number,
+  { from, to, copy }: { readonly from: EventStore; readonly to: EventStore; readonly copy: StreamCopy },
+): Result<number> => {
+  const stream = streamOf(copy.id)
+  const pageAt = (revision: number) => {
+    const limit = Math.min(batchEvents, copy.last + 1 - revision)
+    return from.read({ stream, from: revision, direction: 'forwards', limit })()
+  }
+  const most = Number.isFinite(to.maxAppendBytes) ? to.maxAppendBytes / 2 : batchBytes
+  let reached = begun
+  let ahead: ReturnType<typeof pageAt> | undefined
+  while (reached < copy.last) {
+    const page = await (ahead ?? pageAt(reached + 1))
+    if (E.isLeft(page)) return page
+    const gap = page.right.find(({ revision }, index) => revision !== reached + 1 + index)
+    if (gap)
+      return E.left(historyLost(stream, `revision ${gap.revision} follows where ${reached + 1} should`))
+    if (page.right.length === 0) return E.left(historyLost(stream, `it ends at revision ${reached}`))
+    // The next page is read while this one is written.
+    const next = reached + 1 + page.right.length
+    ahead = next <= copy.last ? pageAt(next) : undefined
+    for (const events of batchesOf(page.right, batchEvents, most)) {
+      // Commands that are repeated after the move must be found there as they were here.
+      const isLast = reached + events.length >= copy.last
+      const isAlone = isLast && reached + 1 === first
+      const part = { from: first, ...(isLast && { last: true as const }) }
+      const append = { stream, events, expected: reached, findable: 'each' as const }
+      const appended = await to.append({ ...append, ...(!isAlone && { part }) })()
+      if (E.isLeft(appended)) return appended
+      if (appended.right === 'written') copy.wrote(events.length)
+      reached += events.length
+      await breath()
+    }
+  }
+  return E.right(reached)
+}
+
+const copyDiverged = (conversation: string, revision: number): CopyDiverged => ({
+  _tag: 'CopyDiverged',
+  message: `the event at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store`,
+  conversation,
+  revision,
+})
+
+const copyNotVerified = (conversation: string, discrepancy: Discrepancy): CopyNotVerified => ({
+  _tag: 'CopyNotVerified',
+  message: `the copy of ${conversation} is not as it was written, at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}. Verify it in the source: if it says the same, the copy is as good as the original`,
+  conversation,
+  discrepancy,
+})

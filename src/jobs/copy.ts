@@ -1,0 +1,151 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { conversationNotFound } from '../commands/rejections.ts'
+import { decode } from '../events/codec.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import { type CopyError, copyStream } from './copy-stream.ts'
+import { importUnfinished } from '../store/errors.ts'
+import { type EventStore, maxPage } from '../store/port.ts'
+import { endingOf } from '../store/whole/whole-writes.ts'
+
+/** What became of a conversation. */
+export interface Copied {
+  readonly id: string
+  /** Events of its own stream that the target has of the source's; 0 after an error. */
+  readonly events: number
+  /** How many of them were written now. */
+  readonly added: number
+  /** Why it was not copied, or not wholly. Copying again goes on where this ended. */
+  readonly error?: CopyError
+}
+
+export interface CopyOptions {
+  /** The conversations to copy; those that they were forked from come along. Default: all of the source. */
+  readonly ids?: readonly string[]
+  /** Told after each append how many of how many events the target has. */
+  readonly progress?: (done: number, total: number) => void
+}
+
+/** A conversation as it was when the copy began. */
+interface Planned {
+  /** The conversation that it was forked from. */
+  readonly parent: string | undefined
+  /** Last revision of its own stream. */
+  readonly last: number
+}
+
+type Plan = ReadonlyMap<string, E.Either<CopyError, Planned>>
+
+/**
+ * Copies conversations from one store to another: the events to the byte, at the same revisions, those of a fork's parents first.
+ * Nothing is written twice: what the target has already is only compared, at its end. Then every copy is verified. What is appended
+ * to the source meanwhile comes along or waits for the next copy.
+ *
+ * A conversation's failure is told in its `error`, and keeps back none but its forks; where a store itself fails, all that remain
+ * have that error.
+ *
+ * @returns the conversations in the order in which they were copied, parents before their forks
+ */
+export const copyBetween = async (
+  from: EventStore,
+  to: EventStore,
+  { ids, progress }: CopyOptions = {},
+): Promise<E.Either<CopyError, readonly Copied[]>> => {
+  const chosen = ids ? E.right(ids) : await idsOf(from)
+  if (E.isLeft(chosen)) return chosen
+  const plan = await planOf(from, chosen.right, ids !== undefined)
+  if (E.isLeft(plan)) return plan
+  const total = [...plan.right.values()].reduce((sum, planned) => sum + eventsOf(planned), 0)
+  const outcomes = new Map<string, Copied>()
+  const errorOf = (id: string | undefined): CopyError | undefined =>
+    id === undefined ? undefined : outcomes.get(id)?.error
+  let broken: CopyError | undefined
+  let before = 0
+  for (const [id, planned] of plan.right) {
+    let added = 0
+    const wrote = (events: number): void => {
+      added += events
+      progress?.(before + added, total)
+    }
+    const parentError = E.isRight(planned) ? errorOf(planned.right.parent) : planned.left
+    const error = broken ?? parentError
+    const copied = error
+      ? E.left(error)
+      : await copyStream(from, to, { id, last: eventsOf(planned) - 1, wrote })
+    outcomes.set(
+      id,
+      E.isRight(copied) ? { id, events: copied.right, added } : { id, events: 0, added, error: copied.left },
+    )
+    if (E.isLeft(copied) && isOfStore(copied.left)) broken = copied.left
+    before += eventsOf(planned)
+    progress?.(before, total)
+  }
+  return E.right([...outcomes.values()])
+}
+
+/** How many events are to be copied of a conversation. */
+const eventsOf = (planned: E.Either<CopyError, Planned>): number =>
+  E.isRight(planned) ? planned.right.last + 1 : 0
+
+/** Errors that every further conversation would meet as well, maybe after a long wait. */
+const isOfStore = ({ _tag }: CopyError): boolean =>
+  _tag === 'OutcomeUnknown' ||
+  _tag === 'StoreClosed' ||
+  _tag === 'StoreDenied' ||
+  _tag === 'StoreFull' ||
+  _tag === 'StoreReadOnly' ||
+  _tag === 'StoreUnavailable'
+
+const idsOf = async (store: EventStore): Promise<E.Either<CopyError, readonly string[]>> => {
+  const ids: string[] = []
+  for (let after = ''; ;) {
+    const names = await store.streams(streamOf(''), after, maxPage)()
+    if (E.isLeft(names)) return names
+    ids.push(...names.right.map((name) => conversationOf(name) ?? name))
+    const last = names.right.at(-1)
+    if (last === undefined) return E.right(ids)
+    after = last
+  }
+}
+
+/** Every conversation to copy, once, parents before their forks; those that are being imported, only where they are named. */
+const planOf = async (
+  store: EventStore,
+  ids: readonly string[],
+  areNamed: boolean,
+): Promise<E.Either<CopyError, Plan>> => {
+  const plan = new Map<string, E.Either<CopyError, Planned>>()
+  for (const id of ids) {
+    const lineage = new Map<string, E.Either<CopyError, Planned>>()
+    let next: string | undefined = id
+    while (next !== undefined && !plan.has(next) && !lineage.has(next)) {
+      const planned: E.Either<CopyError, Planned> = await look(store, next)
+      if (E.isLeft(planned) && isOfStore(planned.left)) return planned
+      if (E.isLeft(planned) && !areNamed && isNotThere(planned.left, next)) break
+      lineage.set(next, planned)
+      next = E.isRight(planned) ? planned.right.parent : undefined
+    }
+    for (const [each, planned] of [...lineage].toReversed()) plan.set(each, planned)
+  }
+  return E.right(plan)
+}
+
+/** Whether a name is of a conversation that never came, or is only coming. */
+const isNotThere = (error: CopyError, id: string): boolean =>
+  error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
+
+const look = async (store: EventStore, id: string): Promise<E.Either<CopyError, Planned>> => {
+  const stream = streamOf(id)
+  const ending = await endingOf(store, stream)
+  if (E.isLeft(ending)) return ending
+  if (ending.right.unfinished && !ending.right.last) return E.left(importUnfinished(id))
+  const last = ending.right.last?.revision ?? -1
+  const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()
+  if (E.isLeft(read)) return read
+  const [first] = read.right
+  if (!first) return E.left(conversationNotFound(id))
+  if (first.type !== 'Forked') return E.right({ parent: undefined, last })
+  const decoded = decode(first, { stream, revision: 0, position: 0 })
+  if (E.isLeft(decoded)) return decoded
+  const parent = decoded.right.type === 'Forked' ? decoded.right.data.from.conversation : undefined
+  return E.right({ parent, last })
+}

@@ -1,0 +1,273 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { isBlock } from '../events/blocks.ts'
+import { check } from '../events/check.ts'
+import { decode } from '../events/codec.ts'
+import { type ConversationEvent, contentOf } from '../events/events.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import { breath } from '../store/breath.ts'
+import { remembered } from '../store/lru.ts'
+import type { ReadError } from '../store/errors.ts'
+import { toError } from '../store/errors.ts'
+import { missingParent, ofItself, originOf, type Stretch } from '../history/lineage.ts'
+import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
+import { endingFrom, endingOf, type StreamEnding } from '../store/whole/whole-writes.ts'
+
+/** A conversation at a glance. */
+export interface Overview {
+  readonly id: string
+  /** The beginning of the first words of the user, on one line; empty if there are none near the start. */
+  readonly title: string
+  /** Messages ever appended to its lineage, rewound ones included; absent where the store does not count them (EventStoreDB). */
+  readonly messages?: number
+  /** Events of its lineage. */
+  readonly events: number
+  /** When the last event was recorded, ISO 8601. */
+  readonly updated: string
+  /** Why the conversation cannot be read; then the other fields are empty. One that is damaged hides none of the others. */
+  readonly problem?: string
+}
+
+export interface ListOptions {
+  /** `newest` (default): the conversation that was begun last comes first. `id`: by id; all ids are read before the first comes. */
+  readonly sort?: 'newest' | 'id'
+  /** Only conversations whose id begins with this. Default: all. */
+  readonly beginning?: string
+}
+
+type Result<A> = Promise<E.Either<ReadError, A>>
+
+const listOptions = z.object({
+  sort: z.enum(['newest', 'id']).optional(),
+  beginning: z.string().optional(),
+})
+
+const titleLength = 80
+/** How far into a conversation its title is looked for, in events. */
+const titleWithin = 20
+/** Fewer events than asked for come at the end, or where they are large together. */
+const large = 1024 * 1024
+
+/** Names of the first page of a list. */
+const firstPage = 50
+/** How many conversations are looked at side by side: a store may be far away. */
+const atOnce = 50
+/** Overviews that are kept. */
+const maxKnown = 10_000
+
+/** The ids of conversations, a page at a time; on some stores also of one that never came. Iteration throws a `StoreError`. */
+export async function* idPages(
+  store: EventStore,
+  { sort = 'newest', beginning = '' }: ListOptions = {},
+): AsyncGenerator<readonly string[], void> {
+  const prefix = streamOf(beginning)
+  for (let last: string | undefined; ;) {
+    const names = await (
+      sort === 'id'
+        ? store.streams(prefix, last ?? '', maxPage)
+        : store.newest(prefix, last, last === undefined ? firstPage : maxPage)
+    )()
+    if (E.isLeft(names)) throw toError(names.left)
+    if (names.right.length === 0) return
+    yield names.right.map((name) => conversationOf(name) ?? name)
+    last = names.right.at(-1)
+  }
+}
+
+/**
+ * Lists the conversations of a store. What was looked at once is looked at again only where its stream was written since. Iteration
+ * throws a `StoreError`.
+ */
+export const overviewer = (
+  store: EventStore,
+): ((options?: ListOptions) => AsyncGenerator<Overview, void>) => {
+  let known = remembered<Overview>(maxKnown)
+  let since: Checkpoint | undefined
+
+  const refresh = async (): Promise<void> => {
+    const changed = await store.changed(streamOf(''), since)()
+    if (E.isLeft(changed)) throw toError(changed.left)
+    const { streams, checkpoint } = changed.right
+    since = checkpoint
+    if (!streams) known = remembered(maxKnown)
+    else for (const name of streams) known.forget(conversationOf(name) ?? name)
+  }
+
+  return async function* (options) {
+    const checked = check(listOptions, options ?? {})
+    if (E.isLeft(checked)) throw toError(checked.left)
+    await refresh()
+    const [own, begun] = [known, since]
+    const ancestors = new Map<string, readonly RecordedEvent[]>()
+    const look = async (id: string): Result<Overview | undefined> => {
+      const before = own.get(id)
+      if (before) return E.right(before)
+      const pause = breath()
+      if (pause) await pause
+      const glance = await glanceOrProblem(store, id, ancestors)
+      if (E.isLeft(glance)) return glance
+      // Not what another look may have found to be old.
+      const isKept = glance.right?.isSettled === true && begun !== undefined && since === begun
+      if (isKept) own.set(id, glance.right.overview)
+      return E.right(glance.right?.overview)
+    }
+    for await (const ids of idPages(store, options ?? {}))
+      for (let next = 0; next < ids.length; next += atOnce)
+        for (const overview of await Promise.all(ids.slice(next, next + atOnce).map(look))) {
+          if (E.isLeft(overview)) throw toError(overview.left)
+          if (overview.right) yield overview.right
+        }
+  }
+}
+
+/** Whether an error is about the conversation, not about the store. */
+const isItsOwn = ({ _tag }: ReadError): boolean => itsOwn.has(_tag)
+const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
+  'DecodeFailed',
+  'ConversationNotFound',
+  'HistoryLost',
+  'BlobMissing',
+  'BlobDamaged',
+])
+
+/** An overview, and whether it is true for as long as its stream is not written to. */
+interface Glance {
+  readonly overview: Overview
+  readonly isSettled: boolean
+}
+
+const glanceOrProblem = async (
+  store: EventStore,
+  id: string,
+  ancestors: Map<string, readonly RecordedEvent[]>,
+): Result<Glance | undefined> => {
+  const glance = await glanceAt(store, id, ancestors)
+  if (E.isRight(glance) || !isItsOwn(glance.left)) return glance
+  const problem = glance.left.message
+  const overview = { id, title: '', messages: 0, events: 0, updated: '', problem }
+  return E.right({ overview, isSettled: false })
+}
+
+/** Undefined if there is no such conversation, or none yet, as it is being imported. */
+const glanceAt = async (
+  store: EventStore,
+  id: string,
+  ancestors: Map<string, readonly RecordedEvent[]>,
+): Result<Glance | undefined> => {
+  const beginning = await beginningOf(store, id)
+  if (E.isLeft(beginning)) return beginning
+  if (beginning.right.length === 0) return E.right(undefined)
+  const pause = breath()
+  if (pause) await pause
+  const newest = await lastOf(store, id, beginning.right)
+  if (E.isLeft(newest)) return newest
+  const { last: stored, unfinished } = newest.right
+  if (!stored) return E.right(undefined)
+  const counted = beginning.right.filter(({ revision }) => revision <= stored.revision)
+  const opening = await openingOf(store, id, counted, ancestors)
+  if (E.isLeft(opening)) return opening
+  const { lineage, events } = opening.right
+  const { stream, revision } = stored
+  const position = (lineage[0]?.offset ?? 0) + revision
+  const last = decode(stored, { stream, revision, position })
+  if (E.isLeft(last)) return last
+  const messages = await messagesOf(store, lineage, position)
+  return E.map((count: number | undefined) => ({
+    overview: {
+      id,
+      title: titleOf(events),
+      ...(count !== undefined && { messages: count }),
+      events: position + 1,
+      updated: last.right.metadata.time,
+    },
+    isSettled: !unfinished,
+  }))(messages)
+}
+
+const beginningOf = (store: EventStore, id: string): Result<readonly RecordedEvent[]> =>
+  store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin })()
+
+/** Where a conversation's own stream ends, which may be among its first events. */
+const lastOf = async (
+  store: EventStore,
+  id: string,
+  beginning: readonly RecordedEvent[],
+): Result<StreamEnding> => {
+  const bytes = beginning.reduce((sum, { data }) => sum + data.length, 0)
+  return beginning.length < titleWithin && bytes < large
+    ? endingFrom(store, beginning.at(-1))
+    : endingOf(store, streamOf(id))
+}
+
+/** The streams that a conversation is made of, and its first events. */
+interface Opening {
+  readonly lineage: readonly Stretch[]
+  readonly events: readonly ConversationEvent[]
+}
+
+const openingOf = async (
+  store: EventStore,
+  conversation: string,
+  own: readonly RecordedEvent[],
+  ancestors: Map<string, readonly RecordedEvent[]>,
+): Result<Opening> => {
+  const lineage: Stretch[] = []
+  const events: ConversationEvent[] = []
+  let last = Infinity
+  const seen = new Set<string>()
+  for (let id = conversation, beginning = own; ;) {
+    if (seen.has(id)) return E.left(ofItself(streamOf(id)))
+    seen.add(id)
+    const [first] = beginning
+    if (!first) return E.left(missingParent(conversation, id))
+    const from = originOf(first)
+    if (E.isLeft(from)) return from
+    const offset = from.right ? from.right.position + 1 : 0
+    const { stream } = first
+    if (offset <= last) lineage.push({ conversation: id, stream, offset, last })
+    const part: ConversationEvent[] = []
+    for (const stored of beginning) {
+      const position = offset + stored.revision
+      if (position > last || position >= titleWithin) break
+      const decoded = decode(stored, { stream, revision: stored.revision, position })
+      if (E.isLeft(decoded)) return decoded
+      part.push(decoded.right)
+    }
+    events.unshift(...part)
+    if (!from.right) return E.right({ lineage, events })
+    last = Math.min(last, offset - 1)
+    id = from.right.conversation
+    const known = ancestors.get(id)
+    const read = known && covers(known, last) ? E.right(known) : await beginningOf(store, id)
+    if (E.isLeft(read)) return read
+    ancestors.set(id, read.right)
+    beginning = read.right
+  }
+}
+
+/** Whether more has come since that matters to a fork at that position. */
+const covers = (beginning: readonly RecordedEvent[], last: number): boolean =>
+  beginning.length >= titleWithin || beginning.length > last
+
+const messagesOf = async (
+  store: EventStore,
+  lineage: readonly Stretch[],
+  last: number,
+): Result<number | undefined> => {
+  let messages = 0
+  for (const { stream, offset, last: end } of lineage) {
+    const counted = await store.count(stream, 'MessageAppended', Math.min(end, last) - offset)()
+    if (E.isLeft(counted) || counted.right === undefined) return counted
+    messages += counted.right
+  }
+  return E.right(messages)
+}
+
+const titleOf = (events: readonly ConversationEvent[]): string => {
+  const texts = events
+    .flatMap(contentOf)
+    .filter(({ role }) => role === 'user')
+    .flatMap(({ content }) => content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])))
+  const line = (texts.find((text) => text.trim() !== '') ?? '').replace(/\s+/g, ' ').trim()
+  return line.length > titleLength ? `${line.slice(0, titleLength - 1).toWellFormed()}…` : line
+}

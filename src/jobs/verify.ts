@@ -1,0 +1,209 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
+import { conversationNotFound } from '../commands/rejections.ts'
+import type { Named } from '../commands/state.ts'
+import { decode, hashOf } from '../events/codec.ts'
+import type { DecodeFailed } from '../events/errors.ts'
+import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
+import { streamOf } from '../events/ids.ts'
+import { type Draft, draftOf, viewIn, viewOf } from '../projections/outline.ts'
+import { branches } from './branches.ts'
+import { pacer } from '../store/breath.ts'
+import type { BlobDamaged, BlobMissing, ReadError, StoreError } from '../store/errors.ts'
+import { replacedBy } from '../history/gather.ts'
+import { loadEffective } from '../history/load.ts'
+import { loadLineage, type Lineage } from '../history/lineage.ts'
+import { type EventStore, type RecordedEvent, type StreamHead, streamPage } from '../store/port.ts'
+import { lightReader } from '../history/light-reader.ts'
+import { extentOf } from '../store/whole/whole-writes.ts'
+
+/** The first thing in a conversation that is not as it was written. */
+export interface Discrepancy {
+  readonly position: number
+  /**
+   * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that is not the
+   * history; `marker`: hides or restores what was not shown; `content`: large content of the event is missing or damaged; `end`: the
+   * last events are changed or missing.
+   */
+  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end'
+  readonly message: string
+}
+export interface Verified {
+  readonly conversation: string
+  /** Events of the conversation's own stream that are as they were written. */
+  readonly events: number
+  readonly discrepancy?: Discrepancy
+}
+
+/**
+ * Reads a conversation's own stream from its first event on and recomputes every `prev` and every `view`. A fork's parents are
+ * conversations of their own; of them only the event that it was forked at is checked.
+ *
+ * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
+ * the conversation was rewound; those of a fork's parents as far as a marker's slice goes back to them, once for all forks.
+ */
+export const verify = async (
+  store: EventStore,
+  conversation: string,
+): Promise<E.Either<ReadError, Verified>> => {
+  const stream = streamOf(conversation)
+  const lineage = await loadLineage(store, conversation)
+  if (
+    E.isLeft(lineage) &&
+    lineage.left._tag !== 'DecodeFailed' &&
+    contentProblem(lineage.left)?.stream !== stream
+  )
+    return lineage
+  const extent = await extentOf(store, stream)
+  if (E.isLeft(extent)) return extent
+  const { least, most: until } = extent.right
+  const head = await store.head(stream)()
+  if (E.isLeft(head)) return head
+  const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], head.right)
+  const pace = pacer()
+  let events = 0
+  for (let most = streamPage; events <= until;) {
+    const limit = Math.min(most, until + 1 - events)
+    const page = await store.read({ stream, from: events, direction: 'forwards', limit })()
+    if (E.isLeft(page)) {
+      const bad = eventProblem(page.left)
+      if (!bad) return page
+      if (bad.revision <= events || limit === 1) {
+        const kind = bad._tag === 'DecodeFailed' ? 'undecodable' : 'content'
+        const position = checker.offset + events
+        return E.right({ conversation, events, discrepancy: { position, kind, message: bad.message } })
+      }
+      // What comes before it may have a discrepancy of its own.
+      most = Math.min(bad.revision - events, limit - 1)
+      continue
+    }
+    for (const stored of page.right) {
+      const pause = pace(stored.data.length)
+      if (pause) await pause
+      const found = await checker.next(stored, events)
+      if (E.isLeft(found)) return found
+      if (found.right) return E.right({ conversation, events, discrepancy: found.right })
+      events++
+    }
+    if (page.right.length === 0) break
+  }
+  const last = Math.max(least, Math.min(head.right?.last ?? START, until))
+  if (events === 0 && last < 0) return E.left(conversationNotFound(conversation))
+  if (last < events) return E.right({ conversation, events })
+  const message = `the stream ends at revision ${events - 1}; it went on to ${last} at least: its end was lost`
+  return E.right({
+    conversation,
+    events,
+    discrepancy: { position: checker.offset + events, kind: 'end', message },
+  })
+}
+
+interface Checker {
+  readonly offset: number
+  readonly next: (
+    stored: RecordedEvent,
+    revision: number,
+  ) => Promise<E.Either<StoreError, Discrepancy | undefined>>
+}
+
+const checkerOf = (store: EventStore, lineage: Lineage, head: StreamHead | undefined): Checker => {
+  const [own, parent] = lineage
+  const offset = own?.offset ?? 0
+  const reading = lightReader(store, lineage)
+  let prev: string | null = null
+
+  const outlineAt = async (position: number): Promise<E.Either<StoreError, Draft>> => {
+    const loaded = await loadEffective(reading, position)
+    return E.isLeft(loaded) ? loaded : E.right(draftOf(loaded.right.effective.outline))
+  }
+  const tree = branches({
+    offset,
+    outlineAt,
+    // Whether it is shown, the restore finds out.
+    replacedBy: async (marker) =>
+      E.map(({ replaced }: Named) => replaced)(await replacedBy(reading, marker, [marker])),
+  })
+
+  /** Where a fork begins: its parent's event must be the one that it names. */
+  const begin = async ({
+    data,
+    position,
+  }: ConversationEvent<'Forked'>): Promise<E.Either<StoreError, Discrepancy | undefined>> => {
+    const { conversation, position: at, hash } = data.from
+    const read = parent
+      ? await store.read({
+          stream: parent.stream,
+          from: at - parent.offset,
+          direction: 'forwards',
+          limit: 1,
+        })()
+      : E.right([])
+    if (E.isLeft(read)) return read
+    prev = hash
+    const isParent = read.right[0] !== undefined && hashOf(read.right[0]) === hash
+    const message = `forked from an event ${at} of ${conversation} that is not the one there now`
+    return E.right(isParent ? undefined : { position, kind: 'chain', message })
+  }
+
+  const advance = async (
+    event: ConversationEvent,
+  ): Promise<E.Either<StoreError, Discrepancy | undefined>> => {
+    const { position, type } = event
+    if (type === 'MessageAppended' || type === 'Rewound' || type === 'Forked') {
+      tree.pass(event)
+      return E.right(undefined)
+    }
+    const taken = await tree.take(event)
+    if (E.isLeft(taken)) return taken
+    const { slots, draft } = taken.right
+    if ((isMarker(event) || event.type === 'Restored') && !slots)
+      return E.right({ position, kind: 'marker', message: `the ${event.type} names what was not shown` })
+    return E.right(viewProblem(event, position, draft))
+  }
+
+  const next: Checker['next'] = async (stored, revision) => {
+    const position = offset + revision
+    const decoded = decode(stored, { stream: stored.stream, revision, position })
+    if (E.isLeft(decoded)) return E.right({ position, kind: 'undecodable', message: decoded.left.message })
+    const event = decoded.right
+    const begun = event.type === 'Forked' ? await begin(event) : E.right(undefined)
+    if (E.isLeft(begun) || begun.right) return begun
+    if (stored.revision !== revision || event.metadata.prev !== prev)
+      return E.right({
+        position,
+        kind: 'chain',
+        message:
+          'the event before it is not the one it was written after: one of the two was changed, or events between them are missing',
+      })
+    prev = hashOf(stored)
+    if (revision === head?.last && prev !== head.hash)
+      return E.right({
+        position,
+        kind: 'end',
+        message: 'the event is not the one that the stream ended with: it was changed',
+      })
+    return advance(event)
+  }
+  return { offset, next }
+}
+
+const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
+  error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined
+
+/** What keeps one event from being read. */
+const eventProblem = (error: ReadError): BlobMissing | BlobDamaged | DecodeFailed | undefined =>
+  error._tag === 'DecodeFailed' ? error : contentProblem(error)
+
+const viewProblem = (event: Event, position: number, draft: Draft): Discrepancy | undefined => {
+  const view = viewIn(event)
+  if (!view) return undefined
+  const { toolsFrom, ...now } = viewOf(draft)
+  // Views of before there was this field are right without it.
+  const wanted = 'toolsFrom' in view && toolsFrom !== undefined ? { ...now, toolsFrom } : now
+  if (isDeepStrictEqual(view, wanted)) return undefined
+  return {
+    position,
+    kind: 'view',
+    message: `the ${event.type} carries a view that is not the effective history there`,
+  }
+}

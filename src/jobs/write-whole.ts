@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import type { StoredEvent } from '../events/codec.ts'
+import type { EventTooLarge } from '../events/errors.ts'
+import { newCommandId, streamOf } from '../events/ids.ts'
+import { batchesOf } from './batches.ts'
+import { breath } from '../store/breath.ts'
+import type { End } from '../history/ends.ts'
+import { conflict, importUnfinished, type WriteError } from '../store/errors.ts'
+import { isRecord, recordOf, recordPrefix, type Stretch } from '../store/whole/parts.ts'
+import type { EventStore, Part } from '../store/port.ts'
+
+/** Events to write to one conversation behind all that is there of it. */
+export interface Addition {
+  readonly id: string
+  readonly end: End
+  /** What the last event there is part of, if it does not count yet. */
+  readonly open?: Part | undefined
+  readonly events: EventList
+}
+
+/** Events in order; they need not all be in memory. */
+export type EventList = Iterable<StoredEvent> & { readonly length: number }
+
+type Result<A> = Promise<E.Either<WriteError | EventTooLarge, A>>
+
+/** Most events of one append, and most bytes: a large import must not be one transaction, which others wait for. */
+const batchEvents = 250
+const batchBytes = 512 * 1024
+
+/**
+ * Writes what is added to all these conversations so that either all of it counts or nothing does. What fits one append is one; else
+ * the events say that they are part of something (`Append.part`), and the last one that it is whole. Where there are several
+ * conversations, a record that is written when all of them are there says so.
+ *
+ * @param wrote told after each append how many events it added to which conversation; those of another writer don't count
+ */
+export const writeAll = async (
+  store: EventStore,
+  additions: readonly Addition[],
+  wrote: (id: string, events: number) => void,
+): Result<void> => {
+  const changed = additions.filter(({ events, open }) => events.length > 0 || open)
+  const torn = changed.find(({ events, open }) => events.length === 0 && open?.last === undefined)
+  // What is there is part of more than this file holds.
+  if (torn) return E.left(importUnfinished(torn.id))
+  const isOne = changed.length === 1 && changed.some(({ events }) => events.length > 0)
+  const adopted = changed.flatMap(({ open }) => (isRecord(open?.last) ? [open.last] : []))
+  const record = adopted[0] ?? recordPrefix + randomUUID()
+  for (const each of changed) {
+    const written = await write(store, each, isOne ? true : record, (events) => wrote(each.id, events))
+    if (E.isLeft(written)) return written
+  }
+  return isOne ? E.right(undefined) : recordAll(store, changed, record)
+}
+
+const write = async (
+  store: EventStore,
+  { id, end, open, events }: Addition,
+  last: true | string,
+  wrote: (events: number) => void,
+): Result<void> => {
+  const stream = streamOf(id)
+  const from = open?.from ?? end.revision + 1
+  let written = 0
+  for (const batch of batchesOf(events, batchEvents, Math.min(batchBytes, store.maxAppendBytes / 2))) {
+    // A batch of a large import is encoded as it is taken.
+    await breath()
+    const expected = end.revision + written
+    const isLast = written + batch.length === events.length
+    const isAlone = last === true && !open && batch.length === events.length
+    const part = { from, ...(isLast && { last }) }
+    const appended = await store.append({ stream, events: batch, expected, ...(!isAlone && { part }) })()
+    if (E.isLeft(appended)) return appended
+    // What stands there may have another time, and so another hash than the next batch is chained to.
+    if (appended.right === 'repeated') return E.left(conflict(stream, expected, expected + batch.length))
+    written += batch.length
+    wrote(batch.length)
+    await breath()
+  }
+  return E.right(undefined)
+}
+
+/** Says of all these conversations that what was added to them is whole; each waits for the record that its last event names. */
+const recordAll = async (store: EventStore, changed: readonly Addition[], record: string): Result<void> => {
+  const records = Map.groupBy(changed, ({ events, open }) =>
+    events.length === 0 && isRecord(open?.last) ? open.last : record,
+  )
+  for (const [stream, additions] of records) {
+    const stretches = additions.map(stretchOf)
+    const event = { id: newCommandId(), type: 'Imported', data: recordOf(stretches), metadata: '{}' }
+    const before = await lastOf(store, stream)
+    if (E.isLeft(before)) return before
+    const appended = await store.append({ stream, events: [event], expected: before.right, isNew: true })()
+    if (E.isLeft(appended)) return appended
+  }
+  return E.right(undefined)
+}
+
+const stretchOf = ({ id, end, open, events }: Addition): Stretch => ({
+  stream: streamOf(id),
+  from: open?.from ?? end.revision + 1,
+  to: end.revision + events.length,
+})
+
+const lastOf = async (store: EventStore, stream: string): Result<number> => {
+  const from = Number.MAX_SAFE_INTEGER
+  const read = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
+  return E.map(([last]: readonly { readonly revision: number }[]) => last?.revision ?? -1)(read)
+}

@@ -1,0 +1,103 @@
+import type Anthropic from '@anthropic-ai/sdk'
+import * as E from 'fp-ts/lib/Either.js'
+import { orAborted } from '../aborted.ts'
+import { errorText } from '../error-text.ts'
+import type { Model, ModelError, ModelRequest, ReplyEvent } from '../model.ts'
+import { type Broken, failureOf, spoiltBy, stalledAfter } from './failures.ts'
+import { replyDraft } from './reply.ts'
+import { hear, watch } from './watch.ts'
+
+/** What is used of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or one of a cloud provider. */
+export interface AnthropicClient {
+  readonly messages: Pick<Anthropic['messages'], 'create' | 'countTokens'>
+  readonly beta?: { readonly messages: Pick<Anthropic['beta']['messages'], 'create' | 'countTokens'> }
+}
+
+export interface AnthropicOptions {
+  /** Beta features to ask for, by name, such as the API's own compaction. Default none. */
+  readonly betas?: readonly string[]
+}
+
+type Params = Anthropic.MessageCreateParamsStreaming
+type BetaParams = Anthropic.Beta.MessageCreateParamsStreaming
+
+const defaultStallTimeout = 60_000
+
+/**
+ * A model behind a client of the SDK. A call is one request, which the SDK does not retry: who asks does, and so knows of every one.
+ * A reply counts only when its stream has ended as it should.
+ */
+export const anthropicModel = (
+  { messages, beta }: AnthropicClient,
+  { betas = [] }: AnthropicOptions = {},
+): Model => {
+  const begin = (params: unknown, signal: AbortSignal) => {
+    const options = { signal, maxRetries: 0 }
+    return betas.length > 0 && beta
+      ? beta.messages.create({ ...(params as BetaParams), betas: [...betas] }, options).withResponse()
+      : messages.create(params as Params, options).withResponse()
+  }
+
+  return {
+    ...(betas.length > 0 && beta && { betas: [...betas] }),
+    call: async (request, { signal, onEvent, stallTimeout = defaultStallTimeout } = {}) => {
+      const watched = watch(signal, stallTimeout)
+      let draft = replyDraft()
+      /** What the caller's listener threw, or reading an event: no fault of the API's. */
+      let spoilt: { readonly error: unknown } | undefined
+      const take = (event: ReplyEvent): void => {
+        try {
+          draft.add(event)
+        } catch (error) {
+          spoilt = { error }
+          throw error
+        }
+        try {
+          onEvent?.(event)
+        } catch (cause) {
+          spoilt = { error: new Error(`onEvent threw: ${errorText(cause)}`, { cause }) }
+          throw cause
+        }
+      }
+      const read = async (): Promise<void> => {
+        const begun = await begin({ ...bodyOf(request), stream: true }, watched.signal)
+        hear(begun.response, watched.alive)
+        draft = replyDraft(begun.request_id)
+        for await (const event of begun.data as AsyncIterable<ReplyEvent>) {
+          if (watched.signal.aborted) return
+          watched.alive()
+          take(event)
+        }
+      }
+      const failed = (error: unknown): ModelError => {
+        const broken: Broken = { partial: draft.partial(), usage: draft.usage() }
+        if (spoilt) return spoiltBy(spoilt.error, broken)
+        return watched.isStalled() ? stalledAfter(stallTimeout, broken) : failureOf(error, signal, broken)
+      }
+      try {
+        await orAborted(read(), watched.signal)
+        // A stream whose connection is closed properly half way ends like one that is complete.
+        const reply = draft.whole()
+        return reply ? E.right(reply) : E.left(failed(undefined))
+      } catch (error) {
+        return E.left(failed(error))
+      } finally {
+        watched.end()
+      }
+    },
+    countTokens: async (request, { signal } = {}) => {
+      try {
+        const { max_tokens: _, ...body } = bodyOf(request)
+        const params = body as unknown as Anthropic.MessageCountTokensParams
+        return E.right((await messages.countTokens(params, signal ? { signal } : {})).input_tokens)
+      } catch (error) {
+        return E.left(failureOf(error, signal))
+      }
+    },
+  }
+}
+
+const bodyOf = ({ parameters, ...request }: ModelRequest): Record<string, unknown> => ({
+  ...parameters,
+  ...request,
+})

@@ -1,0 +1,42 @@
+/** The request was made by a renderer (of replies, or of summaries) that this version does not have: a newer palimpsest made it. */
+export interface UnknownRenderer {
+  readonly _tag: 'UnknownRenderer'
+  readonly message: string
+  readonly renderer: number
+  /** Those that it has. */
+  readonly known: readonly number[]
+}
+
+/** There is no such call of a model in the conversation. */
+export interface CallOutOfRange {
+  readonly _tag: 'CallOutOfRange'
+  readonly message: string
+  readonly conversation: string
+  /** The call asked for; undefined for the last one of none. */
+  readonly call: number | undefined
+  /** How many there are. */
+  readonly calls: number
+}
+
+export const unknownRenderer = (
+  renderer: number,
+  known: readonly number[],
+  what: 'renderer' | 'summarizer' = 'renderer',
+): UnknownRenderer => ({
+  _tag: 'UnknownRenderer',
+  message: `there is no ${what} ${renderer} here, only ${known.join(', ')}: a newer palimpsest made the request, upgrade`,
+  renderer,
+  known,
+})
+
+export const callOutOfRange = (
+  conversation: string,
+  call: number | undefined,
+  calls: number,
+): CallOutOfRange => ({
+  _tag: 'CallOutOfRange',
+  message: `conversation ${conversation} has ${calls === 0 ? 'no call' : `${calls} ${calls === 1 ? 'call' : 'calls'}`} of a model with a receipt${calls === 0 ? ': only what a turn recorded has one' : `: name one from 1 to ${calls}`}`,
+  conversation,
+  call,
+  calls,
+})

@@ -1,0 +1,46 @@
+import { inspect } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
+import { withoutEchoes } from '../events/secrets.ts'
+import { errorText } from '../models/error-text.ts'
+import type { ModelError, Reply } from '../models/model.ts'
+
+type Secrets = ReadonlyMap<string, string>
+
+/**
+ * What came of a call, without the secrets of its request: an API names what it refuses, and errors are recorded and logged. What the
+ * model said stays as it said it.
+ */
+export const toldOf = (reply: E.Either<ModelError, Reply>, secrets: Secrets): E.Either<ModelError, Reply> => {
+  if (secrets.size === 0) return reply
+  return E.isRight(reply) ? E.right(replyOf(reply.right, secrets)) : E.left(errorOf(reply.left, secrets))
+}
+
+const replyOf = ({ content, origin }: Reply, secrets: Secrets): Reply => ({
+  content,
+  origin: withoutEchoes(origin, secrets),
+})
+
+const errorOf = <A extends ModelError>(error: A, secrets: Secrets): A => {
+  const { _tag, cause, partial, ...facts } = error
+  return {
+    ...error,
+    ...withoutEchoes(facts, secrets),
+    ...(partial && { partial: replyOf(partial, secrets) }),
+    ...(cause !== undefined && { cause: causeOf(cause, secrets) }),
+  }
+}
+
+/** An error of the client's, which holds the answer in many places, is told by its text alone where one of them repeats a secret. */
+const causeOf = (cause: unknown, secrets: Secrets): unknown => {
+  const told = shownOf(cause)
+  const text = errorText(cause)
+  return withoutEchoes(told, secrets) === told ? cause : new Error(withoutEchoes(text, secrets))
+}
+
+const shownOf = (cause: unknown): string => {
+  try {
+    return inspect(cause, { depth: 8, showHidden: false, maxStringLength: null, maxArrayLength: null })
+  } catch {
+    return errorText(cause)
+  }
+}

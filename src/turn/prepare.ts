@@ -1,0 +1,60 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import canonicalize from 'canonicalize'
+import type { Configuration } from '../events/events.ts'
+import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
+import { remembering } from '../projections/remembering.ts'
+import { isCompaction, wellFormed } from '../projections/render/clean.ts'
+import type { Conversation } from '../conversation/conversation.ts'
+import type { WriteError } from '../store/errors.ts'
+import type { Written } from '../history/encode.ts'
+import { isReply } from './open-calls.ts'
+
+type Result<A> = Promise<E.Either<WriteError, A>>
+
+/** What has to be in the log before anything else: a configuration that is not there yet, a compaction that the API made. */
+export const prepare = (
+  chat: Conversation,
+  now: Effective,
+  wanted: Configuration,
+): Result<Written> | undefined => {
+  if (!isConfigured(now, wanted)) return chat.configure({ ...wanted, after: now.at })()
+  return recordCompaction(chat, now)
+}
+
+/** Whether what is wanted is in force. */
+export const isConfigured = (now: Effective, wanted: Configuration): boolean => {
+  const inForce = configurationOf(now)
+  const fields = Object.keys(wanted) as (keyof Configuration)[]
+  // What was configured may hold half characters, which are not sent.
+  return fields.every(
+    (field) => canonicalize(wellFormed(wanted[field])) === canonicalize(wellFormed(inForce[field])),
+  )
+}
+
+/**
+ * The API ignores what stands before a compaction that it made in the middle of a reply: the reply's compaction block becomes the
+ * summary of that. Undefined where there is none, or it was done.
+ */
+const recordCompaction = (chat: Conversation, { items, at }: Effective): Result<Written> | undefined => {
+  const index = remembered(items, holdsCompaction).lastIndexOf(true)
+  const reply = items[index]
+  const [first] = items
+  const before = items[index - 1]
+  if (reply?.kind !== 'message' || !first || !before) return undefined
+  // What stands alone before the reply and is younger has hidden the rest since: the summary, or what was done with it.
+  if (index === 1 && before.kind !== 'message' && before.position > reply.position) return undefined
+  const content = reply.content.filter(isCompaction).slice(-1)
+  // The call is the reply's: its receipt stays there.
+  const { context: _, ...origin } = reply.origin ?? {}
+  return chat.condense({
+    covers: { first: first.position, last: before.position },
+    summary: [{ role: 'assistant', content }],
+    method: 'provider',
+    ...(reply.origin && { origin }),
+    after: at,
+  })()
+}
+
+const remembered = remembering<Item, boolean>()
+
+const holdsCompaction = (item: Item): boolean => isReply(item) && item.content.some(isCompaction)

@@ -1,0 +1,51 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Receipt } from '../events/events.ts'
+import { withSecrets } from '../events/secrets.ts'
+import type { Effective } from '../projections/effective.ts'
+import type { Rendered } from '../projections/render/render.ts'
+import { type AskOptions, callModel, failedIn, withFailed } from '../models/asking.ts'
+import { refusesContainer, type SentContainer, sentContainer } from '../receipts/containers.ts'
+import { toldOf } from './echoes.ts'
+import type { Model, ModelError, Reply } from '../models/model.ts'
+import { outgoing } from '../receipts/outgoing.ts'
+import { receiptOf } from '../receipts/receipt.ts'
+import type { RequestOptions } from '../receipts/request.ts'
+
+interface Sending {
+  readonly client: Model
+  readonly requestOptions: RequestOptions
+  readonly askOptions: AskOptions
+  /** What the references in the parameters stand for. */
+  readonly secrets: ReadonlyMap<string, string>
+}
+/** What came of a request, and its receipt, which was made before. */
+export interface Answered {
+  readonly reply: E.Either<ModelError, Reply>
+  readonly receipt: Receipt
+}
+
+/** Sends a request with what goes along; where the API does not take its container (any more), again without. */
+export const send = async (
+  now: Effective,
+  rendered: Rendered,
+  { client, requestOptions, askOptions, secrets }: Sending,
+): Promise<Answered> => {
+  const betas = client.betas && { betas: client.betas }
+  const attempt = async (container: SentContainer | undefined): Promise<Answered> => {
+    const along = { ...betas, ...(container && { container }) }
+    const receipt = receiptOf(now, rendered, requestOptions, along)
+    const request = outgoing(now, rendered, { container })
+    const parameters = withSecrets(request.parameters, secrets)
+    const reply = await callModel(client, { ...request, parameters }, askOptions)
+    return { reply: toldOf(reply, secrets), receipt }
+  }
+  const container = sentContainer(now, Date.now())
+  const first = await attempt(container)
+  if (!container || E.isRight(first.reply) || !refusesContainer(first.reply.left, container)) return first
+  const failed = failedIn(first.reply.left)
+  const { reply, receipt } = await attempt({ ...container, left: 'refused' })
+  const told: Answered['reply'] = E.isRight(reply)
+    ? E.right({ ...reply.right, origin: withFailed(reply.right.origin, failed) })
+    : E.left({ ...reply.left, failed: [...failed, ...failedIn(reply.left)] })
+  return { reply: told, receipt }
+}

@@ -1,0 +1,45 @@
+import type { Block } from '../events/blocks.ts'
+import { ownBlocks, type ToolNames } from './tool-own-blocks.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import {
+  mediaTypeOf,
+  named,
+  noteOn,
+  pictureBlocks,
+  shownBlock,
+  textBlock,
+  utf8Of,
+} from '../context/policy/media.ts'
+
+/**
+ * A block that a tool gave back, as it may stand in a tool result: one of the API's as the API takes it, one of an MCP client in the
+ * API's form, any other as JSON. What no model can be shown stays as well, behind a text that says what it is: rendering leaves it out.
+ */
+export const resultBlocks = (block: Block, tools?: ToolNames): readonly Block[] => {
+  const { data, mimeType, resource } = block
+  if (block.type === 'image' && typeof data === 'string') return foreignPicture(block, data)
+  if (block.type === 'audio' && typeof data === 'string') return [noteOn('audio', [mimeType], data), block]
+  if (block.type === 'resource_link') return [textBlock(linkText(block))]
+  if (block.type === 'resource' && isFields(resource)) return resourceBlocks(block, resource)
+  return ownBlocks(block, tools) ?? [textBlock(JSON.stringify(block))]
+}
+
+/** What is not shown is recorded as it was given. */
+const foreignPicture = (block: Block, data: string): readonly Block[] =>
+  pictureBlocks(data, block['mimeType']).map((made) => ('data' in made ? block : made))
+
+const resourceBlocks = (block: Block, resource: Fields): readonly Block[] => {
+  const { uri, mimeType, text, blob } = resource
+  if (typeof text === 'string') return [textBlock(`[${named('resource', [uri, mimeType])}]\n${text}`)]
+  if (typeof blob !== 'string') return [textBlock(JSON.stringify(block))]
+  const bytes = Buffer.from(blob, 'base64')
+  const shown = shownBlock(mediaTypeOf(bytes), blob)
+  if (shown) return [textBlock(`[${named('resource', [uri, mimeType])}]`), shown]
+  const said = utf8Of(bytes)
+  return said === undefined
+    ? [noteOn('resource', [uri, mimeType], blob), block]
+    : [textBlock(`[${named('resource', [uri, mimeType])}]\n${said}`)]
+}
+
+const linkText = ({ title, name, uri, mimeType, description }: Block): string =>
+  `[${named('resource_link', [title ?? name, uri, mimeType, description])}]`
