@@ -39,23 +39,23 @@ const editOf = (
   return { type: 'Condensed', data }
 }
 
-/** The messages right behind position `behind`, where the conversation goes on. */
-export const appendBehind = (
+/** A rewind to position `to`, and the messages after it: the conversation continues from there. */
+export const appendAfterRewind = (
   messages: Command<'append'>['messages'],
-  behind: number,
+  to: number,
   last: number,
 ): readonly Event[] => [
-  { type: 'Rewound', data: { to: behind, reason: 'messages that belong before what came' } },
+  { type: 'Rewound', data: { to, reason: 'messages that belong before what came' } },
   ...append({ messages }, last + 1),
 ]
 
-/** The messages on a branch that goes off behind position `beside`, and the way back to position `last`. */
-export const appendBeside = (
+/** The messages on a branch that leaves the path after position `at`, and the rewind back to position `last`. */
+export const appendOnBranch = (
   messages: Command<'append'>['messages'],
-  beside: number,
+  at: number,
   last: number,
 ): readonly Event[] => [
-  { type: 'Rewound', data: { to: beside, reason: 'messages that came too late' } },
+  { type: 'Rewound', data: { to: at, reason: 'messages that came too late' } },
   ...append({ messages }, last + 1),
   { type: 'Rewound', data: { to: last, reason: 'back from them' } },
 ]

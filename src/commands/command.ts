@@ -59,10 +59,10 @@ export const commandSchemas = {
   append: z.strictObject({
     ...fence,
     messages: z.array(newMessage).min(1),
-    /** Record them on an abandoned branch, right behind this position: the conversation stays what it is. */
-    beside: positionOrStart.optional(),
-    /** Go back to right after this position first: the conversation goes on from there. Not with `beside`. */
-    behind: positionOrStart.optional(),
+    /** Record them on an abandoned branch that starts after this position: the conversation stays what it is. */
+    branchAt: positionOrStart.optional(),
+    /** Rewind to this position first: the conversation continues from there. Not with `branchAt`. */
+    rewindTo: positionOrStart.optional(),
   }),
   /** What is left out stays as it is; null takes it away. */
   configure: z.strictObject({

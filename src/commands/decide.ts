@@ -2,7 +2,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event, EventType } from '../events/events.ts'
 import { invalidInput } from '../events/errors.ts'
-import { append, appendBehind, appendBeside } from './append.ts'
+import { append, appendAfterRewind, appendOnBranch } from './append.ts'
 import type { Command, ConversationCommand } from './command.ts'
 import { configure } from './configure.ts'
 import { condense, truncate, withLastView } from './hide.ts'
@@ -42,18 +42,18 @@ export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<R
   pipe(
     fenced(command, tail),
     E.flatMap((): E.Either<Rejection, readonly Event[]> => {
-      const { messages, beside, behind } = command
+      const { messages, branchAt, rewindTo } = command
       const { conversation, last } = tail
-      const position = beside ?? behind
+      const position = branchAt ?? rewindTo
       if (position === undefined) return E.right(append(command, last))
-      if (beside !== undefined && behind !== undefined)
-        return E.left(invalidInput('beside', 'give one of beside and behind'))
+      if (branchAt !== undefined && rewindTo !== undefined)
+        return E.left(invalidInput('branchAt', 'give one of branchAt and rewindTo'))
       if (last < 0) return E.left(conversationNotFound(conversation))
       if (position > last) return E.left(outOfRange(conversation, position, last))
       return E.right(
-        beside === undefined
-          ? appendBehind(messages, position, last)
-          : appendBeside(messages, position, last),
+        branchAt === undefined
+          ? appendAfterRewind(messages, position, last)
+          : appendOnBranch(messages, position, last),
       )
     }),
   )

@@ -43,10 +43,10 @@ export interface WriteOptions extends Envelope {
 }
 /** What an append takes besides. */
 export interface AppendOptions extends WriteOptions {
-  /** Record the messages on an abandoned branch, right behind this position: the conversation stays what it is. */
-  readonly beside?: number
-  /** Go back to right after this position first, in the same write: the conversation goes on from there. Not with `beside`. */
-  readonly behind?: number
+  /** Record the messages on an abandoned branch that starts after this position: the conversation stays what it is. */
+  readonly branchAt?: number
+  /** Rewind to this position first, in the same write: the conversation continues from there. Not with `branchAt`. */
+  readonly rewindTo?: number
 }
 type Input<T extends CommandType> = CommandInput<T> & WriteOptions
 

@@ -17,7 +17,7 @@ export interface Envelope {
   readonly causationId?: string
 }
 /** An envelope in which nothing is left to default. */
-export interface Sealed extends Envelope {
+export interface CompleteEnvelope extends Envelope {
   readonly commandId: string
   readonly actor: Actor
   /** Whether the caller named the command, and so may repeat it. */
@@ -25,7 +25,7 @@ export interface Sealed extends Envelope {
 }
 
 /** Fills in what the envelope leaves open. */
-export const seal = (envelope: Envelope, actor: Actor): Sealed => ({
+export const completeEnvelope = (envelope: Envelope, actor: Actor): CompleteEnvelope => ({
   actor,
   ...envelope,
   commandId: envelope.commandId ?? newCommandId(),
@@ -60,7 +60,7 @@ export const encodeChain = (
   conversation: string,
   prev: string | null,
   events: readonly Event[],
-  { commandId, isNamed, actor, now = new Date(), correlationId, causationId }: Sealed,
+  { commandId, isNamed, actor, now = new Date(), correlationId, causationId }: CompleteEnvelope,
 ): E.Either<InvalidInput | EventTooLarge, Chain> => {
   const chain: StoredEvent[] = []
   const stream = streamOf(conversation)

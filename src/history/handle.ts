@@ -19,8 +19,8 @@ import {
   type Chain,
   encodeChain,
   type Envelope,
-  seal,
-  type Sealed,
+  completeEnvelope,
+  type CompleteEnvelope,
   type Written,
   writtenAt,
 } from './encode.ts'
@@ -81,7 +81,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     noted(conversation, end, chain, await append(conversation, end, chain, findable))
 
   /** Looks for what a named command has written, while something else is read. */
-  const find = async (conversation: string, { commandId, isNamed }: Sealed): Result<Found> => {
+  const find = async (conversation: string, { commandId, isNamed }: CompleteEnvelope): Result<Found> => {
     const stream = streamOf(conversation)
     return isNamed
       ? store.find(stream, eventId(stream, commandId, 0))()
@@ -91,15 +91,15 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   /** What the command wrote the first time, if this is not the first. */
   const earlier = async (
     conversation: string,
-    sealed: Sealed,
+    complete: CompleteEnvelope,
     end: End,
     looked: Found,
   ): Result<Written | undefined> => {
     const stream = streamOf(conversation)
-    const { commandId } = sealed
+    const { commandId } = complete
     // What came between the look and the end may be the command's.
     const isSure = looked.revision !== undefined || looked.through >= end.revision
-    const found = isSure ? E.right(looked) : await find(conversation, sealed)
+    const found = isSure ? E.right(looked) : await find(conversation, complete)
     if (E.isLeft(found)) return found
     const { revision } = found.right
     if (revision === undefined) return E.right(undefined)
@@ -133,7 +133,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const attempt = async (
     conversation: string,
     command: ConversationCommand,
-    envelope: Sealed,
+    envelope: CompleteEnvelope,
   ): Result<Written> => {
     const [end, found] = await Promise.all([
       readEnd(store, conversation, ends.get(conversation)?.lineage),
@@ -154,8 +154,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const appendNow: Handler['appendNow'] = (conversation, messages, envelope) => {
     const end = ends.get(conversation)
     if (!end || queues.has(conversation) || hasEdits(messages)) return undefined
-    const sealed = seal(envelope, defaultActor)
-    const chain = encodeChain(conversation, end.hash, appendedBy({ messages }, lastPosition(end)), sealed)
+    const complete = completeEnvelope(envelope, defaultActor)
+    const chain = encodeChain(conversation, end.hash, appendedBy({ messages }, lastPosition(end)), complete)
     if (E.isLeft(chain)) return undefined
     // Promises are few here: what runs after a wait for the disk runs with cold caches, and costs ten times what it seems to.
     const result: Result<Written> = append(conversation, end, chain.right, false).then((appended) => {
@@ -175,9 +175,9 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   }
 
   const handle: Handler['handle'] = async (conversation, command, envelope) => {
-    const sealed = seal(envelope, defaultActor)
+    const complete = completeEnvelope(envelope, defaultActor)
     for (let tries = 1; ; tries++) {
-      const result = await attempt(conversation, command, sealed)
+      const result = await attempt(conversation, command, complete)
       if (E.isRight(result)) return result
       ends.forget(conversation)
       if (result.left._tag !== 'Conflict' || tries === maxTries) return result
@@ -198,11 +198,11 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   }
 
   const forkFrom: Handler['fork'] = async (conversation, command, envelope) => {
-    const sealed = seal(envelope, defaultActor)
+    const complete = completeEnvelope(envelope, defaultActor)
     const [ending, target, found] = await Promise.all([
       readEnding(store, conversation),
       readEnd(store, command.id),
-      find(command.id, sealed),
+      find(command.id, complete),
     ])
     if (E.isLeft(ending)) return ending
     const { lineage, unfinished } = ending.right
@@ -210,7 +210,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const last = lastPosition({ lineage, revision: ending.right.last?.revision ?? -1 })
     if (E.isLeft(target)) return target
     if (E.isLeft(found)) return found
-    const before = await earlier(command.id, sealed, target.right, found.right)
+    const before = await earlier(command.id, complete, target.right, found.right)
     if (E.isLeft(before)) return before
     if (before.right) return E.right(before.right)
     const position = command.at ?? last
@@ -226,9 +226,9 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       last: Infinity,
     }
     const end = { lineage: [own, ...below(lineage, position)], revision: -1, hash: hash ?? null }
-    const chain = encodeChain(command.id, end.hash, events.right, sealed)
+    const chain = encodeChain(command.id, end.hash, events.right, complete)
     if (E.isLeft(chain)) return chain
-    const written = await write(command.id, end, chain.right, sealed.isNamed)
+    const written = await write(command.id, end, chain.right, complete.isNamed)
     // Somebody was faster: the conversation exists now, which is how the second try ends.
     return E.isLeft(written) && written.left._tag === 'Conflict'
       ? forkFrom(conversation, command, envelope)
@@ -241,8 +241,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       const isPlain =
         command.type === 'append' &&
         command.after === undefined &&
-        command.beside === undefined &&
-        command.behind === undefined &&
+        command.branchAt === undefined &&
+        command.rewindTo === undefined &&
         envelope.commandId === undefined
       const done = isPlain ? appendNow(conversation, command.messages, envelope) : undefined
       return done ?? inTurn(conversation, () => handle(conversation, command, envelope))

@@ -35,7 +35,7 @@ import {
 import { reader } from '../history/reader.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 import { endingOf } from '../store/whole/whole-writes.ts'
-import { encodeChain, seal } from '../history/encode.ts'
+import { encodeChain, completeEnvelope } from '../history/encode.ts'
 import { type EventList, writeAll } from './write-whole.ts'
 
 /** What an import did. */
@@ -195,7 +195,7 @@ function* encodePlanned(
     const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : imported
     // What looks like a time need not be one: the 99th month.
     const now = Number.isNaN(recorded.getTime()) ? imported : recorded
-    const envelope = seal({ commandId, now }, { kind: 'import', id: format })
+    const envelope = completeEnvelope({ commandId, now }, { kind: 'import', id: format })
     const encoded = encodeChain(conversation, hash, [wholeEvent(event)], envelope)
     if (E.isLeft(encoded)) {
       yield E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })

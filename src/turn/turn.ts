@@ -119,11 +119,11 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
   const land = async (now: Effective, messages: readonly NewMessage[], held?: Held): Result<Written> => {
     const written = await (
       held
-        ? chat.append([...messages, ...held.said], { behind: held.before.at, after: now.at })
+        ? chat.append([...messages, ...held.said], { rewindTo: held.before.at, after: now.at })
         : chat.append(messages, { after: now.at, tolerate: 'markers' })
     )()
     if (E.isRight(written) || written.left._tag !== 'StaleContext' || !keepLate) return written
-    const kept = await chat.append(messages, { beside: (held?.before ?? now).at })()
+    const kept = await chat.append(messages, { branchAt: (held?.before ?? now).at })()
     return E.isLeft(kept) ? kept : written
   }
 
@@ -168,7 +168,7 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
       if (!said.right) return land(before, [results])
       // What was said while the tools ran comes behind their results: before them, the model would be told that there are none.
       const all = [results, ...said.right]
-      const inserted = await chat.append(all, { behind: before.at, after: later.right.at })()
+      const inserted = await chat.append(all, { rewindTo: before.at, after: later.right.at })()
       if (E.isRight(inserted) || inserted.left._tag !== 'StaleContext') return inserted
     }
   }

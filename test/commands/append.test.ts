@@ -76,10 +76,10 @@ describe('append of a message that the model is shown otherwise', () => {
       .when({ type: 'append', messages: [{ ...hello, shown }] })
       .shows('S1')
     given(...talk)
-      .when({ type: 'append', messages: [{ ...hello, shown }], behind: 1 })
+      .when({ type: 'append', messages: [{ ...hello, shown }], rewindTo: 1 })
       .shows('0 1 S5')
     given(...talk)
-      .when({ type: 'append', messages: [{ ...hello, shown }], beside: 1 })
+      .when({ type: 'append', messages: [{ ...hello, shown }], branchAt: 1 })
       .shows('0 1 2')
       .when({ type: 'rewind', to: 5 })
       .shows('0 1 S5')
@@ -163,12 +163,12 @@ describe('every command', () => {
   })
 })
 
-describe('append beside a position', () => {
+describe('append with branchAt', () => {
   const late = { type: 'append' as const, messages: [hello] }
 
   it('records the messages on an abandoned branch, and leaves the conversation what it is', () => {
     given(...talk, rewound(0), user('m4'))
-      .when({ ...late, beside: 2 })
+      .when({ ...late, branchAt: 2 })
       .then([
         { type: 'Rewound', data: { to: 2 } },
         { type: 'MessageAppended', data: { role: 'user' } },
@@ -177,28 +177,28 @@ describe('append beside a position', () => {
       .shows('0 4')
   })
 
-  it('does so before the first message, and behind a rewind', () => {
+  it('does so before the first message, and after a rewind', () => {
     given(...talk, rewound(0))
-      .when({ ...late, beside: -1 })
+      .when({ ...late, branchAt: -1 })
       .shows('0')
   })
 
-  it('is refused behind a position that is not there, and where nothing is', () => {
+  it('is refused at a position that is not there, and where nothing is', () => {
     given(...talk)
-      .when({ ...late, beside: 3 })
+      .when({ ...late, branchAt: 3 })
       .then({ _tag: 'OutOfRange', position: 3, last: 2 })
     given()
-      .when({ ...late, beside: -1 })
+      .when({ ...late, branchAt: -1 })
       .then('ConversationNotFound')
   })
 })
 
-describe('append behind a position', () => {
+describe('append with rewindTo', () => {
   const missed = { type: 'append' as const, messages: [hello] }
 
   it('goes on from there', () => {
     given(...talk)
-      .when({ ...missed, behind: 1 })
+      .when({ ...missed, rewindTo: 1 })
       .then([
         { type: 'Rewound', data: { to: 1 } },
         { type: 'MessageAppended', data: { role: 'user' } },
@@ -206,15 +206,15 @@ describe('append behind a position', () => {
       .shows('0 1 4')
   })
 
-  it('is refused behind a position that is not there, where nothing is, and beside another one', () => {
+  it('is refused at a position that is not there, where nothing is, and with branchAt', () => {
     given(...talk)
-      .when({ ...missed, behind: 3 })
+      .when({ ...missed, rewindTo: 3 })
       .then({ _tag: 'OutOfRange', position: 3, last: 2 })
     given()
-      .when({ ...missed, behind: -1 })
+      .when({ ...missed, rewindTo: -1 })
       .then('ConversationNotFound')
     given(...talk)
-      .when({ ...missed, behind: 1, beside: 1 })
-      .then({ _tag: 'InvalidInput', path: 'beside' })
+      .when({ ...missed, rewindTo: 1, branchAt: 1 })
+      .then({ _tag: 'InvalidInput', path: 'branchAt' })
   })
 })

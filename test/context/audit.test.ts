@@ -134,7 +134,7 @@ describe('the receipts of a conversation are verified', () => {
     await said(chat, 'What was it?')
     await replied(chat, 'The parser.')
     await said(chat, 'And again.')
-    right(await chat.append({ ...reply, origin: originOf(before) }, { beside: before.at })())
+    right(await chat.append({ ...reply, origin: originOf(before) }, { branchAt: before.at })())
     await replied(chat, 'And again, yes.')
     expect(await verified(chat)).toMatchObject({ receipts: 7, findings: [] })
   })

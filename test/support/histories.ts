@@ -126,7 +126,7 @@ const shownOtherwise: fc.Arbitrary<Step> = fc
   .map(([one, content, kind]) => (log) => ({
     type: 'append',
     messages: [{ ...one(log, 0), shown: { content } }, ...(kind === 0 ? [one(log, 1)] : [])],
-    ...(kind === 1 && log.length > 0 && { behind: log.length - 1 }),
+    ...(kind === 1 && log.length > 0 && { rewindTo: log.length - 1 }),
   }))
 
 const edits: fc.Arbitrary<Step> = pick.map((which) => (log) => {

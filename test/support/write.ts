@@ -2,7 +2,7 @@ import type { StoredEvent } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/events.ts'
 import { streamOf } from '../../src/events/ids.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { type Chain, encodeChain, seal } from '../../src/history/encode.ts'
+import { type Chain, encodeChain, completeEnvelope } from '../../src/history/encode.ts'
 import { right } from './either.ts'
 
 /** The stored forms of events, each as if a command of its own had written it, chained. */
@@ -10,7 +10,7 @@ export const chainOf = (id: string, events: readonly Event[]): readonly StoredEv
   const stored: StoredEvent[] = []
   let hash: string | null = null
   for (const event of events) {
-    const envelope = seal({ commandId: `${stored.length}`, now: new Date(0) }, { kind: 'test' })
+    const envelope = completeEnvelope({ commandId: `${stored.length}`, now: new Date(0) }, { kind: 'test' })
     const chain: Chain = right(encodeChain(id, hash, [event], envelope))
     stored.push(...chain.events)
     hash = chain.hash
