@@ -17,6 +17,7 @@ import { storeOn } from '../src/api/open.ts'
 import { buildConversation, shown } from './build.ts'
 import { messageAt } from './messages.ts'
 import { blobIn } from './parts/blob.ts'
+import { frozenPart } from './parts/frozen.ts'
 import { inNewProcess } from './processes.ts'
 import { atLeast, atMost, count, duration, headText, type PartResult, partText } from './report.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from './rounds.ts'
@@ -271,10 +272,11 @@ try {
   const listText = partText(
     await listPart(shared?.url ?? url, among).finally(() => shared?.stop() ?? Promise.resolve()),
   )
-  say('large content …\n')
+  say('a frozen node, large content …\n')
   const texts = [
     partText(await appendPart(url, where)),
     partText(await loadPart(url, ids)),
+    partText(await frozenPart(url, ids[0] ?? '', isQuick)),
     listText,
     partText(await memoryPart(url, ids)),
     partText(await blobIn('EventStoreDB', () => remote, isQuick)),

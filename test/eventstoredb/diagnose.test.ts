@@ -71,6 +71,17 @@ describe('a cluster of which two nodes are frozen', () => {
   })
 })
 
+test('a leader that is frozen is given up for the one elected in its place, long before an attempt is over', async () => {
+  const [host = '', port] = (await frozen()).split(':')
+  let asked = 0
+  const elected = await serve({
+    members: () => [{ host, port: asked++ < 2 ? Number(port) : elected.port }],
+  })
+  const url = `esdb+discover://127.0.0.1:${elected.port}?tls=false&defaultDeadline=100000`
+  opened.push({ close: right(await openEventStoreDb(url)()).close() })
+  expect(asked).toBe(3)
+}, 20_000)
+
 describe('the diagnosis of an EventStoreDB', () => {
   test('finds nothing wrong with one as it is installed', async () => {
     const { url, own } = await somewhere()

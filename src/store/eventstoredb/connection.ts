@@ -94,6 +94,7 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
   const once: Connection['once'] = async (action) => {
     const found = await within(settings.attempt, leader())
     try {
+      if (settings.nodePatience !== undefined) await reached(found, settings.nodePatience)
       return await action(found)
     } catch (error) {
       failed(found, error)
@@ -149,6 +150,25 @@ const within = async <T>(ms: number, promise: Promise<T>): Promise<T> => {
     timer = setTimeout(() => reject(noAnswer(ms)), ms)
   })
   return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+// https://grpc.io/docs/guides/connectivity-semantics-and-api
+const connecting = new Set([0, 1])
+
+/**
+ * Waits until a node has said its first word, or that fails, which the call then tells. One that is frozen never says it, though the
+ * system takes connections for it; and the other nodes name it as the leader until they have elected another.
+ */
+const reached = async (client: StreamsClient, ms: number): Promise<void> => {
+  const channel = client.getChannel()
+  const end = Date.now() + ms
+  for (;;) {
+    const state = channel.getConnectivityState(true)
+    if (!connecting.has(state)) return
+    await new Promise<void>((resolve, reject) =>
+      channel.watchConnectivityState(state, end, (late) => (late ? reject(noAnswer(ms)) : resolve())),
+    )
+  }
 }
 
 /** Pauses between attempts, in milliseconds. */

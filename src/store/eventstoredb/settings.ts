@@ -17,6 +17,8 @@ export interface Settings {
   readonly attempt: number
   /** How long to go on trying, in milliseconds. */
   readonly patience: number
+  /** How long one node of a cluster may take before another is asked, in milliseconds; undefined where there is no other. */
+  readonly nodePatience: number | undefined
   /** The most bytes that the server takes in one append. */
   readonly maxAppendBytes: number
 }
@@ -52,7 +54,7 @@ const numbers = new Set([
 const wholeNumber = /^[1-9]\d{0,8}$/
 
 const defaultAttempt = 5_000
-/** How long one node may take to say which one leads, in seconds: one that is frozen must leave time for the others. */
+/** How long one node may take to say which one leads, and that one to answer, in seconds: one that is frozen must leave time for others. */
 const gossipTimeout = 1
 /** Attempts that fit into the default patience. */
 const attempts = 4
@@ -124,6 +126,7 @@ export const esdbSettings = (
     credentials: credentials.right,
     attempt,
     patience,
+    nodePatience: isCluster ? Number(parameters.get('gossipTimeout')) * 1_000 : undefined,
     maxAppendBytes,
   })
 }
