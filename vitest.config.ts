@@ -5,6 +5,7 @@ export default defineConfig({
     // The package's own name is its source, as a test reads like a user's program.
     alias: [
       { find: /^palimpsest$/, replacement: new URL('./src/index.ts', import.meta.url).pathname },
+      { find: /^palimpsest\/core$/, replacement: new URL('./src/core.ts', import.meta.url).pathname },
       { find: /^palimpsest\/fp$/, replacement: new URL('./src/fp.ts', import.meta.url).pathname },
       {
         find: /^palimpsest\/testing$/,

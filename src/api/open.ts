@@ -16,12 +16,12 @@ import { remembered } from '../store/lru.ts'
 import type { ImportError } from '../formats/errors.ts'
 import type { SessionFile } from '../formats/parse-session.ts'
 import { type StoreError, toError, type WriteError } from '../store/errors.ts'
-import { type Imported, importSession, type ImportOptions } from '../jobs/import.ts'
+import type { Imported, ImportOptions } from '../jobs/import.ts'
 import type { SessionStream } from '../jobs/read-session.ts'
 import { handler } from '../history/handle.ts'
 import { loadLineage } from '../history/lineage.ts'
 import { memoryStore } from '../store/memory/store.ts'
-import { checkedOptions, kinds } from '../store/options.ts'
+import { asNow, checkedOptions, kinds } from '../store/options.ts'
 import { type ListOptions, type Overview, overviewer } from '../jobs/overview.ts'
 import {
   type BackedUp,
@@ -264,7 +264,7 @@ export const storeOn = (
     url: events.url,
     conversation: (id) => conversation(events, commands, id),
     conversations: overviewer(events),
-    importSession: (session, options) => () => importSession(events, session, options),
+    importSession: (session, options) => importing(events, session, options),
     readAll,
     follow,
     check: () => events.integrity?.() ?? TE.right(undefined),
@@ -273,6 +273,19 @@ export const storeOn = (
     close: events.close,
   }
 }
+
+/** The importers are a good part of the library: only imports wait for them. */
+const importing =
+  (
+    store: LargeContentStore,
+    ...given: Parameters<Store['importSession']>
+  ): ReturnType<Store['importSession']> =>
+  async () => {
+    const [session, options] = given
+    const now = [asNow(session), asNow(options)] as const
+    const { importSession } = await import('../jobs/import.ts')
+    return importSession(store, ...now)
+  }
 
 const followFields = { after: kinds.anything, prefixes: kinds.texts, signal: kinds.signal }
 const maxOffsets = 10_000

@@ -44,6 +44,10 @@ export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolea
   return true
 }
 
+/** An object's fields as they are now, for work that begins later. Anything else is returned as it is. */
+export const asNow = <O>(options: O): O =>
+  typeof options === 'object' && options !== null && !Array.isArray(options) ? { ...options } : options
+
 /**
  * Options as they are now, each of its kind; those that nobody asks for are left out. Errors: `InvalidInput`, whose path names the
  * option.

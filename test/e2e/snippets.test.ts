@@ -28,7 +28,12 @@ const workshop = async (): Promise<string> => {
   for (const name of ['@anthropic-ai', 'fp-ts', 'zod'])
     await symlink(join(root, 'node_modules', name), join(modules, name))
   await symlink(join(root, 'src'), join(modules, 'palimpsest/src'))
-  const exports = { '.': './src/index.ts', './fp': './src/fp.ts', './testing': './src/testing/index.ts' }
+  const exports = {
+    '.': './src/index.ts',
+    './core': './src/core.ts',
+    './fp': './src/fp.ts',
+    './testing': './src/testing/index.ts',
+  }
   await writeFile(
     join(modules, 'palimpsest/package.json'),
     JSON.stringify({ name: 'palimpsest', type: 'module', exports }),

@@ -169,6 +169,14 @@ describe('an import', () => {
     expect((await store.importSession(session(8))).conversations).toMatchObject([{ added: 0 }])
   })
 
+  test('is of what was given when it was asked for', async () => {
+    const store = await opened()
+    const given = { ...session(4) }
+    const importing = store.importSession(given)
+    given.text = ''
+    expect((await importing).conversations).toMatchObject([{ id: 'c', added: 4 }])
+  })
+
   test('of a file that holds nothing of its format says so', async () => {
     const store = await opened()
     await expect(

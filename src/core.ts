@@ -1,0 +1,26 @@
+// The core that everything rests on: pure functions of events, without a store, a driver or an SDK. It runs wherever zod, fp-ts and
+// node:crypto do.
+
+export { decide } from './commands/decide.ts'
+export { stateOf } from './commands/state.ts'
+export type { Command, ConversationCommand, NewMessage } from './commands/command.ts'
+export type { Rejection } from './commands/rejections.ts'
+export type { State } from './commands/state.ts'
+
+export { diff } from './projections/diff.ts'
+export { effective, messagesOf, sliceOf } from './projections/effective.ts'
+export { full } from './projections/full.ts'
+export { path, resolve } from './projections/path.ts'
+export { render } from './projections/render/render.ts'
+export { timeline } from './projections/timeline.ts'
+export type { Diff } from './projections/diff.ts'
+export type { Effective, Item } from './projections/effective.ts'
+export type { Entry, FullOptions } from './projections/full.ts'
+export type { Log } from './projections/path.ts'
+export type { Rendered, RenderOptions } from './projections/render/render.ts'
+export type { Repair } from './projections/render/repairs.ts'
+export type { TimelineEntry } from './projections/timeline.ts'
+
+export { contentOf, START } from './events/events.ts'
+export type { Block } from './events/blocks.ts'
+export type { Actor, ConversationEvent, Event, EventType, Message, View } from './events/events.ts'
