@@ -2,6 +2,7 @@ import type { Block } from '../events/blocks.ts'
 import type { Event } from '../events/events.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 import type { Command, NewMessage } from './command.ts'
+import { withoutSecretParameters } from './configure.ts'
 
 /**
  * One event a message, in order, and one for each edit. Nothing is judged: what happened is recorded, and render makes a request of it.
@@ -39,15 +40,20 @@ const editOf = (
   return { type: 'Condensed', data }
 }
 
-/** A rewind to position `to`, and the messages after it: the conversation continues from there. */
+/** A rewind to position `to`, then what is recorded `again`, then the messages: the conversation continues from there. */
 export const appendAfterRewind = (
-  messages: Command<'append'>['messages'],
+  { messages, again = [] }: Pick<Command<'append'>, 'messages' | 'again'>,
   to: number,
   last: number,
 ): readonly Event[] => [
   { type: 'Rewound', data: { to, reason: 'messages that belong before what came' } },
-  ...append({ messages }, last + 1),
+  ...again.map(recorded),
+  ...append({ messages }, last + 1 + again.length),
 ]
+
+/** What was configured may be older than the rule that no secret is recorded. */
+const recorded = (event: Event): Event =>
+  event.type === 'Configured' ? { ...event, data: withoutSecretParameters(event.data) } : event
 
 /** The messages on a branch that leaves the path after position `at`, and the rewind back to position `last`. */
 export const appendOnBranch = (

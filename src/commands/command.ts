@@ -55,6 +55,12 @@ const summary = z.union([
   z.array(blockSchema).min(1),
 ])
 
+const carriedSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('Configured'), data: dataSchemas.Configured }),
+  z.strictObject({ type: z.literal('Condensed'), data: dataSchemas.Condensed }),
+  z.strictObject({ type: z.literal('Truncated'), data: dataSchemas.Truncated }),
+])
+
 export const commandSchemas = {
   append: z.strictObject({
     ...fence,
@@ -63,6 +69,8 @@ export const commandSchemas = {
     branchAt: positionOrStart.optional(),
     /** Rewind to this position first: the conversation continues from there. Not with `branchAt`. */
     rewindTo: positionOrStart.optional(),
+    /** With `rewindTo`: markers and configurations since that position that are to stay, recorded again before the messages. */
+    again: z.array(carriedSchema).optional(),
   }),
   /** What is left out stays as it is; null takes it away. */
   configure: z.strictObject({

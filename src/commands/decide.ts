@@ -42,9 +42,10 @@ export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<R
   pipe(
     fenced(command, tail),
     E.flatMap((): E.Either<Rejection, readonly Event[]> => {
-      const { messages, branchAt, rewindTo } = command
+      const { messages, branchAt, rewindTo, again } = command
       const { conversation, last } = tail
       const position = branchAt ?? rewindTo
+      if (again && rewindTo === undefined) return E.left(invalidInput('again', 'goes with rewindTo only'))
       if (position === undefined) return E.right(append(command, last))
       if (branchAt !== undefined && rewindTo !== undefined)
         return E.left(invalidInput('branchAt', 'give one of branchAt and rewindTo'))
@@ -52,7 +53,7 @@ export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<R
       if (position > last) return E.left(outOfRange(conversation, position, last))
       return E.right(
         branchAt === undefined
-          ? appendAfterRewind(messages, position, last)
+          ? appendAfterRewind(command, position, last)
           : appendOnBranch(messages, position, last),
       )
     }),

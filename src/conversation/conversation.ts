@@ -13,7 +13,7 @@ import {
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { type ConversationEvent, metadataSchema } from '../events/events.ts'
+import { type ConversationEvent, type Event, metadataSchema } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
 import { copyJson, type Json } from '../events/json.ts'
 import { type Diff, diffing } from '../projections/diff.ts'
@@ -47,6 +47,8 @@ export interface AppendOptions extends WriteOptions {
   readonly branchAt?: number
   /** Rewind to this position first, in the same write: the conversation continues from there. Not with `branchAt`. */
   readonly rewindTo?: number
+  /** With `rewindTo`: markers and configurations since that position that are to stay, recorded again before the messages. */
+  readonly again?: readonly Event<'Configured' | 'Condensed' | 'Truncated'>[]
 }
 type Input<T extends CommandType> = CommandInput<T> & WriteOptions
 

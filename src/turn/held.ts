@@ -1,50 +1,149 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../commands/command.ts'
-import { isTurn } from '../commands/state.ts'
-import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
+import { beginsTurn, isTurn } from '../commands/state.ts'
+import { type ConversationEvent, type Covers, type Event, isMarker, START } from '../events/events.ts'
+import { type Effective, type Item, itemOf, messageIn, messagesOf } from '../projections/effective.ts'
+import { parent, resolve } from '../projections/path.ts'
 import { isServerResult, isServerUse } from '../projections/render/clean.ts'
 import type { RenderedMessage } from '../projections/render/transcript.ts'
 import { requestOf, type RequestOptions } from '../receipts/request.ts'
 
+type Marker = 'Condensed' | 'Truncated'
+type Carried = Marker | 'Configured'
+
 /** A history whose last messages have to wait, and what it is without them. */
 export interface Held {
+  /** Where `again` is empty, the log has this history at `before.at`. */
   readonly before: Effective
   readonly said: readonly NewMessage[]
+  /** What else has happened since the first of them: recorded again after `before.at`, it makes the history `before`. */
+  readonly again: readonly Event<Carried>[]
 }
 
 /**
- * What the user has said since the results of client tools, where a server tool was called beside them: its result comes with the next
- * reply, and only if nothing is said before that. Undefined where nothing has to wait, or where something else has happened since the
- * results: then there is no position at which the history was what would have to be sent.
+ * Whether what the user has said last comes after the results of client tools, and these beside a server tool, whose result comes with
+ * the next reply, and only if nothing is said before that.
  */
-export const heldBack = (now: Effective, options: RequestOptions): Held | undefined => {
-  const last = now.items.findLastIndex((item) => !isSaid(item))
-  const results = now.items[last]
-  const held = results && isResults(results) ? saidAfter(now, results.position) : undefined
-  if (!held) return undefined
-  const rendered = requestOf(held.before, options)
-  return E.isRight(rendered) && waitsForServer(rendered.right.messages) ? held : undefined
+export const isHeldBack = ({ before }: Held, options: RequestOptions): boolean => {
+  if (!isResults(before.items.at(-1))) return false
+  const rendered = requestOf(before, options)
+  return E.isRight(rendered) && waitsForServer(rendered.right.messages)
 }
 
-/** What the user has said since a position that is shown; undefined where that is nothing, or not all that has happened. */
-export const saidAfter = (now: Effective, position: number): Held | undefined => {
-  const index = now.items.findIndex((item) => item.position === position)
-  const later = now.items.slice(index + 1)
-  if (index < 0 || later.length === 0 || now.at !== position + later.length || !later.every(isSaid))
+/** The position from which on to look for what the user has said after results; undefined where nothing is. */
+export const heldSince = ({ items }: Effective): number | undefined => {
+  const last = items.findLastIndex((item) => !isSaid(item))
+  if (last === items.length - 1 || !isResults(items[last])) return undefined
+  // An edit may be younger than what was said behind it.
+  return items.slice(0, last + 1).findLast(({ kind }) => kind === 'message')?.position ?? START
+}
+
+/**
+ * What the user has said last, each message as it was said and with what is shown in its place, whatever markers and configurations
+ * have come in between.
+ *
+ * @param since the events after `position`, through `now.at` at least
+ * @returns undefined where that is nothing, or where something else has happened since: then nothing can be said to come before it
+ */
+export const saidLast = (
+  now: Effective,
+  since: readonly ConversationEvent[],
+  position: number,
+): Held | undefined => {
+  const path = pathOf(since, position, now.at)
+  const from = path.findLastIndex((event) => !mayWait(event)) + 1
+  const first = path.findIndex((event, index) => index >= from && beginsTurn(event))
+  const taken = first < 0 ? undefined : taking(path.slice(first), now.at + 2)
+  if (!taken || !now.items.slice(-taken.said.length).every(({ position: at }) => taken.shown.has(at)))
     return undefined
-  const said = later.flatMap((item): NewMessage[] => {
-    if (item.kind !== 'message') return []
-    const { role, content, messageId, origin } = item
-    return [{ role, content, messageId, ...(origin && { origin }) }]
-  })
-  const outline = { ...now.outline, slots: now.outline.slots.slice(0, index + 1) }
-  const before = { at: position, head: position, items: now.items.slice(0, index + 1), outline }
-  return { before, said }
+  const { shown, ...held } = taken
+  return { ...held, before: without(now, shown, path[first - 1]?.position ?? position) }
 }
 
-const isSaid = (item: Item): boolean => item.kind === 'message' && isTurn(item)
+/** The events after a position that are on the path at `at`; none where the path has left that position. */
+const pathOf = (
+  since: readonly ConversationEvent[],
+  position: number,
+  at: number,
+): readonly ConversationEvent[] => {
+  const log: ConversationEvent[] = []
+  for (const event of since) log[event.position] = event
+  const path: ConversationEvent[] = []
+  let place = resolve(log, at)
+  for (let event = log[place]; event; event = log[place]) {
+    path.push(event)
+    place = parent(log, place)
+  }
+  return place === position ? path.toReversed() : []
+}
 
-const isResults = (item: Item): boolean =>
+const mayWait = (event: ConversationEvent): boolean =>
+  event.type === 'Configured' || isMarker(event) || beginsTurn(event)
+
+interface Taken extends Pick<Held, 'said' | 'again'> {
+  /** Positions of the messages, and of the edits of them. */
+  readonly shown: ReadonlySet<number>
+}
+
+/** Takes messages and what came between them apart. Undefined where a marker stands for such a message and for something else. */
+const taking = (events: readonly ConversationEvent[], next: number): Taken | undefined => {
+  const said: NewMessage[] = []
+  const again: Event<Carried>[] = []
+  const placeOf = new Map<number, number>()
+  const movedTo = new Map<number, number>()
+  const moved = (position: number): number => movedTo.get(position) ?? position
+  for (const event of events) {
+    const { type, position } = event
+    if (type === 'MessageAppended') placeOf.set(position, said.push(event.data) - 1)
+    else if (type === 'Configured') again.push({ type, data: event.data })
+    else if (isMarker(event)) {
+      const { first, last } = event.data.covers
+      const place = placeOf.get(first)
+      const shown = first === last ? shownBy(event) : undefined
+      if (place !== undefined && shown) {
+        said[place] = { ...(said[place] as NewMessage), shown }
+        placeOf.set(position, place)
+      } else if (placeOf.has(first) || placeOf.has(last)) return undefined
+      else {
+        movedTo.set(position, next + again.length)
+        again.push(markerFor(event, { first: moved(first), last: moved(last) }))
+      }
+    }
+  }
+  return { said, again, shown: new Set(placeOf.keys()) }
+}
+
+/** The same marker without its view, which is another one elsewhere. */
+const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Marker> => {
+  if (event.type === 'Condensed') {
+    const { view: _, ...data } = event.data
+    return { type: event.type, data: { ...data, covers } }
+  }
+  const { view: _, ...data } = event.data
+  return { type: event.type, data: { ...data, covers } }
+}
+
+/** What an edit in place shows of its message. */
+const shownBy = (event: ConversationEvent<Marker>): NewMessage['shown'] => {
+  const item = itemOf(event)
+  const content = item && messageIn(item)?.content
+  const { policy } = event.data
+  return content && { content, ...(policy && { policy }) }
+}
+
+const without = (now: Effective, shown: ReadonlySet<number>, at: number): Effective => {
+  const isLeft = ({ position }: { readonly position: number }): boolean => !shown.has(position)
+  const outline = { ...now.outline, slots: now.outline.slots.filter(isLeft) }
+  return { at, head: at, items: now.items.filter(isLeft), outline }
+}
+
+const isSaid = (item: Item): boolean => {
+  const message = messageIn(item)
+  return message !== undefined && isTurn(message)
+}
+
+const isResults = (item: Item | undefined): boolean =>
+  item !== undefined &&
   messagesOf(item).length > 0 &&
   messagesOf(item).every(
     ({ role, content }) => role === 'user' && content.every(({ type }) => type === 'tool_result'),

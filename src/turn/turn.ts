@@ -1,9 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Block } from '../events/blocks.ts'
-import type { Origin, Receipt } from '../events/events.ts'
+import type { ConversationEvent, Origin, Receipt } from '../events/events.ts'
 import type { NewMessage } from '../commands/command.ts'
-import { beginsTurn } from '../commands/state.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
 import { isCompaction } from '../projections/render/clean.ts'
 import type { Rendered } from '../projections/render/render.ts'
@@ -25,7 +24,7 @@ import { fitting } from './fitting.ts'
 import { eventsAfter, type LiveHistory, liveHistory } from './live.ts'
 import { type AskOptions, failedIn, withFailed } from '../models/asking.ts'
 import type { FailedCall, ModelError, Reply } from '../models/model.ts'
-import { type Held, heldBack, saidAfter } from './held.ts'
+import { type Held, heldSince, isHeldBack, saidLast } from './held.ts'
 import { idsOf, isCall, type OpenCall, openCalls } from './open-calls.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { currentRenderer, requestOf, type RequestOptions } from '../receipts/request.ts'
@@ -117,25 +116,26 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
    * was asked for.
    */
   const land = async (now: Effective, messages: readonly NewMessage[], held?: Held): Result<Written> => {
-    const written = await (
-      held
-        ? chat.append([...messages, ...held.said], { rewindTo: held.before.at, after: now.at })
-        : chat.append(messages, { after: now.at, tolerate: 'markers' })
-    )()
+    const written = await (held
+      ? moveBack(held, now.at, ...messages)
+      : chat.append(messages, { after: now.at, tolerate: 'markers' })())
     if (E.isRight(written) || written.left._tag !== 'StaleContext' || !keepLate) return written
     const kept = await chat.append(messages, { branchAt: (held?.before ?? now).at })()
     return E.isLeft(kept) ? kept : written
   }
 
-  /** What the user has said since a position; undefined if anything else has happened. */
-  const saidSince = async (position: number): Result<readonly NewMessage[] | undefined> => {
-    const since = await eventsAfter(chat, position)
-    if (E.isLeft(since)) return since
-    const said = since.right.flatMap((event) =>
-      event.type === 'MessageAppended' && beginsTurn(event) ? [event.data] : [],
+  /** What the user has said last, since a position. */
+  const saidSince = async (now: Effective, position: number): Result<Held | undefined> =>
+    E.map((since: readonly ConversationEvent[]) => saidLast(now, since, position))(
+      await eventsAfter(chat, position),
     )
-    return E.right(said.length === since.right.length ? said : undefined)
-  }
+
+  /** Puts what the user has said behind these messages, and behind what else has happened since. */
+  const moveBack = (
+    { before, said, again }: Held,
+    after: number,
+    ...messages: readonly NewMessage[]
+  ): Result<Written> => chat.append([...messages, ...said], { rewindTo: before.at, again, after })()
 
   const answer = async (now: Effective, open: readonly OpenCall[]): Result<Written> => {
     const isFirst = ran !== ended?.position && open.every(({ use }) => use === ended?.position)
@@ -163,21 +163,22 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
         before = later.right
         continue
       }
-      const said = await saidSince(before.at)
-      if (E.isLeft(said)) return said
-      if (!said.right) return land(before, [results])
+      const held = await saidSince(later.right, before.at)
+      if (E.isLeft(held)) return held
+      if (!held.right || idsOf(openCalls(held.right.before)) !== idsOf(open)) return land(before, [results])
       // What was said while the tools ran comes behind their results: before them, the model would be told that there are none.
-      const all = [results, ...said.right]
-      const inserted = await chat.append(all, { rewindTo: before.at, after: later.right.at })()
+      const inserted = await moveBack(held.right, later.right.at, results)
       if (E.isRight(inserted) || inserted.left._tag !== 'StaleContext') return inserted
     }
   }
 
-  /** What has to wait for the next reply. */
-  const heldIn = (now: Effective): Held | undefined =>
-    isHolding && ended?.stopReason === 'pause_turn'
-      ? saidAfter(now, ended.position)
-      : heldBack(now, requestOptions)
+  /** What the user has said last, where it may have to wait for the next reply. */
+  const heldIn = async (now: Effective): Result<Held | undefined> => {
+    const position = isHolding && ended ? ended.position : heldSince(now)
+    return position === undefined ? E.right(undefined) : saidSince(now, position)
+  }
+  const hasToWait = (held: Held): boolean =>
+    (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptions)
 
   const requestFor = (now: Effective): E.Either<TurnError, Rendered> => {
     const rendered = requestOf(now, requestOptions)
@@ -238,13 +239,17 @@ const turn = async (chat: Conversation, history: LiveHistory, options: Settled):
   const step = async (now: Effective): Result<boolean> => {
     const prepared = prepare(chat, now, wanted)
     if (prepared) return E.map(() => false)(orAgain(await prepared))
-    const asked = (isHolding && ended && saidAfter(now, ended.position)?.before) || now
+    const said = await heldIn(now)
+    if (E.isLeft(said)) return said
+    const asked = (isHolding && said.right?.before) || now
     const open = openCalls(asked)
     if (open.length > 0 && goesOn(ended)) return E.map(() => false)(await answer(asked, open))
     if (!goesOn(ended) && !isHolding) return E.right(true)
     if (signal?.aborted) return E.left(abortedBy(signal))
     // Before a summary is asked for, for a turn that is none.
-    const held = heldIn(now)
+    const held = said.right && hasToWait(said.right) ? said.right : undefined
+    // So that the log knows a moment to make the request of.
+    if (held && held.again.length > 0) return E.map(() => false)(orAgain(await moveBack(held, now.at)))
     const rendered = requestFor(held?.before ?? now)
     // What was held back may have been rewound since.
     if (E.isLeft(rendered)) return goesOn(ended) ? rendered : E.right(true)

@@ -206,6 +206,26 @@ describe('append with rewindTo', () => {
       .shows('0 1 4')
   })
 
+  it('records again, before the messages, what came since and is to stay', () => {
+    const summary = [{ role: 'user' as const, content: [text('So.')] }]
+    const facts = { covers: { first: 0, last: 1 }, messagesHidden: 2, tokens: { before: 2, after: 1 } }
+    const condense = { type: 'Condensed' as const, data: { ...facts, summary, method: 'manual' as const } }
+    const parameters = { mcp_servers: [{ authorization_token: 'secret' }] }
+    const configure = { type: 'Configured' as const, data: { parameters } }
+    given(...talk, user('m3'), condensed(0, 1))
+      .when({ ...missed, rewindTo: 2, again: [configure, condense] })
+      .then([
+        { type: 'Rewound', data: { to: 2 } },
+        { type: 'Configured', data: { parameters: { mcp_servers: [{ authorization_token: {} }] } } },
+        { type: 'Condensed', data: { covers: { first: 0, last: 1 } } },
+        { type: 'MessageAppended', data: { role: 'user' } },
+      ])
+      .shows('S7 2 8')
+    given(...talk)
+      .when({ ...missed, again: [] })
+      .then({ _tag: 'InvalidInput', path: 'again' })
+  })
+
   it('is refused at a position that is not there, where nothing is, and with branchAt', () => {
     given(...talk)
       .when({ ...missed, rewindTo: 3 })

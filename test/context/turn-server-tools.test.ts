@@ -89,12 +89,31 @@ describe('a turn', () => {
       expect(sent(api)).toEqual([all.slice(0, 2), all])
     })
 
-    it('leaves the use out where something else has happened since: the log knows no such moment', async () => {
-      const { api, chat, turn } = await scene([says(text('Well.'))])
+    it('holds that back where something else has happened since: the log is given such a moment', async () => {
+      const { api, chat, turn } = await scene([says(found('s'), text('So.')), says(text('Well.'))])
       await chat.append(left)
       await chat.configure(configuration)
       await turn({ run })
-      expect(sent(api)).toEqual([['assistant: a?', 'user: a! Well? Hello?']])
+      const all = ['assistant: s? a?', result, 'assistant: s! So.', 'user: Well? Hello?']
+      expect(sent(api)).toEqual([all.slice(0, 2), all])
+      expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
+    })
+
+    it('holds that back where it stands in for something longer', async () => {
+      const { api, chat, turn } = await scene([says(found('s'), text('So.')), says(text('Well.'))])
+      await chat.append([...left, { role: 'user', content: 'A long log.', shown: { content: 'A log.' } }])
+      await turn({ run })
+      const all = ['assistant: s? a?', result, 'assistant: s! So.', 'user: Well? Hello? A log.']
+      expect(sent(api)).toEqual([all.slice(0, 2), all])
+      expect(JSON.stringify(await chat.full())).toContain('A long log.')
+    })
+
+    it('leaves the use out where a summary stands for a part of that', async () => {
+      const { api, chat, turn } = await scene([says(text('Well.'))])
+      const { position } = await chat.append(left)
+      await chat.condense({ covers: { first: position - 1, last: position }, summary: 'He waits.' })
+      await turn({ run })
+      expect(sent(api)).toEqual([['assistant: a?', 'user: a! He waits.']])
     })
   })
 

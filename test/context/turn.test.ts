@@ -530,6 +530,27 @@ describe('what happens in the middle of a turn', () => {
     expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
   })
 
+  it('so it does where something was configured or condensed as well while they ran', async () => {
+    const { api, chat, turn, shown } = await scene([calls('read'), yes])
+    await chat.append([task, { role: 'assistant', content: 'Where?' }, task])
+    const read = async (): Promise<string> => {
+      await chat.append({ role: 'user', content: 'And hurry.' })
+      await chat.configure({ system: 'Be quick.' })
+      await chat.condense({ covers: { first: 0, last: 1 }, summary: 'It is lost.' })
+      return 'done'
+    }
+    expect(await turn({ tools, run: { read } })).toMatchObject({ calls: 2 })
+    expect((await shown()).slice(1)).toEqual([
+      'user: Is it there?',
+      'assistant: Let me look. read()',
+      'user: <done>',
+      'user: And hurry.',
+      'assistant: Yes.',
+    ])
+    expect(api.requests.at(-1)?.body).toMatchObject({ system: [{ text: 'Be quick.' }] })
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
+  })
+
   it('a condense does not', async () => {
     const { turned, shown } = await during((chat) =>
       chat.condense({ summary: 'So far.', covers: { first: 1, last: 1 } }),

@@ -124,7 +124,7 @@ const places: readonly Place[] = [
   ...options('chat', 'append', ['model', 'stopReason', 'usage', 'requestId', 'context'], (origin) => [
     { ...hello, origin },
   ]),
-  ...options('chat', 'append', [...envelope, 'branchAt', 'rewindTo'], (given) => [hello, given]),
+  ...options('chat', 'append', [...envelope, 'branchAt', 'rewindTo', 'again'], (given) => [hello, given]),
   ...options('chat', 'configure', ['system', 'tools', 'model', 'parameters', ...envelope]),
   ...options('chat', 'condense', ['summary', 'method', 'origin', ...selection, ...envelope], (given) => [
     { summary: 's', ...given },
