@@ -17,4 +17,4 @@ endWithReader(process.stdout)
 endWithReader(process.stderr)
 
 const { run } = await import('./run.ts')
-process.exitCode = await run(process.argv.slice(2))
+process.exitCode = await run(process.argv.slice(2), process)

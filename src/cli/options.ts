@@ -8,6 +8,7 @@ import { conversationIdSchema } from '../events/ids.ts'
 import { fileUnreadable } from '../formats/errors.ts'
 import { toError } from '../store/errors.ts'
 import { usage } from './errors.ts'
+import type { Host } from './host.ts'
 
 const wholeFrom =
   (least: number) =>
@@ -89,21 +90,21 @@ export const checkId = (id: string): void => {
 
 /** A text given on the command line, in a file, or on the standard input (`-`, or neither). Of the latter two the last newline goes. */
 export const givenText = async (
-  text: string | undefined,
-  file: string | undefined,
+  { text, file }: { readonly text?: string | undefined; readonly file?: string | undefined },
   what: string,
+  host: Host,
 ): Promise<string> => {
   if (text !== undefined && file !== undefined)
     throw toError(usage(`give ${what} once: as a text or as a file`))
-  const given = text ?? (await readText(file, what))
+  const given = text ?? (await readText(file, what, host))
   if (given.trim() === '') throw toError(usage(`${what} is empty: nothing was written`))
   return given
 }
 
-const readText = async (file: string | undefined, what: string): Promise<string> => {
-  const isTyped = (file === undefined || file === '-') && process.stdin.isTTY
-  if (isTyped) process.stderr.write(`Type ${what}; end it with Ctrl-D on a line of its own.\n`)
-  const read = file === undefined || file === '-' ? await textOf(process.stdin) : await fileText(file)
+const readText = async (file: string | undefined, what: string, { stdin, stderr }: Host): Promise<string> => {
+  const isTyped = (file === undefined || file === '-') && stdin.isTTY
+  if (isTyped) stderr.write(`Type ${what}; end it with Ctrl-D on a line of its own.\n`)
+  const read = file === undefined || file === '-' ? await textOf(stdin) : await fileText(file)
   return read.replace(/\r?\n$/, '')
 }
 

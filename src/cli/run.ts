@@ -4,7 +4,9 @@ import { visibleJson, visibleLines } from '../formats/visible.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import { addCommands } from './commands/index.ts'
 import { type Failure, failureOf, usage } from './errors.ts'
-import { configuredStore, shellOf } from './shell.ts'
+import { configuredStore, type Host } from './host.ts'
+import type { Screen } from './output.ts'
+import { shellOf } from './shell.ts'
 import { version } from './version.ts'
 
 const examples = `
@@ -23,31 +25,42 @@ Exit codes: 0 done, 1 refused or not found, 2 wrong usage.`
  * Runs the command line.
  *
  * @param argv the arguments behind the program's name
+ * @param host its input, output and environment
  * @returns the exit code: 0 done; 1 refused, not found or invalid; 2 wrong usage
  */
-export const run = async (argv: readonly string[]): Promise<number> => {
+export const run = async (argv: readonly string[], host: Host): Promise<number> => {
   const isJson = argv.includes('--json')
-  const hide: Hide = (text) => withoutSecrets(text, [...argv, configuredStore()])
+  const hide: Hide = (text) => withoutSecrets(text, [...argv, configuredStore(host)])
+  let code = 0
+  const fail = (): void => {
+    code = 1
+  }
   try {
-    await programOf(isJson, hide).parseAsync(argv, { from: 'user' })
-    return Number(process.exitCode ?? 0)
+    await programOf({ isJson, hide, host, fail }).parseAsync(argv, { from: 'user' })
+    return code
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) return report(failureOf(thrown), isJson, hide)
+    if (!(thrown instanceof CommanderError)) return report(failureOf(thrown), { isJson, hide, host })
     if (thrown.exitCode === 0) return 0
     // Commander has written its message already, unless it was kept from it.
-    return isJson ? report(usage(usageMessage(thrown)), isJson, hide) : 2
+    return isJson ? report(usage(usageMessage(thrown)), { isJson, hide, host }) : 2
   }
 }
 
 /** Takes what is secret out of a text that is about what was typed. */
 type Hide = (text: string) => string
 
+interface Telling {
+  readonly isJson: boolean
+  readonly hide: Hide
+  readonly host: Host
+}
+
 const usageMessage = ({ code, message }: CommanderError): string =>
   code === 'commander.help'
     ? 'no command is given: palimpsest --help lists them'
     : message.replace(/^error: /, '')
 
-const programOf = (isJson: boolean, hide: Hide): Command => {
+const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () => void }): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
   const program = new Command('palimpsest')
     .description('Conversations of LLM agents. Condense, truncate and rewind them without losing a word.')
@@ -55,7 +68,7 @@ const programOf = (isJson: boolean, hide: Hide): Command => {
     .addOption(
       // The value may hold a password.
       new Option('--store <url>', 'where the conversations are').default(
-        configuredStore(),
+        configuredStore(host),
         'PALIMPSEST_STORE, else sqlite:palimpsest.db',
       ),
     )
@@ -70,16 +83,21 @@ const programOf = (isJson: boolean, hide: Hide): Command => {
     )
     .showHelpAfterError('(--help shows how it is used)')
     .configureOutput({
-      writeOut: (text) => process.stdout.write(shown(text)),
-      writeErr: (text) => !isJson && process.stderr.write(shown(text)),
+      writeOut: (text) => host.stdout.write(shown(text)),
+      writeErr: (text) => !isJson && host.stderr.write(shown(text)),
+      getOutHelpWidth: () => columnsOf(host.stdout),
+      getErrHelpWidth: () => columnsOf(host.stderr),
     })
     .exitOverride()
-  addCommands(program, shellOf(program))
+  addCommands(program, shellOf(program, host, fail))
   return program
 }
 
-const report = ({ stack, ...failure }: Failure, isJson: boolean, hide: Hide): number => {
-  const { red } = pc.createColors(process.stderr.isTTY && pc.isColorSupported)
+/** How wide help may be; commander has a default of its own. */
+const columnsOf = ({ isTTY = false, columns = 80 }: Screen): number => (isTTY ? columns : 80)
+
+const report = ({ stack, ...failure }: Failure, { isJson, hide, host: { stderr } }: Telling): number => {
+  const { red } = pc.createColors((stderr.isTTY ?? false) && pc.isColorSupported)
   const text = isJson
     ? visibleJson(
         JSON.stringify({ error: failure }, (_, value: unknown) =>
@@ -87,7 +105,7 @@ const report = ({ stack, ...failure }: Failure, isJson: boolean, hide: Hide): nu
         ),
       )
     : `${red('error:')} ${visibleLines(hide(failure.message))}`
-  process.stderr.write(`${text}\n`)
-  if (typeof stack === 'string' && !isJson) process.stderr.write(`${visibleLines(hide(stack))}\n`)
+  stderr.write(`${text}\n`)
+  if (typeof stack === 'string' && !isJson) stderr.write(`${visibleLines(hide(stack))}\n`)
   return failure._tag === 'Usage' ? 2 : 1
 }

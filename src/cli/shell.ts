@@ -3,10 +3,8 @@ import type { Actor } from '../events/events.ts'
 import { openStore, type Store } from '../index.ts'
 import { toError } from '../store/errors.ts'
 import { ambiguousId, failureOf, usage } from './errors.ts'
+import type { Host } from './host.ts'
 import { type Output, outputOn } from './output.ts'
-
-/** The store that commands work on where none is named. */
-export const configuredStore = (): string => process.env['PALIMPSEST_STORE'] || 'sqlite:palimpsest.db'
 
 /** The options that every command has. */
 export interface GlobalOptions {
@@ -19,6 +17,9 @@ export interface Session {
   readonly store: Store
   readonly out: Output
   readonly isJson: boolean
+  readonly host: Host
+  /** Makes the exit code 1. */
+  readonly fail: () => void
 }
 
 /** Whether the store must be there already, or is created if it is not. */
@@ -28,7 +29,7 @@ type Access = 'existing' | 'created'
  * Makes commands' actions: each opens the store, does the work, closes the store. An access that is computed throws what is wrong with
  * the arguments, so that what is refused creates no store.
  */
-export interface Shell {
+export interface Shell extends Pick<Session, 'host' | 'fail'> {
   readonly action: <A extends readonly unknown[]>(
     access: Access | ((...args: A) => Access),
     work: (session: Session, ...args: A) => Promise<void>,
@@ -41,14 +42,14 @@ export interface Shell {
 
 const actor: Actor = { kind: 'user' }
 
-export const shellOf = (program: Command): Shell => {
+export const shellOf = (program: Command, host: Host, fail: () => void): Shell => {
   const action: Shell['action'] =
     (access, work) =>
     async (...args) => {
       const { store: url, json = false } = program.opts<GlobalOptions>()
       const store = await opened(url, typeof access === 'string' ? access : access(...args))
       try {
-        await work({ store, out: outputOn(process.stdout), isJson: json }, ...args)
+        await work({ store, out: outputOn(host.stdout), isJson: json, host, fail }, ...args)
       } catch (error) {
         throw await withGuess(store, error)
       } finally {
@@ -67,7 +68,7 @@ export const shellOf = (program: Command): Shell => {
         await work(session, whole, options)
       }
     })
-  return { action, look }
+  return { action, look, host, fail }
 }
 
 const opened = async (url: string, access: Access): Promise<Store> => {
@@ -109,10 +110,8 @@ const mainOf = (ids: readonly string[]): string | undefined =>
   ids.find((id) => ids.every((other) => other === id || other.startsWith(`${id}:`)))
 
 /** How a command is typed here: through npx in a checkout or a project, by its name where it is installed. */
-export const commandName = (): string =>
-  process.env['npm_command'] !== undefined || import.meta.url.endsWith('.ts')
-    ? 'npx palimpsest'
-    : 'palimpsest'
+export const commandName = ({ env }: Host): string =>
+  env['npm_command'] !== undefined || import.meta.url.endsWith('.ts') ? 'npx palimpsest' : 'palimpsest'
 
 /** A word as a shell takes it: quoted where it has to be. */
 export const shellWord = (text: string): string =>

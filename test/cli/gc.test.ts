@@ -1,13 +1,19 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 
-const setUp = [
-  `node -e "process.stdout.write('x'.repeat(100000))" > large.txt`,
-  'palimpsest append a --role user --file large.txt > /dev/null',
-  // What an interrupted append leaves behind: content without an event.
-  `node -e "new (require('node:sqlite').DatabaseSync)('palimpsest.db').exec('DELETE FROM events')" 2> /dev/null; `,
-].join('; ')
-const after = (command: string): Promise<Ran> => inDirectory((directory) => shell(setUp + command, directory))
+const after = (command: string): Promise<Ran> =>
+  inDirectory(async (directory) => {
+    await writeFile(join(directory, 'large.txt'), 'x'.repeat(100_000))
+    await shell('palimpsest append a --role user --file large.txt', directory)
+    // What an interrupted append leaves behind: content without an event.
+    const database = new DatabaseSync(join(directory, 'palimpsest.db'))
+    database.exec('DELETE FROM events')
+    database.close()
+    return shell(command, directory)
+  })
 const hash = '[0-9a-f]{64}'
 
 describe('palimpsest gc', { timeout: 180_000 }, () => {

@@ -1,10 +1,15 @@
 import { spawn } from 'node:child_process'
+import { existsSync, symlinkSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { run } from '../../src/cli/run.ts'
+import { type Call, callsIn } from './calls.ts'
 
-const program = new URL('../../src/cli/main.ts', import.meta.url).pathname
+/** The path of the command line's program. */
+export const program = new URL('../../src/cli/main.ts', import.meta.url).pathname
 const root = new URL('../..', import.meta.url).pathname
 
 /** What a command wrote, and how it ended. */
@@ -16,20 +21,64 @@ export interface Ran {
 
 /**
  * Runs a shell command in which `palimpsest` is the command line of this checkout, `npx palimpsest` and `npm start` too, and
- * `examples/` are the shipped examples.
+ * `examples/` are the shipped examples. What calls nothing but the program runs in this process, one command after another; for
+ * the rest there is a real shell, and every call is a process.
  */
-export const shell = async (command: string, cwd: string): Promise<Ran> => {
-  const env = { ...process.env, PALIMPSEST: program, NODE: process.execPath, ROOT: root, NO_COLOR: '1' }
-  const functions = [
-    'palimpsest() { "$NODE" "$PALIMPSEST" "$@"; }',
-    'npx() { "$@"; }',
-    'npm() { if [ "$1" = start ]; then shift; [ "$1" = -- ] && shift; palimpsest start "$@"; fi; }',
-    // Two commands may be at it at once: the second must not follow the first one's link.
-    '[ -e examples ] || ln -sn "$ROOT/examples" examples 2>/dev/null || true',
-  ].join('\n')
+export const shell = async (command: string, cwd: string, env: Env = {}): Promise<Ran> => {
+  const calls = callsIn(command)
+  return calls ? callAll(calls, cwd, env) : processes(command, cwd, env)
+}
+type Env = Readonly<Record<string, string>>
+
+/** The same, with all that it writes in one, as it was written. */
+export const printed = async (command: string, cwd: string): Promise<Ran> => {
+  const calls = callsIn(command)?.map((call): Call => ({
+    ...call,
+    stderr: call.stderr === 'err' ? 'out' : call.stderr,
+  }))
+  return calls ? callAll(calls, cwd, {}) : processes(`exec 2>&1\n${command}`, cwd, {})
+}
+
+const callAll = async (calls: readonly Call[], cwd: string, env: Env): Promise<Ran> => {
+  const written = { out: '', err: '', nowhere: '' }
+  const into = (name: keyof typeof written): Writable =>
+    new Writable({
+      write: (chunk: Buffer, _, done) => {
+        written[name] += chunk.toString()
+        done()
+      },
+    })
+  const before = process.cwd()
+  process.chdir(cwd)
+  try {
+    if (!existsSync('examples')) symlinkSync(join(root, 'examples'), 'examples')
+    let code = 0
+    for (const { args, stdout, stderr } of calls) {
+      code = await run(args, {
+        stdin: Readable.from([]),
+        stdout: into(stdout),
+        stderr: into(stderr),
+        env: { ...process.env, ...env },
+      })
+    }
+    return { stdout: written.out, stderr: written.err, code }
+  } finally {
+    process.chdir(before)
+  }
+}
+
+const functions = [
+  'palimpsest() { "$NODE" "$PALIMPSEST" "$@"; }',
+  'npx() { "$@"; }',
+  'npm() { if [ "$1" = start ]; then shift; [ "$1" = -- ] && shift; palimpsest start "$@"; fi; }',
+  '[ -e examples ] || ln -s "$ROOT/examples" examples',
+].join('\n')
+
+const processes = async (command: string, cwd: string, more: Env): Promise<Ran> => {
+  const own = { PALIMPSEST: program, NODE: process.execPath, ROOT: root, NO_COLOR: '1' }
   const child = spawn('bash', ['-c', `${functions}\n${command}`], {
     cwd,
-    env,
+    env: { ...process.env, ...own, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const [stdout, stderr, code] = await Promise.all([

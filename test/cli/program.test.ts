@@ -1,17 +1,38 @@
-import { writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { inDirectory, type Ran, shell } from './palimpsest.ts'
+import { inDirectory, program, type Ran, shell } from './palimpsest.ts'
 
 const setUp = 'palimpsest start > /dev/null'
 const sample = '6513270e-269e-4d37-b2a7-4de452e6b438'
 
-const after = (command: string): Promise<Ran> =>
-  inDirectory((directory) => shell(`${setUp}; ${command}`, directory))
+const started = <A>(work: (directory: string) => Promise<A>): Promise<A> =>
+  inDirectory(async (directory) => {
+    await shell(setUp, directory)
+    return work(directory)
+  })
+const after = (command: string, env?: Readonly<Record<string, string>>): Promise<Ran> =>
+  started((directory) => shell(command, directory, env))
 
 /** Changes the store behind the program's back. */
-const sql = (statement: string): string =>
-  `"$NODE" --disable-warning=ExperimentalWarning -e "new (require('node:sqlite').DatabaseSync)('palimpsest.db').exec(\\"${statement}\\")"`
+const sql = (directory: string, statement: string): void => {
+  const database = new DatabaseSync(join(directory, 'palimpsest.db'))
+  database.exec(statement)
+  database.close()
+}
+
+/** The commands that `start` prints. */
+const typed = (stdout: string): readonly string[] =>
+  [...stdout.matchAll(/npx palimpsest .*? {2}/g)].map(([command]) => command)
+
+/** Runs commands that `start` printed, one after another. */
+const works = async (commands: readonly string[], directory: string): Promise<void> => {
+  for (const command of commands)
+    expect(await shell(command, directory)).toMatchObject({ stderr: '', code: 0 })
+}
 
 /** The keys of what a command answers with --json, and of the first of a list in it. */
 const shapeOf = (value: unknown): unknown => {
@@ -84,30 +105,34 @@ describe('--json', { timeout: 180_000 }, () => {
 
 describe('the program', { timeout: 180_000 }, () => {
   test('output to a closed pipe ends quietly, with code 0', async () => {
-    const long = `for i in $(seq 12); do palimpsest export ${sample}; done > long.jsonl; `
+    await started(async (cwd) => {
+      const child = spawn(process.execPath, [program, 'export', sample, '--format', 'markdown'], { cwd })
+      child.stdout.destroy()
+      const code = new Promise<number | null>((resolve) => child.on('close', resolve))
+      expect({ stderr: await text(child.stderr), code: await code }).toEqual({ stderr: '', code: 0 })
+    })
     const { stdout, stderr } = await after(
-      `${long} palimpsest export ${sample} --format markdown | true; echo "\${PIPESTATUS[0]}"; palimpsest log ${sample} --all | head -1; echo "\${PIPESTATUS[0]}"`,
+      `palimpsest log ${sample} --all | head -1 > first.txt; echo "\${PIPESTATUS[0]}"`,
     )
-    expect(stderr).toBe('')
-    expect(stdout.split('\n').filter((line) => line === '0')).toHaveLength(2)
+    expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' })
   })
 
   test('a command that is refused for what it names creates no store', async () => {
-    const { stdout, stderr } = await inDirectory((directory) =>
-      shell(
-        [
-          'palimpsest append "b d" --role user --text Hi',
-          'palimpsest append t --role user --text Hi --after 3',
-          'echo > a.txt; palimpsest import a.txt --id "b d"',
-          'palimpsest import a.txt a.txt --id t',
-          'palimpsest import gone.jsonl',
-          'rm a.txt examples; ls',
-        ].join('; '),
-        directory,
-      ),
-    )
-    expect({ stdout, errors: stderr.split('\n').map((line) => line.slice(0, 40)) }).toEqual({
+    const { stdout, stderr, files } = await inDirectory(async (directory) => {
+      await writeFile(join(directory, 'a.txt'), '\n')
+      const commands = [
+        'append "b d" --role user --text Hi',
+        'append t --role user --text Hi --after 3',
+        'import a.txt --id "b d"',
+        'import a.txt a.txt --id t',
+        'import gone.jsonl',
+      ]
+      const ran = await shell(commands.map((command) => `palimpsest ${command}`).join('; '), directory)
+      return { ...ran, files: await readdir(directory) }
+    })
+    expect({ stdout, files, errors: stderr.split('\n').map((line) => line.slice(0, 40)) }).toEqual({
       stdout: '',
+      files: ['a.txt', 'examples'],
       errors: [
         'error: a conversation id has 1 to 200 ch',
         'error: there is no store at sqlite:palim',
@@ -126,65 +151,78 @@ describe('the program', { timeout: 180_000 }, () => {
   })
 
   test('the commands that start prints work as they are typed', async () => {
-    const { stdout } = await after(
-      'palimpsest start | grep -o "npx palimpsest .*  " > next.sh; wc -l < next.sh; set -e; . ./next.sh > /dev/null; echo all work',
-    )
-    expect(stdout).toBe('3\nall work\n')
+    await started(async (directory) => {
+      const commands = typed((await shell('palimpsest start', directory)).stdout)
+      expect(commands).toHaveLength(3)
+      await works(commands, directory)
+    })
   })
 
   test('start takes a session file, and goes on with the store that is named', async () => {
-    const { stdout } = await inDirectory((directory) =>
-      shell('palimpsest start examples/sessions/roo.json --store sqlite:other.db; ls *.db', directory),
-    )
+    const { stdout, files } = await inDirectory(async (directory) => ({
+      ...(await shell('palimpsest start examples/sessions/roo.json --store sqlite:other.db', directory)),
+      files: await readdir(directory),
+    }))
     expect(stdout).toContain('Imported the roo session ')
     expect(stdout).toMatch(/npx palimpsest show .* --store sqlite:other\.db/)
-    expect(stdout.trimEnd().split('\n').at(-1)).toBe('other.db')
+    expect(files.filter((name) => name.endsWith('.db'))).toEqual(['other.db'])
   })
 
   test('PALIMPSEST_STORE names the store', async () => {
-    const { stdout } = await after('PALIMPSEST_STORE=sqlite:none.db palimpsest list --json 2>&1')
-    expect(stdout).toContain('there is no store at sqlite:none.db')
+    const { stderr } = await after('palimpsest list --json', { PALIMPSEST_STORE: 'sqlite:none.db' })
+    expect(stderr).toContain('there is no store at sqlite:none.db')
   })
 
   test('verify ends with 1 where something was changed behind its back', async () => {
-    const { stdout, code } = await after(
-      `${sql("UPDATE events SET data = replace(data, 'cent', 'euro') WHERE revision = 0")}; palimpsest verify; palimpsest verify --json`,
-    )
+    const { stdout, code } = await started((directory) => {
+      sql(directory, "UPDATE events SET data = replace(data, 'cent', 'euro') WHERE revision = 0")
+      return shell('palimpsest verify; palimpsest verify --json', directory)
+    })
     expect(code).toBe(1)
     expect(stdout).toContain('CHANGED')
     expect(stdout).toContain('"ok":false')
   })
 
   test('one conversation that cannot be read is no obstacle to the others', async () => {
-    const { stdout, code } = await after(
-      `palimpsest fork ${sample} orphan; ${sql("DELETE FROM events WHERE stream = (SELECT id FROM streams WHERE name LIKE '%6513270e%')")}; palimpsest append other --role user --text Hi; palimpsest list | cut -f 1,5; palimpsest show oth; palimpsest start examples/sessions/pi.jsonl > /dev/null && echo started; palimpsest verify`,
-    )
-    expect(code).toBe(1)
-    expect(stdout).toMatch(/^orphan\t.+/m)
-    expect(stdout).toMatch(/^other\tHi$/m)
-    expect(stdout).toContain('started')
-    expect(stdout).toMatch(/^(CHANGED|UNREADABLE) +orphan/m)
-    expect(stdout).toMatch(/^ok +other/m)
+    await started(async (directory) => {
+      await shell(`palimpsest fork ${sample} orphan`, directory)
+      sql(
+        directory,
+        "DELETE FROM events WHERE stream = (SELECT id FROM streams WHERE name LIKE '%6513270e%')",
+      )
+      await works(['palimpsest append other --role user --text Hi', 'palimpsest show oth'], directory)
+      const listed = (await shell('palimpsest list', directory)).stdout
+      expect(listed).toMatch(/^orphan\t.+/m)
+      expect(listed).toMatch(/^other\t.*\tHi$/m)
+      await works(['palimpsest start examples/sessions/pi.jsonl'], directory)
+      const { stdout, code } = await shell('palimpsest verify', directory)
+      expect(code).toBe(1)
+      expect(stdout).toMatch(/^(CHANGED|UNREADABLE) +orphan/m)
+      expect(stdout).toMatch(/^ok +other/m)
+    })
   })
 
   test('a store whose name a shell would take apart is quoted in what start prints', async () => {
-    const { stdout } = await inDirectory((directory) =>
-      shell(
-        "palimpsest start --store 'sqlite:my store.db?synchronous=off&timeout=100' | grep -o 'npx palimpsest .*  ' > next.sh; wc -l < next.sh; set -e; . ./next.sh > /dev/null; echo all work",
-        directory,
-      ),
-    )
-    expect(stdout).toBe('3\nall work\n')
+    await inDirectory(async (directory) => {
+      const url = 'sqlite:my store.db?synchronous=off&timeout=100'
+      const { stdout } = await shell(`palimpsest start --store '${url}'`, directory)
+      const commands = typed(stdout)
+      expect(commands).toHaveLength(3)
+      // By a real shell, which takes the words apart.
+      const { stderr, code } = await shell(`set -e\n${commands.join('\n')}\n`, directory)
+      expect({ stderr, code }).toEqual({ stderr: '', code: 0 })
+      expect((await readdir(directory)).filter((name) => name.endsWith('.db'))).toEqual(['my store.db'])
+    })
   })
 
   test('start shows both ends of a long conversation, and says which of several it is', async () => {
     const { stdout } = await inDirectory(async (directory) => {
       const messages = Array.from({ length: 60 }, (_, n) => ({ role: 'user', content: `m${n}` }))
       await writeFile(join(directory, 'long.json'), JSON.stringify({ messages }))
-      return shell(
-        'palimpsest import long.json --id one > /dev/null; palimpsest fork one two > /dev/null; palimpsest export two > both.jsonl; palimpsest start both.jsonl --store sqlite:b.db',
-        directory,
-      )
+      await works(['palimpsest import long.json --id one', 'palimpsest fork one two'], directory)
+      const both = await shell('palimpsest export two', directory)
+      await writeFile(join(directory, 'both.jsonl'), both.stdout)
+      return shell('palimpsest start both.jsonl --store sqlite:b.db', directory)
     })
     for (const line of [
       'This is the first of 2 conversations in the file: npx palimpsest list --store sqlite:b.db',

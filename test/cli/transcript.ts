@@ -1,4 +1,4 @@
-import { inDirectory, shell } from './palimpsest.ts'
+import { inDirectory, printed } from './palimpsest.ts'
 
 const prompt = '$ '
 
@@ -31,7 +31,7 @@ export const replay = (document: string): Promise<string> =>
   })
 
 const answer = async (command: string, directory: string): Promise<readonly string[]> => {
-  const { stdout, code } = await shell(`exec 2>&1\n${command}`, directory)
+  const { stdout, code } = await printed(command, directory)
   const lines = normal(stdout)
     .split('\n')
     .map((line) => line.trimEnd())

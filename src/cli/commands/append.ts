@@ -30,7 +30,7 @@ export const addAppend = (program: Command, shell: Shell): void => {
     .action(
       shell.action(access, async (session, id: string, { role, text, file, ...options }: Options) => {
         const chat = session.store.conversation(id)
-        const content = await givenText(text, file, 'the message')
+        const content = await givenText({ text, file }, 'the message', session.host)
         await writeWritten(session, chat, await chat.append({ role, content }, options))
       }),
     )

@@ -36,7 +36,7 @@ export const addCondense = (program: Command, shell: Shell): void => {
         'existing',
         async (session, id: string, { summary: text, summaryFile, ...options }: Options) => {
           const chat = session.store.conversation(id)
-          const summary = await givenText(text, summaryFile, 'the summary')
+          const summary = await givenText({ text, file: summaryFile }, 'the summary', session.host)
           await writeWritten(session, chat, await chat.condense({ ...options, summary }))
         },
       ),

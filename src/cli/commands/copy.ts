@@ -2,8 +2,9 @@ import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
 import { type Copied, copyConversations } from '../../index.ts'
 import { failureOf } from '../errors.ts'
+import type { Host } from '../host.ts'
 import { type Output, outputOn } from '../output.ts'
-import { asUsage, type GlobalOptions } from '../shell.ts'
+import { asUsage, type GlobalOptions, type Shell } from '../shell.ts'
 import { visibleLines } from '../../formats/visible.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -12,7 +13,7 @@ interface Options {
   readonly to: string
 }
 
-export const addCopy = (program: Command): void => {
+export const addCopy = (program: Command, { host, fail }: Shell): void => {
   program
     .command('copy [id...]')
     .description('copy conversations to another store and verify them there')
@@ -32,23 +33,27 @@ Examples:
     )
     .action(async (ids: readonly string[], options: Options) => {
       const { json = false } = program.opts<GlobalOptions>()
-      const out = outputOn(process.stdout)
-      const copied = await copyAll(out, { ...options, ...(ids.length > 0 && { ids }) })
+      const out = outputOn(host.stdout)
+      const copied = await copyAll(out, host, { ...options, ...(ids.length > 0 && { ids }) })
       const isWhole = copied.every(({ error }) => !error)
-      if (!isWhole) process.exitCode = 1
+      if (!isWhole) fail()
       if (json) return out.json({ ok: isWhole, conversations: copied.map(plain) })
       await writeTable(out, headings, copied.map(row), [1, 2])
-      for (const { error } of copied)
-        if (error) process.stderr.write(`error: ${visibleLines(error.message)}\n`)
+      for (const { error } of copied) if (error) host.stderr.write(`error: ${visibleLines(error.message)}\n`)
     })
 }
 
 /** Copies with a progress bar where someone looks and it takes a while. */
 const copyAll = async (
   out: Output,
+  host: Host,
   options: Options & { readonly ids?: readonly string[] },
 ): Promise<readonly Copied[]> => {
-  const bar = new SingleBar({ format: 'copied  {bar}  {value}/{total} events', clearOnComplete: true })
+  const bar = new SingleBar({
+    format: 'copied  {bar}  {value}/{total} events',
+    clearOnComplete: true,
+    stream: host.stderr,
+  })
   let isShown = false
   const progress = (done: number, total: number): void => {
     if (!isShown && done < total) bar.start(total, done)

@@ -3,12 +3,12 @@ import { toPromise } from '../../api/promises.ts'
 import type { Finding } from '../../store/diagnosis.ts'
 import { diagnose } from '../../api/open.ts'
 import { type Output, outputOn } from '../output.ts'
-import { asUsage, type GlobalOptions } from '../shell.ts'
+import { asUsage, type GlobalOptions, type Shell } from '../shell.ts'
 import type { Paint } from '../text.ts'
 import { messageIndent, writeMessage } from '../views/finding.ts'
 import { writeTable } from '../views/table.ts'
 
-export const addDoctor = (program: Command): void => {
+export const addDoctor = (program: Command, { host, fail }: Shell): void => {
   program
     .command('doctor')
     .description('check the store and say what to fix')
@@ -29,12 +29,12 @@ Examples:
     )
     .action(async () => {
       const { store, json = false } = program.opts<GlobalOptions>()
-      const out = outputOn(process.stdout)
+      const out = outputOn(host.stdout)
       const findings = await toPromise(diagnose(store)).catch((error: unknown) => {
         throw asUsage(error)
       })
       const isWell = findings.every(({ status }) => status !== 'problem')
-      if (!isWell) process.exitCode = 1
+      if (!isWell) fail()
       if (json) return out.json({ ok: isWell, findings })
       if (out.isTerminal) for (const finding of findings) await writeFinding(out, finding)
       else

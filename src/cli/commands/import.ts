@@ -8,6 +8,7 @@ import type { Format, Imported } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
 import { collecting } from '../collect.ts'
 import { failureOf, usage } from '../errors.ts'
+import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Session, Shell } from '../shell.ts'
@@ -66,11 +67,15 @@ const checkReadable = (file: string): void => {
 
 /** Imports with a progress bar where someone looks and it takes a while. */
 export const importFile = async (
-  { store, out }: Session,
+  { store, out, host }: Session,
   file: string,
   options: Options,
 ): Promise<Imported> => {
-  const bar = new SingleBar({ format: '{file}  {bar}  {value}/{total} events', clearOnComplete: true })
+  const bar = new SingleBar({
+    format: '{file}  {bar}  {value}/{total} events',
+    clearOnComplete: true,
+    stream: host.stderr,
+  })
   let isShown = false
   const progress = (written: number, total: number): void => {
     if (!isShown && written < total) bar.start(total, written, { file: visible(file) })
@@ -79,7 +84,7 @@ export const importFile = async (
   }
   try {
     const name = file === '-' ? 'the standard input' : file
-    const session = { ...options, file: name, bytes: bytesOf(file) }
+    const session = { ...options, file: name, bytes: bytesOf(file, host) }
     return await collecting(() => store.importSession(session, out.isTerminal ? { progress } : {}))
   } finally {
     bar.stop()
@@ -87,8 +92,8 @@ export const importFile = async (
 }
 
 /** The bytes of a file, or of the standard input (`-`). */
-const bytesOf = (file: string): AsyncIterable<Uint8Array> =>
-  file === '-' ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
+const bytesOf = (file: string, { stdin }: Host): AsyncIterable<Uint8Array> =>
+  file === '-' ? stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
 
 /** Tells what became of the entries of a file. */
 const writeImported = async (

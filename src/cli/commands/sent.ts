@@ -21,7 +21,7 @@ export const addSent = (program: Command, shell: Shell): void => {
       '\nA line on the standard error says whether the request has the digest of its\nreceipt.\n\nExamples:\n  palimpsest sent task-42 --list\n  palimpsest sent task-42 --call 3 > request.json',
     )
     .action(
-      shell.look(async ({ store, out, isJson }, id: string, { call, list = false }: Options) => {
+      shell.look(async ({ store, out, isJson, host, fail }, id: string, { call, list = false }: Options) => {
         const chat = store.conversation(id)
         if (list) {
           const calls = []
@@ -40,10 +40,10 @@ export const addSent = (program: Command, shell: Shell): void => {
         await out.json({ ...parameters, ...(betas && { betas }), ...sent }, !isJson || out.isTerminal)
         const verdict = isSame ? 'as its receipt says' : 'NOT AS ITS RECEIPT SAYS'
         const next = isSame ? '' : '; verify --receipts says what differs'
-        process.stderr.write(
+        host.stderr.write(
           `${visible(`call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}`)}\n`,
         )
-        if (!isSame) process.exitCode = 1
+        if (!isSame) fail()
       }),
     )
 }

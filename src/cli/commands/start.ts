@@ -7,7 +7,8 @@ import { toError } from '../../store/errors.ts'
 import { withoutCredentials } from '../../api/secrets.ts'
 import { usage } from '../errors.ts'
 import type { Output } from '../output.ts'
-import { commandName, configuredStore, type GlobalOptions, type Shell, shellWord } from '../shell.ts'
+import { configuredStore, type Host } from '../host.ts'
+import { commandName, type GlobalOptions, type Shell, shellWord } from '../shell.ts'
 import { padded, widthOf } from '../text.ts'
 import { heading, tour, writeWhole } from '../views/tour.ts'
 import { importFile } from './import.ts'
@@ -32,7 +33,7 @@ export const addStart = (program: Command, shell: Shell): void => {
         const full = await chat.full({ abandoned: true })
         if (session.isJson) return session.out.json({ imported, conversation: id, entries, full })
         const { out, store } = session
-        const typed = typedIn(program)
+        const typed = typedIn(program, shell.host)
         const isNew = imported.conversations.some(({ added }) => added > 0)
         await out.line(
           [isNew ? `Imported the ${imported.format} session ` : 'Found session '],
@@ -65,10 +66,10 @@ const goOn = async (out: Output, commands: readonly NextCommand[], typed: Typed)
   }
 }
 
-const typedIn = (program: Command): Typed => {
+const typedIn = (program: Command, host: Host): Typed => {
   const { store } = program.opts<GlobalOptions>()
-  const option = store === configuredStore() ? '' : ` --store ${shellWord(withoutCredentials(store))}`
-  return (command) => `${commandName()} ${command}${option}`
+  const option = store === configuredStore(host) ? '' : ` --store ${shellWord(withoutCredentials(store))}`
+  return (command) => `${commandName(host)} ${command}${option}`
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -25,7 +25,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
     )
     .action(
       shell.action('existing', async (session, id: string | undefined, options: Options) => {
-        const { store, out, isJson } = session
+        const { store, out, isJson, fail } = session
         const conversations: Outcome[] = []
         const error = await fileProblem(store)
         if (error && !isJson)
@@ -37,7 +37,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
           if (!isJson) for (const finding of findingsOf(outcome)) await writeFinding(out, finding)
         }
         const isWhole = !error && conversations.every(isAsWritten)
-        if (!isWhole) process.exitCode = 1
+        if (!isWhole) fail()
         if (isJson) await out.json({ ok: isWhole, ...(error && { error }), conversations })
       }),
     )
