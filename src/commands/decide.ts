@@ -9,7 +9,7 @@ import { condense, truncate, withLastView } from './hide.ts'
 import { conversationNotFound, outOfRange, type Rejection, staleContext } from './rejections.ts'
 import { restore } from './restore.ts'
 import { rewind, undo } from './rewind.ts'
-import type { State, Tail } from './state.ts'
+import type { State, AppendState } from './state.ts'
 
 /** What happens when a command meets a conversation: the events to append, none if nothing has to be, or why it is refused. */
 export const decide = (command: ConversationCommand, state: State): E.Either<Rejection, readonly Event[]> => {
@@ -38,12 +38,15 @@ export const decide = (command: ConversationCommand, state: State): E.Either<Rej
 }
 
 /** As `decide`, of an append without edits, which needs to know no more than where the conversation ends. */
-export const decideAppend = (command: Command<'append'>, tail: Tail): E.Either<Rejection, readonly Event[]> =>
+export const decideAppend = (
+  command: Command<'append'>,
+  state: AppendState,
+): E.Either<Rejection, readonly Event[]> =>
   pipe(
-    fenced(command, tail),
+    fenced(command, state),
     E.flatMap((): E.Either<Rejection, readonly Event[]> => {
       const { messages, branchAt, rewindTo, again } = command
-      const { conversation, last } = tail
+      const { conversation, last } = state
       const position = branchAt ?? rewindTo
       if (again && rewindTo === undefined) return E.left(invalidInput('again', 'goes with rewindTo only'))
       if (position === undefined) return E.right(append(command, last))
@@ -64,7 +67,7 @@ const isMarkerOrRestore = (type: EventType): boolean =>
 
 const fenced = (
   { after, tolerate }: ConversationCommand,
-  { conversation, last, since }: Tail,
+  { conversation, last, since }: AppendState,
 ): E.Either<Rejection, void> => {
   if (after === undefined || after === last) return E.right(undefined)
   const isTolerable = tolerate === 'markers' && after < last && since.every(isMarkerOrRestore)

@@ -5,7 +5,7 @@ import { lastOf, type Log, path, resolve } from '../projections/path.ts'
 import type { ConversationCommand } from './command.ts'
 
 /** Where a conversation ends: all that an append has to know. */
-export interface Tail {
+export interface AppendState {
   readonly conversation: string
   /** The last position, whatever event it holds; `START` if there is none. */
   readonly last: number
@@ -14,7 +14,7 @@ export interface Tail {
 }
 
 /** What a command is decided on. */
-export interface State extends Tail {
+export interface State extends AppendState {
   readonly effective: Effective
   /** Events of the path after the last one that carries a view. */
   readonly sinceView: number

@@ -5,10 +5,10 @@ import { eventMissing } from '../store/dense.ts'
 import { importUnfinished, type ReadError } from '../store/errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
-import { endingFrom, type StreamEnding } from '../store/whole/whole-writes.ts'
+import { streamEndFrom, type StreamEnd } from '../store/whole/whole-writes.ts'
 
 /** Where a conversation ends. */
-export interface End {
+export interface ChainEnd {
   readonly lineage: Lineage
   /** Last revision of the conversation's own stream; -1 if there is none. */
   readonly revision: number
@@ -17,38 +17,38 @@ export interface End {
 }
 
 /** The last position of a conversation. */
-export const lastPosition = ({ lineage, revision }: Pick<End, 'lineage' | 'revision'>): number =>
+export const lastPosition = ({ lineage, revision }: Pick<ChainEnd, 'lineage' | 'revision'>): number =>
   (lineage[0]?.offset ?? 0) + revision
 
 /** Reads where a conversation ends, to write there. `ImportUnfinished` where events stand behind it that do not count yet. */
-export const readEnd = async (
+export const readChainEnd = async (
   store: EventStore,
   conversation: string,
   known?: Lineage,
-): Promise<E.Either<ReadError, End>> => {
-  const ending = await readEnding(store, conversation, known)
-  if (E.isLeft(ending)) return ending
-  const { lineage, last, unfinished } = ending.right
-  return unfinished ? E.left(importUnfinished(conversation)) : E.right(endAt(lineage, last))
+): Promise<E.Either<ReadError, ChainEnd>> => {
+  const end = await readConversationEnd(store, conversation, known)
+  if (E.isLeft(end)) return end
+  const { lineage, last, unfinished } = end.right
+  return unfinished ? E.left(importUnfinished(conversation)) : E.right(chainEndAt(lineage, last))
 }
 
 /** @param last the event of the conversation's own stream that it ends with */
-export const endAt = (lineage: Lineage, last: RecordedEvent | undefined): End => ({
+export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): ChainEnd => ({
   lineage,
   revision: last?.revision ?? -1,
   hash: last ? hashOf(last) : null,
 })
 
 /** The end of a conversation, as who only reads needs it: the first hash of a process takes long. */
-export interface Ending extends StreamEnding {
+export interface ConversationEnd extends StreamEnd {
   readonly lineage: Lineage
 }
 
-export const readEnding = async (
+export const readConversationEnd = async (
   store: EventStore,
   conversation: string,
   known?: Lineage,
-): Promise<E.Either<ReadError, Ending>> => {
+): Promise<E.Either<ReadError, ConversationEnd>> => {
   const stream = streamOf(conversation)
   const from = Number.MAX_SAFE_INTEGER
   const [lineage, read] = await Promise.all([
@@ -62,7 +62,7 @@ export const readEnding = async (
     const begun = await loadLineage(store, conversation)
     if (E.isLeft(begun)) return begun
     return begun.right
-      ? readEnding(store, conversation, begun.right)
+      ? readConversationEnd(store, conversation, begun.right)
       : E.left(eventMissing(stream, 0, read.right[0]?.revision))
   }
   // A conversation that is not there yet has the lineage that its first message will give it.
@@ -70,5 +70,5 @@ export const readEnding = async (
   const ends = lineage.right ?? [own]
   const [newest] = read.right
   if (!newest?.part) return E.right({ lineage: ends, last: newest })
-  return E.map((ending: StreamEnding) => ({ lineage: ends, ...ending }))(await endingFrom(store, newest))
+  return E.map((end: StreamEnd) => ({ lineage: ends, ...end }))(await streamEndFrom(store, newest))
 }

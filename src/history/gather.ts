@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationCommand } from '../commands/command.ts'
-import { beginsTurn, type Named, type State, type Tail } from '../commands/state.ts'
+import { beginsTurn, type Named, type State, type AppendState } from '../commands/state.ts'
 import { type ConversationEvent, type EventType, START } from '../events/events.ts'
 import type { Loaded } from './load.ts'
 import { loadEffective } from './load.ts'
@@ -8,12 +8,12 @@ import type { StoreError } from '../store/errors.ts'
 import { eventAt, pages, type Reader, resolveAt, walkBack } from './reader.ts'
 
 /** What an append is decided on, read from a store. */
-export const gatherTail = async (
+export const gatherAppendState = async (
   reading: Reader,
   conversation: string,
   last: number,
   { after, tolerate }: ConversationCommand,
-): Promise<E.Either<StoreError, Tail>> => {
+): Promise<E.Either<StoreError, AppendState>> => {
   const since: EventType[] = []
   try {
     if (after !== undefined && tolerate !== undefined)
@@ -27,16 +27,16 @@ export const gatherTail = async (
 /** What a command is decided on, read from a store piece by piece. Equal to `stateOf` the whole log (a property test). */
 export const gatherState = async (
   reading: Reader,
-  tail: Tail,
+  append: AppendState,
   command: ConversationCommand,
 ): Promise<E.Either<StoreError, State>> => {
-  const { last } = tail
+  const { last } = append
   const loaded = await loadEffective(reading, last)
   if (E.isLeft(loaded)) return loaded
   const lastEvent = await eventAt(reading, last)()
   if (E.isLeft(lastEvent)) return lastEvent
   const named = await gatherNamed(reading, last, command, loaded.right)
-  return E.map((found: Named) => ({ ...tail, ...loaded.right, lastEvent: lastEvent.right, named: found }))(
+  return E.map((found: Named) => ({ ...append, ...loaded.right, lastEvent: lastEvent.right, named: found }))(
     named,
   )
 }

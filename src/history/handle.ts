@@ -8,10 +8,10 @@ import { conversationNotFound } from '../commands/rejections.ts'
 import { hashOf } from '../events/codec.ts'
 import type { Actor, Event } from '../events/events.ts'
 import { eventId, streamOf } from '../events/ids.ts'
-import { type End, lastPosition, readEnd, readEnding } from './ends.ts'
+import { type ChainEnd, lastPosition, readChainEnd, readConversationEnd } from './ends.ts'
 import { remembered } from '../store/lru.ts'
 import type { WriteError } from '../store/errors.ts'
-import { gatherState, gatherTail } from './gather.ts'
+import { gatherState, gatherAppendState } from './gather.ts'
 import type { Lineage } from './lineage.ts'
 import { type Appended, type EventStore, type Found, maxPage, type RecordedEvent } from '../store/port.ts'
 import { reader, recordedAt } from './reader.ts'
@@ -51,10 +51,10 @@ const maxEnds = 10_000
  * process on one conversation run in the order in which they were given.
  */
 export const handler = (store: EventStore, defaultActor: Actor): Handler => {
-  const ends = remembered<End>(maxEnds)
+  const ends = remembered<ChainEnd>(maxEnds)
   const queues = new Map<string, Promise<unknown>>()
 
-  const append = (conversation: string, { revision }: End, { events }: Chain, findable: boolean) =>
+  const append = (conversation: string, { revision }: ChainEnd, { events }: Chain, findable: boolean) =>
     store.append({
       stream: streamOf(conversation),
       events,
@@ -67,7 +67,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   /** What an append behind that end has come to. */
   const noted = (
     conversation: string,
-    end: End,
+    end: ChainEnd,
     { events, hash }: Chain,
     appended: E.Either<WriteError, Appended>,
   ): E.Either<WriteError, Written> => {
@@ -77,8 +77,12 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     return E.map(() => writtenAt(conversation, lastPosition(end) + 1, events))(appended)
   }
 
-  const write = async (conversation: string, end: End, chain: Chain, findable: boolean): Result<Written> =>
-    noted(conversation, end, chain, await append(conversation, end, chain, findable))
+  const write = async (
+    conversation: string,
+    end: ChainEnd,
+    chain: Chain,
+    findable: boolean,
+  ): Result<Written> => noted(conversation, end, chain, await append(conversation, end, chain, findable))
 
   /** Looks for what a named command has written, while something else is read. */
   const find = async (conversation: string, { commandId, isNamed }: CompleteEnvelope): Result<Found> => {
@@ -92,7 +96,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const earlier = async (
     conversation: string,
     complete: CompleteEnvelope,
-    end: End,
+    end: ChainEnd,
     looked: Found,
   ): Result<Written | undefined> => {
     const stream = streamOf(conversation)
@@ -119,14 +123,14 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   const decideAt = async (
     conversation: string,
-    end: End,
+    end: ChainEnd,
     command: ConversationCommand,
   ): Result<readonly Event[]> => {
     const reading = reader(store, end.lineage)
-    const tail = await gatherTail(reading, conversation, lastPosition(end), command)
-    if (E.isLeft(tail)) return tail
-    if (command.type === 'append' && !hasEdits(command.messages)) return decideAppend(command, tail.right)
-    const state = await gatherState(reading, tail.right, command)
+    const known = await gatherAppendState(reading, conversation, lastPosition(end), command)
+    if (E.isLeft(known)) return known
+    if (command.type === 'append' && !hasEdits(command.messages)) return decideAppend(command, known.right)
+    const state = await gatherState(reading, known.right, command)
     return E.isLeft(state) ? state : decide(command, state.right)
   }
 
@@ -136,7 +140,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     envelope: CompleteEnvelope,
   ): Result<Written> => {
     const [end, found] = await Promise.all([
-      readEnd(store, conversation, ends.get(conversation)?.lineage),
+      readChainEnd(store, conversation, ends.get(conversation)?.lineage),
       find(conversation, envelope),
     ])
     if (E.isLeft(end)) return end
@@ -200,8 +204,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const forkFrom: Handler['fork'] = async (conversation, command, envelope) => {
     const complete = completeEnvelope(envelope, defaultActor)
     const [ending, target, found] = await Promise.all([
-      readEnding(store, conversation),
-      readEnd(store, command.id),
+      readConversationEnd(store, conversation),
+      readChainEnd(store, command.id),
       find(command.id, complete),
     ])
     if (E.isLeft(ending)) return ending

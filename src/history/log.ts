@@ -3,7 +3,7 @@ import { conversationNotFound, type OutOfRange, outOfRange } from '../commands/r
 import { type ConversationEvent, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import type { Log } from '../projections/path.ts'
-import { type Ending, lastPosition, readEnding } from './ends.ts'
+import { type ConversationEnd, lastPosition, readConversationEnd } from './ends.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore } from '../store/port.ts'
@@ -24,15 +24,15 @@ export const openAt = async (
   conversation: string,
   at?: number,
 ): Promise<E.Either<ReadError, Opened>> => {
-  const ending = await readEnding(store, conversation)
-  return E.isLeft(ending) ? ending : openedAt(store, conversation, ending.right, at)
+  const end = await readConversationEnd(store, conversation)
+  return E.isLeft(end) ? end : openedAt(store, conversation, end.right, at)
 }
 
 /** As `openAt`, where the end is known. */
 export const openedAt = (
   store: EventStore,
   conversation: string,
-  { lineage, last: event }: Ending,
+  { lineage, last: event }: ConversationEnd,
   at?: number,
 ): E.Either<ReadError, Opened> => {
   if (!event) return E.left(conversationNotFound(conversation))

@@ -7,7 +7,7 @@ import { breath } from '../store/breath.ts'
 import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import { type Discrepancy, verify } from './verify.ts'
-import { endingOf } from '../store/whole/whole-writes.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
 /** Why a conversation was not copied, or not wholly. What was copied stays, and the next copy goes on behind it. */
 export type CopyError = ReadError | EventTooLarge | CopyDiverged | CopyNotVerified
@@ -60,7 +60,7 @@ export const copyStream = async (from: EventStore, to: EventStore, copy: StreamC
 
 const copyOnce: typeof copyStream = async (from, to, copy) => {
   const { id, last } = copy
-  const there = await endingOf(to, streamOf(id))
+  const there = await readStreamEnd(to, streamOf(id))
   if (E.isLeft(there)) return there
   const { unfinished = there.right.last } = there.right
   // A target that has gone on alone has everything of the source, or another history.

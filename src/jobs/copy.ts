@@ -5,7 +5,7 @@ import { conversationOf, streamOf } from '../events/ids.ts'
 import { type CopyError, copyStream } from './copy-stream.ts'
 import { importUnfinished } from '../store/errors.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
-import { endingOf } from '../store/whole/whole-writes.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
 /** What became of a conversation. */
 export interface Copied {
@@ -135,7 +135,7 @@ const isNotThere = (error: CopyError, id: string): boolean =>
 
 const look = async (store: EventStore, id: string): Promise<E.Either<CopyError, Planned>> => {
   const stream = streamOf(id)
-  const ending = await endingOf(store, stream)
+  const ending = await readStreamEnd(store, stream)
   if (E.isLeft(ending)) return ending
   if (ending.right.unfinished && !ending.right.last) return E.left(importUnfinished(id))
   const last = ending.right.last?.revision ?? -1

@@ -19,7 +19,13 @@ import {
 import { noShelf, type Shelf, shelveEvent, wholeEvent } from '../formats/shelf.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { breath, inBreaths, pacer } from '../store/breath.ts'
-import { endAt, type End, type Ending, lastPosition, readEnding } from '../history/ends.ts'
+import {
+  chainEndAt,
+  type ChainEnd,
+  type ConversationEnd,
+  lastPosition,
+  readConversationEnd,
+} from '../history/ends.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import { missingParent } from '../history/lineage.ts'
 import { loadLog } from '../history/log.ts'
@@ -34,7 +40,7 @@ import {
 } from './read-session.ts'
 import { reader } from '../history/reader.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
-import { endingOf } from '../store/whole/whole-writes.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { encodeChain, completeEnvelope } from '../history/encode.ts'
 import { type EventList, writeAll } from './write-whole.ts'
 
@@ -57,7 +63,7 @@ type Result<A> = Promise<E.Either<ImportError | WriteError, A>>
 interface Prepared {
   readonly id: string
   /** The end of all that is there, whether it counts yet or not. */
-  readonly end: End
+  readonly end: ChainEnd
   /** What the last event there is part of, if it does not count yet: an import was interrupted, or is under way. */
   readonly open?: Part | undefined
   readonly events: EventList
@@ -213,7 +219,7 @@ const keptBytes = 8 * 1024 * 1024
 const checkAll = async (
   store: LargeContentStore,
   encodings: () => Iterable<Encoding>,
-  { id, end, length }: { readonly id: string; readonly end: End; readonly length: number },
+  { id, end, length }: { readonly id: string; readonly end: ChainEnd; readonly length: number },
 ): Promise<E.Either<ImportError, EventList>> => {
   let kept: StoredEvent[] = []
   let bytes = 0
@@ -250,7 +256,7 @@ const prepareStored = async (
   const isFork = first?.type === 'Forked'
   const parent = isFork ? parentIn(first) : undefined
   if (parent !== undefined && !all.some((other) => other.id === parent)) {
-    const found = await endingOf(store, streamOf(parent))
+    const found = await readStreamEnd(store, streamOf(parent))
     if (E.isLeft(found)) return found
     if (!found.right.last) return E.left(missingParent(id, parent))
   }
@@ -296,9 +302,9 @@ const readThere = async (
   isAlone = false,
 ): Promise<E.Either<ReadError, Pick<Prepared, 'end' | 'open'>>> => {
   const own = [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }]
-  const ending = await readEnding(store, conversation, isAlone ? own : undefined)
-  return E.map(({ lineage, last, unfinished }: Ending) => ({
-    end: endAt(lineage, unfinished ?? last),
+  const ending = await readConversationEnd(store, conversation, isAlone ? own : undefined)
+  return E.map(({ lineage, last, unfinished }: ConversationEnd) => ({
+    end: chainEndAt(lineage, unfinished ?? last),
     open: unfinished?.part,
   }))(ending)
 }

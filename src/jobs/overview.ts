@@ -11,7 +11,7 @@ import type { ReadError } from '../store/errors.ts'
 import { toError } from '../store/errors.ts'
 import { missingParent, ofItself, originOf, type Stretch } from '../history/lineage.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
-import { endingFrom, endingOf, type StreamEnding } from '../store/whole/whole-writes.ts'
+import { streamEndFrom, readStreamEnd, type StreamEnd } from '../store/whole/whole-writes.ts'
 
 /** A conversation at a glance. */
 export interface Overview {
@@ -192,11 +192,11 @@ const lastOf = async (
   store: EventStore,
   id: string,
   beginning: readonly RecordedEvent[],
-): Result<StreamEnding> => {
+): Result<StreamEnd> => {
   const bytes = beginning.reduce((sum, { data }) => sum + data.length, 0)
   return beginning.length < titleWithin && bytes < large
-    ? endingFrom(store, beginning.at(-1))
-    : endingOf(store, streamOf(id))
+    ? streamEndFrom(store, beginning.at(-1))
+    : readStreamEnd(store, streamOf(id))
 }
 
 /** The streams that a conversation is made of, and its first events. */

@@ -13,7 +13,7 @@ import type { BlobDamaged, BlobMissing, ReadError, StoreError } from '../store/e
 import { replacedBy } from '../history/gather.ts'
 import { loadEffective } from '../history/load.ts'
 import { loadLineage, type Lineage } from '../history/lineage.ts'
-import { type EventStore, type RecordedEvent, type StreamHead, streamPage } from '../store/port.ts'
+import { type EventStore, type RecordedEvent, type KeptEnd, streamPage } from '../store/port.ts'
 import { lightReader } from '../history/light-reader.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
 
@@ -57,9 +57,9 @@ export const verify = async (
   const extent = await extentOf(store, stream)
   if (E.isLeft(extent)) return extent
   const { least, most: until } = extent.right
-  const head = await store.head(stream)()
-  if (E.isLeft(head)) return head
-  const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], head.right)
+  const kept = await store.keptEnd(stream)()
+  if (E.isLeft(kept)) return kept
+  const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], kept.right)
   const pace = pacer()
   let events = 0
   for (let most = streamPage; events <= until;) {
@@ -87,7 +87,7 @@ export const verify = async (
     }
     if (page.right.length === 0) break
   }
-  const last = Math.max(least, Math.min(head.right?.last ?? START, until))
+  const last = Math.max(least, Math.min(kept.right?.last ?? START, until))
   if (events === 0 && last < 0) return E.left(conversationNotFound(conversation))
   if (last < events) return E.right({ conversation, events })
   const message = `the stream ends at revision ${events - 1}; it went on to ${last} at least: its end was lost`
@@ -106,7 +106,7 @@ interface Checker {
   ) => Promise<E.Either<StoreError, Discrepancy | undefined>>
 }
 
-const checkerOf = (store: EventStore, lineage: Lineage, head: StreamHead | undefined): Checker => {
+const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefined): Checker => {
   const [own, parent] = lineage
   const offset = own?.offset ?? 0
   const reading = lightReader(store, lineage)
@@ -176,7 +176,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, head: StreamHead | undef
           'the event before it is not the one it was written after: one of the two was changed, or events between them are missing',
       })
     prev = hashOf(stored)
-    if (revision === head?.last && prev !== head.hash)
+    if (revision === kept?.last && prev !== kept.hash)
       return E.right({
         position,
         kind: 'end',

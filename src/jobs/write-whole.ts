@@ -5,7 +5,7 @@ import type { EventTooLarge } from '../events/errors.ts'
 import { newCommandId, streamOf } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
 import { breath } from '../store/breath.ts'
-import type { End } from '../history/ends.ts'
+import type { ChainEnd } from '../history/ends.ts'
 import { conflict, importUnfinished, type WriteError } from '../store/errors.ts'
 import { isRecord, recordOf, recordPrefix, type Stretch } from '../store/whole/parts.ts'
 import type { EventStore, Part } from '../store/port.ts'
@@ -13,7 +13,7 @@ import type { EventStore, Part } from '../store/port.ts'
 /** Events to write to one conversation behind all that is there of it. */
 export interface Addition {
   readonly id: string
-  readonly end: End
+  readonly end: ChainEnd
   /** What the last event there is part of, if it does not count yet. */
   readonly open?: Part | undefined
   readonly events: EventList

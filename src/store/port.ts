@@ -69,7 +69,7 @@ export const streamPage = 200
  * What a store keeps of a stream besides its events: an event at the end, or near it while appends go on. Tells when the end of
  * a stream was changed or lost, which the hash chain cannot.
  */
-export interface StreamHead {
+export interface KeptEnd {
   /** Its revision. */
   readonly last: number
   /** `hashOf` it as it was appended. */
@@ -193,7 +193,7 @@ export interface EventStore {
     through: number,
   ) => TaskEither<StoreError, number | undefined>
   /** What the store keeps of a stream; undefined if it keeps nothing, or there is no such stream. */
-  readonly head: (stream: string) => TaskEither<StoreError, StreamHead | undefined>
+  readonly keptEnd: (stream: string) => TaskEither<StoreError, KeptEnd | undefined>
   /** At most `limit` names of streams that begin with `prefix`, behind the name `after`, in order of UTF-8 bytes. */
   readonly streams: (
     prefix: string,

@@ -113,7 +113,7 @@ export const storeContract: readonly ContractCase[] = [
       assert.deepEqual(await forwards(store, 'none'), [])
       assert.deepEqual(await backwards(store, 'none', Number.MAX_SAFE_INTEGER, 1), [])
       assert.deepEqual(await right(store.find('none', 'x')), { revision: undefined, through: -1 })
-      assert.equal(await right(store.head('none')), undefined)
+      assert.equal(await right(store.keptEnd('none')), undefined)
       assert.deepEqual(await right(store.streams('', '', 10)), [])
       assert.deepEqual(await right(store.readAll({ limit: 10 })), { events: [], checkpoint: undefined })
     },
@@ -307,9 +307,9 @@ export const storeContract: readonly ContractCase[] = [
     run: async (store) => {
       const written = events(3)
       await right(store.append({ stream: 'a', events: written, expected: -1 }))
-      const head = await right(store.head('a'))
-      const ended = head && written[head.last]
-      if (head) assert.equal(head.hash, ended && hashOf(ended))
+      const kept = await right(store.keptEnd('a'))
+      const ended = kept && written[kept.last]
+      if (kept) assert.equal(kept.hash, ended && hashOf(ended))
     },
   },
   {

@@ -93,7 +93,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       'a slice ends before it begins',
       talk,
       { type: 'truncate', covers: { first: 2, last: 1 } },
-      { _tag: 'InvalidInput', message: 'covers: first stands behind last', path: 'covers' },
+      { _tag: 'InvalidInput', message: 'covers: first comes after last', path: 'covers' },
     ],
     [
       'a slice parts calls from their results',

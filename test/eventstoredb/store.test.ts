@@ -590,7 +590,7 @@ describe('closing', () => {
       store.read(range)(),
       store.find('s', 'x')(),
       store.count('s', 'x', 1)(),
-      store.head('s')(),
+      store.keptEnd('s')(),
       store.streams('', '', 1)(),
       store.newest('', undefined, 1)(),
       store.changed('', undefined)(),

@@ -6,8 +6,8 @@ import type { ConversationEvent, Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { maxGap, viewIn } from '../../src/projections/outline.ts'
 import { lastOf, type Log } from '../../src/projections/path.ts'
-import { lastPosition, readEnd } from '../../src/history/ends.ts'
-import { gatherState, gatherTail } from '../../src/history/gather.ts'
+import { lastPosition, readChainEnd } from '../../src/history/ends.ts'
+import { gatherState, gatherAppendState } from '../../src/history/gather.ts'
 import { loadEffective } from '../../src/history/load.ts'
 import { loadLog, openShown } from '../../src/history/log.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -90,7 +90,7 @@ const cutsOf = (log: Log, places: readonly number[]): readonly number[] =>
     .toSorted((a, b) => a - b)
 
 const opened = async (store: EventStore, id: string) => {
-  const end = right(await readEnd(store, id))
+  const end = right(await readChainEnd(store, id))
   return { reading: reader(store, end.lineage), last: lastPosition(end) }
 }
 
@@ -195,7 +195,7 @@ describe('what a command is decided on', () => {
         for (const step of next) {
           const command = step(log)
           if (!command || log.length === 0) continue
-          const tail = right(await gatherTail(reading, 'c', last, command))
+          const tail = right(await gatherAppendState(reading, 'c', last, command))
           const gathered = right(await gatherState(reading, tail, command))
           expect(gathered).toEqual(stateOf('c', whole, command))
         }
@@ -255,7 +255,7 @@ describe('the cost of loading', () => {
     const memory = memoryStore()
     await write(memory, 'c', [...before, { type: 'Truncated', data: { ...marker, view } }])
     const { store, reads } = counting(memory)
-    const end = right(await readEnd(memory, 'c'))
+    const end = right(await readChainEnd(memory, 'c'))
     const loaded = right(await loadEffective(reader(store, end.lineage), before.length))
     expect(loaded.effective.items.map(({ position }) => position)).toEqual([before.length, 1, last])
     expect(reads()).toBeLessThanOrEqual(5)

@@ -25,7 +25,7 @@ const tampered = async (
   const changed = memoryStore()
   const events = change(chainOf('c', log))
   if (events.length > 0) right(await changed.append({ stream, events, expected: -1 })())
-  return { ...changed, head: honest.head }
+  return { ...changed, keptEnd: honest.keptEnd }
 }
 const verified = async (store: EventStore): Promise<Verified> => right(await verify(store, 'c'))
 

@@ -50,7 +50,7 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
       ),
     find: (stream, id) => store.find(outside(stream), id),
     count: (stream, type, through) => store.count(outside(stream), type, through),
-    head: (stream) => store.head(outside(stream)),
+    keptEnd: (stream) => store.keptEnd(outside(stream)),
     streams: (prefix, after, limit) =>
       TE.map((names: readonly string[]) => names.map(inside))(
         store.streams(outside(prefix), after === '' ? '' : outside(after), limit),

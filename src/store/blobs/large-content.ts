@@ -98,17 +98,17 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
       )
     },
     // The store remembers the hash of what it was given.
-    head: (stream) => async () => {
-      const head = await store.head(stream)()
-      if (E.isLeft(head) || !head.right) return head
-      const { last, hash } = head.right
+    keptEnd: (stream) => async () => {
+      const kept = await store.keptEnd(stream)()
+      if (E.isLeft(kept) || !kept.right) return kept
+      const { last, hash } = kept.right
       const read = await store.read({ stream, from: last, direction: 'forwards', limit: 1 })()
       // What the store remembers of an event is known also where the event is damaged.
-      if (E.isLeft(read)) return read.left._tag === 'DecodeFailed' ? head : read
+      if (E.isLeft(read)) return read.left._tag === 'DecodeFailed' ? kept : read
       const [event] = read.right
-      if (!event || !isCut(event) || event.revision !== last || hashOf(event) !== hash) return head
+      if (!event || !isCut(event) || event.revision !== last || hashOf(event) !== hash) return kept
       const whole = await restored(store.blobs, [event])
-      return E.isRight(whole) && whole.right[0] ? E.right({ last, hash: hashOf(whole.right[0]) }) : head
+      return E.isRight(whole) && whole.right[0] ? E.right({ last, hash: hashOf(whole.right[0]) }) : kept
     },
     follow,
     close: () => async () => {

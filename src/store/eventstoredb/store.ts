@@ -143,7 +143,7 @@ export const openEventStoreDb =
       find: (stream, id) => whenOpen(() => find(stream, id)),
       // The database counts nothing.
       count: () => whenOpen(async () => E.right(undefined)),
-      head: () => whenOpen(async () => E.right(undefined)),
+      keptEnd: () => whenOpen(async () => E.right(undefined)),
       streams: (prefix, after, limit) => whenOpen(() => streams(prefix, after, limit)),
       newest: (prefix, before, limit) => whenOpen(() => listed.newest(prefix, before, limit)),
       changed: (prefix, since) => whenOpen(() => look(prefix, since)),

@@ -87,7 +87,7 @@ export const memoryStore = (): EventStore => {
           ?.filter((event) => event.type === type && event.revision <= through)
         return E.right(counted?.length ?? 0)
       }),
-    head: (stream) =>
+    keptEnd: (stream) =>
       whenOpen(() => {
         const last = streams.get(stream)?.at(-1)
         return E.right(last && { last: last.revision, hash: hashOf(last) })

@@ -189,7 +189,7 @@ export const openSqlite =
             : unlessLost({ revision: Number(found), through })
         }),
       count: (stream, type, through) => reading(() => E.right(countOf(stream, type, through))),
-      head: (stream) =>
+      keptEnd: (stream) =>
         reading(() => {
           const { last, hash } = statements.stream().get(stream) ?? {}
           return E.right(

@@ -6,7 +6,7 @@ import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import type { Append, Appended } from '../port.ts'
 import { storeError } from './errors.ts'
 import type { Guard } from './guard.ts'
-import { streamHeads } from './heads.ts'
+import { streamEnds } from './ends.ts'
 import { onceFree } from './lock.ts'
 import { currentVersion } from './schema.ts'
 
@@ -44,7 +44,7 @@ interface Settings {
 
 export interface Writer {
   readonly append: (request: Append) => Promise<Outcome>
-  /** Resolves when everything appended so far has its outcome, and the heads are written. */
+  /** Resolves when everything appended so far has its outcome, and the ends are written. */
   readonly finish: () => Promise<void>
 }
 
@@ -83,11 +83,11 @@ export const sqliteWriter = (
   // A revision that no number holds is the trouble of its own stream, not of all that are written to in this transaction.
   statements.last.setReadBigInts(true)
   const streams = remembered<Known>(maxStreams)
-  const heads = streamHeads(db, () => {
-    headsAreDue = true
+  const ends = streamEnds(db, () => {
+    endsAreDue = true
     schedule()
   })
-  let headsAreDue = false
+  let endsAreDue = false
   let waiting: Waiting[] = []
   let kept: Kept[] = []
   let whenIdle: (() => void)[] = []
@@ -153,7 +153,7 @@ export const sqliteWriter = (
         return E.left(changed)
       }
       const tried = batch.map(({ request }) => write(request))
-      if (headsAreDue) heads.write()
+      if (endsAreDue) ends.write()
       statements.commit.run()
       lost = guard.fileProblem()
       return lost ? E.left(lost) : E.right(tried)
@@ -172,7 +172,7 @@ export const sqliteWriter = (
     if (known) known.last = last
     else streams.set(stream, { id, last })
     const event = events.at(-1)
-    if (event) heads.note(id, last, event)
+    if (event) ends.note(id, last, event)
   }
 
   /**
@@ -181,7 +181,7 @@ export const sqliteWriter = (
    */
   const wroteAlone = (): boolean => {
     const [only] = waiting
-    if (!only || waiting.length > 1 || headsAreDue || only.request.events.length > 1) return false
+    if (!only || waiting.length > 1 || endsAreDue || only.request.events.length > 1) return false
     const known = streams.get(only.request.stream)
     if (known?.last !== only.request.expected) return false
     let position: number | undefined
@@ -201,7 +201,7 @@ export const sqliteWriter = (
   const settleAll = (tried: E.Either<StoreError, readonly Tried[]>): void => {
     const batch = waiting
     waiting = []
-    headsAreDue = false
+    endsAreDue = false
     batch.forEach(({ request, settle }, index) => {
       const one = E.isLeft(tried) ? { outcome: tried } : tried.right[index]
       if (one?.id !== undefined && one.position !== undefined) note(request, one.id, one.position)
@@ -212,7 +212,7 @@ export const sqliteWriter = (
 
   const goOn = (): void => {
     isScheduled = false
-    if (waiting.length > 0 || headsAreDue) schedule()
+    if (waiting.length > 0 || endsAreDue) schedule()
     else {
       for (const tell of whenIdle) tell()
       whenIdle = []
@@ -248,8 +248,8 @@ export const sqliteWriter = (
       }),
     finish: () =>
       new Promise((resolve) => {
-        heads.stop()
-        headsAreDue = heads.areWaiting()
+        ends.stop()
+        endsAreDue = ends.areWaiting()
         whenIdle.push(resolve)
         schedule()
       }),

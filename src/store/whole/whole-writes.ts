@@ -14,7 +14,7 @@ const unmarkable = invalidInput('metadata', 'must be a JSON object in an event o
 /**
  * A store in which a write of several appends (`Append.part`) counts once it is whole: events carry what they are part of beside their
  * texts, and whoever reads all streams in order gets the events of such a write when it is whole, not before. Reading one stream gives
- * all its events: `endingOf` tells which count. What a store gives as a page of a stream is checked to be one.
+ * all its events: `readStreamEnd` tells which count. What a store gives as a page of a stream is checked to be one.
  */
 export const withWholeWrites = (store: LargeContentStore): LargeContentStore => ({
   ...store,
@@ -34,29 +34,29 @@ export const withWholeWrites = (store: LargeContentStore): LargeContentStore => 
     return page.right.some(isMarked) ? E.right(page.right.map(unmarked)) : page
   },
   // The store remembers the hash of what it was given.
-  head: (stream) => async () => {
-    const head = await store.head(stream)()
-    if (E.isLeft(head) || !head.right) return head
-    const { last, hash } = head.right
+  keptEnd: (stream) => async () => {
+    const kept = await store.keptEnd(stream)()
+    if (E.isLeft(kept) || !kept.right) return kept
+    const { last, hash } = kept.right
     const read = await store.read({ stream, from: last, direction: 'forwards', limit: 1 })()
     const [event] = E.isRight(read) ? read.right : []
     const isIt = event !== undefined && isMarked(event) && event.revision === last && hashOf(event) === hash
-    return isIt ? E.right({ last, hash: hashOf(unmarked(event)) }) : head
+    return isIt ? E.right({ last, hash: hashOf(unmarked(event)) }) : kept
   },
   ...inWholeWrites(store),
 })
 
 /** Where a stream ends: the last event that counts, and the last one of all where that belongs to a write that is not whole. */
-export interface StreamEnding {
+export interface StreamEnd {
   readonly last: RecordedEvent | undefined
   readonly unfinished?: RecordedEvent
 }
 
 /** @param newest the stream's last event, if it has one */
-export const endingFrom = async (
+export const streamEndFrom = async (
   store: EventStore,
   newest: RecordedEvent | undefined,
-): Promise<E.Either<StoreError, StreamEnding>> => {
+): Promise<E.Either<StoreError, StreamEnd>> => {
   if (!newest?.part) return E.right({ last: newest })
   const whole = await isWhole(store, newest)
   if (E.isLeft(whole)) return whole
@@ -68,13 +68,13 @@ export const endingFrom = async (
   return E.map(([last]: readonly RecordedEvent[]) => ({ last, unfinished: newest }))(read)
 }
 
-export const endingOf = async (
+export const readStreamEnd = async (
   store: EventStore,
   stream: string,
-): Promise<E.Either<StoreError, StreamEnding>> => {
+): Promise<E.Either<StoreError, StreamEnd>> => {
   const from = Number.MAX_SAFE_INTEGER
   const read = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
-  return E.isLeft(read) ? read : endingFrom(store, read.right[0])
+  return E.isLeft(read) ? read : streamEndFrom(store, read.right[0])
 }
 
 /** How far a stream goes. */
@@ -86,10 +86,10 @@ export interface Extent {
 }
 
 export const extentOf = async (store: EventStore, stream: string): Promise<E.Either<StoreError, Extent>> => {
-  const ending = await endingOf(store, stream)
-  if (E.isLeft(ending)) return isOfEvent(ending.left) ? E.right({ least: -1, most: Infinity }) : ending
-  const least = ending.right.last?.revision ?? -1
-  return E.right({ least, most: ending.right.unfinished ? least : Infinity })
+  const end = await readStreamEnd(store, stream)
+  if (E.isLeft(end)) return isOfEvent(end.left) ? E.right({ least: -1, most: Infinity }) : end
+  const least = end.right.last?.revision ?? -1
+  return E.right({ least, most: end.right.unfinished ? least : Infinity })
 }
 
 const isOfEvent = ({ _tag }: StoreError): boolean =>
