@@ -1,5 +1,5 @@
-import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { ok, type Steps, task } from '../result/steps.ts'
 import { invalidInput } from '../events/errors.ts'
 import { isConversationId } from '../events/ids.ts'
 import { type Copied, copyBetween, type CopyOptions } from '../jobs/copy.ts'
@@ -22,27 +22,28 @@ const optionFields = { from: kinds.text, to: kinds.text, ids: kinds.anything, pr
  * What became of each conversation is in the answer, failures too: look at `error`. Errors of the whole: a store cannot be opened,
  * or the source cannot be read.
  */
-export const copyConversations =
-  (options: CopyConversations): TaskEither<CopyError, readonly Copied[]> =>
-  async () => {
-    if (typeof options?.from !== 'string' || typeof options.to !== 'string')
-      return E.left(invalidInput('options', 'must be { from, to }: the URLs of two stores'))
-    const { ids } = options
-    if (ids !== undefined && !isListOf(ids, isConversationId))
-      return E.left(
-        invalidInput('ids', 'is a list of conversation ids, of 1 to 200 characters of A–Z a–z 0–9 . _ : -'),
-      )
-    const checked = checkedOptions(options, optionFields)
-    if (E.isLeft(checked)) return checked
-    const from = await openEvents(options.from, false)()
-    if (E.isLeft(from)) return from
-    const to = await openEvents(options.to)()
-    if (E.isRight(to)) {
-      const copied = await copyBetween(from.right, to.right, options)
-      await to.right.close()()
-      await from.right.close()()
-      return copied
+export const copyConversations = (options: CopyConversations): TaskEither<CopyError, readonly Copied[]> =>
+  task(() => copying(options))
+
+async function* copying(options: CopyConversations): Steps<CopyError, readonly Copied[]> {
+  if (typeof options?.from !== 'string' || typeof options.to !== 'string')
+    return yield invalidInput('options', 'must be { from, to }: the URLs of two stores')
+  const { ids } = options
+  if (ids !== undefined && !isListOf(ids, isConversationId))
+    return yield invalidInput(
+      'ids',
+      'is a list of conversation ids, of 1 to 200 characters of A–Z a–z 0–9 . _ : -',
+    )
+  yield* ok(checkedOptions(options, optionFields))
+  const from = yield* ok(openEvents(options.from, false))
+  try {
+    const to = yield* ok(openEvents(options.to))
+    try {
+      return yield* copyBetween(from, to, options)
+    } finally {
+      await to.close()()
     }
-    await from.right.close()()
-    return to
+  } finally {
+    await from.close()()
   }
+}

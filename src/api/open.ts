@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import { task } from '../result/steps.ts'
 import { checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -269,7 +270,7 @@ export const storeOn = (
     follow,
     check: () => events.integrity?.() ?? TE.right(undefined),
     backup: (file, options = {}) => backupOf(events, file, options),
-    gc: (options) => () => collect(adapter, options),
+    gc: (options) => task(() => collect(adapter, options)),
     close: events.close,
   }
 }

@@ -29,6 +29,7 @@ import { loadEffective } from '../history/load.ts'
 import { loadLog, openAt, openShown, outsideOf } from '../history/log.ts'
 import type { EventStore } from '../store/port.ts'
 import { pages, recordedAt } from '../history/reader.ts'
+import { task } from '../result/steps.ts'
 import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
 import { type PlacedEvent, storedEvents } from '../history/stored.ts'
 import { type Verified, verify } from '../jobs/verify.ts'
@@ -360,7 +361,7 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       look(options, { file: kinds.flag }, ({ file = true }) =>
         pipe(
           TE.fromEither<ReadError, string>(checkedId),
-          TE.flatMap(() => () => verify(store, id)),
+          TE.flatMap(() => task(() => verify(store, id))),
           TE.flatMap((verified) =>
             verified.discrepancy || !file || !store.integrity
               ? TE.right(verified)

@@ -1,4 +1,4 @@
-import * as E from 'fp-ts/lib/Either.js'
+import type { Steps } from '../result/steps.ts'
 import type { ConversationEvent, Span } from '../events/events.ts'
 import { type Draft, evolve, type Slot } from '../projections/outline.ts'
 import type { StoreError } from '../store/errors.ts'
@@ -30,16 +30,16 @@ export interface Branches {
   /** A message, a rewind or the beginning of a fork comes next. Constant time. */
   readonly pass: (event: ConversationEvent) => void
   /** Any other event comes next. Takes as many steps as it is away from the last event that was taken, along the branches. */
-  readonly take: (event: ConversationEvent) => Promise<E.Either<StoreError, Taken>>
+  readonly take: (event: ConversationEvent) => Steps<StoreError, Taken>
 }
 
 interface Before {
   /** Position of the first event that comes. */
   readonly offset: number
   /** The outline at a position before that one, nobody else's. */
-  readonly outlineAt: (position: number) => Promise<E.Either<StoreError, Draft>>
+  readonly outlineAt: (position: number) => Steps<StoreError, Draft>
   /** What a marker there replaced. */
-  readonly replacedBy: (marker: number) => Promise<E.Either<StoreError, readonly Slot[] | undefined>>
+  readonly replacedBy: (marker: number) => Steps<StoreError, readonly Slot[] | undefined>
 }
 
 /**
@@ -56,7 +56,7 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): Branches =>
   const resolved = (position: number): number => rewinds.get(position) ?? position
   const parentOf = (position: number): number => resolved(position - 1)
 
-  const moveTo = async (target: number): Promise<E.Either<StoreError, void>> => {
+  async function* moveTo(target: number): Steps<StoreError, void> {
     const ahead: number[] = []
     let to = target
     // From the two tips down to where the paths meet, or to what was before.
@@ -68,24 +68,17 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): Branches =>
         undo(draft, head, steps.get(head))
         head = parentOf(head)
       }
-    if (to !== head) {
-      const before = await outlineAt(to)
-      if (E.isLeft(before)) return before
-      draft = before.right
-    }
+    if (to !== head) draft = yield* outlineAt(to)
     for (const position of ahead.toReversed()) redo(draft, position, steps.get(position))
     head = target
-    return E.right(undefined)
   }
 
-  const broughtBack = async (
-    event: ConversationEvent,
-  ): Promise<E.Either<StoreError, readonly Slot[] | undefined>> => {
-    if (event.type !== 'Restored') return E.right(undefined)
+  async function* broughtBack(event: ConversationEvent): Steps<StoreError, readonly Slot[] | undefined> {
+    if (event.type !== 'Restored') return undefined
     const { marker } = event.data
-    if (marker < offset) return replacedBy(marker)
+    if (marker < offset) return yield* replacedBy(marker)
     const step = steps.get(marker)
-    return E.right(step?.type === 'hide' ? step.slots : undefined)
+    return step?.type === 'hide' ? step.slots : undefined
   }
 
   return {
@@ -93,16 +86,14 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): Branches =>
       if (type === 'Rewound') rewinds.set(position, data.to < offset ? data.to : resolved(data.to))
       else if (type === 'Forked') steps.set(position, { type: 'nothing' })
     },
-    take: async (event) => {
-      const moved = await moveTo(parentOf(event.position))
-      if (E.isLeft(moved)) return moved
-      const back = await broughtBack(event)
-      if (E.isLeft(back)) return back
+    take: async function* (event): Steps<StoreError, Taken> {
+      yield* moveTo(parentOf(event.position))
+      const back = yield* broughtBack(event)
       const before = { ...draft }
-      const slots = evolve(draft, event, () => back.right)
+      const slots = evolve(draft, event, () => back)
       steps.set(event.position, stepOf(event, slots, before, draft))
       head = event.position
-      return E.right({ draft, slots })
+      return { draft, slots }
     },
   }
 }

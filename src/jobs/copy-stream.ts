@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { ok, run, type Steps } from '../result/steps.ts'
 import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { streamOf } from '../events/ids.ts'
@@ -36,8 +37,6 @@ export interface StreamCopy {
   readonly wrote: (events: number) => void
 }
 
-type Result<A> = Promise<E.Either<CopyError, A>>
-
 /** Most events of one append, and of one read. */
 const batchEvents = 100
 /** Most bytes of an append to a store that has no limit. */
@@ -51,57 +50,55 @@ const maxTries = 20
  *
  * @returns how many events the target has of the source
  */
-export const copyStream = async (from: EventStore, to: EventStore, copy: StreamCopy): Result<number> => {
+export async function* copyStream(
+  from: EventStore,
+  to: EventStore,
+  copy: StreamCopy,
+): Steps<CopyError, number> {
   for (let tries = 1; ; tries++) {
-    const copied = await copyOnce(from, to, copy)
-    if (E.isRight(copied) || copied.left._tag !== 'Conflict' || tries === maxTries) return copied
+    const copied = await run(copyOnce(from, to, copy))
+    if (E.isRight(copied)) return copied.right
+    if (copied.left._tag !== 'Conflict' || tries === maxTries) return yield copied.left
   }
 }
 
-const copyOnce: typeof copyStream = async (from, to, copy) => {
+async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> {
   const { id, last } = copy
-  const there = await readStreamEnd(to, streamOf(id))
-  if (E.isLeft(there)) return there
-  const { unfinished = there.right.last } = there.right
+  const there = yield* ok(readStreamEnd(to, streamOf(id)))
+  const { unfinished = there.last } = there
   // A target that has gone on alone has everything of the source, or another history.
   const begun = Math.min(unfinished?.revision ?? -1, last)
-  const checked = begun < 0 ? E.right(undefined) : await checkSame(from, to, { id, revision: begun })
-  if (E.isLeft(checked)) return checked
-  if (there.right.unfinished && begun === last) return E.left(importUnfinished(id))
-  const first = there.right.unfinished?.part?.from ?? begun + 1
-  const reached = await appendBehind(begun, first, { from, to, copy })
-  if (E.isLeft(reached)) return reached
-  const verified = await verify(to, id)
-  if (E.isLeft(verified)) return verified
-  if (verified.right.discrepancy) return E.left(copyNotVerified(id, verified.right.discrepancy))
-  const same = await checkSame(from, to, { id, revision: reached.right })
-  return E.map(() => reached.right + 1)(same)
+  if (begun >= 0) yield* checkSame(from, to, { id, revision: begun })
+  if (there.unfinished && begun === last) return yield importUnfinished(id)
+  const first = there.unfinished?.part?.from ?? begun + 1
+  const reached = yield* appendBehind(begun, first, { from, to, copy })
+  const { discrepancy } = yield* verify(to, id)
+  if (discrepancy) return yield copyNotVerified(id, discrepancy)
+  yield* checkSame(from, to, { id, revision: reached })
+  return reached + 1
 }
 
-const checkSame = async (
+async function* checkSame(
   from: EventStore,
   to: EventStore,
   { id, revision }: { readonly id: string; readonly revision: number },
-): Result<void> => {
+): Steps<CopyError, void> {
   const range = { stream: streamOf(id), from: revision, direction: 'forwards', limit: 1 } as const
   const [source, target] = await Promise.all([from.read(range)(), to.read(range)()])
-  if (E.isLeft(source)) return source
-  if (E.isLeft(target)) return target
-  const [ours, theirs] = [source.right[0], target.right[0]]
-  return ours && theirs && hashOf(ours) === hashOf(theirs)
-    ? E.right(undefined)
-    : E.left(copyDiverged(id, revision))
+  const [ours] = yield* ok(source)
+  const [theirs] = yield* ok(target)
+  if (!ours || !theirs || hashOf(ours) !== hashOf(theirs)) yield copyDiverged(id, revision)
 }
 
 /**
  * Appends what comes behind a revision through the last one to copy, and answers with that. Where it takes several appends, the events
  * from revision `first` on count when the last one is there.
  */
-const appendBehind = async (
+async function* appendBehind(
   begun: number,
   first: number,
   { from, to, copy }: { readonly from: EventStore; readonly to: EventStore; readonly copy: StreamCopy },
-): Result<number> => {
+): Steps<CopyError, number> {
   const stream = streamOf(copy.id)
   const pageAt = (revision: number) => {
     const limit = Math.min(batchEvents, copy.last + 1 - revision)
@@ -111,29 +108,26 @@ const appendBehind = async (
   let reached = begun
   let ahead: ReturnType<typeof pageAt> | undefined
   while (reached < copy.last) {
-    const page = await (ahead ?? pageAt(reached + 1))
-    if (E.isLeft(page)) return page
-    const gap = page.right.find(({ revision }, index) => revision !== reached + 1 + index)
-    if (gap)
-      return E.left(historyLost(stream, `revision ${gap.revision} follows where ${reached + 1} should`))
-    if (page.right.length === 0) return E.left(historyLost(stream, `it ends at revision ${reached}`))
+    const page = yield* ok(ahead ?? pageAt(reached + 1))
+    const gap = page.find(({ revision }, index) => revision !== reached + 1 + index)
+    if (gap) return yield historyLost(stream, `revision ${gap.revision} follows where ${reached + 1} should`)
+    if (page.length === 0) return yield historyLost(stream, `it ends at revision ${reached}`)
     // The next page is read while this one is written.
-    const next = reached + 1 + page.right.length
+    const next = reached + 1 + page.length
     ahead = next <= copy.last ? pageAt(next) : undefined
-    for (const events of batchesOf(page.right, batchEvents, most)) {
+    for (const events of batchesOf(page, batchEvents, most)) {
       // Commands that are repeated after the move must be found there as they were here.
       const isLast = reached + events.length >= copy.last
       const isAlone = isLast && reached + 1 === first
       const part = { from: first, ...(isLast && { last: true as const }) }
       const append = { stream, events, expected: reached, findable: 'each' as const }
-      const appended = await to.append({ ...append, ...(!isAlone && { part }) })()
-      if (E.isLeft(appended)) return appended
-      if (appended.right === 'written') copy.wrote(events.length)
+      const appended = yield* ok(to.append({ ...append, ...(!isAlone && { part }) }))
+      if (appended === 'written') copy.wrote(events.length)
       reached += events.length
       await breath()
     }
   }
-  return E.right(reached)
+  return reached
 }
 
 const copyDiverged = (conversation: string, revision: number): CopyDiverged => ({

@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { ok, run, type Steps } from '../result/steps.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
-import { decode } from '../events/codec.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { type CopyError, copyStream } from './copy-stream.ts'
+import { originOf } from '../history/lineage.ts'
 import { importUnfinished } from '../store/errors.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
@@ -45,22 +46,19 @@ type Plan = ReadonlyMap<string, E.Either<CopyError, Planned>>
  *
  * @returns the conversations in the order in which they were copied, parents before their forks
  */
-export const copyBetween = async (
+export async function* copyBetween(
   from: EventStore,
   to: EventStore,
   { ids, progress }: CopyOptions = {},
-): Promise<E.Either<CopyError, readonly Copied[]>> => {
-  const chosen = ids ? E.right(ids) : await idsOf(from)
-  if (E.isLeft(chosen)) return chosen
-  const plan = await planOf(from, chosen.right, ids !== undefined)
-  if (E.isLeft(plan)) return plan
-  const total = [...plan.right.values()].reduce((sum, planned) => sum + eventsOf(planned), 0)
+): Steps<CopyError, readonly Copied[]> {
+  const plan = yield* planOf(from, ids ?? (yield* idsOf(from)), ids !== undefined)
+  const total = [...plan.values()].reduce((sum, planned) => sum + eventsOf(planned), 0)
   const outcomes = new Map<string, Copied>()
   const errorOf = (id: string | undefined): CopyError | undefined =>
     id === undefined ? undefined : outcomes.get(id)?.error
   let broken: CopyError | undefined
   let before = 0
-  for (const [id, planned] of plan.right) {
+  for (const [id, planned] of plan) {
     let added = 0
     const wrote = (events: number): void => {
       added += events
@@ -70,7 +68,7 @@ export const copyBetween = async (
     const error = broken ?? parentError
     const copied = error
       ? E.left(error)
-      : await copyStream(from, to, { id, last: eventsOf(planned) - 1, wrote })
+      : await run(copyStream(from, to, { id, last: eventsOf(planned) - 1, wrote }))
     outcomes.set(
       id,
       E.isRight(copied) ? { id, events: copied.right, added } : { id, events: 0, added, error: copied.left },
@@ -79,7 +77,7 @@ export const copyBetween = async (
     before += eventsOf(planned)
     progress?.(before, total)
   }
-  return E.right([...outcomes.values()])
+  return [...outcomes.values()]
 }
 
 /** How many events are to be copied of a conversation. */
@@ -95,57 +93,45 @@ const isOfStore = ({ _tag }: CopyError): boolean =>
   _tag === 'StoreReadOnly' ||
   _tag === 'StoreUnavailable'
 
-const idsOf = async (store: EventStore): Promise<E.Either<CopyError, readonly string[]>> => {
+async function* idsOf(store: EventStore): Steps<CopyError, readonly string[]> {
   const ids: string[] = []
   for (let after = ''; ;) {
-    const names = await store.streams(streamOf(''), after, maxPage)()
-    if (E.isLeft(names)) return names
-    ids.push(...names.right.map((name) => conversationOf(name) ?? name))
-    const last = names.right.at(-1)
-    if (last === undefined) return E.right(ids)
+    const names = yield* ok(store.streams(streamOf(''), after, maxPage))
+    ids.push(...names.map((name) => conversationOf(name) ?? name))
+    const last = names.at(-1)
+    if (last === undefined) return ids
     after = last
   }
 }
 
 /** Every conversation to copy, once, parents before their forks; those that are being imported, only where they are named. */
-const planOf = async (
-  store: EventStore,
-  ids: readonly string[],
-  areNamed: boolean,
-): Promise<E.Either<CopyError, Plan>> => {
+async function* planOf(store: EventStore, ids: readonly string[], areNamed: boolean): Steps<CopyError, Plan> {
   const plan = new Map<string, E.Either<CopyError, Planned>>()
   for (const id of ids) {
     const lineage = new Map<string, E.Either<CopyError, Planned>>()
     let next: string | undefined = id
     while (next !== undefined && !plan.has(next) && !lineage.has(next)) {
-      const planned: E.Either<CopyError, Planned> = await look(store, next)
-      if (E.isLeft(planned) && isOfStore(planned.left)) return planned
+      const planned: E.Either<CopyError, Planned> = await run(look(store, next))
+      if (E.isLeft(planned) && isOfStore(planned.left)) return yield planned.left
       if (E.isLeft(planned) && !areNamed && isNotThere(planned.left, next)) break
       lineage.set(next, planned)
       next = E.isRight(planned) ? planned.right.parent : undefined
     }
     for (const [each, planned] of [...lineage].toReversed()) plan.set(each, planned)
   }
-  return E.right(plan)
+  return plan
 }
 
 /** Whether a name is of a conversation that never came, or is only coming. */
 const isNotThere = (error: CopyError, id: string): boolean =>
   error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
 
-const look = async (store: EventStore, id: string): Promise<E.Either<CopyError, Planned>> => {
+async function* look(store: EventStore, id: string): Steps<CopyError, Planned> {
   const stream = streamOf(id)
-  const ending = await readStreamEnd(store, stream)
-  if (E.isLeft(ending)) return ending
-  if (ending.right.unfinished && !ending.right.last) return E.left(importUnfinished(id))
-  const last = ending.right.last?.revision ?? -1
-  const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()
-  if (E.isLeft(read)) return read
-  const [first] = read.right
-  if (!first) return E.left(conversationNotFound(id))
-  if (first.type !== 'Forked') return E.right({ parent: undefined, last })
-  const decoded = decode(first, { stream, revision: 0, position: 0 })
-  if (E.isLeft(decoded)) return decoded
-  const parent = decoded.right.type === 'Forked' ? decoded.right.data.from.conversation : undefined
-  return E.right({ parent, last })
+  const { last, unfinished } = yield* ok(readStreamEnd(store, stream))
+  if (unfinished && !last) return yield importUnfinished(id)
+  const [first] = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+  if (!first) return yield conversationNotFound(id)
+  const from = yield* ok(originOf(first))
+  return { parent: from?.conversation, last: last?.revision ?? -1 }
 }

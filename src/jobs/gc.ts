@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { ok, caught, type Steps } from '../result/steps.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type StoreError, toError } from '../store/errors.ts'
 import { type BlobInfo, type EventStore, maxPage, type RecordedEvent, streamPage } from '../store/port.ts'
 import { isCut, referencesOf } from '../store/blobs/cut.ts'
-import { isStoreError, unreadable } from '../store/blobs/restore.ts'
+import { unreadable } from '../store/blobs/restore.ts'
 
 export interface GcOptions {
   /** Blobs put since then are left alone: an event may yet come that refers to them. Default: a day ago. */
@@ -31,35 +32,28 @@ const day = 24 * 60 * 60 * 1000
  *
  * @param store as it is, without large content put back
  */
-export const collect = async (
+export async function* collect(
   store: EventStore,
   options: GcOptions = {},
-): Promise<E.Either<StoreError | InvalidInput, Collected>> => {
+): Steps<StoreError | InvalidInput, Collected> {
   if (typeof options !== 'object' || options === null)
-    return E.left(invalidInput('options', 'must be an object, like { dryRun: true }'))
+    return yield invalidInput('options', 'must be an object, like { dryRun: true }')
   const now = Date.now()
   const { olderThan = new Date(now - day), dryRun = false } = options
   if (!(olderThan instanceof Date) || !(olderThan.getTime() <= now))
-    return E.left(invalidInput('olderThan', 'must be a Date that is not in the future'))
-  const listed = await list(store)
-  if (E.isLeft(listed)) return listed
-  const old = listed.right.filter(({ time }) => time < olderThan)
-  const unused = await unreferredAmong(store, new Set(old.map(({ sha256 }) => sha256)))
-  if (E.isLeft(unused)) return unused
-  const unreferenced = old.filter(({ sha256 }) => unused.right.has(sha256))
-  for (const { sha256 } of dryRun ? [] : unreferenced) {
-    const removed = await store.blobs.remove(sha256, olderThan)()
-    if (E.isLeft(removed)) return removed
-  }
-  return E.right({
-    blobs: listed.right.length,
-    bytes: listed.right.reduce((sum, { bytes }) => sum + bytes, 0),
+    return yield invalidInput('olderThan', 'must be a Date that is not in the future')
+  const listed = yield* list(store)
+  const old = listed.filter(({ time }) => time < olderThan)
+  const unused = yield* unreferredAmong(store, new Set(old.map(({ sha256 }) => sha256)))
+  const unreferenced = old.filter(({ sha256 }) => unused.has(sha256))
+  for (const { sha256 } of dryRun ? [] : unreferenced) yield* ok(store.blobs.remove(sha256, olderThan))
+  return {
+    blobs: listed.length,
+    bytes: listed.reduce((sum, { bytes }) => sum + bytes, 0),
     unreferenced,
     removed: dryRun ? 0 : unreferenced.length,
-  })
+  }
 }
-
-type Result<A> = Promise<E.Either<StoreError | InvalidInput, A>>
 
 /**
  * Which of these hashes no event refers to, of any stream: conversations are not all that is written through `withLargeContent`. An
@@ -68,28 +62,24 @@ type Result<A> = Promise<E.Either<StoreError | InvalidInput, A>>
  * Streams that are known are looked through first: most often nothing is left then. If something is, all events are, those of streams
  * that a writer of an earlier release has begun among them.
  */
-const unreferredAmong = async (
+async function* unreferredAmong(
   store: EventStore,
   hashes: ReadonlySet<string>,
-): Result<ReadonlySet<string>> => {
+): Steps<StoreError | InvalidInput, ReadonlySet<string>> {
   const left = new Set(hashes)
-  try {
-    for (const pages of [knownPages, allPages]) {
-      if (left.size === 0) break
+  for (const pages of [knownPages, allPages])
+    yield* caught<StoreError | InvalidInput, void>(async () => {
+      if (left.size === 0) return
       for await (const page of pages(store)) {
         for (const event of page.filter(isCut)) {
           const references = referencesOf(event)
-          if (!references) return E.left(unreadable(event))
+          if (!references) throw toError(unreadable(event))
           for (const { sha256 } of references) left.delete(sha256)
         }
-        if (left.size === 0) break
+        if (left.size === 0) return
       }
-    }
-    return E.right(left)
-  } catch (error) {
-    if (isStoreError(error)) return E.left(error)
-    throw error
-  }
+    })
+  return left
 }
 
 type Pages = AsyncGenerator<readonly RecordedEvent[], void>
@@ -113,7 +103,7 @@ async function* knownPages(store: EventStore): Pages {
   }
 }
 
-/** All events there are. Iteration throws a `StoreError`. */
+/** All events there are. Iteration throws a `StoreError` or `InvalidInput`. */
 async function* allPages(store: EventStore): Pages {
   for (let after: string | undefined; ;) {
     const page = await store.readAll({ after, limit: streamPage })()
@@ -124,13 +114,9 @@ async function* allPages(store: EventStore): Pages {
   }
 }
 
-const list = async ({ blobs }: EventStore): Promise<E.Either<StoreError, readonly BlobInfo[]>> => {
-  try {
+const list = ({ blobs }: EventStore): Steps<StoreError, readonly BlobInfo[]> =>
+  caught(async () => {
     const infos: BlobInfo[] = []
     for await (const info of blobs.list()) infos.push(info)
-    return E.right(infos)
-  } catch (error) {
-    if (isStoreError(error)) return E.left(error)
-    throw error
-  }
-}
+    return infos
+  })

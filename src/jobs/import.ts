@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { run } from '../result/steps.ts'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
 import { isoTime } from '../events/events.ts'
@@ -153,10 +154,11 @@ const importOnce = async (
     )
   const total = prepared.reduce((sum, { events }) => sum + events.length, 0)
   let written = 0
-  const wrote = await writeAll(store, prepared, (id, events) => {
+  const writing = writeAll(store, prepared, (id, events) => {
     added.set(id, (added.get(id) ?? 0) + events)
     progress?.((written += events), total)
   })
+  const wrote = await run(writing)
   if (E.isLeft(wrote)) return wrote
   const conversations = prepared.map(({ id, end, events }) => ({
     id,

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { ok, run, type Steps } from '../result/steps.ts'
 import { z } from 'zod'
 import { isBlock } from '../events/blocks.ts'
 import { check } from '../events/check.ts'
@@ -141,7 +142,7 @@ const glanceOrProblem = async (
   id: string,
   ancestors: Map<string, readonly RecordedEvent[]>,
 ): Result<Glance | undefined> => {
-  const glance = await glanceAt(store, id, ancestors)
+  const glance = await run(glanceAt(store, id, ancestors))
   if (E.isRight(glance) || !isItsOwn(glance.left)) return glance
   const problem = glance.left.message
   const overview = { id, title: '', messages: 0, events: 0, updated: '', problem }
@@ -149,54 +150,48 @@ const glanceOrProblem = async (
 }
 
 /** Undefined if there is no such conversation, or none yet, as it is being imported. */
-const glanceAt = async (
+async function* glanceAt(
   store: EventStore,
   id: string,
   ancestors: Map<string, readonly RecordedEvent[]>,
-): Result<Glance | undefined> => {
-  const beginning = await beginningOf(store, id)
-  if (E.isLeft(beginning)) return beginning
-  if (beginning.right.length === 0) return E.right(undefined)
+): Steps<ReadError, Glance | undefined> {
+  const beginning = yield* beginningOf(store, id)
+  if (beginning.length === 0) return undefined
   const pause = breath()
   if (pause) await pause
-  const newest = await lastOf(store, id, beginning.right)
-  if (E.isLeft(newest)) return newest
-  const { last: stored, unfinished } = newest.right
-  if (!stored) return E.right(undefined)
-  const counted = beginning.right.filter(({ revision }) => revision <= stored.revision)
-  const opening = await openingOf(store, id, counted, ancestors)
-  if (E.isLeft(opening)) return opening
-  const { lineage, events } = opening.right
+  const { last: stored, unfinished } = yield* lastOf(store, id, beginning)
+  if (!stored) return undefined
+  const counted = beginning.filter(({ revision }) => revision <= stored.revision)
+  const { lineage, events } = yield* openingOf(store, id, counted, ancestors)
   const { stream, revision } = stored
   const position = (lineage[0]?.offset ?? 0) + revision
-  const last = decode(stored, { stream, revision, position })
-  if (E.isLeft(last)) return last
-  const messages = await messagesOf(store, lineage, position)
-  return E.map((count: number | undefined) => ({
-    overview: {
-      id,
-      title: titleOf(events),
-      ...(count !== undefined && { messages: count }),
-      events: position + 1,
-      updated: last.right.metadata.time,
-    },
-    isSettled: !unfinished,
-  }))(messages)
+  const last = yield* ok(decode(stored, { stream, revision, position }))
+  const messages = yield* messagesOf(store, lineage, position)
+  const overview = {
+    id,
+    title: titleOf(events),
+    ...(messages !== undefined && { messages }),
+    events: position + 1,
+    updated: last.metadata.time,
+  }
+  return { overview, isSettled: !unfinished }
 }
 
-const beginningOf = (store: EventStore, id: string): Result<readonly RecordedEvent[]> =>
-  store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin })()
+const beginningOf = (store: EventStore, id: string): Steps<ReadError, readonly RecordedEvent[]> =>
+  ok(store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin }))
 
 /** Where a conversation's own stream ends, which may be among its first events. */
-const lastOf = async (
+const lastOf = (
   store: EventStore,
   id: string,
   beginning: readonly RecordedEvent[],
-): Result<StreamEnd> => {
+): Steps<ReadError, StreamEnd> => {
   const bytes = beginning.reduce((sum, { data }) => sum + data.length, 0)
-  return beginning.length < titleWithin && bytes < large
-    ? streamEndFrom(store, beginning.at(-1))
-    : readStreamEnd(store, streamOf(id))
+  return ok(
+    beginning.length < titleWithin && bytes < large
+      ? streamEndFrom(store, beginning.at(-1))
+      : readStreamEnd(store, streamOf(id)),
+  )
 }
 
 /** The streams that a conversation is made of, and its first events. */
@@ -205,43 +200,38 @@ interface Opening {
   readonly events: readonly ConversationEvent[]
 }
 
-const openingOf = async (
+async function* openingOf(
   store: EventStore,
   conversation: string,
   own: readonly RecordedEvent[],
   ancestors: Map<string, readonly RecordedEvent[]>,
-): Result<Opening> => {
+): Steps<ReadError, Opening> {
   const lineage: Stretch[] = []
   const events: ConversationEvent[] = []
   let last = Infinity
   const seen = new Set<string>()
   for (let id = conversation, beginning = own; ;) {
-    if (seen.has(id)) return E.left(ofItself(streamOf(id)))
+    if (seen.has(id)) return yield ofItself(streamOf(id))
     seen.add(id)
     const [first] = beginning
-    if (!first) return E.left(missingParent(conversation, id))
-    const from = originOf(first)
-    if (E.isLeft(from)) return from
-    const offset = from.right ? from.right.position + 1 : 0
+    if (!first) return yield missingParent(conversation, id)
+    const from = yield* ok(originOf(first))
+    const offset = from ? from.position + 1 : 0
     const { stream } = first
     if (offset <= last) lineage.push({ conversation: id, stream, offset, last })
     const part: ConversationEvent[] = []
     for (const stored of beginning) {
       const position = offset + stored.revision
       if (position > last || position >= titleWithin) break
-      const decoded = decode(stored, { stream, revision: stored.revision, position })
-      if (E.isLeft(decoded)) return decoded
-      part.push(decoded.right)
+      part.push(yield* ok(decode(stored, { stream, revision: stored.revision, position })))
     }
     events.unshift(...part)
-    if (!from.right) return E.right({ lineage, events })
+    if (!from) return { lineage, events }
     last = Math.min(last, offset - 1)
-    id = from.right.conversation
+    id = from.conversation
     const known = ancestors.get(id)
-    const read = known && covers(known, last) ? E.right(known) : await beginningOf(store, id)
-    if (E.isLeft(read)) return read
-    ancestors.set(id, read.right)
-    beginning = read.right
+    beginning = known && covers(known, last) ? known : yield* beginningOf(store, id)
+    ancestors.set(id, beginning)
   }
 }
 
@@ -249,18 +239,18 @@ const openingOf = async (
 const covers = (beginning: readonly RecordedEvent[], last: number): boolean =>
   beginning.length >= titleWithin || beginning.length > last
 
-const messagesOf = async (
+async function* messagesOf(
   store: EventStore,
   lineage: readonly Stretch[],
   last: number,
-): Result<number | undefined> => {
+): Steps<ReadError, number | undefined> {
   let messages = 0
   for (const { stream, offset, last: end } of lineage) {
-    const counted = await store.count(stream, 'MessageAppended', Math.min(end, last) - offset)()
-    if (E.isLeft(counted) || counted.right === undefined) return counted
-    messages += counted.right
+    const counted = yield* ok(store.count(stream, 'MessageAppended', Math.min(end, last) - offset))
+    if (counted === undefined) return undefined
+    messages += counted
   }
-  return E.right(messages)
+  return messages
 }
 
 const titleOf = (events: readonly ConversationEvent[]): string => {

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
+import { ok, type Steps } from '../result/steps.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
-import type { Named } from '../commands/state.ts'
 import { decode, hashOf } from '../events/codec.ts'
 import type { DecodeFailed } from '../events/errors.ts'
 import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
-import { type Draft, draftOf, viewIn, viewOf } from '../projections/outline.ts'
+import { type Draft, draftOf, type Slot, viewIn, viewOf } from '../projections/outline.ts'
 import { branches } from './branches.ts'
 import { pacer } from '../store/breath.ts'
 import type { BlobDamaged, BlobMissing, ReadError, StoreError } from '../store/errors.ts'
@@ -15,6 +15,7 @@ import { loadEffective } from '../history/load.ts'
 import { loadLineage, type Lineage } from '../history/lineage.ts'
 import { type EventStore, type RecordedEvent, type KeptEnd, streamPage } from '../store/port.ts'
 import { lightReader } from '../history/light-reader.ts'
+import { recordedAt } from '../history/reader.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
 
 /** The first thing in a conversation that is not as it was written. */
@@ -42,10 +43,7 @@ export interface Verified {
  * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
  * the conversation was rewound; those of a fork's parents as far as a marker's slice goes back to them, once for all forks.
  */
-export const verify = async (
-  store: EventStore,
-  conversation: string,
-): Promise<E.Either<ReadError, Verified>> => {
+export async function* verify(store: EventStore, conversation: string): Steps<ReadError, Verified> {
   const stream = streamOf(conversation)
   const lineage = await loadLineage(store, conversation)
   if (
@@ -53,13 +51,10 @@ export const verify = async (
     lineage.left._tag !== 'DecodeFailed' &&
     contentProblem(lineage.left)?.stream !== stream
   )
-    return lineage
-  const extent = await extentOf(store, stream)
-  if (E.isLeft(extent)) return extent
-  const { least, most: until } = extent.right
-  const kept = await store.keptEnd(stream)()
-  if (E.isLeft(kept)) return kept
-  const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], kept.right)
+    return yield lineage.left
+  const { least, most: until } = yield* ok(extentOf(store, stream))
+  const kept = yield* ok(store.keptEnd(stream))
+  const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], kept)
   const pace = pacer()
   let events = 0
   for (let most = streamPage; events <= until;) {
@@ -67,11 +62,11 @@ export const verify = async (
     const page = await store.read({ stream, from: events, direction: 'forwards', limit })()
     if (E.isLeft(page)) {
       const bad = eventProblem(page.left)
-      if (!bad) return page
+      if (!bad) return yield page.left
       if (bad.revision <= events || limit === 1) {
         const kind = bad._tag === 'DecodeFailed' ? 'undecodable' : 'content'
         const position = checker.offset + events
-        return E.right({ conversation, events, discrepancy: { position, kind, message: bad.message } })
+        return { conversation, events, discrepancy: { position, kind, message: bad.message } }
       }
       // What comes before it may have a discrepancy of its own.
       most = Math.min(bad.revision - events, limit - 1)
@@ -80,30 +75,24 @@ export const verify = async (
     for (const stored of page.right) {
       const pause = pace(stored.data.length)
       if (pause) await pause
-      const found = await checker.next(stored, events)
-      if (E.isLeft(found)) return found
-      if (found.right) return E.right({ conversation, events, discrepancy: found.right })
+      const discrepancy = yield* checker.next(stored, events)
+      if (discrepancy) return { conversation, events, discrepancy }
       events++
     }
     if (page.right.length === 0) break
   }
-  const last = Math.max(least, Math.min(kept.right?.last ?? START, until))
-  if (events === 0 && last < 0) return E.left(conversationNotFound(conversation))
-  if (last < events) return E.right({ conversation, events })
+  const last = Math.max(least, Math.min(kept?.last ?? START, until))
+  if (events === 0 && last < 0) return yield conversationNotFound(conversation)
+  if (last < events) return { conversation, events }
   const message = `the stream ends at revision ${events - 1}; it went on to ${last} at least: its end was lost`
-  return E.right({
-    conversation,
-    events,
-    discrepancy: { position: checker.offset + events, kind: 'end', message },
-  })
+  return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
 }
+
+type Found = Steps<StoreError, Discrepancy | undefined>
 
 interface Checker {
   readonly offset: number
-  readonly next: (
-    stored: RecordedEvent,
-    revision: number,
-  ) => Promise<E.Either<StoreError, Discrepancy | undefined>>
+  readonly next: (stored: RecordedEvent, revision: number) => Found
 }
 
 const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefined): Checker => {
@@ -112,77 +101,63 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   const reading = lightReader(store, lineage)
   let prev: string | null = null
 
-  const outlineAt = async (position: number): Promise<E.Either<StoreError, Draft>> => {
-    const loaded = await loadEffective(reading, position)
-    return E.isLeft(loaded) ? loaded : E.right(draftOf(loaded.right.effective.outline))
-  }
   const tree = branches({
     offset,
-    outlineAt,
+    outlineAt: async function* (position): Steps<StoreError, Draft> {
+      const { effective } = yield* ok(loadEffective(reading, position))
+      return draftOf(effective.outline)
+    },
     // Whether it is shown, the restore finds out.
-    replacedBy: async (marker) =>
-      E.map(({ replaced }: Named) => replaced)(await replacedBy(reading, marker, [marker])),
+    replacedBy: async function* (marker): Steps<StoreError, readonly Slot[] | undefined> {
+      const { replaced } = yield* ok(replacedBy(reading, marker, [marker]))
+      return replaced
+    },
   })
 
   /** Where a fork begins: its parent's event must be the one that it names. */
-  const begin = async ({
-    data,
-    position,
-  }: ConversationEvent<'Forked'>): Promise<E.Either<StoreError, Discrepancy | undefined>> => {
+  async function* begin({ data, position }: ConversationEvent<'Forked'>): Found {
     const { conversation, position: at, hash } = data.from
-    const read = parent
-      ? await store.read({
-          stream: parent.stream,
-          from: at - parent.offset,
-          direction: 'forwards',
-          limit: 1,
-        })()
-      : E.right([])
-    if (E.isLeft(read)) return read
+    const event = parent && (yield* ok(recordedAt(store, [parent], at)))
     prev = hash
-    const isParent = read.right[0] !== undefined && hashOf(read.right[0]) === hash
+    if (event && hashOf(event) === hash) return undefined
     const message = `forked from an event ${at} of ${conversation} that is not the one there now`
-    return E.right(isParent ? undefined : { position, kind: 'chain', message })
+    return { position, kind: 'chain', message }
   }
 
-  const advance = async (
-    event: ConversationEvent,
-  ): Promise<E.Either<StoreError, Discrepancy | undefined>> => {
+  async function* advance(event: ConversationEvent): Found {
     const { position, type } = event
     if (type === 'MessageAppended' || type === 'Rewound' || type === 'Forked') {
       tree.pass(event)
-      return E.right(undefined)
+      return undefined
     }
-    const taken = await tree.take(event)
-    if (E.isLeft(taken)) return taken
-    const { slots, draft } = taken.right
+    const { slots, draft } = yield* tree.take(event)
     if ((isMarker(event) || event.type === 'Restored') && !slots)
-      return E.right({ position, kind: 'marker', message: `the ${event.type} names what was not shown` })
-    return E.right(viewProblem(event, position, draft))
+      return { position, kind: 'marker', message: `the ${event.type} names what was not shown` }
+    return viewProblem(event, position, draft)
   }
 
-  const next: Checker['next'] = async (stored, revision) => {
+  async function* next(stored: RecordedEvent, revision: number): Found {
     const position = offset + revision
     const decoded = decode(stored, { stream: stored.stream, revision, position })
-    if (E.isLeft(decoded)) return E.right({ position, kind: 'undecodable', message: decoded.left.message })
+    if (E.isLeft(decoded)) return { position, kind: 'undecodable', message: decoded.left.message }
     const event = decoded.right
-    const begun = event.type === 'Forked' ? await begin(event) : E.right(undefined)
-    if (E.isLeft(begun) || begun.right) return begun
+    const begun = event.type === 'Forked' ? yield* begin(event) : undefined
+    if (begun) return begun
     if (stored.revision !== revision || event.metadata.prev !== prev)
-      return E.right({
+      return {
         position,
         kind: 'chain',
         message:
           'the event before it is not the one it was written after: one of the two was changed, or events between them are missing',
-      })
+      }
     prev = hashOf(stored)
     if (revision === kept?.last && prev !== kept.hash)
-      return E.right({
+      return {
         position,
         kind: 'end',
         message: 'the event is not the one that the stream ended with: it was changed',
-      })
-    return advance(event)
+      }
+    return yield* advance(event)
   }
   return { offset, next }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import * as E from 'fp-ts/lib/Either.js'
+import { ok, type Steps } from '../result/steps.ts'
 import type { StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { newCommandId, streamOf } from '../events/ids.ts'
@@ -22,7 +22,7 @@ export interface Addition {
 /** Events in order; they need not all be in memory. */
 export type EventList = Iterable<StoredEvent> & { readonly length: number }
 
-type Result<A> = Promise<E.Either<WriteError | EventTooLarge, A>>
+type Writing<A> = Steps<WriteError | EventTooLarge, A>
 
 /** Most events of one append, and most bytes: a large import must not be one transaction, which others wait for. */
 const batchEvents = 250
@@ -35,31 +35,29 @@ const batchBytes = 512 * 1024
  *
  * @param wrote told after each append how many events it added to which conversation; those of another writer don't count
  */
-export const writeAll = async (
+export async function* writeAll(
   store: EventStore,
   additions: readonly Addition[],
   wrote: (id: string, events: number) => void,
-): Result<void> => {
+): Writing<void> {
   const changed = additions.filter(({ events, open }) => events.length > 0 || open)
   const torn = changed.find(({ events, open }) => events.length === 0 && open?.last === undefined)
   // What is there is part of more than this file holds.
-  if (torn) return E.left(importUnfinished(torn.id))
+  if (torn) return yield importUnfinished(torn.id)
   const isOne = changed.length === 1 && changed.some(({ events }) => events.length > 0)
   const adopted = changed.flatMap(({ open }) => (isRecord(open?.last) ? [open.last] : []))
   const record = adopted[0] ?? recordPrefix + randomUUID()
-  for (const each of changed) {
-    const written = await write(store, each, isOne ? true : record, (events) => wrote(each.id, events))
-    if (E.isLeft(written)) return written
-  }
-  return isOne ? E.right(undefined) : recordAll(store, changed, record)
+  for (const each of changed)
+    yield* write(store, each, isOne ? true : record, (events) => wrote(each.id, events))
+  if (!isOne) yield* recordAll(store, changed, record)
 }
 
-const write = async (
+async function* write(
   store: EventStore,
   { id, end, open, events }: Addition,
   last: true | string,
   wrote: (events: number) => void,
-): Result<void> => {
+): Writing<void> {
   const stream = streamOf(id)
   const from = open?.from ?? end.revision + 1
   let written = 0
@@ -70,31 +68,26 @@ const write = async (
     const isLast = written + batch.length === events.length
     const isAlone = last === true && !open && batch.length === events.length
     const part = { from, ...(isLast && { last }) }
-    const appended = await store.append({ stream, events: batch, expected, ...(!isAlone && { part }) })()
-    if (E.isLeft(appended)) return appended
+    const appended = yield* ok(store.append({ stream, events: batch, expected, ...(!isAlone && { part }) }))
     // What stands there may have another time, and so another hash than the next batch is chained to.
-    if (appended.right === 'repeated') return E.left(conflict(stream, expected, expected + batch.length))
+    if (appended === 'repeated') return yield conflict(stream, expected, expected + batch.length)
     written += batch.length
     wrote(batch.length)
     await breath()
   }
-  return E.right(undefined)
 }
 
 /** Says of all these conversations that what was added to them is whole; each waits for the record that its last event names. */
-const recordAll = async (store: EventStore, changed: readonly Addition[], record: string): Result<void> => {
+async function* recordAll(store: EventStore, changed: readonly Addition[], record: string): Writing<void> {
   const records = Map.groupBy(changed, ({ events, open }) =>
     events.length === 0 && isRecord(open?.last) ? open.last : record,
   )
   for (const [stream, additions] of records) {
     const stretches = additions.map(stretchOf)
     const event = { id: newCommandId(), type: 'Imported', data: recordOf(stretches), metadata: '{}' }
-    const before = await lastOf(store, stream)
-    if (E.isLeft(before)) return before
-    const appended = await store.append({ stream, events: [event], expected: before.right, isNew: true })()
-    if (E.isLeft(appended)) return appended
+    const expected = yield* lastOf(store, stream)
+    yield* ok(store.append({ stream, events: [event], expected, isNew: true }))
   }
-  return E.right(undefined)
 }
 
 const stretchOf = ({ id, end, open, events }: Addition): Stretch => ({
@@ -103,8 +96,8 @@ const stretchOf = ({ id, end, open, events }: Addition): Stretch => ({
   to: end.revision + events.length,
 })
 
-const lastOf = async (store: EventStore, stream: string): Result<number> => {
+async function* lastOf(store: EventStore, stream: string): Writing<number> {
   const from = Number.MAX_SAFE_INTEGER
-  const read = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
-  return E.map(([last]: readonly { readonly revision: number }[]) => last?.revision ?? -1)(read)
+  const [last] = yield* ok(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  return last?.revision ?? -1
 }

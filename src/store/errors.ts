@@ -154,6 +154,4 @@ export const storeClosed = (store: string): StoreClosed => ({
   store,
 })
 
-/** A typed error as JavaScript throws it: an `Error` with the `_tag` and the data of the plain one. */
-export const toError = <E extends { readonly _tag: string; readonly message: string }>(error: E): Error & E =>
-  Object.assign(new Error(error.message), error, { name: error._tag })
+export { toError } from '../result/typed.ts'

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { run } from '../../src/result/steps.ts'
 import { expect, test } from 'vitest'
 import { streamOf } from '../../src/events/ids.ts'
 import { effective } from '../../src/projections/effective.ts'
@@ -25,7 +26,7 @@ test('a copy that was begun at any event shows the same effective history at eve
         const begun = events.slice(0, picked % (events.length + 1))
         if (begun.length > 0) right(await to.append({ stream, events: begun, expected: -1 })())
         const added = events.length - begun.length
-        expect(right(await copyBetween(from, to))).toEqual([{ id: 'c', events: events.length, added }])
+        expect(right(await run(copyBetween(from, to)))).toEqual([{ id: 'c', events: events.length, added }])
         const { reading, last } = right(await openAt(to, 'c'))
         const copy = right(await loadLog(reading, last))
         const original = right(await openAt(from, 'c'))

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { run } from '../../src/result/steps.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { stateOf } from '../../src/commands/state.ts'
@@ -272,8 +273,8 @@ describe.each(Object.entries(stores))('verify on the %s store', (name, open) => 
         async (log) => {
           const id = `${name}-${n++}`
           await write(store, id, log)
-          expect(E.isRight(await verify(store, id))).toBe(true)
-          expect(right(await verify(store, id))).toEqual({ conversation: id, events: log.length })
+          expect(E.isRight(await run(verify(store, id)))).toBe(true)
+          expect(right(await run(verify(store, id)))).toEqual({ conversation: id, events: log.length })
         },
       ),
       runs(50),

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { run } from '../../src/result/steps.ts'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/codec.ts'
 import { viewIn } from '../../src/projections/outline.ts'
@@ -27,7 +28,7 @@ const tampered = async (
   if (events.length > 0) right(await changed.append({ stream, events, expected: -1 })())
   return { ...changed, keptEnd: honest.keptEnd }
 }
-const verified = async (store: EventStore): Promise<Verified> => right(await verify(store, 'c'))
+const verified = async (store: EventStore): Promise<Verified> => right(await run(verify(store, 'c')))
 
 const changed = (event: StoredEvent, change: (data: Record<string, unknown>) => object): StoredEvent => ({
   ...event,

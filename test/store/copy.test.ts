@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { run } from '../../src/result/steps.ts'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { copyConversations, type Store } from 'palimpsest'
@@ -20,7 +21,7 @@ const newUrl = (): string => `sqlite:${join(temporaryFolder(), 'store.db')}?sync
 const newSqlite = async (): Promise<EventStore> => right(await openSqlite(newUrl())())
 const talk = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))
 const copied = async (from: EventStore, to: EventStore, options?: CopyOptions): Promise<readonly Copied[]> =>
-  right(await copyBetween(from, to, options))
+  right(await run(copyBetween(from, to, options)))
 
 const eventsIn = async (store: EventStore, id: string): Promise<readonly RecordedEvent[]> =>
   right(await store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: maxPage })())

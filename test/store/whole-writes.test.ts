@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { run } from '../../src/result/steps.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -223,10 +224,10 @@ describe('a conversation that an interrupted import has begun to grow', () => {
     await expect(talk(begun).importSession({ text: claudeCode, file: 'c.jsonl' })).rejects.toBeDefined()
     const from = withWholeWrites(withLargeContent(adapter, 65_536))
     const to = withWholeWrites(withLargeContent(narrow(memoryStore()), 65_536))
-    expect(right(await copyBetween(from, to))).toEqual([{ id: 'a', events: short, added: short }])
+    expect(right(await run(copyBetween(from, to)))).toEqual([{ id: 'a', events: short, added: short }])
     const names = right(await from.streams('conversation-', '', 9)()).map((name) => name.slice(13))
     const id = names.find((name) => name !== 'a') ?? ''
-    expect(right(await copyBetween(from, to, { ids: [id] }))).toMatchObject([
+    expect(right(await run(copyBetween(from, to, { ids: [id] })))).toMatchObject([
       { id, added: 0, error: { _tag: 'ImportUnfinished' } },
     ])
   })
@@ -258,10 +259,12 @@ test('a copy that ends at any append shows nothing of a conversation, or all of 
   await store.importSession({ text: one, file: 'a.jsonl' })
   const source = memoryStore()
   await talk(source).importSession({ text: one, file: 'a.jsonl' })
-  const copy = async (to: EventStore): ReturnType<typeof copyBetween> =>
-    copyBetween(
-      withWholeWrites(withLargeContent(source, 65_536)),
-      withWholeWrites(withLargeContent(to, 65_536)),
+  const copy = (to: EventStore) =>
+    run(
+      copyBetween(
+        withWholeWrites(withLargeContent(source, 65_536)),
+        withWholeWrites(withLargeContent(to, 65_536)),
+      ),
     )
   for (const n of [1, 2, 3]) {
     const to = narrow(memoryStore())

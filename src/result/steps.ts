@@ -1,0 +1,47 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { isTyped, type Typed } from './typed.ts'
+
+/**
+ * Work in steps that may fail with a typed error: an async generator that returns its value, or yields its error and is never resumed.
+ * One calls another by `yield*`; its error then ends the caller too, `finally` blocks included. ADR 16.
+ *
+ * @example
+ * async function* lastOf(store: EventStore, stream: string): Steps<StoreError, number> {
+ *   const [last] = yield* ok(store.read({ stream, from: 2 ** 53 - 1, direction: 'backwards', limit: 1 }))
+ *   return last ? last.revision : yield conversationNotFound(stream)
+ * }
+ */
+export type Steps<E, A> = AsyncGenerator<E, A, never>
+
+/** The value of what answers with an Either; its left ends the caller. */
+export async function* ok<E, A>(
+  answer: E.Either<E, A> | Promise<E.Either<E, A>> | TaskEither<E, A>,
+): Steps<E, A> {
+  const given = await (typeof answer === 'function' ? answer() : answer)
+  return E.isRight(given) ? given.right : yield given.left
+}
+
+/** The value of what throws typed errors, such as an iteration that throws `E`. Anything else is a bug and is thrown again. */
+export async function* caught<E extends Typed, A>(work: () => Promise<A>): Steps<E, A> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isTyped(error)) throw error
+    return yield error as Error & E
+  }
+}
+
+/** What steps come to. A bug in them rejects, as itself. */
+export const run = async <E, A>(steps: Steps<E, A>): Promise<E.Either<E, A>> => {
+  const step = await steps.next()
+  if (step.done === true) return E.right(step.value)
+  await steps.return(undefined as never)
+  return E.left(step.value)
+}
+
+/** Steps as a TaskEither: for the port, and for the library's edge. */
+export const task =
+  <E, A>(steps: () => Steps<E, A>): TaskEither<E, A> =>
+  () =>
+    run(steps())
