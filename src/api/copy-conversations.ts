@@ -37,7 +37,7 @@ async function* copying(options: CopyConversations): Steps<CopyError, readonly C
   yield* ok(checkedOptions(options, optionFields))
   const from = yield* ok(openEvents(options.from, false))
   try {
-    const to = yield* ok(openEvents(options.to))
+    const to = yield* ok(openEvents(options.to, 'late'))
     try {
       return yield* copyBetween(from, to, options)
     } finally {

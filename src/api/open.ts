@@ -33,6 +33,7 @@ import {
   streamPage,
   type RecordedEvent,
 } from '../store/port.ts'
+import { lateStore } from './late.ts'
 import { toldOf } from './secrets.ts'
 import { diagnoseSqlite } from '../store/sqlite/diagnose.ts'
 import { openSqlite } from '../store/sqlite/store.ts'
@@ -41,8 +42,11 @@ import { withWholeWrites } from '../store/whole/whole-writes.ts'
 export interface StoreOptions {
   /** Recorded with every event whose writer names no other. Default `{ kind: 'program' }`. */
   readonly actor?: Actor
-  /** Create the store if it is not there. Default true; false answers `StoreNotFound`. */
-  readonly create?: boolean
+  /**
+   * Create the store if it is not there. Default true; false answers `StoreNotFound`; `'late'` creates it when something is
+   * written, so that what fails before leaves nothing.
+   */
+  readonly create?: boolean | 'late'
   /**
    * Strings in events of more bytes than this are stored once, outside of them. Default 65,536; at least 1,024. Only what is written
    * depends on it: conversations read, hash and export the same under every value.
@@ -142,13 +146,15 @@ const leastLargeContent = 1_024
 const isLargeContent = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= leastLargeContent
 
+const isCreate = (value: unknown): value is boolean | 'late' => typeof value === 'boolean' || value === 'late'
+
 const openOptions = (url: unknown, options: unknown): E.Either<InvalidInput, StoreOptions> => {
   if (typeof url !== 'string') return E.left(invalidInput('url', storeUrls))
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
   const { actor, create, largeContent }: Readonly<Record<string, unknown>> = { ...options }
-  if (create !== undefined && typeof create !== 'boolean')
-    return E.left(invalidInput('create', 'is true or false'))
+  if (create !== undefined && !isCreate(create))
+    return E.left(invalidInput('create', "is true, false or 'late'"))
   if (largeContent !== undefined && !isLargeContent(largeContent))
     return E.left(invalidInput('largeContent', `is a whole number of bytes, at least ${leastLargeContent}`))
   const rest = {
@@ -168,7 +174,7 @@ const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host
 /** Opens a store of events by its URL, large content outside of them. */
 export const openEvents = (
   url: string,
-  create = true,
+  create: StoreOptions['create'] = true,
 ): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
   pipe(
     openAdapter(url, create),
@@ -179,9 +185,12 @@ export const openEvents = (
 const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
   withWholeWrites(withLargeContent(adapter, largeContent))
 
-const openAdapter = (url: string, create = true): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
+const openAdapter = (
+  url: string,
+  create: StoreOptions['create'] = true,
+): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
   if (url === 'memory:') return TE.right(memoryStore())
-  if (url.startsWith('sqlite:')) return openSqlite(url, create)
+  if (url.startsWith('sqlite:')) return openSqlite(url, create === 'late' ? lateStore : create)
   return isRemote(url) ? openRemote(url) : TE.left(unknownStore(url))
 }
 

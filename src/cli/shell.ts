@@ -73,7 +73,7 @@ export const shellOf = (program: Command, host: Host, fail: () => void): Shell =
 
 const opened = async (url: string, access: Access): Promise<Store> => {
   try {
-    return await openStore(url, { actor, create: access === 'created' })
+    return await openStore(url, { actor, create: access === 'created' && 'late' })
   } catch (error) {
     throw asUsage(error)
   }

@@ -144,6 +144,35 @@ describe('the program', { timeout: 180_000 }, () => {
     })
   })
 
+  test('a command that fails before it writes anything leaves no store', async () => {
+    const commands = [
+      'palimpsest import codex.jsonl',
+      'palimpsest import torn.jsonl gone.jsonl',
+      'palimpsest start torn.jsonl',
+      'palimpsest append t --role user --file gone.txt',
+      'palimpsest copy t --from sqlite:full.db --to sqlite:palimpsest.db',
+      'palimpsest copy --from sqlite:none.db --to sqlite:palimpsest.db',
+      'palimpsest backup palimpsest.db --store sqlite:none.db',
+      // Ctrl-C, most likely while it waits for more to read.
+      'timeout -s INT 1 "$NODE" "$PALIMPSEST" import - < <(head -c 3000 examples/sessions/claude-code.jsonl; sleep 1.2)',
+    ]
+    const { stdout } = await inDirectory((directory) =>
+      shell(
+        `palimpsest append f --role user --text x --store sqlite:full.db > /dev/null
+         echo '{"timestamp":"2025-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}' > codex.jsonl
+         head -c 3000 examples/sessions/claude-code.jsonl > torn.jsonl
+         ${commands
+           .map(
+             (command, index) =>
+               `${command} > /dev/null 2>&1 || echo ${index} $(ls *.db*); rm -f palimpsest.db*`,
+           )
+           .join('\n')}`,
+        directory,
+      ),
+    )
+    expect(stdout.trimEnd().split('\n')).toEqual(commands.map((_, index) => `${index} full.db`))
+  })
+
   test('a second start finds the session, and adds nothing', async () => {
     const { stdout } = await after('palimpsest start; palimpsest list')
     expect(stdout).toContain(`Found session ${sample} in sqlite:palimpsest.db`)

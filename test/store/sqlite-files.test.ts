@@ -165,6 +165,45 @@ describe('what is created', () => {
   })
 })
 
+describe('a store that is created late', () => {
+  const late = async (path: string): Promise<Store> => {
+    const store = await openStore(`sqlite:${path}`, { create: 'late' })
+    open.push(store)
+    return store
+  }
+
+  test('is empty, and no file, until something is written', async () => {
+    const path = file()
+    const store = await late(path)
+    expect(await store.conversations()[Symbol.asyncIterator]().next()).toMatchObject({ done: true })
+    await expect(store.conversation('c').effective()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
+    await expect(store.conversation('c').append([])).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    expect(readdirSync(dirname(path))).toEqual([])
+    await store.conversation('c').append({ role: 'user', content: 'x'.repeat(100_000) })
+    expect(await (await opened(path)).conversation('c').effective()).toEqual(
+      await store.conversation('c').effective(),
+    )
+  })
+
+  test('is that of whoever writes first', async () => {
+    const path = file()
+    const stores = await Promise.all([late(path), late(path), late(path)])
+    await Promise.all(stores.map((store) => store.conversation('c').append(hello)))
+    for (const store of stores) expect(await store.conversation('c').effective()).toHaveLength(3)
+  })
+
+  test('is never there if it is closed before, and then says so', async () => {
+    const path = file()
+    const store = await late(path)
+    await store.close()
+    await expect(store.conversation('c').append(hello)).rejects.toMatchObject({
+      _tag: 'StoreClosed',
+      store: `sqlite:${path}`,
+    })
+    expect(readdirSync(dirname(path))).toEqual([])
+  })
+})
+
 describe('what cannot be a store is a typed error', () => {
   test.each([
     ['sqlite::memory:', 'memory:'],

@@ -13,10 +13,8 @@ import { pulse } from '../pulse.ts'
 import { type Source, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
 
-const url = 'memory:'
-
-/** A store that lives as long as the process: the port's meaning in the fewest words. */
-export const memoryStore = (): EventStore => {
+/** A store that lives as long as the process: the port's meaning in the fewest words. `url`: what messages call it. */
+export const memoryStore = (url = 'memory:'): EventStore => {
   const all: RecordedEvent[] = []
   const streams = new Map<string, RecordedEvent[]>()
   const changes = pulse()

@@ -19,7 +19,7 @@ import { openDatabase } from './open.ts'
 import { damaged, integrityProblems } from './integrity.ts'
 import { lazily } from './lazily.ts'
 import { columns, markOf, recorded, type Row } from './rows.ts'
-import { sqliteSettings } from './settings.ts'
+import { type SqliteSettings, sqliteSettings } from './settings.ts'
 import { type Kept, sqliteWriter } from './writer.ts'
 
 /** How often followers look for writes of other processes, in milliseconds. */
@@ -43,20 +43,37 @@ const recordedAs = ({ request, position }: Kept): readonly RecordedEvent[] => {
   }))
 }
 
-/** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
+/** Stands for a store that is not there yet, and creates it when something is written. */
+export type Late = (create: TaskEither<StoreError, EventStore>, url: string) => EventStore
+
+/**
+ * Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once.
+ *
+ * @param create what to do if it is not there: create it, or not (`StoreNotFound`), or later
+ */
 export const openSqlite =
-  (address: string, create = true): TaskEither<StoreError | InvalidInput, EventStore> =>
+  (address: string, create: boolean | Late = true): TaskEither<StoreError | InvalidInput, EventStore> =>
   async () => {
     const settings = sqliteSettings(address)
     if (E.isLeft(settings)) return settings
-    const { url } = settings.right
-    const opened = await openDatabase(settings.right, create)
+    const opened = await openFile(settings.right, create === true)()
+    const isMissing = E.isLeft(opened) && opened.left._tag === 'StoreNotFound'
+    return isMissing && typeof create === 'function'
+      ? E.right(create(openFile(settings.right, true), settings.right.url))
+      : opened
+  }
+
+const openFile =
+  (settings: SqliteSettings, create: boolean): TaskEither<StoreError, EventStore> =>
+  async () => {
+    const { url } = settings
+    const opened = await openDatabase(settings, create)
     if (E.isLeft(opened)) return opened
     const db = opened.right
-    const guard = guardOf(db, settings.right)
+    const guard = guardOf(db, settings)
     const changes = pulse()
     // Prepared when first used: who opens a store to look at one thing waits for no more than that.
-    const writer = lazily(() => sqliteWriter(db, settings.right, guard, wrote))
+    const writer = lazily(() => sqliteWriter(db, settings, guard, wrote))
     const prepared = (sql: string): (() => StatementSync) =>
       lazily(() => {
         const statement = db.prepare(sql)
@@ -201,18 +218,18 @@ export const openSqlite =
       changed: (prefix, since) => reading(() => E.right(all.changed(prefix, since))),
       readAll: (range) => () => page(range).then(E.map(({ events, checkpoint }) => ({ events, checkpoint }))),
       follow: (options) => followTail(source, tail, options),
-      blobs: sqliteBlobs(db, settings.right, guard, () => isClosed),
+      blobs: sqliteBlobs(db, settings, guard, () => isClosed),
       integrity: () => async () => {
         if (isClosed) return E.left(storeClosed(url))
         try {
-          const problems = await integrityProblems(settings.right.path)
+          const problems = await integrityProblems(settings.path)
           return problems.length === 0 ? E.right(undefined) : E.left(damaged(url, problems))
         } catch (error) {
           return E.left(storeError(url, error))
         }
       },
       backup: (file, options) => async () =>
-        isClosed ? E.left(storeClosed(url)) : backupSqlite(settings.right, file, options),
+        isClosed ? E.left(storeClosed(url)) : backupSqlite(settings, file, options),
       maxAppendBytes: Infinity,
       close: () => async () => {
         if (isClosed) return E.right(undefined)
