@@ -5,12 +5,6 @@ import { isTyped, type Typed } from './typed.ts'
 /**
  * Work in steps that may fail with a typed error: an async generator that returns its value, or yields its error and is never resumed.
  * One calls another by `yield*`; its error then ends the caller too, `finally` blocks included. ADR 16.
- *
- * @example
- * async function* lastOf(store: EventStore, stream: string): Steps<StoreError, number> {
- *   const [last] = yield* ok(store.read({ stream, from: 2 ** 53 - 1, direction: 'backwards', limit: 1 }))
- *   return last ? last.revision : yield conversationNotFound(stream)
- * }
  */
 export type Steps<E, A> = AsyncGenerator<E, A, never>
 
