@@ -28,23 +28,24 @@ export const systemEnvironment = (): NodeJS.ProcessEnv => ({
     .join(delimiter),
 })
 
+/** The Node that `systemEnvironment` has, this one if it has none. */
 const systemNode = (): string =>
   (systemEnvironment()['PATH'] ?? '')
     .split(delimiter)
     .map((folder) => join(folder, 'node'))
     .find((file) => existsSync(file)) ?? process.execPath
 
-/** A peer in a process of its own, under the system's Node. */
-export interface Peer {
-  /** Sends a request, resolves with the peer's answer to it. Rejects if the peer has ended or fails. */
+/** A program in a process of its own that answers what it is asked. */
+export interface Answering {
+  /** Sends a request, resolves with the answer to it. Rejects if the process has ended or fails. */
   readonly ask: (request: unknown) => Promise<unknown>
   readonly close: () => Promise<void>
 }
 
-export const peer = (script: URL, ...args: readonly string[]): Peer => {
-  const child = fork(script.pathname, [...args], {
-    execPath: systemNode(),
-    env: systemEnvironment(),
+/** Starts a script that answers, under this Node or the system's. */
+export const answering = (script: URL, args: readonly string[], node: 'own' | 'system'): Answering => {
+  const child = fork(script.pathname, args, {
+    ...(node === 'system' && { execPath: systemNode(), env: systemEnvironment() }),
     execArgv: [],
     silent: true,
   })
@@ -79,6 +80,7 @@ const end = async (child: ChildProcess): Promise<void> => {
 }
 
 const ended = (complaint: string): Error => {
-  const reason = complaint.split('\n').find((line) => /Error/.test(line)) ?? 'it ended without a word'
+  const reason =
+    complaint.split('\n').find((line) => /^\w+( \[\w+\])?: /.test(line)) ?? 'it ended without a word'
   return new Error(reason.trim())
 }

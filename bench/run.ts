@@ -13,7 +13,7 @@ import { memory } from './parts/memory.ts'
 import { pauses } from './parts/pauses.ts'
 import { peers } from './parts/peers.ts'
 import { size } from './parts/size.ts'
-import { installPeers } from './peers.ts'
+import { installPeers } from './install-peers.ts'
 import { count, headText, partText } from './report.ts'
 import type { Setting } from './setting.ts'
 

@@ -3,9 +3,9 @@
 // by hand. Before them, in copies: the first turn of the process, and as many turns as it takes until its code is compiled.
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { openStore } from '../../src/index.ts'
-import { openRaw } from '../appenders/raw.ts'
 import { instantClient, turnOptions } from '../instant-client.ts'
 import { messageAt } from '../messages.ts'
+import { peer as rawTable } from '../peers/raw.ts'
 import { timed } from '../rounds.ts'
 
 const [built = '', turns, toolCalls] = process.argv.slice(2)
@@ -24,7 +24,7 @@ const play = async (copy: string, count: number): Promise<Played> => {
   const chat = store.conversation('bench')
   const folder = `${file}-raw`
   mkdirSync(folder)
-  const table = await openRaw(folder)
+  const table = await rawTable().open(folder)
   const times: number[] = []
   const raw: number[] = []
   for (let turn = 0; turn < count; turn++) {

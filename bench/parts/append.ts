@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { openStore } from '../../src/index.ts'
-import { growing } from '../appenders/growing.ts'
-import { openPalimpsest } from '../appenders/palimpsest.ts'
-import { openRaw } from '../appenders/raw.ts'
+import { growing } from '../growing.ts'
 import { messageAt } from '../messages.ts'
+import { peer as palimpsest } from '../peers/palimpsest.ts'
+import { peer as rawTable } from '../peers/raw.ts'
 import { atLeast, duration, type PartResult } from '../report.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
 import type { Setting } from '../setting.ts'
@@ -14,8 +14,8 @@ const messages = 80
 
 /** Durable appends of 1 KB messages: one at a time beside a table written by hand, and many conversations at once. */
 export const append = async ({ folder, isQuick }: Setting): Promise<PartResult> => {
-  const own = growing(await openPalimpsest(folder))
-  const raw = growing(await openRaw(folder))
+  const own = await growing(palimpsest(), folder)
+  const raw = await growing(rawTable(), folder)
   const many = await manyAtOnce(folder, 4)
   const single = [own, raw].map(({ inRoundsOf }) => inRoundsOf(messages))
   const times = await alternate([...single, many], isQuick ? 20 : 100)

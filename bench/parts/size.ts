@@ -1,17 +1,17 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { growing } from '../appenders/growing.ts'
-import { openPalimpsest } from '../appenders/palimpsest.ts'
-import { openRaw } from '../appenders/raw.ts'
+import { growing } from '../growing.ts'
 import { messageAt } from '../messages.ts'
+import { peer as palimpsest } from '../peers/palimpsest.ts'
+import { peer as rawTable } from '../peers/raw.ts'
 import { atMost, count, type PartResult } from '../report.ts'
 import type { Setting } from '../setting.ts'
 
 /** What a message takes on the disk, metadata, hash chain and indexes included. */
 export const size = async ({ folder, isQuick }: Setting): Promise<PartResult> => {
   const messages = isQuick ? 1_000 : 10_000
-  for (const open of [openPalimpsest, openRaw]) {
-    const conversation = growing(await open(folder))
+  for (const peer of [palimpsest(), rawTable()]) {
+    const conversation = await growing(peer, folder)
     await conversation.growTo(messages)
     // The last connection to close moves the write-ahead log into the file.
     await conversation.close()

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { systemEnvironment } from './processes.ts'
 
@@ -7,13 +7,19 @@ const folder = new URL('.', import.meta.url)
 
 /** Installs the programs that Palimpsest is measured beside, if they are absent; returns why that failed, undefined if it did not. */
 export const installPeers = async (say: (text: string) => void): Promise<string | undefined> => {
-  if (existsSync(new URL('node_modules', folder))) return undefined
-  say(
-    'Installing the peers into bench/node_modules, once. What is native may be compiled: a minute or two …\n',
-  )
+  if (isInstalled()) return undefined
+  say('Installing the peers into bench/node_modules, once. Native ones may be compiled: a few minutes …\n')
   // Where nothing can be compiled, the peers that need no compiler are there all the same.
   const failed = (await npm('ci')) && (await npm('ci', '--ignore-scripts'))
   return failed || undefined
+}
+
+/** npm writes the lock file's copy last: one that is older than the lock file is of other peers, or of an install that was interrupted. */
+const isInstalled = (): boolean => {
+  const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) =>
+    statSync(new URL(name, folder), { throwIfNoEntry: false }),
+  )
+  return wanted !== undefined && installed !== undefined && installed.mtimeMs >= wanted.mtimeMs
 }
 
 /** Runs npm; returns the first line of its complaint, empty if it has none. */
