@@ -13,11 +13,12 @@ import { memory } from './parts/memory.ts'
 import { pauses } from './parts/pauses.ts'
 import { peers } from './parts/peers.ts'
 import { size } from './parts/size.ts'
+import { start } from './parts/start.ts'
 import { installPeers } from './install-peers.ts'
 import { count, headText, partText } from './report.ts'
 import type { Setting } from './setting.ts'
 
-const parts = { append, followers, peers, size, load, full, import: importing, memory, blob, pauses }
+const parts = { append, followers, peers, start, size, load, full, import: importing, memory, blob, pauses }
 
 const say = (text: string): void => {
   process.stderr.write(text)

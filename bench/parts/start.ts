@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { atMost, duration, type Figure, type PartResult } from '../report.ts'
+import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
+import type { Setting } from '../setting.ts'
+
+const run = promisify(execFile)
+const root = new URL('../..', import.meta.url).pathname
+/** The package as it was before its start-up was looked at. */
+const before = '53f7f82'
+
+/** The package, installed from the tarball that is published. */
+interface Installed {
+  readonly name: string
+  readonly folder: string
+  readonly megabytes: number
+  readonly packages: number
+}
+
+/** How long the package takes to start as its users have it: packed, and installed without development dependencies. */
+export const start = async ({ folder, isQuick, say }: Setting): Promise<PartResult> => {
+  say('  packing and installing this package\n')
+  const now = await install('now', root, join(folder, 'now'))
+  const { old, absent } = await installOld(join(folder, before), say)
+  const contenders: Contender[] = [{ name: 'node -e 0', round: () => node(folder, '-e', '0') }]
+  const installed = old ? [now, old] : [now]
+  for (const each of installed) contenders.push(...(await startsOf(each)))
+  const times = await alternate(contenders, isQuick ? 5 : 21)
+  const ratio = (name: string): number => ratioOf(times, name, 'node -e 0')
+  const asBefore = (name: string): readonly Figure[] =>
+    old ? [{ what: `${name}, at ${before}`, figure: `${ratio(`${name} ${before}`).toFixed(1)} ×` }] : []
+  return {
+    title: 'Start: the packed package',
+    figures: [
+      atMost('palimpsest show of the sample, compared with node -e 0', ratio('show now'), 5),
+      ...asBefore('show'),
+      atMost("import 'palimpsest', compared with node -e 0", ratio('import now'), 3.5),
+      ...asBefore('import'),
+      atMost('installed', now.megabytes, 40, (size) => `${size.toFixed(1)} MB`),
+      ...(old ? [{ what: `installed, at ${before}`, figure: `${old.megabytes.toFixed(1)} MB` }] : []),
+    ],
+    table: {
+      head: ['', 'packages', 'show', "import 'palimpsest'", 'node -e 0'],
+      rows: installed.map(({ name, packages }) => [
+        name,
+        String(packages),
+        ...[`show ${name}`, `import ${name}`, 'node -e 0'].map((each) => duration(timeOf(times, each))),
+      ]),
+    },
+    notes: [
+      'Each is a process of its own, timed from start to exit. Installed: what node_modules takes on disk after `npm install` of the tarball in an empty project.',
+      ...absent,
+    ],
+  }
+}
+
+const node = (cwd: string, ...args: readonly string[]): Promise<number> =>
+  timed(() => run(process.execPath, [...args], { cwd }))
+
+const startsOf = async ({ name, folder }: Installed): Promise<readonly Contender[]> => {
+  const own = join(folder, 'node_modules/palimpsest')
+  const program = join(own, 'bin/palimpsest.js')
+  const sample = join(own, 'examples/sessions/claude-code.jsonl')
+  await node(folder, program, 'import', sample)
+  const { stdout } = await run(process.execPath, [program, 'list', '--json'], { cwd: folder })
+  const id = /"id":\s*"([^"]+)"/.exec(stdout)?.[1] ?? ''
+  return [
+    { name: `show ${name}`, round: () => node(folder, program, 'show', id) },
+    {
+      name: `import ${name}`,
+      round: () => node(folder, '--input-type=module', '-e', "import 'palimpsest'"),
+    },
+  ]
+}
+
+/** Packs the checkout in `source` and installs that in an empty project in `folder`. */
+const install = async (name: string, source: string, folder: string): Promise<Installed> => {
+  await mkdir(folder)
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: source, maxBuffer: 2 ** 26 })
+  const tarball = (await readdir(folder)).find((file) => file.endsWith('.tgz')) ?? ''
+  await writeFile(join(folder, 'package.json'), '{ "private": true }')
+  await run('npm', ['install', '--no-audit', '--no-fund', `./${tarball}`], { cwd: folder })
+  const files = await readdir(join(folder, 'node_modules'), { recursive: true, withFileTypes: true })
+  const blocks = await Promise.all(
+    files.map(async (file) => (await stat(join(file.parentPath, file.name))).blocks),
+  )
+  const lock: unknown = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8'))
+  const { packages } = lock as { readonly packages: Readonly<Record<string, unknown>> }
+  return {
+    name,
+    folder,
+    megabytes: (blocks.reduce((sum, each) => sum + each, 0) * 512) / 1e6,
+    packages: Object.keys(packages).length - 1,
+  }
+}
+
+const installOld = async (
+  folder: string,
+  say: Setting['say'],
+): Promise<{ readonly old?: Installed; readonly absent: readonly string[] }> => {
+  const source = join(folder, 'source')
+  await mkdir(source, { recursive: true })
+  const archive = join(folder, 'source.tar')
+  try {
+    await run('git', ['archive', '--output', archive, before], { cwd: root })
+  } catch {
+    return {
+      absent: [
+        `Not measured: the package of ${before}, because this clone lacks that commit; \`git fetch --unshallow\` brings it.`,
+      ],
+    }
+  }
+  say(`  building, packing and installing that of ${before}\n`)
+  await run('tar', ['-xf', archive, '-C', source])
+  await run('npm', ['ci'], { cwd: source, maxBuffer: 2 ** 26 })
+  return { old: await install(before, source, join(folder, 'installed')), absent: [] }
+}
