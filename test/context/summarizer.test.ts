@@ -270,6 +270,21 @@ describe('what does not fit into a request', () => {
     expect((await summarized(counted, small, numbered)).bodies.length).toBeGreaterThan(bodies.length)
   })
 
+  it('is no larger in later parts than what the API took of the first, and nothing is sent twice', async () => {
+    const most = 4_500
+    const tooLong: Failure = { status: 400, type: 'invalid_request_error', message: 'prompt is too long' }
+    const { answer, bodies, api } = await summarized(rounds, small, {
+      reply: (body) => (textIn(body).length > most ? tooLong : { content: [text('In short.')] }),
+    })
+    expect(E.isRight(answer)).toBe(true)
+    const statuses = api.requests.map(({ status }) => status)
+    const firstTaken = statuses.indexOf(200)
+    expect(firstTaken).toBeGreaterThan(0)
+    expect(statuses.slice(firstTaken).length).toBeGreaterThan(2)
+    expect(statuses.slice(firstTaken)).not.toContain(400)
+    expect(new Set(bodies.map(sentDigest)).size).toBe(bodies.length)
+  })
+
   it('is cut between calls and results nowhere', async () => {
     const { bodies } = await summarized(rounds, small, numbered)
     expect(bodies.length).toBeGreaterThan(2)

@@ -96,10 +96,12 @@ const summarize = async (
   }
   let options: SummaryOptions = { ...limits.options, along, covers }
   let usage: Origin['usage']
+  let { allowed } = limits
   for (;;) {
-    const answer = await ask(model, { ...limits, options }, input)
+    const answer = await ask(model, { ...limits, allowed, options }, input)
     if (E.isLeft(answer)) return answer
     const { asked, request, texts, origin } = answer.right
+    ;({ allowed } = answer.right)
     usage = usage && origin.usage ? sumOfUsage(usage, origin.usage) : (origin.usage ?? usage)
     const { last } = asked.covers
     if (last === covers.last) {
@@ -119,9 +121,11 @@ interface Answer {
   readonly request: SummaryRequest
   readonly texts: readonly string[]
   readonly origin: Origin
+  /** Tokens that a request may have, by what the API has refused so far. */
+  readonly allowed: number
 }
 
-/** Estimates may be too low: what is sent behind a request that the API finds too long is so much smaller than that one, so often. */
+/** Estimates may be too low: what is sent after a request that the API finds too long is so much smaller than that one; so often for one part. */
 const shrink = 0.75
 const retries = 3
 
@@ -148,6 +152,8 @@ const ask = async (
     const { failed: _, ...origin } = reply.right.origin
     const texts = textsOf(reply.right)
     if (E.isLeft(texts)) failed.push(failedCall({ ...origin, ...texts.left }))
-    return E.map((said: readonly string[]) => ({ asked: next.right, request, texts: said, origin }))(texts)
+    return E.map((said: readonly string[]) => ({ asked: next.right, request, texts: said, origin, allowed }))(
+      texts,
+    )
   }
 }
