@@ -69,11 +69,32 @@ describe('the tools of a request with calls', () => {
     expect(toolsIn(withTools('run'), ...round, none, edited)).toEqual([['run'], 'none', 'tools-recalled 0'])
   })
 
-  it('are unknown where none were ever recorded, or none were in force when they were made', () => {
+  it('are unknown where none were recorded before the calls', () => {
     expect(toolsIn(...round)).toEqual([undefined, undefined, 'tools-unknown 1'])
     expect(toolsIn(none, ...round)).toEqual([undefined, undefined, 'tools-unknown 2'])
     expect(toolsIn(configured({ tools: [] }), ...round)).toEqual([[], undefined, 'tools-unknown 2'])
-    expect(toolsIn(withTools('run'), none, ...round)).toEqual([undefined, undefined, 'tools-unknown 3'])
+  })
+
+  it('are recalled for a call that was recorded after they were removed', () => {
+    expect(toolsIn(withTools('run'), none, ...round)).toEqual([['run'], 'none', 'tools-recalled 0'])
+    const edited = condensed(3, 3, [{ role: 'assistant', content: [text('It ran.')] }])
+    expect(toolsIn(withTools('run'), none, ...round, edited)).toEqual([undefined, undefined])
+  })
+
+  it.each([
+    ['before it', [assistant([thinking('t'), text('So.')]), user('And?'), assistant([toolUse('a')])]],
+    ['with it', [assistant([thinking('t'), toolUse('a')])]],
+  ])('are not where something was thought %s without them: it is bound to what was sent', (_, said) => {
+    const log = [withTools('run'), none, user('Hello.'), ...said, user([toolResult('a')])]
+    expect(toolsIn(...log)).toEqual([undefined, undefined, `tools-unknown ${2 + said.length}`])
+    expect(JSON.stringify(render(effective(logOf(...log))).messages)).toContain('"signature":"t"')
+  })
+
+  it('stay recalled when something is thought later', () => {
+    const thought = [assistant([thinking('t'), text('So.')]), user('And?')]
+    const log = [withTools('run'), none, ...round, ...thought]
+    expect(toolsIn(...log)).toEqual([['run'], 'none', 'tools-recalled 0'])
+    expect(JSON.stringify(render(effective(logOf(...log))).messages)).toContain('"signature":"t"')
   })
 
   it('stay the same while messages are appended: thinking is bound to them', () => {

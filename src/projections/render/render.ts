@@ -62,7 +62,7 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   const all = script.ended(report, prefill)
   if (all.length > maxMessages) return renderEnd(effective, options)
   const messages = prefill ? trimEnd(all, report) : all
-  if (!tools?.length) reportUnknownTools(messages, report)
+  if (!tools?.length) reportUnknownTools(effective, messages, report)
 
   const position = effective.outline.configured ?? 0
   const parts = [
@@ -145,9 +145,12 @@ const renderConfiguration = (
   }
 }
 
-const reportUnknownTools = (messages: Messages, report: Report): void => {
+const reportUnknownTools = ({ outline }: Effective, messages: Messages, report: Report): void => {
   const found = messages.find(({ role, content }) => role === 'assistant' && content.some(isAnyCall))
-  if (found) report('tools-unknown', found.position, 'calls are shown, and nobody recorded their tools')
+  const why = outline.formerTools
+    ? 'calls are shown that were made when their tools were in force no more'
+    : 'calls are shown, and nobody recorded their tools'
+  if (found) report('tools-unknown', found.position, why)
 }
 
 type Messages = readonly (RenderedMessage & { readonly position: number; readonly until: number })[]

@@ -38,7 +38,7 @@ export type RepairKind =
   | 'whitespace-trimmed'
   /** Tools defined that are not in force any more, as calls of them are shown. */
   | 'tools-recalled'
-  /** Calls shown without the definition of any tool: none is known. */
+  /** Calls shown without the definition of any tool: none is known, or what was thought without them forbids it. */
   | 'tools-unknown'
   /** The beginning left out, as a request holds 100,000 messages at most. */
   | 'history-cut'

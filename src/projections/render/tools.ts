@@ -2,7 +2,7 @@ import { START } from '../../events/events.ts'
 import { configurationOf, type Effective, type Item, messagesOf } from '../effective.ts'
 import { toolsIn } from '../outline.ts'
 import type { Configuration } from '../../events/events.ts'
-import { isCompaction, isServerUse } from './clean.ts'
+import { isCompaction, isServerUse, isThinking } from './clean.ts'
 import type { Block } from '../../events/blocks.ts'
 
 /** The tools of a request. `isFormer`: they are in force no more, and are named because calls of them are shown. */
@@ -22,12 +22,19 @@ export const toolsOf = (effective: Effective): ToolsSent => {
 
 export const isAnyCall = (block: Block): boolean => block.type === 'tool_use' || isServerUse(block)
 
-/** Whether calls are shown that were made under an earlier prompt. What is appended later changes nothing of it. */
+/**
+ * Whether calls are shown for which former tools are defined: calls that were made under an earlier prompt, or that were recorded since
+ * before anything was thought. Thinking is bound to the tools, so the first call or thought decides, and what is appended later changes
+ * nothing of it.
+ */
 const wereCalled = ({ items, outline }: Effective): boolean => {
   const { promptSince = START } = outline
   const end = items.findIndex(({ kind, position }) => kind === 'message' && position > promptSince)
-  const before = end < 0 ? items : items.slice(0, end)
-  return before.slice(Math.max(0, before.findLastIndex(isCompacted))).some(hasCall)
+  const since = end < 0 ? items.length : end
+  const first = Math.max(0, items.slice(0, since).findLastIndex(isCompacted))
+  if (items.slice(first, since).some(hasCall)) return true
+  const deciding = items.slice(since).find((item) => hasCall(item) || hasThought(item))
+  return deciding !== undefined && !hasThought(deciding)
 }
 
 /** A compaction of the API's stands for everything before it. */
@@ -36,3 +43,5 @@ const isCompacted = (item: Item): boolean =>
 
 const hasCall = (item: Item): boolean =>
   messagesOf(item).some(({ role, content }) => role === 'assistant' && content.some(isAnyCall))
+
+const hasThought = (item: Item): boolean => messagesOf(item).some(({ content }) => content.some(isThinking))
