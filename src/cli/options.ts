@@ -6,6 +6,7 @@ import { check } from '../events/check.ts'
 import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
 import { fileUnreadable } from '../formats/errors.ts'
+import type { WriteOptions } from '../index.ts'
 import { toError } from '../store/errors.ts'
 import { usage } from './errors.ts'
 import type { Host } from './host.ts'
@@ -55,6 +56,14 @@ export const withEnvelope = (command: Command): Command =>
     .option('--command-id <id>', 'make the command idempotent: repeated under this id it writes nothing')
     .option('--actor <kind[:id]>', 'who runs the command (default: user)', actor)
 
+/** An option that cannot be given beside others, which are named as in the program: `keepLast`. */
+export const exclusive = (
+  flags: string,
+  description: string,
+  others: readonly string[],
+  parse: (text: string) => unknown = String,
+): Option => new Option(flags, description).argParser(parse).conflicts([...others])
+
 /** Adds what all writers of a conversation take. */
 export const withWriteOptions = (command: Command): Command =>
   withEnvelope(
@@ -63,7 +72,11 @@ export const withWriteOptions = (command: Command): Command =>
       .addOption(
         new Option('--tolerate <what>', 'with --after: allow these events since').choices(['markers']),
       ),
-  )
+  ).hook('preAction', () => {
+    const { tolerate, after } = command.opts<WriteOptions>()
+    if (tolerate !== undefined && after === undefined)
+      command.error("error: option '--tolerate <what>' cannot be used without option '--after <position>'")
+  })
 
 /** Adds what says which slice of the effective history to hide. */
 export const withSelection = (command: Command): Command =>
@@ -76,10 +89,13 @@ export const withSelection = (command: Command): Command =>
       count,
     )
     .option('--keep-tokens <n>', 'keep the newest items, up to about this many tokens', count)
-    .option(
-      '--covers <first..last>',
-      'hide exactly this slice, named by the positions of two shown items',
-      slice,
+    .addOption(
+      exclusive(
+        '--covers <first..last>',
+        'hide exactly this slice, named by the positions of two shown items',
+        ['fraction', 'keepFirst', 'keepLast', 'keepTokens'],
+        slice,
+      ),
     )
 
 /** Throws `InvalidInput` for what is no conversation id. */
@@ -94,8 +110,6 @@ export const givenText = async (
   what: string,
   host: Host,
 ): Promise<string> => {
-  if (text !== undefined && file !== undefined)
-    throw toError(usage(`give ${what} once: as a text or as a file`))
   const given = text ?? (await readText(file, what, host))
   if (given.trim() === '') throw toError(usage(`${what} is empty: nothing was written`))
   return given

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Role } from '../../events/events.ts'
 import type { WriteOptions } from '../../index.ts'
 import { writeWritten } from '../conversation.ts'
-import { checkId, givenText, withWriteOptions } from '../options.ts'
+import { checkId, exclusive, givenText, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends WriteOptions {
@@ -21,7 +21,9 @@ export const addAppend = (program: Command, shell: Shell): void => {
         .makeOptionMandatory(),
     )
     .option('--text <text>', 'what is said')
-    .option('--file <file>', 'what is said is in this file (default: the standard input)')
+    .addOption(
+      exclusive('--file <file>', 'what is said is in this file (default: the standard input)', ['text']),
+    )
   withWriteOptions(command)
     .addHelpText(
       'after',

@@ -3,7 +3,7 @@ import type { Selection } from '../../commands/command.ts'
 import type { EventData } from '../../events/events.ts'
 import type { WriteOptions } from '../../index.ts'
 import { writeWritten } from '../conversation.ts'
-import { givenText, withSelection, withWriteOptions } from '../options.ts'
+import { exclusive, givenText, withSelection, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends Selection, WriteOptions {
@@ -17,7 +17,11 @@ export const addCondense = (program: Command, shell: Shell): void => {
     .command('condense <id>')
     .description('replace a slice of what the model sees with a summary')
     .option('--summary <text>', 'the summary')
-    .option('--summary-file <file>', 'the summary is in this file (default: the standard input)')
+    .addOption(
+      exclusive('--summary-file <file>', 'the summary is in this file (default: the standard input)', [
+        'summary',
+      ]),
+    )
     .addOption(
       new Option('--method <method>', 'who wrote it (default: manual)').choices([
         'model',

@@ -32,6 +32,8 @@ Examples:
   palimpsest copy --from 'esdb://127.0.0.1:2113?tls=false' --to sqlite:b.db a b`,
     )
     .action(async (ids: readonly string[], options: Options) => {
+      if (program.getOptionValueSource('store') === 'cli')
+        program.error("error: option '--store <url>' cannot be used with option '--from <url>'")
       const { json = false } = program.opts<GlobalOptions>()
       const out = outputOn(host.stdout)
       const copied = await copyAll(out, host, { ...options, ...(ids.length > 0 && { ids }) })

@@ -4,7 +4,7 @@ import type { WriteOptions } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
 import { usage } from '../errors.ts'
 import { writeWritten } from '../conversation.ts'
-import { position, positionOrStart, several, withWriteOptions } from '../options.ts'
+import { exclusive, position, positionOrStart, several, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 export const addRewind = (program: Command, shell: Shell): void => {
@@ -16,8 +16,10 @@ export const addRewind = (program: Command, shell: Shell): void => {
       'to right after this position, on whatever branch; -1 empties it',
       positionOrStart,
     )
-    .option('--before <position>', 'to right before this message', position)
-    .option('--turns <n>', 'to right before the n-th last turn of the user', several)
+    .addOption(exclusive('--before <position>', 'to right before this message', ['to'], position))
+    .addOption(
+      exclusive('--turns <n>', 'to right before the n-th last turn of the user', ['to', 'before'], several),
+    )
     .option('--reason <text>', 'why, for those who look later')
   withWriteOptions(command)
     .addHelpText(
@@ -29,7 +31,7 @@ export const addRewind = (program: Command, shell: Shell): void => {
         'existing',
         async (session, id: string, options: CommandInput<'rewind'> & WriteOptions) => {
           const { to, before, turns } = options
-          if ([to, before, turns].filter((given) => given !== undefined).length !== 1)
+          if ([to, before, turns].every((given) => given === undefined))
             throw toError(usage('say where to rewind: exactly one of --to, --before and --turns'))
           const chat = session.store.conversation(id)
           await writeWritten(session, chat, await chat.rewind(options))

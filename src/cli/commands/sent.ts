@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { visible } from '../../formats/visible.ts'
 import type { ModelCall } from '../../index.ts'
-import { several } from '../options.ts'
+import { exclusive, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -14,7 +14,7 @@ export const addSent = (program: Command, shell: Shell): void => {
   program
     .command('sent <id>')
     .description('print the request of an earlier model call, rebuilt from the log, as JSON')
-    .option('--call <n>', 'the call, counted from 1 (default: the last one)', several)
+    .addOption(exclusive('--call <n>', 'the call, counted from 1 (default: the last one)', ['list'], several))
     .option('--list', 'the calls that there are: number, position, model, tokens in and out, digest')
     .addHelpText(
       'after',
