@@ -1,6 +1,7 @@
 // The library as values: TaskEithers instead of promises, and all of `palimpsest/core`.
 
 export { openStore } from './api/open.ts'
+export { registerStore } from './api/schemes.ts'
 export { copyConversations } from './api/copy-conversations.ts'
 export type { FollowConversations, FollowedEvent, Store, StoreOptions, StreamedEvent } from './api/open.ts'
 export type {
@@ -22,6 +23,25 @@ export type { Format, ImportReport } from './formats/plan.ts'
 export type { Imported, ImportOptions } from './jobs/import.ts'
 export type { Collected, GcOptions } from './jobs/gc.ts'
 export type { BackedUp, BackupOptions, BlobInfo } from './store/port.ts'
+export type {
+  AllPage,
+  AllRange,
+  Append,
+  Appended,
+  Blobs,
+  Changed,
+  EventStore,
+  Followed,
+  FollowOptions,
+  Found,
+  Range,
+  RecordedEvent,
+  KeptEnd,
+} from './store/port.ts'
+export type { StoredEvent } from './events/codec.ts'
+export type { Finding } from './store/diagnosis.ts'
+export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes.ts'
+export type { OpenError } from './api/schemes.ts'
 export type { BackupError } from './jobs/backup.ts'
 export type { ListOptions, Overview } from './jobs/overview.ts'
 export type { PlacedEvent } from './history/stored.ts'

@@ -1,25 +1,51 @@
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { tryCatch } from 'fp-ts/lib/TaskEither.js'
 import { type ResultReader, resultReader as reader } from './turn/result-reader.ts'
 import { type Conversation, promiseStore, type Store, toPromise } from './api/promises.ts'
-import type { ReadError } from './store/errors.ts'
+import { registerStore as register } from './api/schemes.ts'
+import { type ReadError, toError } from './store/errors.ts'
+import type { EventStore } from './store/port.ts'
+import type { OpenEventStore, Scheme } from './store/schemes.ts'
 import { type CopyConversations, copyConversations as copy } from './api/copy-conversations.ts'
 import type { Copied } from './jobs/copy.ts'
-import { openStore as open, type StoreOptions } from './api/open.ts'
+import { openStore as openTask, type StoreOptions } from './api/open.ts'
 
 /**
- * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), or `esdb://host:2113` (docs/eventstoredb.md).
- * SQLite parameters: `?synchronous=full|normal|off` (default full: an append that returned survives a power cut),
- * `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), `esdb://host:2113` (docs/eventstoredb.md),
+ * or one of a scheme that was registered (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
+ * that returned survives a power cut), `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
  *
- * Rejects with `InvalidInput` or a `StoreError`; every error has a `_tag`, a message that says what to do, and its data.
+ * A store of one's own, open already, may be given in place of a URL; closing this closes it.
+ *
+ * Rejects with `InvalidInput`, `UnknownScheme` or a `StoreError`; every error has a `_tag`, a message that says what to do, and its data.
  *
  * @example
  * const store = await openStore('sqlite:conversations.db')
  * await store.conversation('task-42').append({ role: 'user', content: 'Why does the parser fail?' })
  * await store.close()
  */
-export const openStore = async (url: string, options?: StoreOptions): Promise<Store> =>
-  promiseStore(await toPromise(open(url, options)))
+export const openStore = async (source: string | EventStore, options?: StoreOptions): Promise<Store> =>
+  promiseStore(await toPromise(openTask(source, options)))
+
+/**
+ * Lets `openStore`, `copyConversations` and the command line (`--import`) open URLs of a scheme of your own, in the whole process,
+ * however often the library is loaded in it. Registering the same functions again changes nothing.
+ *
+ * Throws `SchemeTaken`, or `InvalidInput` for what is no name of a scheme (two or more of a–z 0–9 + . -, a letter first).
+ *
+ * @param diagnose what `palimpsest doctor` asks; without it, doctor opens the store and asks for its `integrity`
+ *
+ * @example
+ * import * as TE from 'fp-ts/lib/TaskEither.js'
+ * import { memoryStore } from 'palimpsest/testing'
+ *
+ * registerStore('ram', () => TE.right(memoryStore()))
+ * const scratch = await openStore('ram:')
+ */
+export const registerStore = (scheme: string, open: OpenEventStore, diagnose?: Scheme['diagnose']): void => {
+  const done = register(scheme, open, diagnose)
+  if (isLeft(done)) throw toError(done.left)
+}
 
 /**
  * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. The parents of
@@ -57,6 +83,26 @@ export type { Format, ImportReport } from './formats/plan.ts'
 export type { Imported, ImportOptions } from './jobs/import.ts'
 export type { Collected, GcOptions } from './jobs/gc.ts'
 export type { BackedUp, BackupOptions, BlobInfo } from './store/port.ts'
+export type {
+  AllPage,
+  AllRange,
+  Append,
+  Appended,
+  Blobs,
+  Changed,
+  Checkpoint,
+  EventStore,
+  Followed,
+  FollowOptions,
+  Found,
+  Range,
+  RecordedEvent,
+  KeptEnd,
+} from './store/port.ts'
+export type { StoredEvent } from './events/codec.ts'
+export type { Finding } from './store/diagnosis.ts'
+export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes.ts'
+export type { OpenError } from './api/schemes.ts'
 export type { BackupError } from './jobs/backup.ts'
 export type { ListOptions, Overview } from './jobs/overview.ts'
 export type { FollowConversations, FollowedEvent, StoreOptions, StreamedEvent } from './api/open.ts'

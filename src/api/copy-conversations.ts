@@ -5,15 +5,20 @@ import { isConversationId } from '../events/ids.ts'
 import { type Copied, copyBetween, type CopyOptions } from '../jobs/copy.ts'
 import type { CopyError } from '../jobs/copy-stream.ts'
 import { checkedOptions, isListOf, kinds } from '../store/options.ts'
+import type { EventStore } from '../store/port.ts'
+import type { UnknownScheme } from '../store/schemes.ts'
 import { openEvents } from './open.ts'
 
-/** What to copy: see `openStore` for URLs. The source must be there; the target is created if it is not. */
+/**
+ * What to copy: see `openStore` for URLs. The source must be there; the target is created if it is not. A store of one's own in place of
+ * a URL stays open.
+ */
 export interface CopyConversations extends CopyOptions {
-  readonly from: string
-  readonly to: string
+  readonly from: string | EventStore
+  readonly to: string | EventStore
 }
 
-const optionFields = { from: kinds.text, to: kinds.text, ids: kinds.anything, progress: kinds.call }
+const optionFields = { from: kinds.anything, to: kinds.anything, ids: kinds.anything, progress: kinds.call }
 
 /**
  * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. Copying again
@@ -22,12 +27,13 @@ const optionFields = { from: kinds.text, to: kinds.text, ids: kinds.anything, pr
  * What became of each conversation is in the answer, failures too: look at `error`. Errors of the whole: a store cannot be opened,
  * or the source cannot be read.
  */
-export const copyConversations = (options: CopyConversations): TaskEither<CopyError, readonly Copied[]> =>
-  task(() => copying(options))
+export const copyConversations = (
+  options: CopyConversations,
+): TaskEither<CopyError | UnknownScheme, readonly Copied[]> => task(() => copying(options))
 
-async function* copying(options: CopyConversations): Steps<CopyError, readonly Copied[]> {
-  if (typeof options?.from !== 'string' || typeof options.to !== 'string')
-    return yield invalidInput('options', 'must be { from, to }: the URLs of two stores')
+async function* copying(options: CopyConversations): Steps<CopyError | UnknownScheme, readonly Copied[]> {
+  if (!isSource(options?.from) || !isSource(options.to))
+    return yield invalidInput('options', 'must be { from, to }: the URLs of two stores, or stores')
   const { ids } = options
   if (ids !== undefined && !isListOf(ids, isConversationId))
     return yield invalidInput(
@@ -41,9 +47,12 @@ async function* copying(options: CopyConversations): Steps<CopyError, readonly C
     try {
       return yield* copyBetween(from, to, options)
     } finally {
-      await to.close()()
+      if (typeof options.to === 'string') await to.close()()
     }
   } finally {
-    await from.close()()
+    if (typeof options.from === 'string') await from.close()()
   }
 }
+
+const isSource = (source: unknown): boolean =>
+  typeof source === 'string' || (typeof source === 'object' && source !== null)

@@ -12,7 +12,6 @@ import { collect, type Collected, type GcOptions } from '../jobs/gc.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
 import { breath, pacer } from '../store/breath.ts'
 import { conversation, type Conversation } from '../conversation/conversation.ts'
-import { type Finding, finding } from '../store/diagnosis.ts'
 import { remembered } from '../store/lru.ts'
 import type { ImportError } from '../formats/errors.ts'
 import type { SessionFile } from '../formats/parse-session.ts'
@@ -21,7 +20,6 @@ import type { Imported, ImportOptions } from '../jobs/import.ts'
 import type { SessionStream } from '../jobs/read-session.ts'
 import { handler } from '../history/handle.ts'
 import { loadLineage } from '../history/lineage.ts'
-import { memoryStore } from '../store/memory/store.ts'
 import { asNow, checkedOptions, kinds } from '../store/options.ts'
 import { type ListOptions, type Overview, overviewer } from '../jobs/overview.ts'
 import {
@@ -33,10 +31,8 @@ import {
   streamPage,
   type RecordedEvent,
 } from '../store/port.ts'
-import { lateStore } from './late.ts'
-import { toldOf } from './secrets.ts'
-import { diagnoseSqlite } from '../store/sqlite/diagnose.ts'
-import { openSqlite } from '../store/sqlite/store.ts'
+import { ownStore } from '../store/own-store.ts'
+import { type Creation, type OpenError, openAdapter } from './schemes.ts'
 import { withWholeWrites } from '../store/whole/whole-writes.ts'
 
 export interface StoreOptions {
@@ -46,7 +42,7 @@ export interface StoreOptions {
    * Create the store if it is not there. Default true; false answers `StoreNotFound`; `'late'` creates it when something is
    * written, so that what fails before leaves nothing.
    */
-  readonly create?: boolean | 'late'
+  readonly create?: Creation
   /**
    * Strings in events of more bytes than this are stored once, outside of them. Default 65,536; at least 1,024. Only what is written
    * depends on it: conversations read, hash and export the same under every value.
@@ -122,20 +118,22 @@ export interface Store {
 }
 
 /**
- * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), or `esdb://host:2113` (docs/eventstoredb.md).
- * SQLite parameters: `?synchronous=full|normal|off` (default full: an append that returned survives a power cut),
- * `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), `esdb://host:2113` (docs/eventstoredb.md),
+ * or one of a scheme that was registered (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
+ * that returned survives a power cut), `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
+ *
+ * A store of one's own, open already, may be given in place of a URL; closing this closes it.
  */
 export const openStore = (
-  url: string,
+  source: string | EventStore,
   options: StoreOptions = {},
-): TE.TaskEither<StoreError | InvalidInput, Store> =>
+): TE.TaskEither<OpenError, Store> =>
   pipe(
-    openOptions(url, options),
-    TE.fromEither<StoreError | InvalidInput, StoreOptions>,
-    TE.flatMap(({ create, actor, largeContent }) =>
+    openOptions(options),
+    TE.fromEither<OpenError, StoreOptions>,
+    TE.flatMap(({ create = true, actor, largeContent }) =>
       pipe(
-        openAdapter(url, create),
+        openSource(source, create),
         TE.map((events) => storeOn(events, actor ?? { kind: 'program' }, largeContent)),
       ),
     ),
@@ -146,10 +144,9 @@ const leastLargeContent = 1_024
 const isLargeContent = (value: unknown): value is number =>
   Number.isSafeInteger(value) && Number(value) >= leastLargeContent
 
-const isCreate = (value: unknown): value is boolean | 'late' => typeof value === 'boolean' || value === 'late'
+const isCreate = (value: unknown): value is Creation => typeof value === 'boolean' || value === 'late'
 
-const openOptions = (url: unknown, options: unknown): E.Either<InvalidInput, StoreOptions> => {
-  if (typeof url !== 'string') return E.left(invalidInput('url', storeUrls))
+const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => {
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
   const { actor, create, largeContent }: Readonly<Record<string, unknown>> = { ...options }
@@ -169,56 +166,25 @@ const openOptions = (url: unknown, options: unknown): E.Either<InvalidInput, Sto
       )
 }
 
-const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host:2113'
-
-/** Opens a store of events by its URL, large content outside of them. */
-export const openEvents = (
-  url: string,
-  create: StoreOptions['create'] = true,
-): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
+const openSource = (source: string | EventStore, create: Creation): TE.TaskEither<OpenError, EventStore> =>
   pipe(
-    openAdapter(url, create),
+    typeof source === 'string' ? openAdapter(source, create) : TE.right(source),
+    TE.flatMapEither(ownStore),
+  )
+
+/** Opens a store of events, large content outside of them. */
+export const openEvents = (
+  source: string | EventStore,
+  create: Creation = true,
+): TE.TaskEither<OpenError, EventStore> =>
+  pipe(
+    openSource(source, create),
     TE.map((events) => layered(events, defaultLargeContent)),
   )
 
 /** What every store keeps on top of its adapter. */
 const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
   withWholeWrites(withLargeContent(adapter, largeContent))
-
-const openAdapter = (
-  url: string,
-  create: StoreOptions['create'] = true,
-): TE.TaskEither<StoreError | InvalidInput, EventStore> => {
-  if (url === 'memory:') return TE.right(memoryStore())
-  if (url.startsWith('sqlite:')) return openSqlite(url, create === 'late' ? lateStore : create)
-  return isRemote(url) ? openRemote(url) : TE.left(unknownStore(url))
-}
-
-const isRemote = (url: string): boolean => /^esdb(\+discover)?:/.test(url)
-
-const unknownStore = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${toldOf(url)}`)
-
-/** The driver takes ten times as long to load as all the rest: only those wait for it who need it. */
-const openRemote =
-  (url: string): TE.TaskEither<StoreError | InvalidInput, EventStore> =>
-  async () => {
-    const { openEventStoreDb } = await import('../store/eventstoredb/store.ts')
-    return openEventStoreDb(url)()
-  }
-
-/** Looks for what is wrong with a store, and what to do about it. Changes nothing in it. */
-export const diagnose =
-  (url: string): TE.TaskEither<InvalidInput, readonly Finding[]> =>
-  async () => {
-    if (url === 'memory:') return E.right([finding('store', 'warning', forgetful)])
-    if (url.startsWith('sqlite:')) return diagnoseSqlite(url)()
-    if (!isRemote(url)) return E.left(unknownStore(url))
-    const { diagnoseEventStoreDb } = await import('../store/eventstoredb/diagnose.ts')
-    return diagnoseEventStoreDb(url)()
-  }
-
-const forgetful =
-  'memory: keeps everything in the process and forgets it when that ends: name a sqlite: or esdb: store for what is to stay'
 
 /**
  * The conversations in an event store, whatever kind it is.

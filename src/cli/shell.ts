@@ -82,7 +82,9 @@ const opened = async (url: string, access: Access): Promise<Store> => {
 /** An error, where it is about a store's URL on the command line, as wrong usage. */
 export const asUsage = (error: unknown): unknown => {
   const { _tag, message } = failureOf(error)
-  return _tag === 'InvalidInput' ? toError(usage(message.replace(/^url: /, ''))) : error
+  return _tag === 'InvalidInput' || _tag === 'UnknownScheme'
+    ? toError(usage(message.replace(/^url: /, '')))
+    : error
 }
 
 const notFoundId = (error: unknown): string | undefined => {

@@ -33,7 +33,7 @@ test('the core loads events, projections and commands, and of Node only what has
   expect(loaded).toContain('commands/decide.ts')
 })
 
-test('a store that is opened, written to and read loads no importer', () => {
+test('a store that is opened, written to and read loads no importer and no other store', () => {
   const loaded = loadedBy(`
     const { openStore } = await import('./src/index.ts')
     const store = await openStore('memory:')
@@ -43,6 +43,7 @@ test('a store that is opened, written to and read loads no importer', () => {
     await store.close()
   `)
   expect(loaded).toContain('store/memory/store.ts')
-  const unneeded = /^(?:jobs\/(?:import|read-session|write-whole)|formats\/(?!errors|plan))/
+  const unneeded =
+    /^(?:jobs\/(?:import|read-session|write-whole)|formats\/(?!errors|plan)|store\/(?:sqlite|eventstoredb)\/|node:sqlite)/
   expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
 })

@@ -13,7 +13,7 @@ import {
 } from '../../src/events/secrets.ts'
 import { openStore } from '../../src/index.ts'
 import { toPromise } from '../../src/api/promises.ts'
-import { diagnose } from '../../src/api/open.ts'
+import { diagnose } from '../../src/api/schemes.ts'
 import { text } from '../support/log.ts'
 import type { Failure } from '../support/messages-api/replies.ts'
 import { scene, task, yes } from '../support/turn-scene.ts'

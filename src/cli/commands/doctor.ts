@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { toPromise } from '../../api/promises.ts'
 import type { Finding } from '../../store/diagnosis.ts'
-import { diagnose } from '../../api/open.ts'
+import { diagnose } from '../../api/schemes.ts'
 import { type Output, outputOn } from '../output.ts'
 import { asUsage, type GlobalOptions, type Shell } from '../shell.ts'
 import type { Paint } from '../text.ts'

@@ -43,24 +43,12 @@ const recordedAs = ({ request, position }: Kept): readonly RecordedEvent[] => {
   }))
 }
 
-/** Stands for a store that is not there yet, and creates it when something is written. */
-export type Late = (create: TaskEither<StoreError, EventStore>, url: string) => EventStore
-
-/**
- * Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once.
- *
- * @param create what to do if it is not there: create it, or not (`StoreNotFound`), or later
- */
+/** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite =
-  (address: string, create: boolean | Late = true): TaskEither<StoreError | InvalidInput, EventStore> =>
+  (address: string, create = true): TaskEither<StoreError | InvalidInput, EventStore> =>
   async () => {
     const settings = sqliteSettings(address)
-    if (E.isLeft(settings)) return settings
-    const opened = await openFile(settings.right, create === true)()
-    const isMissing = E.isLeft(opened) && opened.left._tag === 'StoreNotFound'
-    return isMissing && typeof create === 'function'
-      ? E.right(create(openFile(settings.right, true), settings.right.url))
-      : opened
+    return E.isLeft(settings) ? settings : openFile(settings.right, create)()
   }
 
 const openFile =

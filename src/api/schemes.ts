@@ -1,0 +1,148 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { type Finding, finding } from '../store/diagnosis.ts'
+import type { StoreError } from '../store/errors.ts'
+import type { EventStore } from '../store/port.ts'
+import {
+  type OpenEventStore,
+  register,
+  registered,
+  type Scheme,
+  schemeOf,
+  schemeTaken,
+  type SchemeTaken,
+  type UnknownScheme,
+  unknownScheme,
+} from '../store/schemes.ts'
+import { lateStore } from './late.ts'
+import { toldOf } from './secrets.ts'
+
+/** Why a URL opens no store. */
+export type OpenError = StoreError | InvalidInput | UnknownScheme
+
+const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host:2113'
+
+const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${toldOf(url)}`)
+
+// Drivers take longer to load than all the rest: only those wait for one who need it.
+
+const memory: Scheme = {
+  open: (url) => async () => {
+    if (url !== 'memory:') return E.left(noUrl(url))
+    const { memoryStore } = await import('../store/memory/store.ts')
+    return E.right(memoryStore())
+  },
+  diagnose: (url) =>
+    url === 'memory:' ? TE.right([finding('store', 'warning', forgetful)]) : TE.left(noUrl(url)),
+}
+
+const forgetful =
+  'memory: keeps everything in the process and forgets it when that ends: name a sqlite: or esdb: store for what is to stay'
+
+const sqlite: Scheme = {
+  open:
+    (url, { create }) =>
+    async () => {
+      const { openSqlite } = await import('../store/sqlite/store.ts')
+      return openSqlite(url, create)()
+    },
+  diagnose: (url) => async () => {
+    const { diagnoseSqlite } = await import('../store/sqlite/diagnose.ts')
+    return diagnoseSqlite(url)()
+  },
+}
+
+const esdb: Scheme = {
+  open: (url) => async () => {
+    const { openEventStoreDb } = await import('../store/eventstoredb/store.ts')
+    return openEventStoreDb(url)()
+  },
+  diagnose: (url) => async () => {
+    const { diagnoseEventStoreDb } = await import('../store/eventstoredb/diagnose.ts')
+    return diagnoseEventStoreDb(url)()
+  },
+}
+
+/** This library's own. Each copy of it that a process loads has its own: another version may keep its files in another way. */
+const builtIn: ReadonlyMap<string, Scheme> = new Map([
+  ['memory', memory],
+  ['sqlite', sqlite],
+  ['esdb', esdb],
+  ['esdb+discover', esdb],
+])
+
+/**
+ * Lets `openStore`, `copyConversations` and the command line open URLs of a scheme of your own, in the whole process. Registering the
+ * same functions again changes nothing.
+ *
+ * Errors: `SchemeTaken`; `InvalidInput` for what is no name of a scheme (two or more of a–z 0–9 + . -, a letter first).
+ *
+ * @param diagnose what `palimpsest doctor` asks; without it, doctor opens the store and asks for its `integrity`
+ */
+export const registerStore = (
+  scheme: string,
+  open: OpenEventStore,
+  diagnose?: Scheme['diagnose'],
+): E.Either<SchemeTaken | InvalidInput, void> =>
+  builtIn.has(scheme)
+    ? E.left(schemeTaken(scheme))
+    : register(scheme, { open, ...(diagnose && { diagnose }) })
+
+const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme> => {
+  const name = schemeOf(url)
+  if (name === undefined) return E.left(noUrl(url))
+  const scheme = builtIn.get(name) ?? registered().get(name)
+  const names = new Set([...builtIn.keys(), ...registered().keys()])
+  return scheme ? E.right(scheme) : E.left(unknownScheme(name, [...names].toSorted()))
+}
+
+/** Whether to create a store that is not there: yes, no (`StoreNotFound`), or when something is written. */
+export type Creation = boolean | 'late'
+
+/** Opens a store of events by its URL, as its adapter makes it. */
+export const openAdapter = (url: string, create: Creation): TE.TaskEither<OpenError, EventStore> =>
+  pipe(
+    TE.fromEither<OpenError, Scheme>(schemeFor(url)),
+    TE.flatMap(({ open }) => (create === 'late' ? openLate(url, open) : open(url, { create }))),
+  )
+
+const openLate = (url: string, open: OpenEventStore): TE.TaskEither<OpenError, EventStore> =>
+  pipe(
+    open(url, { create: false }),
+    TE.orElse((error): ReturnType<OpenEventStore> => {
+      if (error._tag !== 'StoreNotFound') return TE.left(error)
+      const { store } = error
+      return TE.right(lateStore(pipe(open(url, { create: true }), TE.mapLeft(ofStore(store))), store))
+    }),
+  )
+
+/** An error of opening as one that a writer may meet: the URL itself was well when the store was looked for. */
+const ofStore =
+  (store: string) =>
+  (error: StoreError | InvalidInput): StoreError =>
+    error._tag === 'InvalidInput'
+      ? { _tag: 'StoreUnavailable', message: error.message, store, cause: error }
+      : error
+
+/** Looks for what is wrong with a store, and what to do about it. Changes nothing in it. */
+export const diagnose = (url: string): TE.TaskEither<InvalidInput | UnknownScheme, readonly Finding[]> =>
+  pipe(
+    TE.fromEither<InvalidInput | UnknownScheme, Scheme>(schemeFor(url)),
+    TE.flatMap((scheme) => scheme.diagnose?.(url) ?? TE.fromTask(() => diagnoseByOpening(url, scheme))),
+  )
+
+const diagnoseByOpening = async (url: string, { open }: Scheme): Promise<readonly Finding[]> => {
+  const opened = await open(url, { create: false })()
+  if (E.isLeft(opened)) return [finding('connection', 'problem', opened.left.message)]
+  const store = opened.right
+  const whole = store.integrity ? await store.integrity()() : undefined
+  await store.close()()
+  const integrity =
+    whole &&
+    (E.isLeft(whole)
+      ? finding('integrity', 'problem', whole.left.message)
+      : finding('integrity', 'ok', 'nothing is damaged'))
+  return [finding('connection', 'ok', `${store.url} opens`), ...(integrity ? [integrity] : [])]
+}

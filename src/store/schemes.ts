@@ -1,0 +1,86 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import type { Finding } from './diagnosis.ts'
+import type { StoreError } from './errors.ts'
+import type { EventStore } from './port.ts'
+
+/** How a store is opened by its URL. Unless `create`, one that is not there is `StoreNotFound`. */
+export type OpenEventStore = (
+  url: string,
+  options: { readonly create: boolean },
+) => TaskEither<StoreError | InvalidInput, EventStore>
+
+/** What the stores of a scheme have in common. */
+export interface Scheme {
+  readonly open: OpenEventStore
+  /** Looks for what is wrong, and changes nothing. Without it, `palimpsest doctor` opens the store and asks for its `integrity`. */
+  readonly diagnose?: (url: string) => TaskEither<InvalidInput, readonly Finding[]>
+}
+
+/** The scheme is registered already, by other functions. */
+export interface SchemeTaken {
+  readonly _tag: 'SchemeTaken'
+  readonly message: string
+  readonly scheme: string
+}
+
+/** Nobody has registered the scheme of a store's URL. */
+export interface UnknownScheme {
+  readonly _tag: 'UnknownScheme'
+  readonly message: string
+  readonly scheme: string
+  /** The schemes that can be opened, sorted. */
+  readonly registered: readonly string[]
+}
+
+export const schemeTaken = (scheme: string): SchemeTaken => ({
+  _tag: 'SchemeTaken',
+  message: `${scheme}: is a registered scheme already: register the store under another name`,
+  scheme,
+})
+
+export const unknownScheme = (scheme: string, registered: readonly string[]): UnknownScheme => ({
+  _tag: 'UnknownScheme',
+  message: `no store is registered for ${scheme}: URLs, only for ${registered.join(', ')}: load the module that registers it (palimpsest --import FILE)`,
+  scheme,
+  registered,
+})
+
+// One letter is the drive of a Windows path.
+const schemeName = /^[a-z][a-z0-9+.-]+$/
+
+/** The scheme of a URL; undefined if it has none. */
+export const schemeOf = (url: string): string | undefined => {
+  const name = url.slice(0, Math.max(0, url.indexOf(':')))
+  return schemeName.test(name) ? name : undefined
+}
+
+const key: unique symbol = Symbol.for('palimpsest.schemes')
+const process: typeof globalThis & { [key]?: Map<string, Scheme> } = globalThis
+
+/** What users have registered: the same in every copy of the library that the process loads, such as the command line's own. */
+export const registered = (): Map<string, Scheme> => (process[key] ??= new Map())
+
+/**
+ * Lets `openStore` and everything that takes a store's URL open `scheme:…`. Registering the same functions again changes nothing.
+ *
+ * Errors: `SchemeTaken`; `InvalidInput` for what is no name of a scheme (a–z, then a–z 0–9 + . -, two characters or more).
+ */
+export const register = (
+  name: string,
+  { open, diagnose }: Scheme,
+): E.Either<SchemeTaken | InvalidInput, void> => {
+  if (typeof name !== 'string' || !schemeName.test(name))
+    return E.left(
+      invalidInput('scheme', 'is a name such as postgres: two or more of a–z 0–9 + . -, a letter first'),
+    )
+  if (typeof open !== 'function')
+    return E.left(invalidInput('open', 'is a function that opens a store by its URL'))
+  if (diagnose !== undefined && typeof diagnose !== 'function')
+    return E.left(invalidInput('diagnose', 'is a function that looks at a store by its URL'))
+  const there = registered().get(name)
+  if (there && (there.open !== open || there.diagnose !== diagnose)) return E.left(schemeTaken(name))
+  registered().set(name, { open, ...(diagnose && { diagnose }) })
+  return E.right(undefined)
+}
