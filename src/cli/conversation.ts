@@ -23,5 +23,5 @@ export const writeWritten = async (
   const first = written.events[0]
   if (!first) return out.line(['nothing had to be written', 'dim'])
   for await (const event of chat.events({ from: first.position, to: written.position }))
-    await out.line(...eventParts(event))
+    await out.parts(eventParts(event))
 }

@@ -12,6 +12,8 @@ export interface Output {
   readonly columns: number
   /** Writes a line; without parts an empty one. */
   readonly line: (...parts: readonly Part[]) => Promise<void>
+  /** Writes a line of parts that may be too many for the arguments of a call: a message has any number of blocks. */
+  readonly parts: (parts: readonly Part[]) => Promise<void>
   /** Writes a line that only a terminal gets: headings, hints. */
   readonly aside: (...parts: readonly Part[]) => Promise<void>
   /** Writes a value as JSON, on several lines if `isPretty` or if someone looks at it. */
@@ -34,13 +36,14 @@ export const outputOn = (stream: Screen): Output => {
   const text = async (written: string): Promise<void> => {
     if (!stream.write(written)) await once(stream, 'drain')
   }
-  const line = (...parts: readonly Part[]): Promise<void> => text(`${paintLine(parts, columns, colors)}\n`)
+  const line = (parts: readonly Part[]): Promise<void> => text(`${paintLine(parts, columns, colors)}\n`)
   return {
     isTerminal,
     columns,
-    line,
+    line: (...parts) => line(parts),
+    parts: line,
     aside: async (...parts) => {
-      if (isTerminal) await line(...parts)
+      if (isTerminal) await line(parts)
     },
     json: (value, isPretty = isTerminal) =>
       text(`${visibleJson(JSON.stringify(value, undefined, isPretty ? 2 : undefined))}\n`),

@@ -23,7 +23,7 @@ export const addDiff = (program: Command, shell: Shell): void => {
         const diff = await store.conversation(id).diff(options)
         if (isJson) return out.json({ conversation: id, ...diff })
         await out.aside([`what the model sees of ${id}: ${diff.from} → ${diff.to}`, 'bold'])
-        for (const line of diffLines(diff)) await out.line(...line)
+        for (const line of diffLines(diff)) await out.parts(line)
       }),
     )
 }

@@ -26,7 +26,7 @@ export const addFull = (program: Command, shell: Shell): void => {
         const entries = await chat.full({ at, abandoned: options.abandoned ?? false })
         if (isJson) return out.json({ conversation: id, at, entries })
         await out.aside([`everything in ${id} at ${at}`, 'bold'])
-        for (const entry of entries) await out.line(...entryParts(entry))
+        for (const entry of entries) await out.parts(entryParts(entry))
       }),
     )
 }

@@ -20,7 +20,7 @@ export const addLog = (program: Command, shell: Shell): void => {
         if (isJson)
           return out.json({ conversation: id, entries: entries.filter(({ onPath }) => all || onPath) })
         for (const line of all ? timelineLines(entries, time) : pathLines(entries, time))
-          await out.line(...line)
+          await out.parts(line)
         if (!all) return
         await out.aside()
         for (const line of legend) await out.aside([line, 'dim'])

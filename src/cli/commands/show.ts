@@ -20,7 +20,7 @@ export const addShow = (program: Command, shell: Shell): void => {
           `what the model ${options.at === undefined ? 'sees' : 'saw'} of ${id} at ${at}`,
           'bold',
         ])
-        for (const item of items) await out.line(...itemParts(item))
+        for (const item of items) await out.parts(itemParts(item))
         if (items.length === 0) await out.aside(['nothing: the conversation is empty there', 'dim'])
       }),
     )

@@ -8,7 +8,7 @@ export type FindingParts = readonly [label: Part, subject: Part, message: Part]
 /** On one line where there is room, else with the message below: none of that is cut. */
 export const writeFinding = async (out: Output, [label, subject, message]: FindingParts): Promise<void> => {
   const whole: readonly Part[] = [label, ['  '], subject, ['  '], message]
-  if (widthOf(whole.map(([text]) => visible(text)).join('')) <= out.columns) return out.line(...whole)
+  if (widthOf(whole.map(([text]) => visible(text)).join('')) <= out.columns) return out.parts(whole)
   await out.line(label, ['  '], subject)
   await writeMessage(out, message[0])
 }

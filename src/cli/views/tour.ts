@@ -52,11 +52,11 @@ const writeEnds = async (
   command: string,
 ): Promise<void> => {
   const isWhole = lines.length <= longest
-  for (const line of isWhole ? lines : lines.slice(0, shownOfEnd)) await out.line(...line)
+  for (const line of isWhole ? lines : lines.slice(0, shownOfEnd)) await out.parts(line)
   if (isWhole) return
   const left = (lines.length - 2 * shownOfEnd).toLocaleString('en')
   await writeWhole(out, `       ⋮ ${left} more: ${command}`)
-  for (const line of lines.slice(-shownOfEnd)) await out.line(...line)
+  for (const line of lines.slice(-shownOfEnd)) await out.parts(line)
 }
 
 /** Writes a line that is not cut, as someone may copy a command from it. */
