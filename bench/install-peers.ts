@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
+import wanted from './package.json' with { type: 'json' }
 import { systemEnvironment } from './processes.ts'
 
 const folder = new URL('.', import.meta.url)
@@ -11,15 +12,21 @@ export const installPeers = async (say: (text: string) => void): Promise<string 
   say('Installing the peers into bench/node_modules, once. Native ones may be compiled: a few minutes …\n')
   // Where nothing can be compiled, the peers that need no compiler are there all the same.
   const failed = (await npm('ci')) && (await npm('ci', '--ignore-scripts'))
-  return failed || undefined
+  return failed ? `${failed} (run \`npm ci\` in bench to see all of it)` : undefined
 }
 
-/** npm writes the lock file's copy last: one that is older than the lock file is of other peers, or of an install that was interrupted. */
+/** Whether npm has finished an install of the versions that are wanted: it writes down last what it has installed. */
 const isInstalled = (): boolean => {
-  const [wanted, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) =>
-    statSync(new URL(name, folder), { throwIfNoEntry: false }),
+  const list = new URL('node_modules/.package-lock.json', folder)
+  if (!existsSync(list)) return false
+  const { packages } = JSON.parse(readFileSync(list, 'utf8')) as Installed
+  return Object.entries(wanted.dependencies).every(
+    ([name, version]) => packages[`node_modules/${name}`]?.version === version,
   )
-  return wanted !== undefined && installed !== undefined && installed.mtimeMs >= wanted.mtimeMs
+}
+
+interface Installed {
+  readonly packages: Readonly<Record<string, { readonly version?: string }>>
 }
 
 /** Runs npm; returns the first line of its complaint, empty if it has none. */

@@ -50,6 +50,8 @@ export const answering = (script: URL, args: readonly string[], node: 'own' | 's
     silent: true,
   })
   let complaint = ''
+  // A pipe that nobody reads would fill up and stop a program that prints.
+  child.stdout?.resume()
   child.stderr?.on('data', (text: Buffer) => (complaint += text.toString()))
   return {
     ask: async (request) => {

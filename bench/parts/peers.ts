@@ -93,7 +93,7 @@ const enterAll = async (
       entered.push(await enter(entry, folder))
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      absent.push(`${entry.file} ${entry.variant ?? ''} could not be run here: ${reason}`)
+      absent.push(`${[entry.file, entry.variant].join(' ').trim()} could not be run here: ${reason}`)
     }
   }
   return { entered, absent }
