@@ -6,7 +6,8 @@ import { addCommands } from './commands/index.ts'
 import { type Failure, failureOf, usage } from './errors.ts'
 import { configuredStore, type Host } from './host.ts'
 import type { Screen } from './output.ts'
-import { shellOf } from './shell.ts'
+import { loadPlugIns } from './plug-ins.ts'
+import { type GlobalOptions, shellOf } from './shell.ts'
 import { version } from './version.ts'
 
 const examples = `
@@ -73,6 +74,8 @@ const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () =
       ),
     )
     .option('--json', 'answer in JSON (docs/cli.md has the shapes)')
+    .option('--import <file>', 'load a module first, which registers stores; may be repeated', listed)
+    .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))
     .addHelpText('after', examples)
     .configureHelp({ showGlobalOptions: true })
     .addHelpCommand(
@@ -92,6 +95,9 @@ const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () =
   addCommands(program, shellOf(program, host, fail))
   return program
 }
+
+/** Each value of an option that may be repeated. */
+const listed = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 /** How wide help may be; commander has a default of its own. */
 const columnsOf = ({ isTTY = false, columns = 80 }: Screen): number => (isTTY ? columns : 80)

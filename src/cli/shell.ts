@@ -10,6 +10,8 @@ import { type Output, outputOn } from './output.ts'
 export interface GlobalOptions {
   readonly store: string
   readonly json?: boolean
+  /** Modules to load first. */
+  readonly import?: readonly string[]
 }
 
 /** What a command works with. */
