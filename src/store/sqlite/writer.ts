@@ -48,6 +48,9 @@ export interface Writer {
   readonly finish: () => Promise<void>
 }
 
+const isBusy = (begun: E.Either<StoreError, void>): boolean =>
+  E.isLeft(begun) && begun.left._tag === 'StoreBusy'
+
 /** What comes behind the work at hand: a microtask costs a third of what a tick does. */
 const soon = Promise.resolve()
 const written: Outcome = E.right('written')
@@ -92,6 +95,8 @@ export const sqliteWriter = (
   let kept: Kept[] = []
   let whenIdle: (() => void)[] = []
   let isScheduled = false
+  /** Whether the last wait for another writer was in vain. */
+  let isLockedOut = false
   /** Why nothing more is written: what would be would not be found again. */
   let lost: StoreError | undefined
 
@@ -224,11 +229,16 @@ export const sqliteWriter = (
 
   const flush = (): void => {
     if (lost) return settleAll(E.left(lost))
+    if (waiting.length === 0 && !endsAreDue) return goOn()
     if (wroteAlone()) return goOn()
-    const finish = (begun: E.Either<StoreError, void>): void =>
+    const finish = (begun: E.Either<StoreError, void>): void => {
+      isLockedOut = isBusy(begun)
       settleAll(E.isLeft(begun) ? begun : writeAll(waiting))
+    }
     const begun = tryBegin()
-    if (E.isLeft(begun) && begun.left._tag === 'StoreBusy') void onceFree(timeout, tryBegin).then(finish)
+    // The ends alone are not worth another wait: without them all is as after a crash.
+    const isWaitedFor = waiting.length > 0 || !isLockedOut
+    if (isBusy(begun) && isWaitedFor) void onceFree(timeout, tryBegin).then(finish)
     else finish(begun)
   }
 
