@@ -71,6 +71,6 @@ const dataOf = (message: NewMessage): Event<'MessageAppended'>['data'] => ({
   content: blocksOf(message.content),
 })
 
-/** A string stands for one text block. */
+/** A string is short for one text block. */
 export const blocksOf = (content: NewMessage['content']): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content

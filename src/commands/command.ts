@@ -19,7 +19,7 @@ const content = z.union([z.string(), z.array(blockSchema)])
 
 const newMessage = z.object({
   role: messageSchema.shape.role,
-  /** A string stands for one text block. */
+  /** A string is short for one text block. */
   content,
   messageId: z.string().min(1).optional(),
   origin: originSchema.optional(),
@@ -30,7 +30,7 @@ const newMessage = z.object({
 
 /** Which slice of the effective history to hide. */
 const selection = {
-  /** The share of the items behind the kept first ones, rounded down; 0 < fraction ≤ 1. */
+  /** The fraction of the items after the kept first messages, rounded down; 0 < fraction ≤ 1. */
   fraction: z.number().gt(0).max(1).optional(),
   /** How many messages at the beginning stay. Default 1: the task. A beginning that is hidden already holds none. */
   keepFirst: z.int().min(0).optional(),

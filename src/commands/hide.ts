@@ -56,7 +56,7 @@ const isSaid = (part: Said | Block): part is Said => 'role' in part
 
 type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens' | 'container'>
 
-/** What a marker says of the items that it hides (one or more, as they are shown) and of what stands in their place. */
+/** What a marker says of the items that it hides (one or more, as they are shown) and of what replaces them. */
 export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts => {
   const container = containerIn(hidden)
   return {

@@ -54,13 +54,13 @@ export interface NothingToHide {
   readonly message: string
   readonly conversation: string
 }
-/** The conversation stands at a message: there is no rewind, marker or restore to undo. */
+/** The head is a message: there is no rewind, marker or restore to undo. */
 export interface NothingToUndo {
   readonly _tag: 'NothingToUndo'
   readonly message: string
   readonly conversation: string
 }
-/** The conversation already stands there, or has fewer turns. */
+/** The conversation is already at that position, or has fewer turns. */
 export interface NothingToRewind {
   readonly _tag: 'NothingToRewind'
   readonly message: string
@@ -84,7 +84,7 @@ export const staleContext = (conversation: string, after: number, last: number):
   message:
     after > last
       ? `conversation ${conversation} ends at position ${last}; nothing can be computed from position ${after}`
-      : `conversation ${conversation} has gone on to position ${last} since position ${after}: read it again and decide again`,
+      : `conversation ${conversation} is at position ${last} by now, not at ${after}: read it again and decide again`,
   conversation,
   after,
   last,
@@ -133,7 +133,7 @@ export const nothingToHide = (conversation: string): NothingToHide => ({
 
 export const nothingToUndo = (conversation: string): NothingToUndo => ({
   _tag: 'NothingToUndo',
-  message: `conversation ${conversation} does not stand at a rewind, condense, truncate or restore: to take back messages, rewind`,
+  message: `conversation ${conversation} does not end with a rewind, condense, truncate or restore: to take back messages, rewind`,
   conversation,
 })
 

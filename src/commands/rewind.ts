@@ -19,7 +19,7 @@ export const rewind = (command: Command<'rewind'>, state: State): E.Either<Rejec
     )
   const { head } = named
   return head === undefined || head === effective.head
-    ? E.left(nothingToRewind(conversation, `stands at position ${effective.head} already`))
+    ? E.left(nothingToRewind(conversation, `is already at position ${effective.head}`))
     : E.right([rewound(head, reason)])
 }
 

@@ -44,7 +44,7 @@ const explicitSlice = (
   if (from < 0) return E.left(notShown(conversation, covers.first, 'item', positions))
   if (to === 0) return E.left(notShown(conversation, covers.last, 'item', positions))
   if (to <= from) return E.left(invalidInput('covers', 'first comes after last'))
-  // The API has hidden what stands before its compaction already, and what was open there has ended.
+  // The API has already hidden what comes before its compaction, and what was open there has ended.
   if (summary.some(({ content }) => content.some(isCompaction))) return E.right({ from, to })
   const calls = callsOf(effective)
   const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to)])]

@@ -9,7 +9,7 @@ export interface AppendState {
   readonly conversation: string
   /** The last position, whatever event it holds; `START` if there is none. */
   readonly last: number
-  /** The types of the events behind the command's `after`, oldest first; empty without an `after`. */
+  /** The types of the events after the command's `after`, oldest first; empty without one. */
   readonly since: readonly EventType[]
 }
 
@@ -28,7 +28,7 @@ export interface State extends AppendState {
 export interface Named {
   /** rewind `before` and `turns`: the message to rewind before. */
   readonly event?: ConversationEvent | undefined
-  /** rewind and undo: the head that the conversation would come to stand at. */
+  /** rewind and undo: the head that the conversation would have. */
   readonly head?: number
   /** restore: what the marker replaced. */
   readonly replaced?: readonly Slot[] | undefined

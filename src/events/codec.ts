@@ -74,7 +74,7 @@ const unwritable = eventTooLarge(
 
 const isEventType = (type: string): type is keyof typeof dataSchemas => Object.hasOwn(dataSchemas, type)
 
-/** Where a stored event stands. */
+/** Where a stored event is. */
 export interface Place {
   readonly stream: string
   readonly revision: number

@@ -6,7 +6,7 @@ export interface InvalidInput {
 }
 
 /**
- * What would be stored is larger than an event (16 MiB of JSON, without what stands outside it) or an append of this store may be, or
+ * What would be stored is larger than an event (16 MiB of JSON, without content stored outside it) or an append of this store may be, or
  * an event's JSON is longer than a string can be. Nothing was written.
  */
 export interface EventTooLarge {

@@ -44,7 +44,7 @@ export const originSchema = z.object({
   context: receiptSchema.optional(),
   /** The other fields of the message in which the API answered (`id`, `container`, `stop_sequence`, …), those that are null left out. */
   message: z.unknown().optional(),
-  /** The calls that were made in vain before this one: of each its error, and what the API counted it as. */
+  /** The failed calls before this one: the error of each, and what the API counted for it. */
   failed: z.unknown().optional(),
   /** A condense that was tried right before this call and failed: its error (`_tag`), and the window of the context, in tokens. */
   condenseFailed: z.object({ error: z.string(), window: count }).optional(),
@@ -86,7 +86,7 @@ const markerShape = {
   covers: coversSchema,
   /** How many messages the marker hides, those under the markers that it covers included. */
   messagesHidden: count,
-  /** Estimated tokens of the covered slice, and of what stands in its place. */
+  /** Estimated tokens of the covered slice, and of what replaces it. */
   tokens: z.object({ before: count, after: count }),
   /** The newest container of code execution that it hides: the reply at `position` names it. */
   container: z.object({ position, id: z.string(), expires_at: z.string().optional() }).optional(),

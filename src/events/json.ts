@@ -74,7 +74,7 @@ const copy = (value: unknown, open: object[]): Json => {
 const nameOf = ({ constructor }: { readonly constructor?: unknown }): string =>
   typeof constructor === 'function' ? `a ${constructor.name}` : 'an object with a prototype of its own'
 
-/** `JSON.stringify` calls a `toJSON` wherever it stands, hidden and inherited ones too. */
+/** `JSON.stringify` calls a `toJSON` wherever it finds one, hidden and inherited ones too. */
 const refuseToJson = ({ toJSON }: { readonly toJSON?: unknown }): void => {
   if (typeof toJSON === 'function')
     throw new NotJson('a value with a toJSON method is not plain JSON: give what the method returns')

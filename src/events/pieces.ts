@@ -4,7 +4,7 @@ const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xd
 const longestEscape = 6
 
 /**
- * A JSON text, or what stands between the quotes of one of its strings, in pieces of at most `size` characters, in order. No surrogate
+ * A JSON text, or the text between the quotes of one of its strings, in pieces of at most `size` characters, in order. No surrogate
  * pair and no escape is parted.
  */
 export function* piecesOf(text: string, size: number): Generator<string, void> {

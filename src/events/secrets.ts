@@ -3,11 +3,11 @@ import { pathText } from './json.ts'
 // Parameters of a request may hold secrets (`mcp_servers[].authorization_token`). They are sent, and never recorded: a reference
 // stands for each, by its place.
 
-/** Fields of such names, whatever stands between their words, whose value is a text. */
+/** Fields of such names, whatever separates their words, whose value is a text. */
 const secretName =
   /^(?:x[-_]?)?(?:(?:proxy[-_]?)?authorization|(?:authorization|auth|access|refresh|bearer|session|security)[-_]?token|bearer|api[-_]?key|(?:client|shared|app)?[-_]?secret(?:[-_]?(?:access[-_]?)?key)?|private[-_]?key|pass(?:word|wd|phrase)|cookie)$/i
 
-/** What stands for a secret: its place, like `mcp_servers[0].authorization_token`. */
+/** The reference to a secret: its place, like `mcp_servers[0].authorization_token`. */
 export interface SecretReference {
   readonly $secret: string
 }
@@ -65,7 +65,7 @@ export const referencesIn = (value: unknown): readonly string[] => {
   return references
 }
 
-/** Shorter ones stand in texts that do not mean them. */
+/** Shorter ones occur in texts by chance. */
 const leastEcho = 4
 
 /** How a text may repeat a secret: as it is, without its scheme (`Bearer`), and as JSON or a URL writes it. */
@@ -79,7 +79,7 @@ const echoesOf = (secret: string): readonly string[] => {
   return written.filter(({ length }) => length >= leastEcho)
 }
 
-/** The value with references in place of the secrets that its texts repeat; the same value where there are none. */
+/** The value with references in place of the secrets that its texts repeat; the same value if there are none. */
 export const withoutEchoes = <A>(value: A, secrets: ReadonlyMap<string, string>): A => {
   const paths = new Map(
     // The first of several places that hold the same.
@@ -88,7 +88,7 @@ export const withoutEchoes = <A>(value: A, secrets: ReadonlyMap<string, string>)
       .flatMap(([path, secret]) => echoesOf(secret).map((echo) => [echo, path] as const)),
   )
   if (paths.size === 0) return value
-  // One may begin with another; and what stands for one is not looked through again.
+  // One may begin with another; and a reference is not searched again.
   const longestFirst = [...paths.keys()].toSorted((one, other) => other.length - one.length)
   const echo = new RegExp(longestFirst.map((text) => RegExp.escape(text)).join('|'), 'g')
   const at = (inner: unknown): unknown => {

@@ -4,7 +4,7 @@ import type { Range, RecordedEvent } from './port.ts'
 /** A stream's events have all revisions from 0 on: one that the store does not give though it has later ones is lost. */
 export const eventMissing = (stream: string, revision: number, found?: number): DecodeFailed => ({
   _tag: 'DecodeFailed',
-  message: `event ${revision} of stream ${stream} cannot be read: the store gives ${found === undefined ? 'none' : `event ${found} in its place`}, though the stream goes on. The database is damaged: look at it with palimpsest doctor, and restore a backup`,
+  message: `event ${revision} of stream ${stream} cannot be read: the store gives ${found === undefined ? 'none' : `event ${found} in its place`}, although the stream has later ones. The database is damaged: look at it with palimpsest doctor, and restore a backup`,
   stream,
   revision,
 })

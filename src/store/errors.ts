@@ -23,10 +23,10 @@ export type StoreError =
 
 /** Why something could not be read. */
 export type ReadError = StoreError | InvalidInput | ConversationNotFound | OutOfRange
-/** Why something was not written. Nothing of it was. */
+/** Why something was not written. No part of it was. */
 export type WriteError = StoreError | Rejection
 
-/** The stream has gone on since it was read: its last revision is not the expected one. */
+/** Somebody wrote to the stream after it was read: its last revision is not the expected one. */
 export interface Conflict {
   readonly _tag: 'Conflict'
   readonly message: string
@@ -36,31 +36,31 @@ export interface Conflict {
   readonly actual: number
 }
 
-/** Whether the events were written could not be found out in time. Sending the same command again (same command id) finds out. */
+/** It is not known whether the events were written. Sending the same command again (same command id) settles it. */
 export interface OutcomeUnknown {
   readonly _tag: 'OutcomeUnknown'
   readonly message: string
   readonly stream: string
-  /** The ids of the events that may stand in the stream, or may not. */
+  /** The ids of the events in question. */
   readonly events: readonly string[]
   readonly cause?: unknown
 }
 
-/** Events of the stream are gone from the database: what is left is not the conversation. */
+/** The database has lost events of the stream: what is left is not the conversation. */
 export interface HistoryLost {
   readonly _tag: 'HistoryLost'
   readonly message: string
   readonly stream: string
 }
 
-/** The conversation is being imported or copied, or that was interrupted: nothing can be written to it until that is done. */
+/** An import or copy of the conversation is under way or was interrupted: nothing can be written to it until that is complete. */
 export interface ImportUnfinished {
   readonly _tag: 'ImportUnfinished'
   readonly message: string
   readonly conversation: string
 }
 
-/** Content of an event that stands outside it is not there. */
+/** Content stored outside an event is missing. */
 export interface BlobMissing {
   readonly _tag: 'BlobMissing'
   readonly message: string
@@ -70,12 +70,12 @@ export interface BlobMissing {
   readonly event: string
   readonly sha256: string
 }
-/** Content of an event that stands outside it is not what its hash says. */
+/** Content stored outside an event does not match its hash. */
 export interface BlobDamaged extends Omit<BlobMissing, '_tag'> {
   readonly _tag: 'BlobDamaged'
 }
 
-/** A file is to be written where there is one already. */
+/** The file to write exists already. */
 export interface FileExists {
   readonly _tag: 'FileExists'
   readonly message: string
@@ -92,17 +92,17 @@ interface StoreFailure<T extends string> {
 /** Another process held the write lock for longer than the store waits. Try again. */
 export type StoreBusy = StoreFailure<'StoreBusy'>
 export type StoreClosed = StoreFailure<'StoreClosed'>
-/** The file is no store, or is damaged. */
+/** The file is not a store, or it is damaged. */
 export type StoreCorrupt = StoreFailure<'StoreCorrupt'>
-/** The server refuses the credentials. */
+/** The server rejects the credentials. */
 export type StoreDenied = StoreFailure<'StoreDenied'>
-/** There is no store there, and it was not to be created. */
+/** There is no store, and it was not to be created. */
 export type StoreNotFound = StoreFailure<'StoreNotFound'>
-/** No room left to write. */
+/** No space left to write. */
 export type StoreFull = StoreFailure<'StoreFull'>
 export type StoreReadOnly = StoreFailure<'StoreReadOnly'>
 /**
- * The file that is open is not the one at its path any more: it was removed, renamed or replaced. What was asked may stand in the file
+ * The file that is open is not the one at its path any more: it was removed, renamed or replaced. What was written may be in the file
  * that was moved away, not in the one there now.
  */
 export type StoreReplaced = StoreFailure<'StoreReplaced'>
@@ -125,7 +125,7 @@ export const outcomeUnknown = (
   cause: unknown,
 ): OutcomeUnknown => ({
   _tag: 'OutcomeUnknown',
-  message: `whether ${events.length === 1 ? 'the event was' : `the ${events.length} events were`} written to ${stream} could not be found out in time: look for ${events[0]} there, or send the command again under the same command id, which writes it once`,
+  message: `whether ${events.length === 1 ? 'the event was' : `the ${events.length} events were`} written to ${stream} is not known: look for ${events[0]} there, or send the command again under the same command id, which writes it at most once`,
   stream,
   events,
   cause,
@@ -139,13 +139,13 @@ export const historyLost = (stream: string, how: string): HistoryLost => ({
 
 export const importUnfinished = (conversation: string): ImportUnfinished => ({
   _tag: 'ImportUnfinished',
-  message: `conversation ${conversation} is being imported or copied, or that was interrupted: wait until it is done, or import or copy it again, which completes it`,
+  message: `conversation ${conversation} is being imported or copied, or that was interrupted: wait until it is complete, or import or copy it again to complete it`,
   conversation,
 })
 
 export const fileExists = (
   file: string,
-  advice = 'is there already: name another file, or overwrite it with force',
+  advice = 'exists already: name another file, or overwrite it with force',
 ): FileExists => ({ _tag: 'FileExists', message: `${file} ${advice}`, file })
 
 export const storeClosed = (store: string): StoreClosed => ({

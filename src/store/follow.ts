@@ -69,7 +69,7 @@ const ended = (error: StoreError | InvalidInput | undefined): void => {
 /** What the tail has told a follower, until that asks for it. */
 interface Inbox {
   readonly listener: Listener
-  /** What comes next behind a place, if it is here. */
+  /** What comes next after a place, if it is here. */
   readonly take: (at: Checkpoint | undefined) => Followed | undefined
   /** Whether there was more than it holds: what it no longer has is read from the store, from the last taken on. */
   readonly isFull: () => boolean

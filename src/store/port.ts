@@ -3,14 +3,14 @@ import type { StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { FileExists, StoreError } from './errors.ts'
 
-/** A place in the global order of a store's events. Opaque: pass on what the same store gave; everything else is `InvalidInput`. */
+/** A place in the global order of a store's events. Opaque: only what the same store issued is valid; anything else is `InvalidInput`. */
 export type Checkpoint = string
 
-/** What an event says of a write that takes several appends, and counts only once it is whole (ADR 13). */
+/** An event's share in a write of several appends, which counts only once it is complete (ADR 13). */
 export interface Part {
   /** Revision of the write's first event in this stream. */
   readonly from: number
-  /** Only in its last event in this stream. `true`: the write is whole; else it is once that stream names this one. */
+  /** Only in the write's last event in this stream. `true`: it is complete; a name: it is complete once that stream names this one. */
   readonly last?: true | string
 }
 
@@ -30,27 +30,26 @@ export interface Append {
   readonly events: readonly StoredEvent[]
   /** The stream's last revision as the writer read it; -1 if it must not exist. */
   readonly expected: number
-  /** `find` may be asked for the first event, or for each. Default false: an index that nobody needs costs every append. */
+  /** `find` may be used for the first event (`true`), or for each. Default false, because the index slows every append. */
   readonly findable?: boolean | 'each'
-  /** Nobody else can have sent events of these ids; spares a store that cannot tell repeats a look. Default false. */
+  /** Nobody else can have sent events with these ids, so the store need not look for a repeat. Default false. */
   readonly isNew?: boolean
-  /** The writer need not know whether the events stood there already: the store may answer `taken`. Default false. */
+  /** The writer does not care whether the events were there already: the store may answer `taken`. Default false. */
   readonly isUnasked?: boolean
-  /** The events belong to a write of several appends. Adapters need not know: `withWholeWrites` keeps it in the metadata. */
+  /** The events belong to a write of several appends. Adapters ignore this: `withWholeWrites` keeps it in the metadata. */
   readonly part?: Part
 }
 
 /**
- * What an append did. `repeated`: events with these ids stood there already, maybe with other texts (another time, another actor):
- * who goes on from there reads them first. Of two who send the same texts at once, one has written them. `taken`: one of the two; only
- * where the append is `isUnasked`.
+ * What an append did. `repeated`: events with these ids were there already, maybe with other texts (another time, another actor), so
+ * read them before you append to them. If two send the same texts at once, one has written them. `taken`: one of the two; only if the
+ * append is `isUnasked`.
  */
 export type Appended = 'written' | 'repeated' | 'taken'
 
 /**
- * Events of one stream to read: at most `limit` from revision `from` on, that one included, in the direction given; fewer, but at
- * least one, where their content would be too much at once.
- * Backwards from beyond the end begins at the last event.
+ * Events of one stream to read: at most `limit`, starting with revision `from`, in the direction given; fewer, but at least one, if
+ * their content is large. A backward read from beyond the end starts with the last event.
  */
 export interface Range {
   readonly stream: string
@@ -62,12 +61,12 @@ export interface Range {
 
 /** The most events that one read returns. */
 export const maxPage = 1_000
-/** How many events a reader of everything takes at once: few enough to be gone before the garbage collector promotes them. */
+/** Events that a reader of everything takes at a time: few enough to die before the garbage collector promotes them. */
 export const streamPage = 200
 
 /**
- * What a store keeps of a stream besides its events: an event at the end, or near it while appends go on. Tells when the end of
- * a stream was changed or lost, which the hash chain cannot.
+ * What a store keeps of a stream besides its events: an event at the end, or near it while it is written to. It reveals that the end
+ * of a stream was changed or lost, which the hash chain cannot.
  */
 export interface KeptEnd {
   /** Its revision. */
@@ -76,33 +75,33 @@ export interface KeptEnd {
   readonly hash: string
 }
 
-/** What a look for an event has come to. */
+/** The outcome of `find`. */
 export interface Found {
-  /** Its revision; undefined if the stream has none of that id. */
+  /** The event's revision; undefined if the stream has no event of that id. */
   readonly revision: number | undefined
-  /** The stream's last revision that was looked at, -1 if there was none: what came later may be the event. */
+  /** The last revision that was searched, -1 if there was none: the event may be among later ones. */
   readonly through: number
 }
 
 /** Events of all streams, in global order. */
 export interface AllPage {
   readonly events: readonly RecordedEvent[]
-  /** How far the store was looked through; where to go on from. Undefined in a store without events. */
+  /** How far the store was searched: continue from here. Undefined in a store without events. */
   readonly checkpoint: Checkpoint | undefined
 }
 
 /** What was written since a checkpoint. */
 export interface Changed {
-  /** As of now. Undefined in a store without events, and in one that cannot tell. */
+  /** As of now. Undefined in a store without events, and in one that does not know. */
   readonly checkpoint: Checkpoint | undefined
-  /** The streams; undefined where any of them may have been: there is no checkpoint, or too much was written since. */
+  /** The streams; undefined if it may be any: there is no checkpoint, or too much was written since. */
   readonly streams: ReadonlySet<string> | undefined
 }
 
 export interface AllRange {
   /** Only streams whose name begins with one of these. Default: all. */
   readonly prefixes?: readonly string[]
-  /** Events behind this place; without one from the first event on. */
+  /** Events after this place; without one, from the first event on. */
   readonly after?: Checkpoint | undefined
   /** 1 to `maxPage`. */
   readonly limit: number
@@ -113,23 +112,23 @@ export interface FollowOptions extends Omit<AllRange, 'limit'> {
   readonly signal?: AbortSignal
 }
 
-/** What a follower gets: an event, or how far the store has been looked through without one. */
+/** What a follower gets: an event, or how far the store was searched without finding one. */
 export type Followed =
   | { readonly type: 'event'; readonly event: RecordedEvent; readonly checkpoint: Checkpoint }
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
-/** Content that stands outside the events that refer to it: bytes under their SHA-256 (hex), each kept once. */
+/** Content stored outside the events that refer to it: bytes under their SHA-256 (hex), each kept once. */
 export interface Blobs {
   /**
-   * Keeps the chunks, in order, under the hash of them all, unless they are there; then only their time is new. All are kept, or
-   * none. A chunk is at most `blobChunk` bytes, and the store's own from then on. The chunks may be iterated more than once.
+   * Keeps the chunks, in order, under the hash of them all; if they are there already, only updates their time. All are kept or
+   * none. A chunk is at most `blobChunk` bytes, and belongs to the store from then on. The chunks may be iterated more than once.
    */
   readonly put: (sha256: string, chunks: Iterable<Uint8Array>) => TaskEither<StoreError, void>
-  /** The bytes in order, in pieces of any size; no piece if there is no such blob. Not checked. Iteration throws a `StoreError`. */
+  /** The bytes in order, in pieces of any size; none if there is no such blob. Not verified. Iteration throws a `StoreError`. */
   readonly get: (sha256: string) => AsyncIterable<Uint8Array>
   /** In any order. Iteration throws a `StoreError`. */
   readonly list: () => AsyncIterable<BlobInfo>
-  /** Removes it, unless it was put since that time. */
+  /** Removes the blob, unless it was put after that time. */
   readonly remove: (sha256: string, before: Date) => TaskEither<StoreError, void>
 }
 
@@ -144,7 +143,7 @@ export interface BlobInfo {
 export const blobChunk = 512 * 1024
 
 export interface BackupOptions {
-  /** Overwrite a file that is there. Default false. */
+  /** Overwrite an existing file. Default false. */
   readonly force?: boolean
 }
 
@@ -162,47 +161,45 @@ export interface BackedUp {
 /**
  * What Palimpsest asks of a database. The contract, in the order of its tests (test/contract):
  *
- * 1. An append at the stream's last revision writes all its events, in order, at the revisions that follow; else it is a
- *    `Conflict` with the actual last revision, and writes nothing.
- *    What could not be kept, or not given back the same, is `InvalidInput`. The objects of an append are the caller's again as
- *    soon as its task runs.
- * 2. An append of events that stand at exactly these revisions already (same ids) succeeds and writes nothing.
- * 3. When an append has returned, its events survive the process and the machine, as far as the store is durable at all.
- * 4. Texts come back as they were written, to the byte.
- * 5. A read of a stream that is not there is empty. Reads see every append that returned before them.
- * 6. Checkpoints order all events as they were committed: a follower never misses one. A checkpoint that the store can't have
- *    given is `InvalidInput`.
- * 7. Blobs come back to the byte, whoever puts them at once, and are no events.
- * 8. Every stream that an append has returned for is listed, under its name and by when it began.
+ * 1. An append at the stream's last revision writes all its events, in order, at the next revisions; otherwise it is a `Conflict` with
+ *    the actual last revision, and writes nothing. What could not be kept and returned unchanged is `InvalidInput`. The caller may
+ *    change the objects of an append again as soon as its task runs.
+ * 2. An append of events that are at exactly these revisions already (same ids) succeeds and writes nothing.
+ * 3. Once an append has returned, its events survive the process and the machine, within the store's own durability.
+ * 4. Texts come back byte for byte.
+ * 5. Reading a stream that does not exist yields nothing. A read sees every append that returned before it.
+ * 6. Checkpoints order all events as they were committed: a follower never misses one. A checkpoint that the store cannot have
+ *    issued is `InvalidInput`.
+ * 7. Blobs come back byte for byte, even if several writers put them at once, and are not events.
+ * 8. Every stream to which an append has returned is listed, by name and by when it began.
  */
 export interface EventStore {
   /** URL without credentials, for messages. */
   readonly url: string
-  /** `EventTooLarge` is that of a store that keeps large content outside its events (see `blobs`). */
+  /** `EventTooLarge` comes from a store that keeps large content outside its events (see `blobs`). */
   readonly append: (append: Append) => TaskEither<StoreError | EventTooLarge | InvalidInput, Appended>
   readonly read: (range: Range) => TaskEither<StoreError, readonly RecordedEvent[]>
-  /** Looks for an event that was appended as `findable`, by its id. Stores may look back a bounded way. */
+  /** Looks for an event that was appended as `findable`, by its id. A store may search only the newest events. */
   readonly find: (stream: string, eventId: string) => TaskEither<StoreError, Found>
   /**
-   * How many events of this type the stream has up to a revision, that one included; undefined in a store that would have to read them
-   * all.
+   * How many events of this type the stream has, through that revision; undefined in a store that would have to read them all.
    */
   readonly count: (
     stream: string,
     type: string,
     through: number,
   ) => TaskEither<StoreError, number | undefined>
-  /** What the store keeps of a stream; undefined if it keeps nothing, or there is no such stream. */
+  /** What the store keeps of a stream's end; undefined if it keeps nothing, or there is no such stream. */
   readonly keptEnd: (stream: string) => TaskEither<StoreError, KeptEnd | undefined>
-  /** At most `limit` names of streams that begin with `prefix`, behind the name `after`, in order of UTF-8 bytes. */
+  /** At most `limit` names of streams that begin with `prefix`, after the name `after`, in order of UTF-8 bytes. */
   readonly streams: (
     prefix: string,
     after: string,
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
   /**
-   * At most `limit` names of streams that begin with `prefix`, in the order in which they began, the newest first; those older than the
-   * stream `before`. Costs what it answers, not what the store holds. A name may come of a stream that was never written.
+   * At most `limit` names of streams that begin with `prefix`, the newest stream first; those older than the stream `before`. The cost
+   * depends on the answer, not on the size of the store. May name a stream that was never written.
    */
   readonly newest: (
     prefix: string,
@@ -212,20 +209,19 @@ export interface EventStore {
   /** Which streams whose names begin with a prefix were written since a checkpoint of `changed`. */
   readonly changed: (prefix: string, since: Checkpoint | undefined) => TaskEither<StoreError, Changed>
   readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>
-  /** What is there, then what comes. Iteration throws a `StoreError`, or `InvalidInput`. */
+  /** Existing events, then new ones as they are written. Iteration throws a `StoreError` or `InvalidInput`. */
   readonly follow: (options: FollowOptions) => AsyncIterable<Followed>
   readonly blobs: Blobs
   /**
-   * Whether the database itself is whole, apart from what its events say: `StoreCorrupt` tells what is damaged. For stores that can
-   * tell.
+   * Checks the database itself, apart from its events: `StoreCorrupt` says what is damaged. For stores that can.
    */
   readonly integrity?: () => TaskEither<StoreError, void>
-  /** Writes all that is committed into another file, which can be opened as a store. For stores that are a file. */
+  /** Writes everything committed into another file, which can be opened as a store. For stores that are a file. */
   readonly backup?: (
     file: string,
     options: BackupOptions,
   ) => TaskEither<StoreError | InvalidInput | FileExists, BackedUp>
-  /** The most bytes of data and metadata, all events together, that one append takes. */
+  /** The most bytes of data and metadata that one append accepts, all its events together. */
   readonly maxAppendBytes: number
   readonly close: () => TaskEither<StoreError, void>
 }

@@ -6,7 +6,7 @@ import type { StoreError } from './errors.ts'
 import { type AllPage, type AllRange, type Checkpoint, type RecordedEvent, streamPage } from './port.ts'
 import type { Pulse } from './pulse.ts'
 
-/** A page, and whether there was nothing behind it when it was read. */
+/** A page, and whether there was nothing after it when it was read. */
 export interface TailPage extends AllPage {
   readonly isEnd: boolean
 }
@@ -33,7 +33,7 @@ export interface Listener {
 
 export interface Tail {
   /**
-   * Has a listener told of the events of its streams behind a checkpoint. Undefined if the tail is beyond that: read on first.
+   * Has a listener told of the events of its streams after a checkpoint. Undefined if the tail is beyond that: read on first.
    *
    * @returns what ends it
    */

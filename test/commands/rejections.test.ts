@@ -23,7 +23,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       { type: 'append', messages: [hello], after: 1 },
       {
         _tag: 'StaleContext',
-        message: 'conversation c has gone on to position 3 since position 1: read it again and decide again',
+        message: 'conversation c is at position 3 by now, not at 1: read it again and decide again',
         conversation: 'c',
         after: 1,
         last: 3,
@@ -126,7 +126,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       {
         _tag: 'NothingToUndo',
         message:
-          'conversation c does not stand at a rewind, condense, truncate or restore: to take back messages, rewind',
+          'conversation c does not end with a rewind, condense, truncate or restore: to take back messages, rewind',
         conversation: 'c',
       },
     ],
@@ -134,7 +134,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       'the conversation stands there already',
       talk,
       { type: 'rewind', to: 3 },
-      { _tag: 'NothingToRewind', message: 'conversation c stands at position 3 already', conversation: 'c' },
+      { _tag: 'NothingToRewind', message: 'conversation c is already at position 3', conversation: 'c' },
     ],
     [
       'there are fewer turns',

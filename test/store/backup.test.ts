@@ -175,7 +175,7 @@ describe('a backup', () => {
         /^b\.db {2}1 conversation, 1 event, [\d.]+ KiB: checked\n1\n\{"file":"b\.db".*\}\n +0 .*Hi\n$/,
       )
       expect(stderr).toMatch(
-        /^error: .*b\.db is there already: name another file, or overwrite it with --force\n$/,
+        /^error: .*b\.db exists already: name another file, or overwrite it with --force\n$/,
       )
     })
   })

@@ -3,12 +3,12 @@ import { StringDecoder } from 'node:string_decoder'
 import { piecesOf } from '../../events/pieces.ts'
 import { blobChunk } from '../port.ts'
 
-/** What stands between the quotes of a string in a JSON text, as a blob. */
+/** The text between the quotes of a string in JSON, as a blob. */
 export interface Content {
   /** Of the bytes, hex. */
   readonly sha256: string
   readonly bytes: number
-  /** The bytes are what stands between the quotes, escapes and all; else they are the string's value. */
+  /** The bytes are the text between the quotes, including escapes; otherwise the string's value. */
   readonly isRaw: boolean
   /** The bytes, as often as they are asked for. */
   readonly chunks: Iterable<Uint8Array>
@@ -18,7 +18,7 @@ export interface Content {
  * A string's value as UTF-8; where that would not lead back to the same text (other escapes than `JSON.stringify` writes, half a
  * surrogate pair), the text itself. Worked on in pieces: nothing as long as the whole is made.
  *
- * @param inner what stands between the quotes, well formed
+ * @param inner the text between the quotes, well formed
  */
 export const contentOf = (inner: string): Content => {
   const isRaw = !isCanonical(inner)
@@ -57,7 +57,7 @@ const valueOf = (inner: string): string => (toEscape.test(inner) ? String(JSON.p
 const toEscape = /["\\\u0000-\u001f]/
 const escaped = (value: string): string => (toEscape.test(value) ? JSON.stringify(value).slice(1, -1) : value)
 
-/** What was read of a blob: the hash and number of its bytes, and what stands between the quotes, in pieces. */
+/** What was read of a blob: the hash and number of its bytes, and the text between the quotes, in pieces. */
 export interface ReadContent {
   readonly sha256: string
   readonly bytes: number

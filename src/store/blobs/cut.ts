@@ -5,22 +5,22 @@ import type { Literal } from './literals.ts'
 
 /** Where in an event's data text a blob belongs. */
 export interface Reference {
-  /** Of the placeholder `sha256:…` in the stored data text, behind the quote; in UTF-16 code units. */
+  /** Of the placeholder `sha256:…` in the stored data text, after the quote; in UTF-16 code units. */
   readonly at: number
   /** Hex. */
   readonly sha256: string
   readonly bytes: number
-  /** The blob holds what stands between the quotes, escapes and all; else the string's value. */
+  /** The blob holds the text between the quotes, including escapes; otherwise the string's value. */
   readonly raw?: true
 }
 
-/** An event as it is stored, and what stands outside it. */
+/** An event as it is stored, and the content outside it. */
 export interface Cut {
   readonly event: StoredEvent
   readonly contents: readonly Content[]
 }
 
-/** What the metadata text of an event begins with if content of it stands outside; no other may begin so. */
+/** What the metadata text of an event begins with if content is stored outside; no other may begin so. */
 const mark = '{"$blobs":'
 /** About what a reference takes in the metadata, and its placeholder in the data, in bytes; never less. */
 export const referenceBytes = 240
@@ -35,22 +35,22 @@ export const cut = (event: StoredEvent, literals: readonly Literal[]): Cut => {
   const contents: Content[] = []
   const references: Reference[] = []
   let data = ''
-  let behind = 0
+  let end = 0
   for (const { from, to } of literals) {
     const content = contentOf(event.data.slice(from, to))
     const { sha256, bytes, isRaw } = content
-    data += event.data.slice(behind, from)
+    data += event.data.slice(end, from)
     references.push({ at: data.length, sha256, bytes, ...(isRaw && { raw: true }) })
     data += placeholderOf(sha256)
     contents.push(content)
-    behind = to
+    end = to
   }
   const rest = event.metadata.slice(1)
   const comma = /^\s*\}/.test(rest) ? '' : ','
   return {
     event: {
       ...event,
-      data: data + event.data.slice(behind),
+      data: data + event.data.slice(end),
       metadata: `${mark}${JSON.stringify(references)}${comma}${rest}`,
     },
     contents,
@@ -85,7 +85,7 @@ const isReference = (value: unknown): value is Reference => {
 /**
  * The event as it was before it was cut, to the byte.
  *
- * @param textsOf what stands between the quotes, in pieces
+ * @param textsOf the text between the quotes, in pieces
  * @returns the first reference whose placeholder is not there, if one is not
  */
 export const putBack = <S extends StoredEvent>(
@@ -94,19 +94,19 @@ export const putBack = <S extends StoredEvent>(
   textsOf: (reference: Reference) => readonly string[],
 ): E.Either<Reference, S> => {
   let data = ''
-  let behind = 0
+  let end = 0
   for (const reference of references) {
     const placeholder = placeholderOf(reference.sha256)
     const { at } = reference
-    if (at < behind || !event.data.startsWith(placeholder, at)) return E.left(reference)
-    data += event.data.slice(behind, at)
+    if (at < end || !event.data.startsWith(placeholder, at)) return E.left(reference)
+    data += event.data.slice(end, at)
     for (const text of textsOf(reference)) data += text
-    behind = at + placeholder.length
+    end = at + placeholder.length
   }
   const rest = event.metadata.slice(endOfReferences(event.metadata))
   return E.right({
     ...event,
-    data: data + event.data.slice(behind),
+    data: data + event.data.slice(end),
     metadata: `{${rest.startsWith(',') ? rest.slice(1) : rest}`,
   })
 }

@@ -1,10 +1,10 @@
 import { beginsEscape } from '../../events/pieces.ts'
 
-/** A string of a JSON text: what stands between its quotes is `text.slice(from, to)`. */
+/** A string of a JSON text: the text between its quotes is `text.slice(from, to)`. */
 export interface Literal {
   readonly from: number
   readonly to: number
-  /** Of what stands between the quotes, as UTF-8. */
+  /** Of the text between the quotes, as UTF-8. */
   readonly bytes: number
 }
 
@@ -33,7 +33,7 @@ const literalAt = (text: string, from: number, to: number): Literal | undefined 
 /** Where the string that begins at `from` has its closing quote; -1 if it has none. */
 const endOf = (text: string, from: number): number => {
   let at = text.indexOf('"', from)
-  // An escaped quote is one behind a backslash that begins an escape.
+  // An escaped quote is one after a backslash that begins an escape.
   while (at > from && text[at - 1] === '\\' && beginsEscape(text, from, at - 1))
     at = text.indexOf('"', at + 1)
   return at

@@ -4,7 +4,7 @@ import { eventTooLarge, type EventTooLarge, type InvalidInput, invalidInput } fr
 import { canBeCut, isCut, referenceBytes } from './cut.ts'
 import { type Literal, literalsOver } from './literals.ts'
 
-/** The largest event, without the content that stands outside: 16 MiB of JSON, data and metadata together. */
+/** The largest event, without the content stored outside: 16 MiB of JSON, data and metadata together. */
 export const maxEventBytes = 16 * 1024 * 1024
 /** A shorter string is not worth a reference. */
 const leastOutside = 2 * referenceBytes

@@ -11,7 +11,7 @@ const readers = 4
 type Read = E.Either<StoreError, ReadContent>
 
 /**
- * A page of events with what stands outside of them put back, each blob read once and checked against its hash. Errors: `BlobMissing`,
+ * A page of events with content from outside put back, each blob read once and checked against its hash. Errors: `BlobMissing`,
  * `BlobDamaged` and `DecodeFailed` of the first event in the page that has one, whatever the blobs' store answers.
  */
 export const restored = async (

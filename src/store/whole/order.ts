@@ -4,7 +4,7 @@ import { toError } from '../errors.ts'
 import { completedBy, isMarked, isRecord, recordPrefix, type Stretch, unmarked } from './parts.ts'
 import { type Checkpoint, type EventStore, type Followed, type RecordedEvent, streamPage } from '../port.ts'
 
-/** A place among the events that an event made whole: behind the one at `revision` of `stream`. */
+/** A place among the events that an event made whole: after the one at `revision` of `stream`. */
 interface Within {
   /** The checkpoint of the event that made them whole, its stream and its revision. */
   readonly checkpoint: Checkpoint
@@ -34,7 +34,7 @@ const withinOf = (after: Checkpoint | undefined): Within | undefined => {
   }
 }
 
-/** Whether the event, as it is stored, surely stands in the order where it was written. */
+/** Whether the event, as it is stored, is certainly in the order in which it was written. */
 const isPlain = (event: RecordedEvent): boolean => !isMarked(event) && !isRecord(event.stream)
 
 /**
@@ -54,19 +54,19 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     }
   }
 
-  /** What an event made whole, of streams with these prefixes, behind a place in it. */
+  /** What an event made whole, of streams with these prefixes, after a place in it. */
   async function* madeWhole(
     by: RecordedEvent,
     prefixes: readonly string[],
-    behind?: Within,
+    after?: Within,
   ): AsyncGenerator<RecordedEvent, void> {
     // A mark that cannot be read says nothing.
     if (!by.part && !isRecord(by.stream)) return yield by
     const stretches = (completedBy(by) ?? []).filter(({ stream }) => begins(stream, prefixes))
-    const reached = behind ? stretches.findIndex(({ stream }) => stream === behind.stream) : 0
+    const reached = after ? stretches.findIndex(({ stream }) => stream === after.stream) : 0
     for (const [index, stretch] of stretches.entries()) {
       if (index < reached) continue
-      const from = behind && index === reached ? behind.revision + 1 : stretch.from
+      const from = after && index === reached ? after.revision + 1 : stretch.from
       for await (const event of eventsOf({ ...stretch, from })) {
         const isLast = event.revision === stretch.to && index === stretches.length - 1
         const within = { ...event, checkpoint: by.checkpoint, by: by.stream, at: by.revision }
@@ -75,7 +75,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     }
   }
 
-  /** What comes behind a place among events that were made whole at once. */
+  /** What comes after a place among events that were made whole at once. */
   async function* restOf(place: Within, prefixes: readonly string[]): AsyncGenerator<RecordedEvent, void> {
     const { by, at, checkpoint } = place
     const read = await store.read({ stream: by, from: at, direction: 'forwards', limit: 1 })()
