@@ -41,6 +41,8 @@ export type {
 export type { StoredEvent } from './events/codec.ts'
 export type { Finding } from './store/diagnosis.ts'
 export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes.ts'
+export { isError } from './api/errors.ts'
+export type { PalimpsestError, ErrorOf } from './api/errors.ts'
 export type { OpenError } from './api/schemes.ts'
 export type { BackupError } from './jobs/backup.ts'
 export type { ListOptions, Overview } from './jobs/overview.ts'

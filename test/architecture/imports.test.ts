@@ -29,7 +29,7 @@ const layers: Readonly<Record<string, string>> = {
   'context/summary':
     'events projections commands store history conversation models receipts context/tokens context/policy',
   turn: 'events projections commands store history conversation models models/anthropic receipts context/tokens context/policy context/summary',
-  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts context/tokens turn',
+  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts context/tokens context/summary turn',
   '/': 'events projections commands store history formats jobs conversation models models/anthropic receipts context/tokens context/policy context/summary turn api',
   testing: 'events store store/memory api',
   cli: 'events projections commands store formats context/tokens api /',

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { openStore } from 'palimpsest'
 
 export { readFile } from 'node:fs/promises'
-export { copyConversations, openStore, registerStore, resultReader } from 'palimpsest'
+export { copyConversations, isError, openStore, registerStore, resultReader } from 'palimpsest'
 
 await writeFile('parser.ts', 'let open = "')
 

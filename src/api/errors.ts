@@ -1,0 +1,45 @@
+import type { CondenseError } from '../context/summary/condense.ts'
+import type { ImportError } from '../formats/errors.ts'
+import type { BackupError } from '../jobs/backup.ts'
+import type { CopyError } from '../jobs/copy-stream.ts'
+import type { CallOutOfRange } from '../receipts/errors.ts'
+import type { ReadError, WriteError } from '../store/errors.ts'
+import type { SchemeTaken } from '../store/schemes.ts'
+import type { TurnError } from '../turn/turn.ts'
+import type { OpenError } from './schemes.ts'
+
+/** Every typed error there is; docs/errors.md says what to do about each. */
+export type PalimpsestError =
+  | OpenError
+  | SchemeTaken
+  | ReadError
+  | WriteError
+  | ImportError
+  | CopyError
+  | BackupError
+  | CondenseError
+  | TurnError
+  | CallOutOfRange
+
+/** The error of a tag. */
+export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError, { readonly _tag: T }>
+
+/**
+ * Whether something that was thrown, or an error in an answer, is the typed error of this tag; then its data have their types.
+ *
+ * @example
+ * const view = await chat.view()
+ * try {
+ *   await chat.append({ role: 'assistant', content: 'At line 80.' }, { after: view.at })
+ * } catch (error) {
+ *   if (!isError(error, 'StaleContext')) throw error
+ *   console.error(`something was appended after ${error.after}: the last position is ${error.last}`)
+ * }
+ */
+export const isError = <T extends PalimpsestError['_tag']>(error: unknown, tag: T): error is ErrorOf<T> =>
+  typeof error === 'object' &&
+  error !== null &&
+  '_tag' in error &&
+  error._tag === tag &&
+  'message' in error &&
+  typeof error.message === 'string'
