@@ -98,6 +98,10 @@ describe('a request has room for', () => {
       'calls with words between, answered at last',
       [...asked.flatMap((call) => [call, assistant('And:')]), ...answered],
     ],
+    [
+      'calls with words between, answered at last and in reverse order',
+      [...asked.flatMap((call) => [call, assistant('And:')]), ...answered.toReversed()],
+    ],
   ])('%s', (_, events) => {
     const { messages, repairs } = rendered([hello, ...events])
     const results = messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'))

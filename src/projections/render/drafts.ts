@@ -70,18 +70,31 @@ export const leaveOut = (drafts: readonly Draft[], blocks: ReadonlySet<Block>): 
 
 /**
  * Of messages that speak of the same calls: all that the assistant said in the first one, then all that was given back to it, but for
- * these answers at its ends. Adds to the first ones: rounds may be joined one after the other to one that is long.
+ * these answers, which are the last ones in their messages. Adds to the first ones: rounds may be joined one after the other to one that
+ * is long.
  */
 export const joined = (drafts: readonly Draft[], without: ReadonlySet<Block>): readonly Draft[] =>
   (['assistant', 'user'] as const).flatMap((role) => {
     const [first, ...others] = drafts.filter((draft) => draft.role === role)
     if (!first) return []
-    const { content } = first
-    for (let last = content.at(-1); last && without.has(last); last = content.at(-1)) content.pop()
+    for (const { content } of [first, ...others])
+      for (let last = content.at(-1); last && without.has(last); last = content.at(-1)) content.pop()
     for (const draft of others) {
-      for (const block of draft.content) if (!without.has(block)) content.push(block)
+      appendTo(first, draft.content)
       first.until = draft.until
       first.thinks ||= draft.thinks
     }
-    return content.length > 0 ? [first] : []
+    return first.content.length > 0 ? [first] : []
   })
+
+/** Answered from the last one on, each round joins what is long already: that is kept, and not built anew block by block. */
+const appendTo = (draft: Draft, blocks: Block[]): void => {
+  const { content } = draft
+  if (blocks.length <= content.length) for (const block of blocks) content.push(block)
+  else if (content.length > few) draft.content = content.concat(blocks)
+  else {
+    blocks.unshift(...content)
+    draft.content = blocks
+  }
+}
+const few = 100
