@@ -1,5 +1,5 @@
 import type { Effective } from '../projections/effective.ts'
-import { toolCalls } from '../projections/render/calls.ts'
+import { toolCalls } from '../projections/render/renderer.ts'
 
 /** A tool call and the indices of the items that hold it and its result; a call that still waits for its result ends nowhere. */
 interface Call {

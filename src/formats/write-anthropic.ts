@@ -1,6 +1,6 @@
 import type { Configuration } from '../events/events.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
-import { render, type Rendered, type RenderOptions } from '../projections/render/render.ts'
+import { render, type Rendered, type RenderOptions } from '../projections/render/renderer.ts'
 
 // The fields of a request that a configuration may set. Others are a recorder's own words, which the API refuses.
 const parameterNames = new Set([

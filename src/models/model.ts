@@ -1,7 +1,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Block } from '../events/blocks.ts'
 import type { Configuration, Origin } from '../events/events.ts'
-import type { RenderedMessage } from '../projections/render/transcript.ts'
+import type { RenderedMessage } from '../projections/render/renderer.ts'
 
 /** A request to a model: what receipts are of (system, tools, messages), and what goes along. */
 export interface ModelRequest {

@@ -1,12 +1,4 @@
-import type { Item } from './effective.ts'
-
-/** A container of the API's code execution, as the reply at a position names it. */
-export interface Container {
-  readonly position: number
-  readonly id: string
-  /** ISO 8601, where the API says so. */
-  readonly expires_at?: string | undefined
-}
+import type { Container, Item } from './effective.ts'
 
 /** The newest container among items, hidden ones included: a marker knows that of what it hides. Undefined once it was dropped. */
 export const containerIn = (items: readonly Item[]): Container | undefined => {

@@ -9,10 +9,17 @@ import {
   type Role,
 } from '../events/events.ts'
 import type { Block } from '../events/blocks.ts'
-import type { Container } from './container.ts'
 import { freeze } from '../events/freeze.ts'
 import { draftOf, evolve, fold, type Outline } from './outline.ts'
 import { lastOf, type Log, resolve } from './path.ts'
+
+/** A container of the API's code execution, as the reply at a position names it. */
+export interface Container {
+  readonly position: number
+  readonly id: string
+  /** ISO 8601, where the API says so. */
+  readonly expires_at?: string | undefined
+}
 
 interface Placed {
   readonly position: number

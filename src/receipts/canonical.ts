@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { sharedBeginning } from '../projections/remembering.ts'
-import type { Rendered } from '../projections/render/render.ts'
+import type { Rendered } from '../projections/render/renderer.ts'
 
 /** What a receipt is of: a request as it is sent, without what goes along. */
 export type Sent = Pick<Rendered, 'system' | 'tools' | 'tool_choice' | 'messages'>

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../events/check.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
-import { wellFormed } from '../projections/render/clean.ts'
+import { wellFormed } from '../projections/render/renderer.ts'
 import type { Sent } from './canonical.ts'
 import { type SentContainer, withContainer } from './containers.ts'
 import type { ModelCall } from './calls.ts'

@@ -6,7 +6,7 @@ import type { InvalidInput } from '../events/errors.ts'
 import type { DeepReadonly, Receipt } from '../events/events.ts'
 import type { Effective, Item } from '../projections/effective.ts'
 import { sharedBeginning } from '../projections/remembering.ts'
-import type { Rendered } from '../projections/render/render.ts'
+import type { Rendered } from '../projections/render/renderer.ts'
 import { digestOf, textOf } from './canonical.ts'
 import {
   fingerprintLength,

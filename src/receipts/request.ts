@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Effective } from '../projections/effective.ts'
-import { render, type Rendered } from '../projections/render/render.ts'
+import { render, type Rendered } from '../projections/render/renderer.ts'
 import { type UnknownRenderer, unknownRenderer } from './errors.ts'
 
 /** How a history is made a request; with the history itself, all that decides the request's bytes. Receipts keep it. */

@@ -1,5 +1,5 @@
 import { type Block, isBlock, isWellShaped, type KnownBlock } from '../events/blocks.ts'
-import { isCompaction } from '../projections/render/clean.ts'
+import { isCompaction } from '../projections/render/renderer.ts'
 
 /** How content is shown to a model that is to summarize it. */
 export interface Showing {

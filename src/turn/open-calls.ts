@@ -1,6 +1,6 @@
 import { type Block, isBlock } from '../events/blocks.ts'
 import type { Effective, Item, MessageItem } from '../projections/effective.ts'
-import { toolCalls } from '../projections/render/calls.ts'
+import { toolCalls } from '../projections/render/renderer.ts'
 import type { ToolUse } from './tools.ts'
 
 /** A call that nobody has answered. */

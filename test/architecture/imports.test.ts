@@ -96,9 +96,39 @@ describe('imports point one way', () => {
     expect(upwards).toEqual([])
   })
 
+  test('no two files need each other', () => {
+    const state = new Map<string, 'open' | 'done'>()
+    const circles: string[] = []
+    const visit = (file: string, from: readonly string[]): void => {
+      if (state.get(file) === 'open') circles.push([...from.slice(from.indexOf(file)), file].join(' -> '))
+      if (state.has(file)) return
+      state.set(file, 'open')
+      for (const specifier of importsOf(file).filter((name) => name.startsWith('.')))
+        visit(relative(source, join(source, dirname(file), specifier)), [...from, file])
+      state.set(file, 'done')
+    }
+    for (const file of files) visit(file, [])
+    expect(circles).toEqual([])
+  })
+
   test('from the outside in, and only adapters know drivers', () => {
     expect(files.flatMap(problemsOf)).toEqual([])
     expect(files.flatMap(importsOf).length).toBeGreaterThan(100)
+  })
+
+  test('only the face of the renderer is read outside its folder, which is copied for a new version', () => {
+    const face = 'projections/render/renderer.ts'
+    const isRenderers = (file: string): boolean => file.startsWith('projections/render/')
+    const read = files.flatMap((file) =>
+      isRenderers(file)
+        ? []
+        : importsOf(file).flatMap((specifier) => {
+            const target = relative(source, join(source, dirname(file), specifier))
+            return specifier.startsWith('.') && isRenderers(target) ? [`${file} -> ${target}`] : []
+          }),
+    )
+    expect(read.filter((line) => !line.endsWith(face))).toEqual([])
+    expect(read.length).toBeGreaterThan(10)
   })
 
   test('deep imports of fp-ts name the file: the short form dies in native ESM', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
-import type { RenderedMessage } from '../../src/projections/render/transcript.ts'
+import type { RenderedMessage } from '../../src/projections/render/renderer.ts'
 import { casesOf } from '../support/history-predicates.ts'
 import { assistant, condensed, logOf, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
 import { moments } from '../support/model.ts'

@@ -1,6 +1,6 @@
 import { type Block, isBlock, isWellShaped, type KnownBlock } from '../../events/blocks.ts'
 import type { NewMessage } from '../../commands/command.ts'
-import { isResultType } from '../../projections/render/clean.ts'
+import { isResultType } from '../../projections/render/renderer.ts'
 import { beginningOf, endOf } from './cut-text.ts'
 import { estimate } from '../tokens/estimate.ts'
 import { textBlock } from './media.ts'

@@ -4,7 +4,7 @@ import { check } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Item } from '../../projections/effective.ts'
 import type { AskOptions } from '../../models/asking.ts'
-import { wellFormed } from '../../projections/render/clean.ts'
+import { wellFormed } from '../../projections/render/renderer.ts'
 import {
   currentSummarizer,
   type SummaryOptions,

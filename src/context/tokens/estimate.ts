@@ -1,5 +1,5 @@
 import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
-import { isResultType } from '../../projections/render/clean.ts'
+import { isResultType } from '../../projections/render/renderer.ts'
 import { estimateTokens } from '../../projections/tokens.ts'
 
 // What the API's documentation says of pictures and PDF files; docs/adr/0010-counting-tokens.md.

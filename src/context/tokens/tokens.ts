@@ -1,6 +1,6 @@
 import type { Block } from '../../events/blocks.ts'
 import { configurationOf, type Effective, type Item } from '../../projections/effective.ts'
-import { toolsOf } from '../../projections/render/tools.ts'
+import { toolsOf } from '../../projections/render/renderer.ts'
 import { estimateTokens } from '../../projections/tokens.ts'
 import { measure, type Measure, spread, sum } from './measure.ts'
 import { estimate } from './estimate.ts'

@@ -8,7 +8,7 @@ import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
 import { scriptOf, written } from './script.ts'
 import { isAnyCall, toolsOf, type ToolsSent } from './tools.ts'
-import type { RenderedMessage } from './transcript.ts'
+import type { RenderedMessage } from './utterances.ts'
 
 /** A request for the Messages API, and what was done to make it one. */
 export interface Rendered {

@@ -1,11 +1,11 @@
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import { type Role, START } from '../../events/events.ts'
-import type { ToolCall } from './calls.ts'
 import { clean, isCompaction, isThinking } from './clean.ts'
 import { addTo, copyOf, type Draft, indexOf, joined, leaveOut } from './drafts.ts'
 import type { Report } from './repairs.ts'
 import { callersIn, pairServerTools } from './server-tools.ts'
 import { thinkingProblem } from './thinking.ts'
+import type { Utterance } from './utterances.ts'
 import { idsOfRequest } from './ids.ts'
 import {
   blocksOf,
@@ -15,31 +15,9 @@ import {
   openCalls,
   reportAnswer,
   reportUse,
+  type ToolCall,
   type Waiting,
 } from './waiting.ts'
-
-/** A message of a request. */
-export interface RenderedMessage {
-  readonly role: Role
-  readonly content: readonly Block[]
-}
-
-/** What is said next: a message of an item, with what decides how it may be shown. */
-export interface Utterance extends RenderedMessage {
-  readonly position: number
-  /** Whether the thinking in it was produced under what the request holds before it. */
-  readonly unchanged: boolean
-  /** Names the model's reply that this is a part of: consecutive parts of one reply are one message. */
-  readonly reply: string | undefined
-  /** The position of the history that the reply is the answer to, where that was recorded. */
-  readonly answers: number | undefined
-  /** A summary, whose compaction block stands for everything before it. */
-  readonly summary: boolean
-  /** A turn that the model paused: the request goes on with it, and it cannot end in white space. */
-  readonly paused: boolean
-  /** A text of render's own: joining it to a message is no repair. */
-  readonly note: boolean
-}
 
 /** A part of a reply that is only thinking, as it was said and cleaned. */
 interface Held {

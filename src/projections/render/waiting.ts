@@ -5,6 +5,16 @@ import type { Report } from './repairs.ts'
 // What waits for a result in a request while it is written. There may be hundreds of thousands of calls: nothing here looks through
 // all of them to find one.
 
+/**
+ * A tool call, by the positions of the events that make it and that answer it; without `result` nobody has answered yet. A server tool's
+ * is one only where no one message holds its result, too.
+ */
+export interface ToolCall {
+  readonly id: string
+  readonly use: number
+  readonly result?: number
+}
+
 /** A call in the request that has no result yet. */
 export interface Call {
   readonly storedId: string
