@@ -1,4 +1,3 @@
-import type Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { orAborted } from '../aborted.ts'
 import { errorText } from '../error-text.ts'
@@ -9,17 +8,34 @@ import { hear, watch } from './watch.ts'
 
 /** What is used of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or one of a cloud provider. */
 export interface AnthropicClient {
-  readonly messages: Pick<Anthropic['messages'], 'create' | 'countTokens'>
-  readonly beta?: { readonly messages: Pick<Anthropic['beta']['messages'], 'create' | 'countTokens'> }
+  readonly messages: AnthropicMessages
+  readonly beta?: { readonly messages: Pick<AnthropicMessages, 'create'> }
+}
+
+/**
+ * By its shape, not by the SDK's own types: those differ between `import` and `require`, and from one of its versions to the next.
+ * Methods, so that it does not matter what more the SDK knows of a body.
+ */
+interface AnthropicMessages {
+  create(body: object, options: { readonly signal: AbortSignal; readonly maxRetries: number }): Streaming
+  countTokens(
+    body: object,
+    options: { readonly signal?: AbortSignal },
+  ): PromiseLike<{ readonly input_tokens: number }>
+}
+
+interface Streaming {
+  readonly withResponse: () => Promise<{
+    readonly data: AsyncIterable<object>
+    readonly response: Response
+    readonly request_id?: string | null | undefined
+  }>
 }
 
 export interface AnthropicOptions {
   /** Beta features to ask for, by name, such as the API's own compaction. Default none. */
   readonly betas?: readonly string[]
 }
-
-type Params = Anthropic.MessageCreateParamsStreaming
-type BetaParams = Anthropic.Beta.MessageCreateParamsStreaming
 
 const defaultStallTimeout = 60_000
 
@@ -31,11 +47,11 @@ export const anthropicModel = (
   { messages, beta }: AnthropicClient,
   { betas = [] }: AnthropicOptions = {},
 ): Model => {
-  const begin = (params: unknown, signal: AbortSignal) => {
+  const begin = (body: object, signal: AbortSignal): ReturnType<Streaming['withResponse']> => {
     const options = { signal, maxRetries: 0 }
     return betas.length > 0 && beta
-      ? beta.messages.create({ ...(params as BetaParams), betas: [...betas] }, options).withResponse()
-      : messages.create(params as Params, options).withResponse()
+      ? beta.messages.create({ ...body, betas: [...betas] }, options).withResponse()
+      : messages.create(body, options).withResponse()
   }
 
   return {
@@ -88,8 +104,7 @@ export const anthropicModel = (
     countTokens: async (request, { signal } = {}) => {
       try {
         const { max_tokens: _, ...body } = bodyOf(request)
-        const params = body as unknown as Anthropic.MessageCountTokensParams
-        return E.right((await messages.countTokens(params, signal ? { signal } : {})).input_tokens)
+        return E.right((await messages.countTokens(body, signal ? { signal } : {})).input_tokens)
       } catch (error) {
         return E.left(failureOf(error, signal))
       }
