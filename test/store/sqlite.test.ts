@@ -267,7 +267,7 @@ describe('an SQLite store', () => {
   )
 
   test.skipIf(mountProblem)(
-    `answers StoreReadOnly on a read-only disk${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
+    `answers StoreReadOnly on a read-only disk, the diagnosis too${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
     async () => {
       const path = await written()
       const folder = join(path, '..')
@@ -275,6 +275,12 @@ describe('an SQLite store', () => {
       const seen: unknown = JSON.parse(runMounted(readOnly, 'store/children/read-only.ts', `sqlite:${path}`))
       expect(seen).toMatchObject({
         opened: { _tag: 'StoreReadOnly', message: expect.stringContaining(path) },
+        diagnosed: {
+          right: [
+            { check: 'file', status: 'ok' },
+            { status: 'problem', message: expect.stringContaining('readers write beside it too') },
+          ],
+        },
       })
     },
   )

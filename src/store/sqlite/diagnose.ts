@@ -12,6 +12,7 @@ import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './errors.ts'
 import { fileFinding, oldWal, permissions, room, wal } from './files.ts'
 import { damaged, integrityProblems } from './integrity.ts'
+import { openFailure } from './open.ts'
 import { currentVersion, unusable, versionOf } from './schema.ts'
 import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
@@ -50,7 +51,7 @@ const contentFindings = async (settings: SqliteSettings): Promise<readonly Findi
     const version = schema(db, url)
     return version.status === 'problem' ? [version] : [version, journal(db), await integrity(settings)]
   } catch (error) {
-    return [finding('database', 'problem', storeError(url, error).message)]
+    return [finding('database', 'problem', openFailure(settings, error).message)]
   } finally {
     db?.close()
   }

@@ -70,9 +70,13 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
     db.exec('PRAGMA busy_timeout = 0')
     return E.right(db)
   } catch (error) {
-    return refuse(isUnwritable(path) ? readOnly(url, error) : storeError(url, error))
+    return refuse(openFailure(settings, error))
   }
 }
+
+/** Why a file cannot be opened, also to be read: readers write beside it, too. */
+export const openFailure = ({ url, path }: SqliteSettings, error: unknown): StoreError =>
+  isUnwritable(path) ? readOnly(url, error) : storeError(url, error)
 
 /** Whether the file is there and cannot be written, or files cannot be made beside it. SQLite calls that "unable to open". */
 const isUnwritable = (path: string): boolean => {
@@ -100,7 +104,7 @@ const noFile = (store: string): StoreError => ({
 
 const readOnly = (store: string, cause: unknown): StoreError => ({
   _tag: 'StoreReadOnly',
-  message: `${store} cannot be written: give this user the right to write the file and its folder, or copy it elsewhere`,
+  message: `${store} cannot be written, and readers write beside it too: give this user the right to write the file and its folder, or copy it elsewhere, with its -wal if it has one`,
   store,
   cause,
 })

@@ -1,4 +1,5 @@
-// Opens a store on a read-only disk, reads and appends, and prints what it saw.
+// Opens a store on a read-only disk, reads and appends, has it diagnosed, and prints what it saw.
+import { diagnose } from '../../../src/api/schemes.ts'
 import { openStore } from '../../../src/index.ts'
 
 const shown = (error: Error): object => Object.assign({}, error, { message: error.message })
@@ -16,4 +17,4 @@ const outcome = await openStore(url).then(
   }),
   (error: Error) => ({ opened: shown(error) }),
 )
-process.stdout.write(JSON.stringify(outcome))
+process.stdout.write(JSON.stringify({ ...outcome, diagnosed: await diagnose(url)() }))
