@@ -20,6 +20,8 @@ export const peer = (variant) => ({
   name: `LangGraph 1.7.3, SqliteSaver 1.0.4${variant === 'delta' ? ', MessagesDeltaValue (beta)' : ''}`,
   durable: false,
   open: async (folder) => {
+    // The delta channel writes a snapshot every 100 updates; until then, each read would replay the seed.
+    const afterSeed = variant === 'delta' ? 110 : 0
     const saver = SqliteSaver.fromConnString(join(folder, 'langgraph.db'))
     const messages = variant === 'delta' ? MessagesDeltaValue : MessagesValue
     let reply = []
@@ -33,15 +35,18 @@ export const peer = (variant) => ({
       return graph.invoke({ messages: given }, config)
     }
     const read = async () => (await graph.getState(config)).values.messages
+    const append = async (given) => {
+      for (let at = 0; at < given.length; at += 2) {
+        const [message, replied] = given.slice(at, at + 2).map(graphMessage)
+        await invoke([message], replied ? [replied] : [])
+      }
+    }
     return {
-      append: async (given) => {
-        for (let at = 0; at < given.length; at += 2) {
-          const [message, replied] = given.slice(at, at + 2).map(graphMessage)
-          await invoke([message], replied ? [replied] : [])
-        }
-      },
+      append,
       seed: async (given) => {
-        await invoke(given.map(graphMessage))
+        const end = given.length - Math.min(given.length, afterSeed)
+        await invoke(given.slice(0, end).map(graphMessage))
+        await append(given.slice(end))
       },
       last: async (count) => (await read()).slice(-count),
       all: read,
