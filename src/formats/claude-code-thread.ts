@@ -2,7 +2,6 @@ import type { NewMessage } from '../commands/command.ts'
 import { isBlock } from '../events/blocks.ts'
 import type { Queue } from './claude-code-queue.ts'
 import {
-  blocksOf,
   callIds,
   clear,
   endOf,
@@ -10,10 +9,12 @@ import {
   lastShown,
   type Node,
   type Parent,
-  resultId,
+  resultIds,
   type Round,
 } from './claude-code-tree.ts'
 import type { Step } from './plan.ts'
+import type { List, Shelf } from './shelf.ts'
+import { blocksOf, stepsOn } from './steps.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { type Entry, lostParent, type Notes, placeIn, stringOf, timeOf } from './source.ts'
 
@@ -28,7 +29,7 @@ export interface Thread {
   readonly queued: (entry: Entry, message: NewMessage) => void
   readonly assistant: (entry: Entry, message: NewMessage, id: string | undefined) => void
   readonly summary: (entry: Entry, message: NewMessage) => void
-  readonly finish: () => readonly Step[]
+  readonly finish: () => List<Step>
 }
 
 interface Placed {
@@ -36,8 +37,11 @@ interface Placed {
   readonly time?: string
 }
 
-export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
-  const steps: Step[] = []
+export const thread = (
+  { notes, shelf }: { readonly notes: Notes; readonly shelf: Shelf },
+  queue: Pick<Queue, 'due'>,
+): Thread => {
+  const steps = stepsOn(shelf)
   const links = new Map<unknown, Parent>()
   const boundaries = new Map<unknown, Fields>()
   const rounds = new Map<string, Round>()
@@ -60,9 +64,20 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
     const { round } = more
     const timed = time === undefined ? {} : { time }
     if (parent !== head)
-      steps.push({ type: 'rewind', ref: `${ref}:rewind`, to: parent?.ref ?? null, ...timed })
+      steps.add({ type: 'rewind', ref: `${ref}:rewind`, to: parent?.ref ?? null, ...timed })
     if (parent?.round && parent.round !== round) parent.round.followed = true
-    head = { ...blank, ref, first: parent?.first ?? ref, parent, ...more }
+    // Field by field: there is one for each message, and what is spread takes half as much room again.
+    head = {
+      ref,
+      index: steps.count(),
+      first: parent?.first ?? ref,
+      parent,
+      round,
+      isAnswer: more.isAnswer ?? false,
+      results: more.results,
+      marker: more.marker,
+      next: undefined,
+    }
     if (round) round.tip = head
     return { ref, ...timed }
   }
@@ -83,7 +98,7 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
       notes.mapped(sent.kind)
       const { ref, time: typed } = sent
       const placed = place({ ref, ...(typed !== undefined && { time: typed }) }, from, { isAnswer: true })
-      steps.push({ type: 'message', ...placed, message: sent.message })
+      steps.add({ type: 'message', ...placed, message: sent.message })
       from = head
     }
     return from
@@ -92,58 +107,53 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
   const user = (entry: Entry, message: NewMessage): void => {
     notes.mapped('user')
     const of = at(entry.fields['parentUuid'])
-    const results = blocksOf(message)
-    const isResult = resultId(message) !== undefined
+    const ids = resultIds(message)
+    const [id] = ids
+    const isResult = id !== undefined
     const isRemark = entry.fields['isMeta'] === true
     const parent = isResult || isRemark ? of : settle(of, timeOf(entry.fields['timestamp']))
-    const caller = callers.get(resultId(message) ?? '')
+    const caller = callers.get(id ?? '')
     // Parallel calls give sibling results, and hooks add remarks to them: the round takes them in one after the other.
     const isOfRound =
       parent?.round?.tip === parent && (caller === undefined ? isRemark : caller === parent?.round)
     const isLate = isOfRound && parent?.round?.followed === true
     const from = isLate ? head : parent
     const isAnswer = isResult || (isRemark && from?.isAnswer === true)
-    const ref = refOf(entry)
-    const more = { isAnswer, results: isResult ? { ref, content: results } : undefined }
+    const more = { isAnswer, results: ids.length > 1 ? ids : id }
     const round = isOfRound && !isLate ? parent?.round : undefined
-    steps.push({ type: 'message', ...begin(entry, from, { ...more, round }), message })
+    steps.add({ type: 'message', ...begin(entry, from, { ...more, round }), message })
   }
 
   const queued = (entry: Entry, message: NewMessage): void => {
     const parent = at(entry.fields['parentUuid'])
-    steps.push({ type: 'message', ...begin(entry, parent, { isAnswer: true }), message })
+    steps.add({ type: 'message', ...begin(entry, parent, { isAnswer: true }), message })
   }
 
   const assistant = (entry: Entry, message: NewMessage, id: string | undefined): void => {
     notes.mapped('assistant')
     const open = id === undefined ? undefined : rounds.get(id)
     if (open) return extend(open, entry, message)
-    const content = [...blocksOf(message)]
+    const content = blocksOf(message)
     const parent = settle(at(entry.fields['parentUuid']), timeOf(entry.fields['timestamp']))
-    // A rewind may come before the step.
-    const index = parent === head ? steps.length : steps.length + 1
-    const round: Round = { index, content, tip: undefined, followed: false }
+    const round: Round = { index: steps.count(), tip: undefined, followed: false }
     if (id !== undefined) rounds.set(id, round)
     for (const call of callIds(content)) callers.set(call, round)
-    steps.push({ type: 'message', ...begin(entry, parent, { round }), message: { ...message, content } })
+    const placed = begin(entry, parent, { round })
+    // Behind a rewind, if there was one.
+    round.index = steps.count()
+    steps.add({ type: 'message', ...placed, message: { ...message, content } })
   }
 
   /** The recorder writes a line for each block of a message; the last line has the call's outcome. */
   const extend = (round: Round, { fields }: Entry, message: NewMessage): void => {
     link(fields, round.tip)
-    const step = steps[round.index]
-    if (step?.type !== 'message') return
     const added = blocksOf(message).filter((block) => {
       const isThere = isBlock(block, 'tool_use') && callers.get(block.id) === round
       if (isThere) notes.leftOut('assistant block', 'a call that the same message holds already')
       return !isThere
     })
     for (const call of callIds(added)) callers.set(call, round)
-    // An array that was pushed to, or spread to, has room for sixteen more: in very many messages that is much.
-    round.content = round.content.concat(added)
-    const { origin = {} } = step.message
-    const whole = { ...step.message, content: round.content, origin: { ...origin, ...message.origin } }
-    steps[round.index] = { ...step, message: whole }
+    steps.extend(round.index, { content: added, origin: message.origin })
   }
 
   const boundary = (fields: Fields): void => {
@@ -162,9 +172,9 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
     if (!parent || !hidden) return user(entry, message)
     notes.mapped('compaction summary')
     const keeps = hidden !== lastShown(parent)
-    const placed = begin(entry, parent, { kind: 'compaction', hidden, keeps })
+    const placed = begin(entry, parent, { marker: { hidden, keeps } })
     if (keeps) parent.next = head
-    steps.push({
+    steps.add({
       type: 'condense',
       ...placed,
       covers: { first: parent.first, last: hidden.ref },
@@ -178,8 +188,8 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
     const { parentUuid, microcompactMetadata } = entry.fields
     const { trigger, preTokens, tokensSaved, compactedToolIds } = fieldsOf(microcompactMetadata)
     const parent = at(parentUuid)
-    const edits = clear(parent, new Set(Array.isArray(compactedToolIds) ? compactedToolIds : []))
-    if (edits.length === 0) {
+    const cleared = clear(parent, new Set(Array.isArray(compactedToolIds) ? compactedToolIds : []), steps.at)
+    if (cleared.length === 0) {
       notes.leftOut('microcompact_boundary', 'none of the results that it clears is shown')
       return link(entry.fields, parent)
     }
@@ -189,17 +199,17 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
     )
     const { ref, ...timed } = placeOf(entry)
     let from = parent
-    for (const results of edits) {
-      const placed = place({ ref: `${ref}:${results.ref}`, ...timed }, from, {
-        kind: 'edit',
+    for (const { ref: edits, results, content } of cleared) {
+      const placed = place({ ref: `${ref}:${edits}`, ...timed }, from, {
+        marker: { edits },
         isAnswer: parent?.isAnswer === true,
         results,
       })
-      steps.push({
+      steps.add({
         type: 'condense',
         ...placed,
-        covers: { first: results.ref, last: results.ref },
-        summary: [{ role: 'user', content: results.content }],
+        covers: { first: edits, last: edits },
+        summary: [{ role: 'user', content }],
         method: 'client',
         // One saving, told once.
         ...(from === parent && { origin: { usage: usageOf(trigger, preTokens, tokensSaved) } }),
@@ -210,24 +220,14 @@ export const thread = (notes: Notes, queue: Pick<Queue, 'due'>): Thread => {
     link(entry.fields, head)
   }
 
-  const finish = (): readonly Step[] => {
+  const finish = (): List<Step> => {
     settle(head, undefined)
     for (const _ of boundaries) notes.leftOut('compact_boundary', 'no summary follows it in the file')
-    return steps
+    return steps.list()
   }
   const pass = (fields: Fields): void => link(fields, at(fields['parentUuid']))
   return { pass, boundary, microcompact, user, queued, assistant, summary, finish }
 }
-
-const blank = {
-  round: undefined,
-  isAnswer: false,
-  results: undefined,
-  kind: 'message',
-  hidden: undefined,
-  keeps: false,
-  next: undefined,
-} as const
 
 const refOf = (entry: Entry): string => stringOf(entry.fields['uuid']) ?? placeIn(entry)
 

@@ -1,34 +1,49 @@
 import type { NewMessage } from '../commands/command.ts'
+import type { Step } from './plan.ts'
+import { blocksOf } from './steps.ts'
 import { type Block, isBlock } from '../events/blocks.ts'
-import { wholeOf } from './shelf.ts'
 
 /** A step in the session's tree. `first` is the first step of its path. */
 export interface Node {
   readonly ref: string
+  /** Its index among the steps. */
+  readonly index: number
   readonly first: string
   readonly parent: Node | undefined
   readonly round: Round | undefined
   /** Tool results, or what is said right behind them: there the client sends what was typed meanwhile. */
   readonly isAnswer: boolean
-  /** A message of tool results as it is shown from here on: this step's own, or the one that this step edits. */
-  readonly results: Results | undefined
-  readonly kind: 'message' | 'edit' | 'compaction'
-  /** Of a compaction: the last step that it hides, and whether it keeps what comes after that one. */
-  readonly hidden: Node | undefined
-  readonly keeps: boolean
+  /** Of a message of tool results: the calls that it answers, those of several in a list. */
+  readonly results: string | readonly string[] | undefined
+  /** Of a step that is no message. */
+  readonly marker: Edit | Compaction | undefined
   /** The step that what continues from here continues from: the client relinks what a compaction keeps. */
   next: Node | undefined
 }
 
-interface Results {
+/** The message of tool results with this ref is shown as this step has it. */
+interface Edit {
+  readonly edits: string
+}
+
+interface Compaction {
+  /** The last step that it hides, and whether it keeps what comes after that one. */
+  readonly hidden: Node
+  readonly keeps: boolean
+}
+
+/** A message of tool results, some of them cleared. */
+interface Cleared {
+  /** The message that is shown in other words. */
   readonly ref: string
+  readonly results: Node['results']
   readonly content: readonly Block[]
 }
 
 /** An assistant message and what follows it at once: the results of its calls, in the order of the file. */
 export interface Round {
-  readonly index: number
-  content: readonly Block[]
+  /** Of the message among the steps. */
+  index: number
   /** The last step of the round; what continues from any entry of the round continues from here. */
   tip: Node | undefined
   followed: boolean
@@ -52,7 +67,7 @@ export const lastHidden = (parent: Parent, kept: Parent): Parent => {
 /** The step that is shown last: an edit stands where its message does, and a compaction before what it keeps. */
 export const lastShown = (parent: Parent): Parent => {
   let node = parent
-  while (node && (node.kind === 'edit' || node.keeps)) node = node.parent
+  while (node?.marker && ('edits' in node.marker || node.marker.keeps)) node = node.parent
   return node
 }
 
@@ -60,32 +75,41 @@ export const lastShown = (parent: Parent): Parent => {
 const cleared = '[Old tool result content cleared]'
 
 /** The shown messages that hold one of these results, with those results cleared; in the order of the path. */
-export const clear = (parent: Parent, ids: ReadonlySet<unknown>): readonly Results[] => {
-  const edits: Results[] = []
+export const clear = (
+  parent: Parent,
+  ids: ReadonlySet<unknown>,
+  stepAt: (index: number) => Step | undefined,
+): readonly Cleared[] => {
+  const edits: Cleared[] = []
   const seen = new Set<string>()
   let hidden: Parent
   for (let node = parent; node && node !== hidden; node = node.parent) {
-    if (node.kind === 'compaction') hidden ??= node.hidden
-    const { results } = node
-    if (!results || seen.has(results.ref)) continue
-    seen.add(results.ref)
+    const { results, marker } = node
+    if (marker && 'hidden' in marker) hidden ??= marker.hidden
+    const ref = marker && 'edits' in marker ? marker.edits : node.ref
+    if (results === undefined || seen.has(ref)) continue
+    seen.add(ref)
+    if (![results].flat().some((id) => ids.has(id))) continue
     const isOld = (block: Block): boolean =>
       isBlock(block, 'tool_result') && ids.has(block.tool_use_id) && block.content !== cleared
-    if (results.content.some(isOld)) {
-      const content = results.content.map((block) =>
-        isOld(block) ? { ...wholeOf(block), content: cleared } : block,
-      )
-      edits.unshift({ ref: results.ref, content })
-    }
+    const whole = shownBy(stepAt(node.index))
+    if (!whole.some(isOld)) continue
+    const content = whole.map((block) => (isOld(block) ? { ...block, content: cleared } : block))
+    edits.push({ ref, results, content })
   }
-  return edits
+  return edits.toReversed()
 }
 
-export const blocksOf = ({ content }: NewMessage): readonly Block[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : content
+const shownBy = (step: Step | undefined): readonly Block[] =>
+  step?.type === 'message'
+    ? blocksOf(step.message)
+    : step?.type === 'condense'
+      ? step.summary.flatMap(({ content }) => content)
+      : []
 
 export const callIds = (content: readonly Block[]): readonly string[] =>
   content.flatMap((block) => (isBlock(block, 'tool_use') ? [block.id] : []))
 
-export const resultId = (message: NewMessage): string | undefined =>
-  blocksOf(message).find((block) => isBlock(block, 'tool_result'))?.tool_use_id
+/** The calls that a message answers. */
+export const resultIds = (message: NewMessage): readonly string[] =>
+  blocksOf(message).flatMap((block) => (isBlock(block, 'tool_result') ? [block.tool_use_id] : []))

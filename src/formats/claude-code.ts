@@ -2,7 +2,7 @@ import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import { type Thread, thread } from './claude-code-thread.ts'
 import type { ConversationPlan } from './plan.ts'
-import { type Shelf, shelve } from './shelf.ts'
+import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import {
   digest,
@@ -24,7 +24,7 @@ import {
  */
 export const claudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const session = sessionOf(notes, shelf)
-  const ordered = inOrder(session.read)
+  const ordered = inOrder(session)
   const read = (line: Line): void => {
     for (const entry of entriesIn(line, notes)) ordered.read(entry)
   }
@@ -36,10 +36,13 @@ export const claudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly Conv
 }
 
 /** Hands on the entries, but one that the recorder wrote a line before its parent behind it. */
-const inOrder = (
-  handOn: (entry: Entry) => void,
-): { readonly read: (entry: Entry) => void; readonly finish: () => void } => {
-  const seen = new Set<unknown>()
+const inOrder = ({
+  read: handOn,
+  has,
+}: Pick<Session, 'read' | 'has'>): {
+  readonly read: (entry: Entry) => void
+  readonly finish: () => void
+} => {
   let early: Entry | undefined
   const finish = (): void => {
     if (early) handOn(early)
@@ -50,8 +53,7 @@ const inOrder = (
     if (stringOf(uuid) === undefined) return handOn(entry)
     const isAwaited = early?.fields['parentUuid'] === uuid
     if (!isAwaited) finish()
-    const isEarly = stringOf(parentUuid) !== undefined && !seen.has(parentUuid)
-    seen.add(uuid)
+    const isEarly = stringOf(parentUuid) !== undefined && !has(parentUuid)
     if (isAwaited || !isEarly) handOn(entry)
     if (isAwaited) finish()
     else if (isEarly) early = entry
@@ -61,13 +63,16 @@ const inOrder = (
 
 interface Session {
   readonly read: (entry: Entry) => void
+  /** Whether an entry of this uuid was read. */
+  readonly has: (uuid: unknown) => boolean
   readonly finish: () => readonly ConversationPlan[]
 }
 
 const sessionOf = (notes: Notes, shelf: Shelf): Session => {
   const threads = new Map<string, Thread>()
   const queue = queueOf(notes)
-  const isAgain = repeats(notes)
+  const seen = new Map<unknown, number>()
+  const isAgain = repeats(seen, notes)
   const rootOf = sidechainRoots()
   const ids = new Set<string>()
   let first: Fields | undefined
@@ -76,9 +81,9 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
     first ??= entry.fields
     if (stringOf(sessionId) !== undefined) ids.add(String(sessionId))
     const key = isSidechain === true ? rootOf(entry.fields) : ''
-    const current = threads.get(key) ?? thread(notes, key === '' ? queue : noQueue)
+    const current = threads.get(key) ?? thread({ notes, shelf }, key === '' ? queue : noQueue)
     threads.set(key, current)
-    if (!isAgain(entry.fields)) readEntry(entry, { current, queue, notes, shelf })
+    if (!isAgain(entry.fields)) readEntry(entry, { current, queue, notes })
   }
   const finish = (): readonly ConversationPlan[] => {
     const [named] = ids
@@ -94,23 +99,22 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
     const withdrawn = queue.finish()
     return plans.map((plan) => (withdrawn.length > 0 ? { ...plan, withdrawn } : plan))
   }
-  return { read, finish }
+  return { read, has: (uuid) => seen.has(uuid), finish }
 }
 
 /** Takes note of an entry that was there before, and of one that says something else under the same id. */
-const repeats = (notes: Notes): ((fields: Fields) => boolean) => {
-  const seen = new Map<string, number>()
-  return ({ uuid, type, message }) => {
+const repeats =
+  (seen: Map<unknown, number>, notes: Notes): ((fields: Fields) => boolean) =>
+  ({ uuid, type, message }) => {
     if (typeof uuid !== 'string') return false
     const before = seen.get(uuid)
-    // A number takes less memory than a text: there is one for each entry.
-    const said = Number.parseInt(digest([type, message]).slice(0, 13), 16)
+    // A small number takes the least memory: there is one for each entry.
+    const said = Number.parseInt(digest([type, message]).slice(0, 8), 16) | 0
     if (before === undefined) seen.set(uuid, said)
     else if (before === said) notes.leftOut(String(type), sameEntry)
     else notes.leftOut(String(type), otherEntry)
     return before !== undefined
   }
-}
 
 /** The agent of a sidechain's entry; of the older ones that do not name it, the uuid of the chain's first entry. */
 const sidechainRoots = (): ((fields: Fields) => string) => {
@@ -126,11 +130,10 @@ interface Reading {
   readonly current: Thread
   readonly queue: Queue
   readonly notes: Notes
-  readonly shelf: Shelf
 }
 
 const readEntry = (entry: Entry, reading: Reading): void => {
-  const { current, queue, notes, shelf } = reading
+  const { current, queue, notes } = reading
   const { line, fields } = entry
   const { type, subtype, message, attachment } = fields
   if (type === 'queue-operation') return queue.operate(entry)
@@ -156,10 +159,9 @@ const readEntry = (entry: Entry, reading: Reading): void => {
     return current.pass(fields)
   }
   if (fields['isCompactSummary'] === true && type === 'user') return current.summary(entry, said)
-  const kept = { ...said, content: shelve(said.content, shelf) }
-  if (type === 'assistant') return current.assistant(entry, kept, stringOf(message['id']))
+  if (type === 'assistant') return current.assistant(entry, said, stringOf(message['id']))
   queue.said(textOf(message['content']), 'user')
-  current.user(entry, kept)
+  current.user(entry, said)
 }
 
 const readQueued = (entry: Entry, sent: Fields, { current, queue, notes }: Reading): void => {

@@ -3,7 +3,8 @@ import type { Block } from '../events/blocks.ts'
 import { check } from '../events/check.ts'
 import { type Configuration, dataSchemas, type Role } from '../events/events.ts'
 import type { ConversationPlan, Step } from './plan.ts'
-import { type Shelf, shelve } from './shelf.ts'
+import type { List, Shelf } from './shelf.ts'
+import { stepsOn } from './steps.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { digest, type Entry, idOf, messageProblem, type Notes, stringOf } from './source.ts'
 
@@ -48,13 +49,13 @@ export const listSteps = (
   configuration: Configuration,
   messages: readonly Listed[],
   { notes, shelf }: { readonly notes: Notes; readonly shelf: Shelf },
-): readonly Step[] => {
-  const steps: Step[] = []
+): List<Step> => {
+  const steps = stepsOn(shelf)
   const wrong = check(dataSchemas.Configured, configuration)
   if (E.isLeft(wrong)) notes.bad(1, `configuration: ${wrong.left.message}`)
   else if (Object.keys(configuration).length > 0) {
     notes.mapped('configuration')
-    steps.push({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
+    steps.add({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
   }
   for (const [index, { line, kind, said }] of messages.entries()) {
     const problem = messageProblem(said)
@@ -62,25 +63,18 @@ export const listSteps = (
     else {
       notes.mapped(`message ${kind}`)
       // An index alone would take another conversation's message, imported under the same id, for this one.
-      steps.push({
-        type: 'message',
-        ref: `${index}-${digest(said)}`,
-        message: { ...said, content: shelve(said.content, shelf) },
-      })
+      steps.add({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
     }
   }
-  return steps
+  return steps.list()
 }
 
 /** A plan with an id that the file gives or that its content makes. Conversations of the same content get a number each. */
-export const planOf = (
-  format: string,
-  { owner }: Draft,
-  steps: readonly Step[],
-): readonly ConversationPlan[] => {
+export const planOf = (format: string, { owner }: Draft, steps: List<Step>): readonly ConversationPlan[] => {
   if (steps.length === 0) return []
   const given = ['id', 'session_id', 'conversation_id'].map((field) => stringOf(owner[field]))
-  const id = given.find((each) => each !== undefined) ?? `${format}-${digest(steps.map(({ ref }) => ref))}`
+  const id =
+    given.find((each) => each !== undefined) ?? `${format}-${digest(Array.from(steps, ({ ref }) => ref))}`
   return [{ id: idOf(id), steps }]
 }
 

@@ -3,13 +3,14 @@ import { decode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, streamOf } from '../events/ids.ts'
 import type { StoredConversation } from './plan.ts'
-import { type Shelf, shelveStored } from './shelf.ts'
+import { listOn, type Shelf } from './shelf.ts'
 import { entriesIn, type Entry, type Line, type LineReader, type Notes, stringOf } from './source.ts'
 
 interface Chain {
   readonly id: string
-  readonly events: StoredEvent[]
-  readonly hashes: string[]
+  /** Where its events are. */
+  readonly places: number[]
+  hash: string
   /** Position of the first event; a fork's is behind its parent's. */
   readonly start: number
   readonly parent: { readonly conversation: string; readonly position: number } | undefined
@@ -29,9 +30,14 @@ export const palimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly Stor
     }
   }
   const finish = (): readonly StoredConversation[] =>
-    inOrder(chains).map(({ id, events }) => ({ id, events }))
+    inOrder(chains).map(({ id, places }) => ({ id, events: listOn(places, readerOf(shelf)) }))
   return { read, finish }
 }
+
+const readerOf =
+  (shelf: Shelf) =>
+  (place: number): StoredEvent =>
+    shelf.get(place) as StoredEvent
 
 const follow = (
   { fields }: Entry,
@@ -44,7 +50,7 @@ const follow = (
   if (stringOf(id) === undefined || stringOf(type) === undefined)
     return E.left('an event needs "id" and "type"')
   const chain = chains.get(conversation)
-  const expected = chain?.events.length ?? 0
+  const expected = chain?.places.length ?? 0
   if (revision !== expected)
     return E.left(`revision ${String(revision)} of ${conversation} where revision ${expected} must follow`)
   const stored = {
@@ -57,14 +63,14 @@ const follow = (
   const decoded = decode(stored, { stream: streamOf(conversation), revision, position: start + revision })
   if (E.isLeft(decoded)) return E.left(decoded.left.message)
   const event = decoded.right
-  const prev = revision > 0 ? chain?.hashes.at(-1) : event.type === 'Forked' ? forkPrev(event, chains) : null
+  const prev = revision > 0 ? chain?.hash : event.type === 'Forked' ? forkPrev(event, chains, shelf) : null
   if (event.metadata.prev !== prev)
     return E.left(
       `the hash chain of ${conversation} breaks at revision ${revision}: an event was changed or is missing`,
     )
-  const grown = chain ?? { id: conversation, events: [], hashes: [], start, parent: parentOf(event) }
-  grown.events.push(shelveStored(stored, shelf))
-  grown.hashes.push(hashOf(stored))
+  const grown = chain ?? { id: conversation, places: [], hash: '', start, parent: parentOf(event) }
+  grown.places.push(shelf.put(stored))
+  grown.hash = hashOf(stored)
   chains.set(conversation, grown)
   return decoded
 }
@@ -82,6 +88,7 @@ const parentOf = (event: ConversationEvent): Chain['parent'] =>
 const forkPrev = (
   { data: { from } }: ConversationEvent<'Forked'>,
   chains: ReadonlyMap<string, Chain>,
+  shelf: Shelf,
 ): string => {
   let chain = chains.get(from.conversation)
   while (chain && chain.start > from.position) {
@@ -89,7 +96,8 @@ const forkPrev = (
     // Forks that claim to stem from one another lead nowhere.
     chain = older && older.start < chain.start ? older : undefined
   }
-  return chain?.hashes[from.position - chain.start] ?? from.hash
+  const place = chain?.places[from.position - chain.start]
+  return place === undefined ? from.hash : hashOf(readerOf(shelf)(place))
 }
 
 /** Parents before their forks. */

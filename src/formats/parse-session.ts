@@ -9,7 +9,7 @@ import { palimpsest } from './palimpsest.ts'
 import { pi } from './pi.ts'
 import type { ConversationPlan, Format, ImportPlan, Step, StoredConversation, StoredImport } from './plan.ts'
 import { recogniseLine, recogniseText } from './recognise.ts'
-import { noShelf, type Shelf } from './shelf.ts'
+import { memoryShelf, type Shelf } from './shelf.ts'
 import { type Line, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
 
 /** How a session file is read. */
@@ -47,7 +47,7 @@ export const parseSession = ({ text, ...options }: SessionFile): Result => {
 export const sessionReader = (
   { file, format, id, skipBadLines = false }: SessionOptions,
   notes: Notes,
-  shelf: Shelf = noShelf,
+  shelf: Shelf = memoryShelf(),
 ): LineReader<Result> => {
   const checked = id === undefined ? E.right(id) : check(conversationIdSchema, id)
   let failure: ImportError | undefined = E.isLeft(checked)
@@ -143,7 +143,7 @@ const plansUnder = (
   const taken = new Map<string, number>()
   // What sets a model and says nothing is no conversation.
   return plans
-    .filter(({ steps }) => steps.some(isSaid))
+    .filter(({ steps }) => hasSaid(steps))
     .map((plan) => {
       const wished = id ?? plan.id
       const count = (taken.get(wished) ?? 0) + 1
@@ -152,4 +152,7 @@ const plansUnder = (
     })
 }
 
-const isSaid = ({ type }: Step): boolean => type === 'message' || type === 'condense'
+const hasSaid = (steps: Iterable<Step>): boolean => {
+  for (const { type } of steps) if (type === 'message' || type === 'condense') return true
+  return false
+}

@@ -1,8 +1,9 @@
 import type { NewMessage } from '../commands/command.ts'
 import type { Configuration } from '../events/events.ts'
 import { blocksOf, branchMessage, compactionMessage, messageOf } from './pi-messages.ts'
-import type { ConversationPlan, Step, StepBody } from './plan.ts'
-import { type Shelf, shelve } from './shelf.ts'
+import type { ConversationPlan, StepBody } from './plan.ts'
+import type { Shelf } from './shelf.ts'
+import { stepsOn } from './steps.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import {
   digest,
@@ -40,7 +41,7 @@ type Mapped = Extract<StepBody, { readonly type: 'message' | 'condense' | 'confi
  * of model and thinking level.
  */
 export const pi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
-  const steps: Step[] = []
+  const steps = stepsOn(shelf)
   const nodes = new Map<string, Node>()
   const order: Node[] = []
   const said = new Map<string, string>()
@@ -73,15 +74,15 @@ export const pi = (notes: Notes, shelf: Shelf): LineReader<readonly Conversation
       notes.leftOut(String(fields['type']), isSame ? sameEntry : otherEntry)
       return
     }
-    const mapped = mapEntry(entry, node, { nodes, order, notes, shelf })
+    const mapped = mapEntry(entry, node, { nodes, order, notes })
     const time = timeOf(fields['timestamp'])
     const timed = time === undefined ? {} : { time }
     // Also before what is no message: pi resumes the path of the last entry, whatever it is.
     if (parent?.step !== shown)
-      steps.push({ type: 'rewind', ref: `${id}:rewind`, to: parent?.step ?? null, ...timed })
+      steps.add({ type: 'rewind', ref: `${id}:rewind`, to: parent?.step ?? null, ...timed })
     shown = parent?.step
     if (mapped) {
-      steps.push({ ref: id, ...timed, ...mapped })
+      steps.add({ ref: id, ...timed, ...mapped })
       const configuration = mapped.type === 'configure' ? mapped.configuration : inherited
       node = { ...node, step: id, isMessage: mapped.type === 'message', configuration }
       shown = id
@@ -95,7 +96,7 @@ export const pi = (notes: Notes, shelf: Shelf): LineReader<readonly Conversation
   const finish = (): readonly ConversationPlan[] => {
     if (sessions.size > 1) notes.note(`the file holds ${sessions.size} sessions: they are one conversation`)
     const id = stringOf(session?.['id']) ?? `pi-${digest(begin.slice(0, 4_096))}`
-    return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
+    return steps.count() === 0 ? [] : [{ id: idOf(id), steps: steps.list() }]
   }
   return { read, finish }
 }
@@ -109,7 +110,6 @@ interface Context {
   readonly nodes: ReadonlyMap<string, Node>
   readonly order: readonly Node[]
   readonly notes: Notes
-  readonly shelf: Shelf
 }
 
 const leftOut = new Map<unknown, string>([
@@ -148,16 +148,11 @@ const bad = (line: number, problem: string, notes: Notes): undefined => {
   return undefined
 }
 
-const check = (
-  line: number,
-  message: NewMessage,
-  kind: string,
-  { notes, shelf }: Context,
-): Mapped | undefined => {
+const check = (line: number, message: NewMessage, kind: string, { notes }: Context): Mapped | undefined => {
   const problem = messageProblem(message)
   if (problem !== undefined) return bad(line, problem, notes)
   notes.mapped(kind)
-  return { type: 'message', message: { ...message, content: shelve(message.content, shelf) } }
+  return { type: 'message', message }
 }
 
 const say = (line: number, message: Fields, context: Context): Mapped | undefined => {

@@ -1,14 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { withoutSecretParameters } from '../commands/configure.ts'
-import { append } from '../commands/append.ts'
 import { factsOf, withView } from '../commands/hide.ts'
-import { type ConversationEvent, type Event, START } from '../events/events.ts'
+import { tokensOf } from '../commands/slice.ts'
+import { type ConversationEvent, type Event, type Message, START } from '../events/events.ts'
+import { type Item, itemOf, type MessageItem } from '../projections/effective.ts'
 import { lastOf, type Log, parent, resolve } from '../projections/path.ts'
-import { atOnce, sliceLength } from '../projections/slices.ts'
+import { sliceLength } from '../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
 import type { ConversationPlan, Format, Step, StepType } from './plan.ts'
-import { wholeMessage } from './shelf.ts'
 import { type Stage, stage } from './stage.ts'
+import { blocksOf } from './steps.ts'
 
 /** An event to append, under a command of its own. */
 export interface PlannedEvent {
@@ -20,6 +21,8 @@ export interface PlannedEvent {
 
 type StepOf<T extends StepType> = Extract<Step, { readonly type: T }>
 type Planned = E.Either<ImportError, Event>
+/** Work that somebody else may do something in between. */
+type Slices<A> = Generator<void, A>
 
 /**
  * The events that a plan's steps add to a conversation, in order.
@@ -40,14 +43,25 @@ export const planEvents = (
   plan: ConversationPlan,
   format: Exclude<Format, 'palimpsest'>,
   log: Log,
-): E.Either<ImportError, readonly PlannedEvent[]> => atOnce(planning(plan, format, log))
+): E.Either<ImportError, readonly PlannedEvent[]> => {
+  const planned: PlannedEvent[] = []
+  const slices = planning(plan, format, log)
+  for (;;) {
+    const { done, value } = slices.next()
+    if (done === true) return E.map(() => planned)(value)
+    if (value) planned.push(value)
+  }
+}
 
-/** `planEvents`, in slices. */
+/** What is planned, event by event; nothing where somebody else may work in between. */
+export type Planning = Generator<PlannedEvent | void, E.Either<ImportError, void>>
+
+/** `planEvents`, one after the other: they need not all be in memory. */
 export function* planning(
   { id, steps, withdrawn = [] }: ConversationPlan,
   format: Exclude<Format, 'palimpsest'>,
   log: Log,
-): Generator<void, E.Either<ImportError, readonly PlannedEvent[]>> {
+): Planning {
   const known = new Map<string, number>()
   for (const { metadata, position } of log) {
     if ((position + 1) % sliceLength === 0) yield
@@ -55,66 +69,93 @@ export function* planning(
   }
   const positions = new Map<string, number>()
   const current = stage(log)
-  const planned: PlannedEvent[] = []
+  /** The step of each event that is planned. */
+  const stepOf: number[] = []
   /** Position of the last step that the log holds. */
   let lastKnown: number = START
   // Of the steps that were taken again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
-  const add = (event: Event, commandId: string, time: string | undefined): void => {
-    current.add(event, commandId)
-    planned.push({ event, commandId, ...(time !== undefined && { time }) })
+  const add = (index: number, event: Event, commandId: string, time: string | undefined): PlannedEvent => {
+    current.add(event)
+    stepOf.push(index)
+    return { event, commandId, ...(time !== undefined && { time }) }
+  }
+  const eventAt = (position: number): ConversationEvent | undefined => {
+    const event = current.events[position]
+    const step = event?.type === 'MessageAppended' ? steps.at(stepOf[position - log.length] ?? -1) : undefined
+    return event && position >= log.length && step?.type === 'message'
+      ? { ...event, ...eventOfMessage(step) }
+      : event
   }
 
-  for (const [index, step] of steps.entries()) {
-    if ((index + 1) % sliceLength === 0) yield
+  let index = -1
+  for (const step of steps) {
+    index++
     let position = known.get(idOf(step.ref))
     if (position !== undefined && isPartOf(current.events[position], step)) {
       suffix = `~${step.ref}.${step.message.content.length}`
       const before = { type: 'Rewound', data: { to: parent(current.events, position) } } as const
       position = known.get(idOf(step.ref))
-      if (position === undefined) add(before, idOf(`${step.ref}:again`), step.time)
+      if (position === undefined) yield add(index, before, idOf(`${step.ref}:again`), step.time)
     }
-    if (position === undefined && planned.length === 0) {
-      if (!follows(log, lastKnown)) {
-        const refs = new Set([...steps.map(({ ref }) => ref), ...withdrawn])
-        if (!log.slice(lastKnown + 1).every((event) => isOf(event, format, refs)))
-          return E.left(hasChanged(id, step.ref))
-        suffix += `~${step.ref}`
-        position = known.get(idOf(step.ref))
-        if (position === undefined)
-          add({ type: 'Rewound', data: { to: lastKnown } }, idOf(`${step.ref}:again`), step.time)
-      }
+    if (position === undefined && stepOf.length === 0 && !(yield* follows(log, lastKnown))) {
+      const refs = yield* refsOf(steps, withdrawn)
+      if (!(yield* areOf(log, lastKnown + 1, { format, refs }))) return E.left(hasChanged(id, step.ref))
+      suffix += `~${step.ref}`
+      position = known.get(idOf(step.ref))
+      const before = { type: 'Rewound', data: { to: lastKnown } } as const
+      if (position === undefined) yield add(index, before, idOf(`${step.ref}:again`), step.time)
     }
     if (position === undefined) {
-      const event = eventOf(step, current, positions, id)
+      const event = yield* eventOf(step, { current, positions, eventAt, id })
       if (E.isLeft(event)) return event
-      add(event.right, idOf(step.ref), step.time)
-    }
+      yield add(index, event.right, idOf(step.ref), step.time)
+    } else yield
     lastKnown = position ?? lastKnown
     positions.set(step.ref, position ?? lastOf(current.events))
   }
-  return E.right(planned)
+  return E.right(undefined)
 }
 
 /**
  * Whether what a file continues with follows on what the conversation holds of it: nothing was said or rewound since. Markers and
  * configurations in between change nothing of what was said.
  */
-const follows = (log: Log, lastKnown: number): boolean => {
+function* follows(log: Log, lastKnown: number): Slices<boolean> {
   const from = resolve(log, lastKnown)
+  let looked = 0
   for (let at = resolve(log, lastOf(log)); at !== from; at = parent(log, at)) {
     const event = log[at]
     if (!event || event.type === 'MessageAppended' || event.type === 'Forked') return false
+    if (++looked % sliceLength === 0) yield
   }
   return true
 }
 
-/** Whether an import wrote the event, of an entry that the file still has. */
-const isOf = ({ metadata }: ConversationEvent, format: string, refs: ReadonlySet<string>): boolean => {
+function* refsOf(steps: Iterable<Step>, withdrawn: readonly string[]): Slices<ReadonlySet<string>> {
+  const refs = new Set(withdrawn)
+  for (const { ref } of steps) {
+    refs.add(ref)
+    yield
+  }
+  return refs
+}
+
+/** Whether an import wrote all events from a position on, of entries that the file still has. */
+function* areOf(
+  log: Log,
+  from: number,
+  { format, refs }: { readonly format: string; readonly refs: ReadonlySet<string> },
+): Slices<boolean> {
   const own = `import:${format}:`
-  const ref = metadata.commandId.slice(own.length).replace(/(:again)?~.*$/s, '')
-  return metadata.commandId.startsWith(own) && refs.has(ref)
+  for (let at = from; at < log.length; at++) {
+    const { commandId = '' } = log[at]?.metadata ?? {}
+    if (!commandId.startsWith(own)) return false
+    if (!refs.has(commandId.slice(own.length).replace(/(:again)?~.*$/s, ''))) return false
+    if (at % sliceLength === 0) yield
+  }
+  return true
 }
 
 /** Whether the event is this message, recorded when the file did not have all of its blocks yet. */
@@ -124,40 +165,77 @@ const isPartOf = (event: Event | undefined, step: Step): step is StepOf<'message
   typeof step.message.content !== 'string' &&
   event.data.content.length < step.message.content.length
 
-const eventOf = (step: Step, current: Stage, positions: ReadonlyMap<string, number>, id: string): Planned => {
+/** What an event is made of, besides its step. */
+interface Place {
+  readonly id: string
+  readonly current: Stage
+  readonly positions: ReadonlyMap<string, number>
+  /** The event at a position with all of its content. */
+  readonly eventAt: (position: number) => ConversationEvent | undefined
+}
+
+function* eventOf(step: Step, place: Place): Slices<Planned> {
   switch (step.type) {
-    case 'message': {
-      const [event] = append({ messages: [step.message] }, START)
-      return event ? E.right(event) : E.left(importDiverged(id, step.ref, 'the message'))
-    }
+    case 'message':
+      return E.right(eventOfMessage(step))
     case 'configure':
       return E.right({ type: 'Configured', data: withoutSecretParameters(step.configuration) })
     case 'rewind': {
-      const to = step.to === null ? START : positions.get(step.to)
+      const to = step.to === null ? START : place.positions.get(step.to)
       return to === undefined
-        ? E.left(importDiverged(id, step.ref, 'what the branch continues from'))
+        ? E.left(importDiverged(place.id, step.ref, 'what the branch continues from'))
         : E.right({ type: 'Rewound', data: { to } })
     }
     case 'condense':
     case 'truncate':
-      return markerOf(step, current, positions, id)
+      return yield* markerOf(step, place)
   }
 }
 
-const markerOf = (
-  step: StepOf<'condense' | 'truncate'>,
-  current: Stage,
-  positions: ReadonlyMap<string, number>,
-  id: string,
-): Planned => {
+const eventOfMessage = ({ message }: StepOf<'message'>): Event<'MessageAppended'> => ({
+  type: 'MessageAppended',
+  data: { ...message, content: blocksOf(message) },
+})
+
+function* markerOf(step: StepOf<'condense' | 'truncate'>, place: Place): Slices<Planned> {
+  const { current, positions, id } = place
+  yield* current.look()
   const hidden = current.slice(positions.get(step.covers.first), positions.get(step.covers.last))
   if (!hidden) return E.left(importDiverged(id, step.ref, `what the file's ${step.type} hides`))
   if (step.type === 'truncate') {
     const { reason } = step
-    const data = { ...factsOf(hidden, []), ...(reason !== undefined && { reason }) }
+    const data = { ...(yield* factsOfAll(hidden, [], place)), ...(reason !== undefined && { reason }) }
     return E.right(withView({ type: 'Truncated', data }, current.state()))
   }
   const { summary, method, origin } = step
-  const data = { ...factsOf(hidden, summary.map(wholeMessage)), summary, method, ...(origin && { origin }) }
+  const facts = yield* factsOfAll(hidden, summary, place)
+  const data = { ...facts, summary, method, ...(origin && { origin }) }
   return E.right(withView({ type: 'Condensed', data }, current.state()))
 }
+
+/** `factsOf`, with the content of one item at a time in memory. */
+function* factsOfAll(
+  hidden: readonly number[],
+  summary: readonly Message[],
+  { eventAt }: Place,
+): Slices<ReturnType<typeof factsOf>> {
+  const items: Item[] = []
+  let before = 0
+  for (const position of hidden) {
+    const event = eventAt(position)
+    const item = event && itemOf(event)
+    if (!item) continue
+    before += tokensOf(item)
+    items.push(item.kind === 'message' ? withoutContent(item) : item)
+    yield
+  }
+  const facts = factsOf(items, summary)
+  return { ...facts, tokens: { ...facts.tokens, before } }
+}
+
+/** The container of code execution is all that a marker takes from a message besides its length. */
+const withoutContent = ({ origin, ...item }: MessageItem): MessageItem => ({
+  ...item,
+  content: [],
+  ...((origin?.message || origin?.context) && { origin }),
+})

@@ -1,6 +1,7 @@
 import type { NewMessage } from '../commands/command.ts'
 import type { StoredEvent } from '../events/codec.ts'
 import type { Configuration, EventData, Message, Origin } from '../events/events.ts'
+import type { List } from './shelf.ts'
 
 /** The formats that can be imported. */
 export const formats = ['claude-code', 'pi', 'roo', 'openai', 'anthropic', 'palimpsest'] as const
@@ -24,13 +25,13 @@ export interface StoredImport {
 export interface StoredConversation {
   readonly id: string
   /** By revision, from 0 on, without a gap. */
-  readonly events: readonly StoredEvent[]
+  readonly events: List<StoredEvent>
 }
 
 /** One conversation of a file. `id` fits `conversationIdSchema`. */
 export interface ConversationPlan {
   readonly id: string
-  readonly steps: readonly Step[]
+  readonly steps: List<Step>
   /** Refs of steps that a shorter version of the file may have had, where this one knows better. */
   readonly withdrawn?: readonly string[]
 }

@@ -7,7 +7,7 @@ import { streamOf } from '../events/ids.ts'
 import { checkedOptions, kinds, oneOf } from '../store/options.ts'
 import { type ImportError, importDiverged, unknownFormat } from '../formats/errors.ts'
 import type { SessionFile } from '../formats/parse-session.ts'
-import { type PlannedEvent, planning } from '../formats/plan-events.ts'
+import { type Planning, planning } from '../formats/plan-events.ts'
 import {
   type ConversationPlan,
   type Format,
@@ -17,9 +17,10 @@ import {
   type StoredConversation,
   type StoredImport,
 } from '../formats/plan.ts'
-import { noShelf, type Shelf, shelveEvent, wholeEvent } from '../formats/shelf.ts'
+import { lightEvents } from '../formats/said.ts'
+import { type List, listOn, memoryShelf, type Shelf } from '../formats/shelf.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
-import { breath, inBreaths, pacer } from '../store/breath.ts'
+import { breath, pacer } from '../store/breath.ts'
 import {
   chainEndAt,
   type ChainEnd,
@@ -43,7 +44,7 @@ import { reader } from '../history/reader.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { encodeChain, completeEnvelope } from '../history/encode.ts'
-import { type EventList, writeAll } from './write-whole.ts'
+import { writeAll } from './write-whole.ts'
 
 /** What an import did. */
 export interface Imported {
@@ -67,7 +68,7 @@ interface Prepared {
   readonly end: ChainEnd
   /** What the last event there is part of, if it does not count yet: an import was interrupted, or is under way. */
   readonly open?: Part | undefined
-  readonly events: EventList
+  readonly events: List<StoredEvent>
 }
 
 /** The others are looked at before: there are two ways to give a text. */
@@ -96,8 +97,11 @@ export const importSession = async (
   const given = checkedOptions(options, { progress: kinds.call })
   if (E.isLeft(given)) return given
   const { progress } = given.right
-  if (!isStream(session))
-    return importPlan(store, session.file, await readText(session), { shelf: noShelf, progress })
+  if (!isStream(session)) {
+    const inMemory = memoryShelf()
+    const parsed = await readText(session, inMemory)
+    return importPlan(store, session.file, parsed, { shelf: inMemory, progress })
+  }
   const shelf = fileShelf()
   try {
     return await importPlan(store, session.file, await readSession(session, shelf), { shelf, progress })
@@ -178,33 +182,42 @@ const prepare = async (
   const there = await readThere(store, id)
   if (E.isLeft(there)) return there
   const { end, open } = there.right
-  const log = await loadLog(reader(store, end.lineage), lastPosition(end), (event) =>
-    shelveEvent(event, shelf),
-  )
+  const log = await loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf))
   if (E.isLeft(log)) return log
-  const planned = await inBreaths(planning(plan, format, log.right))
-  if (E.isLeft(planned)) return planned
-  const imported = new Date()
-  const encodings = (): Iterable<Encoding> => encodePlanned(id, end.hash, planned.right, { format, imported })
-  const events = await checkAll(store, encodings, { id, end, length: planned.right.length })
-  return E.map((list: EventList) => ({ id, end, open, events: list }))(events)
+  const encodings = encodePlanned(id, end.hash, planning(plan, format, log.right), format)
+  const places: number[] = []
+  const checked = await checkAll(store, encodings, { id, end }, (event) => places.push(shelf.put(event)))
+  const events = listOn(places, (place) => shelf.get(place) as StoredEvent)
+  return E.map(() => ({ id, end, open, events }))(checked)
 }
 
-type Encoding = E.Either<ImportError, StoredEvent>
+type Encoding = E.Either<ImportError, StoredEvent> | undefined
 
+/** What is planned, chained to what is there. */
 function* encodePlanned(
   conversation: string,
   prev: string | null,
-  planned: readonly PlannedEvent[],
-  { format, imported }: { readonly format: string; readonly imported: Date },
+  planned: Planning,
+  format: string,
 ): Generator<Encoding, void> {
+  const imported = new Date()
   let hash = prev
-  for (const { event, commandId, time } of planned) {
+  for (;;) {
+    const { done, value } = planned.next()
+    if (done === true) {
+      if (E.isLeft(value)) yield value
+      return
+    }
+    if (!value) {
+      yield undefined
+      continue
+    }
+    const { event, commandId, time } = value
     const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : imported
     // What looks like a time need not be one: the 99th month.
     const now = Number.isNaN(recorded.getTime()) ? imported : recorded
     const envelope = completeEnvelope({ commandId, now }, { kind: 'import', id: format })
-    const encoded = encodeChain(conversation, hash, [wholeEvent(event)], envelope)
+    const encoded = encodeChain(conversation, hash, [event], envelope)
     if (E.isLeft(encoded)) {
       yield E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
       return
@@ -214,37 +227,26 @@ function* encodePlanned(
   }
 }
 
-/** Characters of encoded events that are kept between the check and the write. */
-const keptBytes = 8 * 1024 * 1024
-
-/** Checks every event before the first one is written. Those of a large import are encoded once more to be written. */
+/** Checks every event before the first one is written. */
 const checkAll = async (
   store: LargeContentStore,
-  encodings: () => Iterable<Encoding>,
-  { id, end, length }: { readonly id: string; readonly end: ChainEnd; readonly length: number },
-): Promise<E.Either<ImportError, EventList>> => {
-  let kept: StoredEvent[] = []
-  let bytes = 0
+  encodings: Iterable<Encoding>,
+  { id, end }: { readonly id: string; readonly end: ChainEnd },
+  keep: (event: StoredEvent) => void = () => undefined,
+): Promise<E.Either<ImportError, void>> => {
   let index = 0
   const pace = pacer()
-  for (const encoded of encodings()) {
-    if (E.isLeft(encoded)) return encoded
-    const pause = pace(encoded.right.data.length)
+  for (const encoded of encodings) {
+    if (encoded && E.isLeft(encoded)) return encoded
+    const pause = encoded ? pace(encoded.right.data.length) : breath()
     if (pause) await pause
+    if (!encoded) continue
     const checked = store.check(encoded.right)
     const where = `event ${lastPosition(end) + 1 + index++} of ${id}`
     if (E.isLeft(checked)) return E.left({ ...checked.left, message: `${where}: ${checked.left.message}` })
-    bytes += encoded.right.data.length
-    if (bytes <= keptBytes) kept.push(encoded.right)
+    keep(encoded.right)
   }
-  if (bytes <= keptBytes) return E.right(kept)
-  kept = []
-  return E.right({
-    length,
-    *[Symbol.iterator]() {
-      for (const encoded of encodings()) if (E.isRight(encoded)) yield encoded.right
-    },
-  })
+  return E.right(undefined)
 }
 
 /** Of events that are written as they are, those that the store does not have; the ones that it has must be the same. */
@@ -254,7 +256,7 @@ const prepareStored = async (
   all: readonly { readonly id: string }[],
 ): Result<Prepared> => {
   const stream = streamOf(id)
-  const [first] = events
+  const first = events.at(0)
   const isFork = first?.type === 'Forked'
   const parent = isFork ? parentIn(first) : undefined
   if (parent !== undefined && !all.some((other) => other.id === parent)) {
@@ -272,7 +274,7 @@ const prepareStored = async (
     read = page.right.length
     if (read === 0) break
     const different = page.right.find((stored, index) => {
-      const event = events[from + index]
+      const event = events.at(from + index)
       return event && hashOf(event) !== hashOf(stored)
     })
     await breath()
@@ -280,12 +282,12 @@ const prepareStored = async (
       return E.left(importDiverged(id, `revision ${different.revision}`, 'the event of the file'))
   }
   const added = events.slice(there)
-  const checked = await checkAll(store, () => added.map((event) => E.right(event)), {
-    id,
-    end,
-    length: added.length,
-  })
-  return E.map((list: EventList) => ({ id, end, open, events: list }))(checked)
+  const checked = await checkAll(store, asTheyAre(added), { id, end })
+  return E.map(() => ({ id, end, open, events: added }))(checked)
+}
+
+function* asTheyAre(events: Iterable<StoredEvent>): Generator<Encoding, void> {
+  for (const event of events) yield E.right(event)
 }
 
 const parentIn = ({ data }: StoredEvent): string | undefined => {

@@ -32,8 +32,8 @@ export const isStream = (session: SessionFile | SessionStream): session is Sessi
 type Read = Promise<E.Either<ImportError, ImportPlan | StoredImport>>
 
 /** As `parseSession`, giving others their turn. */
-export const readText = async ({ text, ...options }: SessionFile): Read => {
-  const reader = sessionReader(options, takeNotes())
+export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf): Read => {
+  const reader = sessionReader(options, takeNotes(), shelf)
   const pace = pacer()
   for (const line of linesOf(text)) {
     reader.read(line)

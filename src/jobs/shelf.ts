@@ -12,27 +12,57 @@ export interface FileShelf extends Shelf {
 
 /** So many bytes stay in memory, so that an import of usual size needs no file. */
 const room = 4 * 1024 * 1024
-const bufferBytes = 1024 * 1024
+/** Bytes that are written and read at once. */
+const blockBytes = 256 * 1024
+/** Each value stands behind its length in bytes. */
+const headBytes = 4
 
 /**
- * Keeps what is larger than memory in a temporary file that only its owner can read. Throws `TemporaryFileFailed`.
+ * Keeps values as JSON, in a temporary file that only its owner can read. Throws `TemporaryFileFailed`.
  *
  * @param inMemory bytes that are kept in memory first
  */
 export const fileShelf = (inMemory: number = room): FileShelf => {
-  let kept = 0
   let file: File | undefined
-  const put: Shelf['put'] = (text) => {
-    if (kept <= inMemory) {
-      kept += 2 * text.length
-      return undefined
-    }
-    return attempt(() => {
+  let buffer = Buffer.allocUnsafe(blockBytes)
+  let filled = 0
+  /** Bytes in the file: all before those in the buffer. */
+  let written = 0
+
+  const reserve = (bytes: number): void => {
+    if (filled > 0 && filled + bytes > (file ? blockBytes : inMemory)) {
       file ??= openFile()
-      return file.add(Buffer.from(text, 'utf8'))
-    })
+      file.write(buffer.subarray(0, filled), written)
+      written += filled
+      filled = 0
+      buffer = Buffer.allocUnsafe(blockBytes)
+    }
+    if (filled + bytes <= buffer.length) return
+    const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, filled + bytes))
+    buffer.copy(larger, 0, 0, filled)
+    buffer = larger
   }
-  return { put, close: () => file?.close() }
+  const put = (value: unknown): number => {
+    const text = JSON.stringify(value)
+    const length = Buffer.byteLength(text)
+    reserve(headBytes + length)
+    const place = written + filled
+    buffer.writeUInt32LE(length, filled)
+    buffer.write(text, filled + headBytes)
+    filled += headBytes + length
+    return place
+  }
+  const get = (place: number): unknown => {
+    const bytes = (at: number, length: number): Buffer =>
+      at < written && file ? file.read(at, length) : buffer.subarray(at - written, at - written + length)
+    const length = bytes(place, headBytes).readUInt32LE()
+    return JSON.parse(bytes(place + headBytes, length).toString())
+  }
+  return {
+    put: (value) => attempt(() => put(value)),
+    get: (place) => attempt(() => get(place)),
+    close: () => file?.close(),
+  }
 }
 
 const attempt = <A>(work: () => A): A => {
@@ -47,7 +77,9 @@ export const isTemporaryFileFailed = (error: unknown): error is TemporaryFileFai
   error instanceof Error && '_tag' in error && error._tag === 'TemporaryFileFailed'
 
 interface File {
-  readonly add: (bytes: Buffer) => () => string
+  readonly write: (bytes: Uint8Array, at: number) => void
+  /** Bytes that were written; to be used before the next read. */
+  readonly read: (at: number, length: number) => Buffer
   readonly close: () => void
 }
 
@@ -57,38 +89,38 @@ const openFile = (): File => {
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   // Nothing stays behind, even if the process is killed. Windows keeps an open file: there it goes when the shelf is closed.
   if (process.platform !== 'win32') remove()
-  let pending: Buffer[] = []
-  let pendingBytes = 0
-  let written = 0
+  // Most is read in the order in which it was written.
+  const block = Buffer.allocUnsafe(blockBytes)
+  let [start, end] = [0, 0]
 
-  const flush = (): void => {
-    const bytes = Buffer.concat(pending)
-    for (let at = 0; at < bytes.length;) at += writeSync(file, bytes, at, bytes.length - at, written + at)
-    written += bytes.length
-    pending = []
-    pendingBytes = 0
+  const write: File['write'] = (bytes, at) => {
+    for (let done = 0; done < bytes.length;)
+      done += writeSync(file, bytes, done, bytes.length - done, at + done)
   }
-  const read = (start: number, length: number): string => {
-    if (pendingBytes > 0) flush()
-    const bytes = Buffer.allocUnsafe(length)
-    for (let at = 0; at < length;) {
-      const more = readSync(file, bytes, at, length - at, start + at)
+  const fill = (bytes: Buffer, at: number, least: number): number => {
+    let done = 0
+    while (done < least) {
+      const more = readSync(file, bytes, done, bytes.length - done, at + done)
       if (more === 0) throw new Error('it is shorter than what was written to it')
-      at += more
+      done += more
     }
-    return bytes.toString('utf8')
+    return done
   }
-  const add = (bytes: Buffer): (() => string) => {
-    const start = written + pendingBytes
-    pending.push(bytes)
-    pendingBytes += bytes.length
-    if (pendingBytes >= bufferBytes) flush()
-    const { length } = bytes
-    return () => attempt(() => read(start, length))
+  const read: File['read'] = (at, length) => {
+    if (length > blockBytes) {
+      const bytes = Buffer.allocUnsafe(length)
+      fill(bytes, at, length)
+      return bytes
+    }
+    if (at < start || at + length > end) {
+      end = at + fill(block, at, length)
+      start = at
+    }
+    return block.subarray(at - start, at - start + length)
   }
   const close = (): void => {
     closeSync(file)
     remove()
   }
-  return { add, close }
+  return { write, read, close }
 }

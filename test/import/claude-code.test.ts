@@ -35,7 +35,7 @@ const call = (id: string): Fields => ({ type: 'tool_use', id, name: 'run', input
 const result = (id: string): readonly Fields[] => [{ type: 'tool_result', tool_use_id: id, content: 'ok' }]
 
 const steps = (...entries: readonly Fields[]): readonly Step[] =>
-  planOf({ text: jsonl(...entries), file: 'f' }).conversations.flatMap((plan) => plan.steps)
+  planOf({ text: jsonl(...entries), file: 'f' }).conversations.flatMap((plan) => [...plan.steps])
 const report = (...entries: readonly Fields[]): ImportReport =>
   planOf({ text: jsonl(...entries), file: 'f' }).report
 const shown = (...entries: readonly Fields[]): readonly unknown[] =>

@@ -20,7 +20,7 @@ describe('OpenAI Chat', () => {
       { role: 'user', content: 'Hi' },
       { role: 'system', content: 'Now be long.' },
     ])
-    expect(conversations[0]?.steps).toMatchObject([
+    expect([...(conversations[0]?.steps ?? [])]).toMatchObject([
       { type: 'configure', configuration: { system: 'Be brief.' } },
       { message: { role: 'user' } },
       { message: { role: 'system', content: [text('Now be long.')] } },
@@ -111,8 +111,12 @@ describe('OpenAI Chat', () => {
     const parameters = { type: 'object' }
     const tools = [{ type: 'function', function: { name: 'run', description: 'd', parameters } }]
     expect(
-      plan({ model: 'gpt', temperature: 0, tools, messages: [{ role: 'user', content: 'x' }] })
-        .conversations[0]?.steps[0],
+      plan({
+        model: 'gpt',
+        temperature: 0,
+        tools,
+        messages: [{ role: 'user', content: 'x' }],
+      }).conversations[0]?.steps.at(0),
     ).toMatchObject({
       configuration: {
         model: 'gpt',

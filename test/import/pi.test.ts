@@ -17,7 +17,7 @@ const says = (id: string, parentId: string | null, message: Fields = { role: 'us
 
 const session = (...entries: readonly Fields[]): string => jsonl(header, ...entries)
 const steps = (...entries: readonly Fields[]): readonly Step[] =>
-  planOf({ text: session(...entries), file: 'f' }).conversations.flatMap((plan) => plan.steps)
+  planOf({ text: session(...entries), file: 'f' }).conversations.flatMap((plan) => [...plan.steps])
 const shown = (text: string): readonly unknown[] => shownIn(onlyLog(importFile({ text, file: 'f' })))
 const text = (value: string): Fields => ({ type: 'text', text: value })
 const contents = (items: readonly unknown[]): readonly unknown[] =>

@@ -115,11 +115,17 @@ describe('planning events', () => {
     )
   })
 
-  it('gives way to other work at least every 500 steps and every 500 events there', () => {
+  it('gives way to other work after every step, and every 500 events that are there', () => {
     const steps = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
     const slicesOf = (log: Log): number => [...planning(plan(...steps), 'pi', log)].length
-    expect(slicesOf([])).toBe(4)
-    expect(slicesOf(logOf('c', importPlan(plan(...steps), 'pi')))).toBe(8)
+    expect(slicesOf([])).toBe(2_000)
+    expect(slicesOf(logOf('c', importPlan(plan(...steps), 'pi')))).toBe(2_004)
+  })
+
+  it('a marker gives way at every message that it hides', () => {
+    const steps = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
+    const marker = hides('t', 'm0', 'm1999')
+    expect([...planning(plan(...steps, marker), 'pi', [])].length).toBeGreaterThanOrEqual(2_000 + 2_000 + 1)
   })
 
   it('a rewind does not look at all that is there again', () => {

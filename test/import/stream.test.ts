@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { parseSession, type SessionFile } from '../../src/formats/parse-session.ts'
 import { planEvents } from '../../src/formats/plan-events.ts'
 import type { ImportPlan, StoredImport } from '../../src/formats/plan.ts'
-import { wholeEvent } from '../../src/formats/shelf.ts'
 import { type Line, linesOf, takeNotes } from '../../src/formats/source.ts'
 import { splitLines } from '../../src/formats/split-lines.ts'
 import { openStore } from '../../src/index.ts'
@@ -30,16 +29,13 @@ async function* cut(text: string | Uint8Array, cuts: readonly number[]): AsyncGe
   for (const [index, end] of [...at, bytes.length].entries()) yield bytes.subarray(at[index - 1] ?? 0, end)
 }
 
-/** What a plan writes, with nothing left on a shelf. */
+/** What a plan writes. */
 const written = (plan: ImportPlan | StoredImport): unknown =>
   plan.format === 'palimpsest'
-    ? plan.conversations.map(({ id, events }) => ({ id, events: events.map((event) => ({ ...event })) }))
+    ? plan.conversations.map(({ id, events }) => ({ id, events: [...events] }))
     : plan.conversations.map((each) => ({
         id: each.id,
-        events: right(planEvents(each, plan.format, [])).map((planned) => ({
-          ...planned,
-          event: wholeEvent(planned.event),
-        })),
+        events: right(planEvents(each, plan.format, [])),
       }))
 
 const anyCuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 })
