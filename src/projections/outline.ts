@@ -118,9 +118,10 @@ const restore = (
 
 // Nothing but markers and restores stands on a span's ends, so joined spans hold the same messages.
 const addSpan = (spans: readonly Span[], span: Span): Span[] => {
-  const apart = spans.filter(({ before }) => before <= span.after)
-  const { after = span.after } = spans[apart.length] ?? {}
-  return [...apart, { after: Math.min(after, span.after), before: span.before }]
+  // They ascend, so those to join are the last ones.
+  const first = spans.findLastIndex(({ before }) => before <= span.after) + 1
+  const { after = span.after } = spans[first] ?? {}
+  return spans.toSpliced(first, spans.length, { after: Math.min(after, span.after), before: span.before })
 }
 
 const configure = (draft: Draft, at: number, next: Configuration): void => {
