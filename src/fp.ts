@@ -51,8 +51,9 @@ export type { Discrepancy, Verified } from './jobs/verify.ts'
 export type { Written } from './history/encode.ts'
 export type { Checkpoint } from './store/port.ts'
 
-export { modelCalls, sentCall, verifyReceipts } from './receipts/audit.ts'
-export type { ReceiptFinding, ReceiptsVerified, SentCall } from './receipts/audit.ts'
+export { modelCalls, type ReceiptsVerified, verifyReceipts } from './receipts/audit.ts'
+export type { ReceiptFinding } from './receipts/finding.ts'
+export { type SentCall, sentCall } from './receipts/sent.ts'
 export type { ModelCall } from './receipts/calls.ts'
 
 export * from './core.ts'

@@ -63,7 +63,9 @@ export const copyConversations = (options: CopyConversations): Promise<readonly 
   toPromise(copy(options))
 
 export type { Conversation, Store } from './api/promises.ts'
-export type { ReceiptFinding, ReceiptsVerified, SentCall } from './receipts/audit.ts'
+export type { ReceiptsVerified } from './receipts/audit.ts'
+export type { ReceiptFinding } from './receipts/finding.ts'
+export type { SentCall } from './receipts/sent.ts'
 export type { ModelCall } from './receipts/calls.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'

@@ -1,13 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import {
-  modelCalls,
-  type ReceiptsVerified,
-  type SentCall,
-  sentCall,
-  verifyReceipts,
-} from '../receipts/audit.ts'
+import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../receipts/audit.ts'
 import type { ModelCall } from '../receipts/calls.ts'
+import { type SentCall, sentCall } from '../receipts/sent.ts'
 import { type Counted, type CountOptions, tokensOf } from '../context/tokens/count.ts'
 import { type Turned, turns } from '../turn/turn.ts'
 import type { TurnOptions } from '../turn/options.ts'

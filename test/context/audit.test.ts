@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { modelCalls, type ReceiptsVerified, sentCall, verifyReceipts } from '../../src/receipts/audit.ts'
+import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../../src/receipts/audit.ts'
+import { sentCall } from '../../src/receipts/sent.ts'
 import { digestOf } from '../../src/receipts/canonical.ts'
 import { fingerprintsOf } from '../../src/receipts/fingerprints.ts'
 import { fingerprintsIn, receiptOf } from '../../src/receipts/receipt.ts'

@@ -1,0 +1,46 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { check } from '../events/check.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import type { Effective } from '../projections/effective.ts'
+import type { ModelCall } from './calls.ts'
+import type { Sent } from './canonical.ts'
+import { unknownRenderer, type UnknownRenderer } from './errors.ts'
+import { receiptOptionsIn } from './receipt.ts'
+import { currentRenderer, requestOf } from './request.ts'
+import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
+
+/** Why a receipt cannot be used. */
+export type Unusable = InvalidInput | UnknownRenderer
+
+/** Checks what can be told without the log. The version first: a newer one has options of its own. */
+export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
+  const { kind, position, receipt } = call
+  const [what, newest] =
+    kind === 'summary'
+      ? (['summarizer', currentSummarizer] as const)
+      : (['renderer', currentRenderer] as const)
+  const version = receipt.options[what]
+  if (typeof version === 'number' && version > newest) {
+    const known = Array.from({ length: newest }, (_, index) => index + 1)
+    return E.left(unknownRenderer(version, known, what))
+  }
+  return receipt.position < position
+    ? E.right(call)
+    : E.left(invalidInput('position', `${receipt.position} is not before the answer`))
+}
+
+/** The request of a call, made again. */
+export const requestIn = ({ kind, receipt }: ModelCall, effective: Effective): E.Either<Unusable, Sent> =>
+  kind === 'summary'
+    ? pipe(
+        check(summaryOptionsSchema, receipt.options),
+        E.map((options) => requestOfSummary(effective, options)),
+      )
+    : pipe(
+        receiptOptionsIn(receipt),
+        E.flatMap((options) => requestOf(effective, options)),
+      )
+
+export const reasonOf = ({ _tag, message }: Unusable): string =>
+  _tag === 'UnknownRenderer' ? message : `it was changed, or another program wrote it (${message})`

@@ -1,0 +1,44 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import { type Effective, evolved } from '../projections/effective.ts'
+import { toError } from '../store/errors.ts'
+
+/**
+ * The effective history at positions that mostly ascend, while the events of the log pass by: goes on from what it was, and loads it
+ * anew only behind a jump.
+ */
+export const historyOf = (chat: Pick<Conversation, 'view'>) => {
+  let known: Effective | undefined
+  /** Events that passed since. */
+  let since: ConversationEvent[] = []
+  let last = -1
+  return {
+    pass: (event: ConversationEvent): void => {
+      last = event.position
+      if (known) since.push(event)
+    },
+    /** At a position that has passed. Throws a `ReadError`. */
+    at: async (position: number): Promise<Effective> => {
+      if (known && position >= known.at) {
+        const next = evolved(
+          known,
+          since.filter((event) => event.position <= position),
+        )
+        // Undefined behind a jump.
+        if (next) {
+          known = next
+          since = since.filter((event) => event.position > position)
+          return next
+        }
+      }
+      const loaded = await chat.view({ at: position })()
+      if (E.isLeft(loaded)) throw toError(loaded.left)
+      if (position === last) {
+        known = loaded.right
+        since = []
+      }
+      return loaded.right
+    },
+  }
+}
