@@ -1,7 +1,7 @@
 import type { Block } from '../../src/events/blocks.ts'
-import type { Failure, Reply } from '../../test/support/messages-api/replies.ts'
-import type { Body } from '../../test/support/messages-api/request.ts'
-import { messagesApi, type MessagesApi } from '../../test/support/messages-api/server.ts'
+import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
+import { messagesApi, type MessagesApi } from '../../src/testing/messages-api/server.ts'
 import { workOn } from './script.ts'
 
 /**

@@ -12,7 +12,7 @@ const watching = `
   process.on('exit', () => console.log(JSON.stringify([...loaded])))
 `
 
-/** What a program loads: files of src from there on, builtins by their names. */
+/** What a program loads: files of src from there on, builtins and packages by their names. */
 const loadedBy = (program: string): readonly string[] => {
   const printed = execFileSync(node, ['--input-type=module', '-e', watching + program], {
     cwd: root,
@@ -20,16 +20,17 @@ const loadedBy = (program: string): readonly string[] => {
   })
   const urls = JSON.parse(printed) as readonly string[]
   const source = new URL('src/', root).href
-  return urls.flatMap((url) => {
-    if (url.startsWith(source)) return [url.slice(source.length)]
-    return url.startsWith('node:') ? [url] : []
-  })
+  const packages = [...urls.join('\n').matchAll(/\/node_modules\/((?:@[^/]+\/)?[^/]+)\//g)].map(
+    ([, name = '']) => name,
+  )
+  const own = urls.flatMap((url) => (url.startsWith(source) ? [url.slice(source.length)] : []))
+  return [...own, ...urls.filter((url) => url.startsWith('node:')), ...new Set(packages)]
 }
 
-test('the core loads events, projections and commands, and of Node only what hashes and compares', () => {
+test('the core loads events, projections and commands, zod, fp-ts, and of Node only what hashes and compares', () => {
   const loaded = loadedBy(`await import('./src/core.ts')`)
   const others = loaded.filter((name) => !/^(?:core\.ts$|events\/|projections\/|commands\/)/.test(name))
-  expect(others.toSorted()).toEqual(['node:crypto', 'node:util'])
+  expect(others.toSorted()).toEqual(['fp-ts', 'node:crypto', 'node:util', 'zod'])
   expect(loaded).toContain('commands/decide.ts')
 })
 
@@ -46,4 +47,10 @@ test('a store that is opened, written to and read loads no importer and no other
   const unneeded =
     /^(?:jobs\/(?:import|read-session|write-whole)|formats\/(?!errors|plan)|store\/(?:sqlite|eventstoredb)\/|node:sqlite)/
   expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
+})
+
+test('the stand-in for the Messages API needs nothing of this library, and nothing but Node', () => {
+  const loaded = loadedBy(`await import('./src/testing/messages-api/server.ts')`)
+  expect(loaded.filter((name) => !/^(?:testing\/messages-api\/|node:)/.test(name))).toEqual([])
+  expect(loaded).toContain('node:http')
 })

@@ -6,7 +6,7 @@ import type { Model } from '../../src/models/model.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import { openStore } from '../../src/index.ts'
 import { text, toolUse } from '../support/log.ts'
-import { messagesApi } from '../support/messages-api/server.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
 
 // A signal may live as long as the program, and serve thousands of turns.
 

@@ -20,9 +20,9 @@ import { left, right } from '../support/either.ts'
 import { histories } from '../support/histories.ts'
 import { assistant, configured, logOf, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
 import { opus, start } from '../support/messages-api/client.ts'
-import type { Failure, Message, Reply } from '../support/messages-api/replies.ts'
-import type { Body } from '../support/messages-api/request.ts'
-import type { MessagesApiOptions } from '../support/messages-api/server.ts'
+import type { Failure, Message, Reply } from '../../src/testing/messages-api/replies.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
+import type { MessagesApiOptions } from '../../src/testing/messages-api/server.ts'
 import { runs } from '../support/runs.ts'
 
 const settings: SummarizerSettings = { model: opus, window: 200_000 }

@@ -11,7 +11,7 @@ import { storeOn } from '../../src/api/open.ts'
 import { left, right } from '../support/either.ts'
 import { assistant, text, thinking, toolUse, truncated, user } from '../support/log.ts'
 import { opus, start } from '../support/messages-api/client.ts'
-import type { Failure, Reply } from '../support/messages-api/replies.ts'
+import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
 import { write } from '../support/write.ts'
 
 const talk = [

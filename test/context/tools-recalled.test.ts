@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { anthropicRequest } from '../../src/formats/write-anthropic.ts'
 import { text, toolResult, toolUse } from '../support/log.ts'
-import type { Body } from '../support/messages-api/request.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
 import { scene } from '../support/turn-scene.ts'
 
 const tools = [{ name: 'run', input_schema: { type: 'object' } }]

@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { afterEach, expect, it } from 'vitest'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { text } from '../support/log.ts'
-import { messagesApi } from '../support/messages-api/server.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

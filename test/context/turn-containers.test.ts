@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { anthropicModel } from '../../src/models/anthropic/model.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import { text } from '../support/log.ts'
-import type { Reply } from '../support/messages-api/replies.ts'
+import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import { type Said, scene as sceneOf, type Scene, task, yes } from '../support/turn-scene.ts'
 
 const later = '2999-01-01T00:00:00Z'

@@ -6,9 +6,13 @@ import { summaryFailed } from '../../src/context/summary/errors.ts'
 import type { Summarizer } from '../../src/context/summary/summarizer.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import { text } from '../support/log.ts'
-import type { Failure, Reply } from '../support/messages-api/replies.ts'
-import type { Body } from '../support/messages-api/request.ts'
-import { messagesApi, type MessagesApi, type MessagesApiOptions } from '../support/messages-api/server.ts'
+import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
+import {
+  messagesApi,
+  type MessagesApi,
+  type MessagesApiOptions,
+} from '../../src/testing/messages-api/server.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

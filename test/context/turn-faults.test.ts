@@ -8,8 +8,8 @@ import { waitBefore } from '../../src/models/asking.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import type { ModelError } from '../../src/models/model.ts'
 import { text, toolUse } from '../support/log.ts'
-import { encoded, eventsOf } from '../support/messages-api/events.ts'
-import type { Failure, Fault, Message } from '../support/messages-api/replies.ts'
+import { encoded, eventsOf } from '../../src/testing/messages-api/events.ts'
+import type { Failure, Fault, Message } from '../../src/testing/messages-api/replies.ts'
 import { scene, task, yes } from '../support/turn-scene.ts'
 
 const long = { content: [text('One two three four five six seven eight nine ten.')] }

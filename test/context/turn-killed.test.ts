@@ -6,7 +6,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { expect, it } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { text, toolUse } from '../support/log.ts'
-import { messagesApi } from '../support/messages-api/server.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { start } from '../support/node.ts'
 import { temporaryFolder } from '../support/stores.ts'
 

@@ -8,8 +8,8 @@ import { type Conversation, openStore } from '../../src/index.ts'
 import { openStore as openTaskStore } from '../../src/api/open.ts'
 import { right } from '../support/either.ts'
 import { text, toolUse } from '../support/log.ts'
-import type { Reply } from '../support/messages-api/replies.ts'
-import { messagesApi } from '../support/messages-api/server.ts'
+import type { Reply } from '../../src/testing/messages-api/replies.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
 
 // What random agent runs (test/e2e/agent-runs.test.ts) have found, each as small as it gets.
 

@@ -6,8 +6,12 @@ import type { TurnOptions } from '../../src/turn/options.ts'
 import { type Block, isBlock } from '../../src/events/blocks.ts'
 import { type Conversation, openStore, resultReader } from '../../src/index.ts'
 import { text, toolResult, toolUse } from '../support/log.ts'
-import type { Body } from '../support/messages-api/request.ts'
-import { messagesApi, type MessagesApi, type MessagesApiOptions } from '../support/messages-api/server.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
+import {
+  messagesApi,
+  type MessagesApi,
+  type MessagesApiOptions,
+} from '../../src/testing/messages-api/server.ts'
 import { runs } from '../support/runs.ts'
 
 const closing: (() => Promise<unknown>)[] = []

@@ -15,7 +15,7 @@ import { openStore } from '../../src/index.ts'
 import { toPromise } from '../../src/api/promises.ts'
 import { diagnose } from '../../src/api/schemes.ts'
 import { text } from '../support/log.ts'
-import type { Failure } from '../support/messages-api/replies.ts'
+import type { Failure } from '../../src/testing/messages-api/replies.ts'
 import { scene, task, yes } from '../support/turn-scene.ts'
 
 const token = 'tok-very-secret'

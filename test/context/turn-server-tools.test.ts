@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Conversation } from '../../src/index.ts'
 import { text, toolResult, toolUse } from '../support/log.ts'
-import type { Reply } from '../support/messages-api/replies.ts'
-import type { MessagesApi } from '../support/messages-api/server.ts'
+import type { Reply } from '../../src/testing/messages-api/replies.ts'
+import type { MessagesApi } from '../../src/testing/messages-api/server.ts'
 import { scene } from '../support/turn-scene.ts'
 
 const use = (id: string): Block => ({ type: 'server_tool_use', id, name: 'web_search', input: {} })

@@ -4,8 +4,12 @@ import { openStore, type Conversation } from '../../src/index.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import { text, thinking, toolUse } from '../support/log.ts'
-import type { Failure, Reply } from '../support/messages-api/replies.ts'
-import { messagesApi, type MessagesApi, type MessagesApiOptions } from '../support/messages-api/server.ts'
+import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
+import {
+  messagesApi,
+  type MessagesApi,
+  type MessagesApiOptions,
+} from '../../src/testing/messages-api/server.ts'
 
 const closing: (() => Promise<unknown>)[] = []
 afterEach(async () => {

@@ -5,7 +5,7 @@ import { openStore } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { dataSchemas } from '../../src/events/events.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
-import { messagesApi } from '../support/messages-api/server.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const library = new URL('../../src/index.ts', import.meta.url).href

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shell } from '../cli/palimpsest.ts'
 import { eventStoreDb, type EventStoreDb } from '../support/eventstoredb/server.ts'
-import { type MessagesApi, messagesApi } from '../support/messages-api/server.ts'
+import { type MessagesApi, messagesApi } from '../../src/testing/messages-api/server.ts'
 import { root, type Snippet, snippets } from './snippets/snippets.ts'
 
 const all = snippets()

@@ -10,8 +10,8 @@ import { estimateTokens } from '../../src/projections/tokens.ts'
 import { openStore } from '../../src/index.ts'
 import { right } from '../support/either.ts'
 import { text, toolUse } from '../support/log.ts'
-import type { Body } from '../support/messages-api/request.ts'
-import { messagesApi, type Received } from '../support/messages-api/server.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
+import { messagesApi, type Received } from '../../src/testing/messages-api/server.ts'
 import { runs, scale } from '../support/runs.ts'
 
 // Turns of an agent in windows that are nearly full from the start: every turn in a process of its own, as far as the library can tell.

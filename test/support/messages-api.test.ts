@@ -4,8 +4,9 @@ import type { Block } from '../../src/events/blocks.ts'
 import { text, toolResult, toolUse } from './log.ts'
 import { asks, hello, type Messages, opus, params, type Params, refusal } from './messages-api/client.ts'
 import { says, start, yes } from './messages-api/client.ts'
-import type { Failure, Reply } from './messages-api/replies.ts'
-import type { MessagesApiOptions } from './messages-api/server.ts'
+import { failures } from '../../src/testing/messages-api/failures.ts'
+import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
+import type { MessagesApiOptions } from '../../src/testing/messages-api/server.ts'
 
 const answering = (...replies: readonly (Reply | Failure)[]): MessagesApiOptions => ({
   reply: (_, n) => replies[n] ?? { content: [text('Yes.')] },
@@ -340,5 +341,23 @@ describe('the prompt cache', () => {
       params([asks(text(prompt), ...Array.from({ length: blocks }, () => text('More.')), marked('End.'))])
     expect((await usageOf(client, after(20))).read).toBe(0)
     expect((await usageOf(client, after(19))).read).toBeGreaterThan(0)
+  })
+})
+
+describe('the stand-in', () => {
+  it('takes any key, or the one it was given, and says 401 to others', async () => {
+    const { api, client } = await start({ apiKey: 'right' })
+    const refused = await refusal(client.messages.create(ask))
+    expect(refused).toMatchObject({ status: 401, type: 'authentication_error' })
+    const asked = (credentials: { apiKey: string } | { authToken: string; apiKey: null }): Promise<unknown> =>
+      new Anthropic({ baseURL: api.url, maxRetries: 0, ...credentials }).messages.create(ask)
+    expect(await asked({ apiKey: 'right' })).toMatchObject({ type: 'message' })
+    expect(await asked({ authToken: 'right', apiKey: null })).toMatchObject({ type: 'message' })
+  })
+
+  it.each(Object.entries(failures))('answers %s as the API does', async (_, failure) => {
+    const { client } = await start(answering(failure))
+    const { status, type } = await refusal(client.messages.create(ask))
+    expect({ status, type }).toEqual({ status: failure.status, type: failure.type })
   })
 })

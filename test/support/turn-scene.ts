@@ -3,9 +3,13 @@ import { afterEach } from 'vitest'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { text } from './log.ts'
-import type { Failure, Reply } from './messages-api/replies.ts'
-import type { Body } from './messages-api/request.ts'
-import { messagesApi, type MessagesApi, type MessagesApiOptions } from './messages-api/server.ts'
+import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
+import {
+  messagesApi,
+  type MessagesApi,
+  type MessagesApiOptions,
+} from '../../src/testing/messages-api/server.ts'
 
 // A conversation with a task, and a model behind the stand-in and the SDK.
 

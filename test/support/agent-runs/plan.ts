@@ -1,5 +1,5 @@
 import type { Block } from '../../../src/events/blocks.ts'
-import type { Fault, StopReason } from '../messages-api/replies.ts'
+import type { Fault, StopReason } from '../../../src/testing/messages-api/replies.ts'
 
 // What happens in an agent run, as plain data: what is said, what is done meanwhile, and what goes wrong.
 

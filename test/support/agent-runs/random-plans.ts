@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { Block } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
-import type { StopReason } from '../messages-api/replies.ts'
+import type { StopReason } from '../../../src/testing/messages-api/replies.ts'
 import type { Act, Plan, Said, Thread, TurnPlan } from './plan.ts'
 
 // Random agent runs.

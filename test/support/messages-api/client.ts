@@ -2,7 +2,11 @@ import Anthropic, { APIError } from '@anthropic-ai/sdk'
 import { afterEach } from 'vitest'
 import type { Block } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
-import { messagesApi, type MessagesApi, type MessagesApiOptions } from './server.ts'
+import {
+  messagesApi,
+  type MessagesApi,
+  type MessagesApiOptions,
+} from '../../../src/testing/messages-api/server.ts'
 
 // The stand-in with the SDK as its client, for the tests of the stand-in itself.
 

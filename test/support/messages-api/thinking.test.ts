@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Block } from '../../../src/events/blocks.ts'
 import { text, thinking, toolResult, toolUse } from '../log.ts'
 import { asks, hello, type Messages, params, refusal, says, start } from './client.ts'
-import type { Reply } from './replies.ts'
+import type { Reply } from '../../../src/testing/messages-api/replies.ts'
 
 const marked = (block: Block): Block => ({ ...block, cache_control: { type: 'ephemeral' } })
 const bound =

@@ -1,5 +1,5 @@
-import type { Block } from '../../../src/events/blocks.ts'
-import type { Role } from '../../../src/events/events.ts'
+import type { Block } from './blocks.ts'
+import type { Role } from './blocks.ts'
 import { lazily } from './canonical.ts'
 
 /** What a model can take. */

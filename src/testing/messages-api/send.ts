@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encoded, eventsOf, type StreamEvent } from './events.ts'
+import { failures } from './failures.ts'
 import type { Failure, Fault, Message } from './replies.ts'
-
-export const overloaded: Failure = { status: 529, type: 'overloaded_error', message: 'Overloaded' }
 
 /** An error as the body of an answer. */
 export const errorBody = (
@@ -68,6 +67,6 @@ export const streamMessage = async (
     }
   if (fault?.kind === 'stall') return
   if (fault?.kind === 'drop') return drop(response)
-  if (fault?.kind === 'error') await write(response, encoded(errorBody(overloaded, requestId)))
+  if (fault?.kind === 'error') await write(response, encoded(errorBody(failures.overloaded, requestId)))
   response.end()
 }

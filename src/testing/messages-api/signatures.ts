@@ -1,5 +1,5 @@
 import { createHash, createHmac, type Hash } from 'node:crypto'
-import type { Block } from '../../../src/events/blocks.ts'
+import type { Block } from './blocks.ts'
 import { canonical, digest, lazily } from './canonical.ts'
 import { isThinking, pathOf, type Part, problem, type Problem, type Request, textOf } from './request.ts'
 import { isFull } from './rules.ts'

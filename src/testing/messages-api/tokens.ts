@@ -1,4 +1,4 @@
-import type { Block } from '../../../src/events/blocks.ts'
+import type { Block } from './blocks.ts'
 import { inside, isThinking, textOf } from './request.ts'
 
 // The tokens of this server's models. They are counted by kinds of characters, not by bytes, so that no estimate by length is

@@ -1,4 +1,4 @@
-import type { Block } from '../../../src/events/blocks.ts'
+import type { Block } from './blocks.ts'
 import type { Message } from './replies.ts'
 import { textOf } from './request.ts'
 

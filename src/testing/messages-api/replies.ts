@@ -1,4 +1,4 @@
-import type { Block } from '../../../src/events/blocks.ts'
+import type { Block } from './blocks.ts'
 import type { InputUsage } from './prompt-cache.ts'
 import { type Model, type Request, textOf } from './request.ts'
 import type { Signatures } from './signatures.ts'

@@ -1,0 +1,88 @@
+import type { Block } from './blocks.ts'
+import { canonical, digest } from './canonical.ts'
+import { failures } from './failures.ts'
+import { modelsOf, type MessagesApiOptions } from './options.ts'
+import { promptCache } from './prompt-cache.ts'
+import { defaultReply, type Failure, finish, type Message, type Reply } from './replies.ts'
+import { isThinking, type Request, textOf } from './request.ts'
+import { signatures } from './signatures.ts'
+import { type Valid, validate } from './validate.ts'
+
+/** How a request is answered. */
+export type Answer =
+  | { readonly failure: Failure; readonly code?: string | undefined }
+  | { readonly count: number }
+  | { readonly message: Message; readonly reply: Reply; readonly isStream: boolean }
+
+/** Answers bodies of requests; remembers its prompt cache and what it paused. */
+export const answering = (
+  options: MessagesApiOptions,
+): ((body: unknown, isCount: boolean) => Promise<Answer>) => {
+  const { seed = 0, now = Date.now, foreignSignatures = false, foreignPauses = false } = options
+  const models = modelsOf(options)
+  const signer = signatures(`seed ${seed}`, foreignSignatures)
+  const cache = promptCache(now)
+  /** Replies that said `pause_turn`: a request may end in one of them, whole. */
+  const paused = new Set<string>()
+  let replies = 0
+
+  const pausedIn = ({ turns }: Request): number => {
+    const last = turns.at(-1)
+    if (last?.role !== 'assistant') return 0
+    const blocks = last.parts.map(({ block }) => block)
+    const from = blocks.findIndex((_, index) => paused.has(marksOf(blocks.slice(index))))
+    if (from >= 0) return blocks.length - from
+    return foreignPauses && isWaiting(blocks) ? blocks.length : 0
+  }
+
+  const reply = async ({ request, model, input }: Valid): Promise<Answer> => {
+    const { body } = request
+    const n = replies++
+    const spoken = request.parts.map(({ role, text }) => role + text()).join('\n')
+    const asked = digest([seed, body.model, request.frame(), spoken].join('\n'))
+    const said = options.reply ? await options.reply(body, n) : defaultReply(request, asked)
+    if ('status' in said) return { failure: said }
+    const isStream = body.stream === true
+    if (said.fault?.kind === 'error' && (said.fault.after === undefined || !isStream))
+      return { failure: failures.overloaded }
+    const billed = cache.bill(body.model, input, model)
+    // The same request may be answered again, and otherwise.
+    const id = digest(`${asked}${n}`).slice(0, 22)
+    const message = finish(said, { request, model, billed, id }, signer)
+    const marks = marksOf(message.content)
+    if (message.stop_reason === 'pause_turn' && marks !== '') paused.add(marks)
+    return { message, reply: said, isStream }
+  }
+
+  return async (body, isCount) => {
+    const valid = validate(body, isCount, { models, signer, pausedIn })
+    if ('message' in valid) {
+      const { status = 400, message, code } = valid
+      const type = status === 404 ? 'not_found_error' : 'invalid_request_error'
+      return { failure: { status, type, message }, code }
+    }
+    return isCount ? { count: valid.input.tokens } : reply(valid)
+  }
+}
+
+const isWaiting = (blocks: readonly Block[]): boolean =>
+  blocks.some(
+    ({ type, id }) =>
+      (type === 'server_tool_use' || type === 'mcp_tool_use') &&
+      !blocks.some((block) => block['tool_use_id'] === id),
+  )
+
+/**
+ * Blocks as they come back: without thinking, which has a rule of its own, and without what no request may hold: blank texts, a
+ * compaction in the middle. White space at the end of a text may be left out.
+ */
+const marksOf = (blocks: readonly Block[]): string =>
+  blocks
+    .filter((block) => !isThinking(block) && block.type !== 'compaction' && !isBlank(block))
+    .map(markOf)
+    .join('\n')
+
+const isBlank = (block: Block): boolean => block.type === 'text' && textOf(block, 'text').trim() === ''
+
+const markOf = (block: Block): string =>
+  canonical(block.type === 'text' ? { ...block, text: textOf(block, 'text').trimEnd() } : block)

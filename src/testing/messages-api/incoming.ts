@@ -1,0 +1,62 @@
+import type { IncomingMessage } from 'node:http'
+import { failures } from './failures.ts'
+import type { Failure } from './replies.ts'
+
+const messagesPath = '/v1/messages'
+const countPath = `${messagesPath}/count_tokens`
+
+/** A request as it came, before anybody asks what its body means. */
+export interface Incoming {
+  readonly path: string
+  readonly isCount: boolean
+  /** Undefined if the text is no JSON. */
+  readonly body: unknown
+  readonly failure: Failure | undefined
+}
+
+/** @param apiKey the only one that is taken; undefined for any */
+export const incomingOf = async (message: IncomingMessage, apiKey: string | undefined): Promise<Incoming> => {
+  const path = new URL(message.url ?? '/', 'http://localhost').pathname
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString()
+  const body = parsed(text)
+  const failure = pathFailure(message, path) ?? headerFailure(message, apiKey) ?? bodyFailure(text, body)
+  return { path, isCount: path === countPath, body, failure }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const pathFailure = ({ method }: IncomingMessage, path: string): Failure | undefined =>
+  method === 'POST' && (path === messagesPath || path === countPath) ? undefined : failures.notFound
+
+const headerFailure = ({ headers }: IncomingMessage, apiKey: string | undefined): Failure | undefined => {
+  const key = headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '')
+  if (key === undefined) return { ...failures.unauthorized, message: 'x-api-key header is required' }
+  if (apiKey !== undefined && key !== apiKey) return failures.unauthorized
+  return headers['anthropic-version'] === undefined
+    ? invalid('anthropic-version: header is required')
+    : undefined
+}
+
+const bodyFailure = (text: string, body: unknown): Failure | undefined => {
+  if (body === undefined) return invalid('The request body is not valid JSON')
+  return hasLoneSurrogate(text, body)
+    ? invalid('The request body is not valid JSON: no low surrogate in string')
+    : undefined
+}
+
+const invalid = (message: string): Failure => ({ status: 400, type: 'invalid_request_error', message })
+
+/** Half a character, which JSON can escape and no text in UTF-8 can hold. */
+const hasLoneSurrogate = (text: string, body: unknown): boolean => {
+  if (!/\\u[dD][89a-fA-F]/.test(text)) return false
+  // Whole characters may be escaped too; `stringify` escapes halves only.
+  return /(?<!\\)(\\\\)*\\ud[89a-f]/.test(JSON.stringify(body))
+}

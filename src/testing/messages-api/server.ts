@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { answering } from './answers.ts'
+import { failures } from './failures.ts'
+import { incomingOf } from './incoming.ts'
+import type { MessagesApiOptions } from './options.ts'
+import type { Message } from './replies.ts'
+import type { Body } from './request.ts'
+import { errorBody, sendJson, sendMessage, streamMessage } from './send.ts'
+
+export type { MessagesApiOptions } from './options.ts'
+
+/** A request that came, and what became of it. */
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  /** Undefined if it is no JSON. */
+  readonly body: Body | undefined
+  /** Of the answer, even if it broke. */
+  readonly status: number
+  /** The answer as it would be in one piece: a message, a count, or an error. */
+  readonly answer: Message | { readonly input_tokens: number } | ReturnType<typeof errorBody>
+  /** Whether the whole answer was sent. */
+  readonly isComplete: () => boolean
+}
+
+export interface MessagesApi {
+  /** `http://127.0.0.1:PORT`: the SDK's `baseURL`. */
+  readonly url: string
+  /** In the order in which they were answered. */
+  readonly requests: readonly Received[]
+  readonly forgetRequests: () => void
+  /** Breaks what is still open. */
+  readonly close: () => Promise<void>
+}
+
+const host = '127.0.0.1'
+
+/**
+ * A Messages API on the loopback interface that refuses what the real one refuses, in its words: histories that are no conversation,
+ * thinking that was changed or moved, prompts that are too long. Its models answer what `reply` says.
+ *
+ * @example
+ * import Anthropic from '@anthropic-ai/sdk'
+ * import { messagesApi } from 'palimpsest/testing'
+ *
+ * const api = await messagesApi({ reply: () => ({ content: [{ type: 'text', text: 'Hello!' }] }) })
+ * const client = new Anthropic({ baseURL: api.url, apiKey: 'any' })
+ * await client.messages.create({ model: 'claude-opus-5-5', max_tokens: 100, messages: [{ role: 'user', content: 'Hi.' }] })
+ * console.assert(api.requests[0]?.status === 200)
+ * await api.close()
+ */
+export const messagesApi = async (options: MessagesApiOptions = {}): Promise<MessagesApi> => {
+  const answerTo = answering(options)
+  const requests: Received[] = []
+  let received = 0
+
+  const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const requestId = `req_${String(++received).padStart(24, '0')}`
+    response.setHeader('request-id', requestId)
+    const { path, isCount, body, failure: early } = await incomingOf(message, options.apiKey)
+    const { headers } = message
+    const record = (status: number, answer: Received['answer'], isWhole = true): void => {
+      const isComplete = (): boolean => isWhole && response.writableFinished
+      requests.push({ path, headers, body: body as Body | undefined, status, answer, isComplete })
+    }
+    const answer = early ? { failure: early, code: undefined } : await answerTo(body, isCount)
+    if ('count' in answer) {
+      const count = { input_tokens: answer.count }
+      record(200, count)
+      sendJson(response, 200, count)
+    } else if ('failure' in answer) {
+      const { failure, code } = answer
+      const error = errorBody(failure, requestId, code)
+      record(failure.status, error)
+      if (failure.retryAfter !== undefined) response.setHeader('retry-after', String(failure.retryAfter))
+      sendJson(response, failure.status, error)
+    } else {
+      const { fault, delay = 0 } = answer.reply
+      record(200, answer.message, fault === undefined)
+      const send = answer.isStream ? streamMessage : sendMessage
+      await send(response, answer.message, { requestId, fault, delay })
+    }
+  }
+
+  const server = createServer((message, response) => {
+    handle(message, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy()
+      else sendJson(response, 500, errorBody({ ...failures.broken, message: String(error) }, ''))
+    })
+  })
+  server.listen(0, host)
+  await once(server, 'listening')
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
+    requests,
+    forgetRequests: () => void requests.splice(0),
+    close: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
