@@ -1,4 +1,4 @@
-import { type Block, isBlock } from '../../src/events/blocks.ts'
+import { type AnyBlock, isBlock } from '../../src/events/blocks.ts'
 import type { Conversation, ConversationEvent } from '../../src/index.ts'
 import { countTokens } from '../../src/context/tokens/tokens.ts'
 import { prompts } from './prompts.ts'
@@ -70,4 +70,4 @@ export const tallyOf = (events: readonly ConversationEvent[]): Tally => {
 
 const cacheRead = 'cache_read_input_tokens'
 
-const isFailure = (block: Block): boolean => block.type === 'tool_result' && block['is_error'] === true
+const isFailure = (block: AnyBlock): boolean => block.type === 'tool_result' && block['is_error'] === true

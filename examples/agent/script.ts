@@ -1,9 +1,9 @@
-import type { Block } from '../../src/events/blocks.ts'
+import type { AnyBlock } from '../../src/events/blocks.ts'
 
 // What the stand-in's model says to the prompts of prompts.ts: it reads what the tools answered, and does real work with that.
 
 /** Says something, and is told the outputs of the tools that it called. */
-type Work = Generator<readonly Block[], readonly Block[], readonly string[]>
+type Work = Generator<readonly AnyBlock[], readonly AnyBlock[], readonly string[]>
 
 /** The work that a prompt asks for. */
 export const workOn = (prompt: string): Work => {
@@ -17,15 +17,15 @@ export const workOn = (prompt: string): Work => {
   return left()
 }
 
-const thinking = (text: string): Block => ({ type: 'thinking', thinking: text })
-const says = (text: string): Block => ({ type: 'text', text })
-const call = (name: string, input: Readonly<Record<string, string>> = {}): Block => ({
+const thinking = (text: string): AnyBlock => ({ type: 'thinking', thinking: text })
+const says = (text: string): AnyBlock => ({ type: 'text', text })
+const call = (name: string, input: Readonly<Record<string, string>> = {}): AnyBlock => ({
   type: 'tool_use',
   name,
   input,
 })
-const read = (path: string): Block => call('read_file', { path })
-const grep = (text: string): Block => call('grep', { text })
+const read = (path: string): AnyBlock => call('read_file', { path })
+const grep = (text: string): AnyBlock => call('grep', { text })
 
 function* invoice(): Work {
   yield [

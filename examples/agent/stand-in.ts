@@ -1,4 +1,4 @@
-import type { Block } from '../../src/events/blocks.ts'
+import type { AnyBlock } from '../../src/events/blocks.ts'
 import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../src/testing/messages-api/request.ts'
 import { messagesApi, type MessagesApi } from '../../src/testing/messages-api/server.ts'
@@ -64,7 +64,7 @@ const list = (title: string, lines: readonly string[]): string =>
   [`${title}:`, ...[...new Set(lines)].slice(-most).map((line) => `- ${line}`)].join('\n')
 
 /** What was asked for and what was changed lately, as far as the slice or the summary at its beginning says. */
-const summaryOf = (blocks: readonly Block[]): string => {
+const summaryOf = (blocks: readonly AnyBlock[]): string => {
   const lines = blocks
     .slice(0, -1)
     .flatMap(({ type, text }) => (type === 'text' ? String(text).split('\n') : []))
@@ -82,5 +82,5 @@ const summaryOf = (blocks: readonly Block[]): string => {
   ].join('\n\n')
 }
 
-const blocksOf = (content: string | readonly Block[] | undefined): readonly Block[] =>
+const blocksOf = (content: string | readonly AnyBlock[] | undefined): readonly AnyBlock[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? [])

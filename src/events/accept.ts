@@ -1,4 +1,4 @@
-import { type Block, isKnownBlockType } from './blocks.ts'
+import { type AnyBlock, isKnownBlockType } from './blocks.ts'
 import { isoTime } from './events.ts'
 import { type Fields, isFields } from './json.ts'
 
@@ -21,7 +21,7 @@ const isTyped = (value: unknown): boolean => isFields(value) && isName(value['ty
 
 const isBlock = (value: unknown): boolean => {
   if (!isFields(value) || !isName(value['type'])) return false
-  const block = value as Block
+  const block = value as AnyBlock
   switch (block.type) {
     case 'text':
       return isText(block['text'])

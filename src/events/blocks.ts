@@ -1,4 +1,7 @@
 import { z } from 'zod'
+import type { AnyBlock, Block, KnownBlocks, UnknownBlock } from './block-types.ts'
+
+export type { AnyBlock, Block, NewSource, TextBlock, ToolResultBlock } from './block-types.ts'
 
 // The content blocks of the Anthropic Messages API. A schema here only checks: what is stored is the value that was given,
 // so unknown fields and unknown block types survive verbatim (signatures and future block types depend on it).
@@ -23,20 +26,23 @@ const shapes = {
   compaction: z.object({ content: present }),
 }
 
-/** A content block as it was given: one of the API's, or one that this version does not know. */
-export interface Block {
-  readonly type: string
-  readonly [field: string]: unknown
-}
 /** The block types whose fields are checked. */
 export type KnownBlockType = keyof typeof shapes
 /** A block of a known type, with its fields. */
-export type KnownBlock<T extends KnownBlockType> = Block & { readonly type: T } & Readonly<
-    z.infer<(typeof shapes)[T]>
-  >
+export type KnownBlock<T extends KnownBlockType = KnownBlockType> = KnownBlocks[T]
+
+/**
+ * A block whose type the types of this version don't know, to be appended as it is.
+ *
+ * @example
+ * import { unknownBlock } from 'palimpsest'
+ *
+ * await chat.append({ role: 'user', content: [unknownBlock({ type: 'hologram', url: 'https://example.org/h' })] })
+ */
+export const unknownBlock = (block: AnyBlock): UnknownBlock => block as UnknownBlock
 
 /** Whether a block is of this known type; its required fields were checked when it was stored. */
-export const isBlock = <T extends KnownBlockType>(block: Block, type: T): block is KnownBlock<T> =>
+export const isBlock = <T extends KnownBlockType>(block: AnyBlock, type: T): block is KnownBlocks[T] =>
   block.type === type
 
 /** Whether the fields of blocks of this type are checked. */
@@ -45,10 +51,10 @@ export const isKnownBlockType = (type: string): boolean => shapeOf.has(type)
 const shapeOf = new Map<string, z.ZodType>(Object.entries(shapes))
 
 /** A block: a type, and the required fields of the known types. */
-export const blockSchema: z.ZodType<Block> = typed.loose().superRefine((block, context) => {
+export const blockSchema = typed.loose().superRefine((block, context) => {
   const issues = shapeOf.get(block.type)?.safeParse(block).error?.issues ?? []
   for (const { path, message } of issues) context.addIssue({ code: 'custom', path, message })
-})
+}) as z.ZodType<AnyBlock> as z.ZodType<Block>
 
 /** Whether a value is a block with the required fields of its type. Blocks inside of others are stored unchecked. */
 export const isWellShaped = (value: unknown): value is Block => blockSchema.safeParse(value).success

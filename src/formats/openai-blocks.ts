@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Block } from '../events/blocks.ts'
+import { type AnyBlock, type Block, unknownBlock } from '../events/blocks.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { parseJson, stringOf } from './source.ts'
 
@@ -7,15 +7,17 @@ import { parseJson, stringOf } from './source.ts'
 export const blocksOfParts = (content: unknown): readonly Block[] => {
   if (content === null || content === undefined || content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return Array.isArray(content) ? content.map(blockOf) : (content as readonly Block[])
+  return Array.isArray(content)
+    ? content.map((part) => blockOf(part as AnyBlock))
+    : (content as readonly Block[])
 }
 
-const blockOf = (part: Block): Block => {
-  if (!isFields(part) || part.type !== 'image_url') return part
+const blockOf = (part: AnyBlock): Block => {
+  if (!isFields(part) || part.type !== 'image_url') return unknownBlock(part)
   const { image_url: image } = part
   const url = stringOf(isFields(image) ? image['url'] : image) ?? ''
   const data = /^data:([^;,]+);base64,(.*)$/s.exec(url)
-  return data
+  return data?.[1] !== undefined && data[2] !== undefined
     ? { type: 'image', source: { type: 'base64', media_type: data[1], data: data[2] } }
     : { type: 'image', source: { type: 'url', url } }
 }
@@ -33,12 +35,12 @@ export const callsOf = (
       : isFields(call['custom'])
         ? call['custom']
         : {}
-    return {
+    return unknownBlock({
       type: 'tool_use',
       id: stringOf(call['id']) ?? `call_${index}${place === 0 ? '' : `_${place}`}`,
       name: made['name'],
       input: made['input'] ?? inputOf(made['arguments']),
-    }
+    })
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Block } from '../events/blocks.ts'
+import { type Block, unknownBlock } from '../events/blocks.ts'
 import type { Configuration } from '../events/events.ts'
 import { type Draft, leaveOutFields, listSteps, parametersOf, planOf, type Said } from './messages.ts'
 import { blocksOfParts, callsOf, toolOf } from './openai-blocks.ts'
@@ -61,8 +61,9 @@ const sayOf = (fields: Fields, index: number, calls: { last: string }): Said => 
       const { refusal, reasoning_content: reasoning } = fields
       const made = callsOf(fields, index)
       calls.last = stringOf(made.at(-1)?.['id']) ?? calls.last
-      const thinking = stringOf(reasoning) === undefined ? [] : [{ type: 'thinking', thinking: reasoning }]
-      const refused = stringOf(refusal) === undefined ? [] : [{ type: 'text', text: refusal }]
+      const thinking =
+        stringOf(reasoning) === undefined ? [] : [unknownBlock({ type: 'thinking', thinking: reasoning })]
+      const refused = stringOf(refusal) === undefined ? [] : [unknownBlock({ type: 'text', text: refusal })]
       return { role, content: [...thinking, ...blocksOfParts(content), ...refused, ...made] }
     }
     case 'tool':
@@ -76,8 +77,9 @@ const sayOf = (fields: Fields, index: number, calls: { last: string }): Said => 
   }
 }
 
-const resultOf = (id: unknown, content: unknown): Block => ({
-  type: 'tool_result',
-  tool_use_id: id,
-  content: typeof content === 'string' ? content : blocksOfParts(content),
-})
+const resultOf = (id: unknown, content: unknown): Block =>
+  unknownBlock({
+    type: 'tool_result',
+    tool_use_id: id,
+    content: typeof content === 'string' ? content : blocksOfParts(content),
+  })

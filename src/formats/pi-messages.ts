@@ -1,5 +1,5 @@
 import type { NewMessage } from '../commands/command.ts'
-import type { Block } from '../events/blocks.ts'
+import { type Block, type AnyBlock, unknownBlock } from '../events/blocks.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { stringOf } from './source.ts'
 
@@ -66,11 +66,11 @@ const bashText = ({ command, output, cancelled, exitCode, truncated, fullOutputP
 export const blocksOf = (content: unknown): readonly Block[] => {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
   return Array.isArray(content)
-    ? content.map((block) => blockOf(block as Block))
+    ? content.map((block) => unknownBlock(blockOf(block as AnyBlock)))
     : (content as readonly Block[])
 }
 
-const blockOf = (block: Block): Block => {
+const blockOf = (block: AnyBlock): AnyBlock => {
   if (!isFields(block)) return block
   const { type, ...rest } = block
   switch (type) {
@@ -96,12 +96,13 @@ const blockOf = (block: Block): Block => {
   }
 }
 
-const resultOf = ({ toolCallId, content, isError }: Fields): Block => ({
-  type: 'tool_result',
-  tool_use_id: toolCallId,
-  content: blocksOf(content ?? []),
-  ...(isError === true && { is_error: true }),
-})
+const resultOf = ({ toolCallId, content, isError }: Fields): Block =>
+  unknownBlock({
+    type: 'tool_result',
+    tool_use_id: toolCallId,
+    content: blocksOf(content ?? []),
+    ...(isError === true && { is_error: true }),
+  })
 
 const stopReasons = new Map<unknown, string>([
   ['stop', 'end_turn'],

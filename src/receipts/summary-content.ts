@@ -1,4 +1,4 @@
-import { type Block, isBlock, isWellShaped, type KnownBlock } from '../events/blocks.ts'
+import { type Block, isBlock, isWellShaped, type KnownBlock, unknownBlock } from '../events/blocks.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 
 /** How content is shown to a model that is to summarize it. */
@@ -22,7 +22,7 @@ const shown = (block: Block, showing: Showing): Block => {
   if (isBlock(block, 'text')) return { ...block, text: cut(block.text, longest) }
   if (isBlock(block, 'tool_use')) return { ...block, input: cutInside(block.input, longest) }
   if (isBlock(block, 'document') && block.source.type === 'text')
-    return { ...block, source: cutInside(block.source, longest) }
+    return unknownBlock({ ...block, source: cutInside(block.source, longest) })
   if (block.type !== 'tool_result' && block.type !== 'search_result') return block
   if (typeof content === 'string') return { ...block, content: cut(content, longest) }
   return Array.isArray(content)
@@ -33,7 +33,7 @@ const shown = (block: Block, showing: Showing): Block => {
 const textBlock = (text: string): Block => ({ type: 'text', text })
 
 const noteOf = ({ type, source, title }: KnownBlock<'image' | 'document'>): Block => {
-  const { media_type, url, file_id, data } = source as Block
+  const { media_type, url, file_id, data } = source
   const size = typeof data === 'string' ? `${data.length} characters of ${source.type}` : undefined
   const facts = [title, media_type, url, file_id, size].filter((fact) => typeof fact === 'string')
   return textBlock(`[Not shown: ${[type, ...facts].join(', ')}]`)

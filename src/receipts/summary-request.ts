@@ -1,3 +1,4 @@
+import { type Block } from '../events/blocks.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { check } from '../events/check.ts'
@@ -175,4 +176,4 @@ const instructionsItem = (
   content: [text(instructions)],
 })
 
-const text = (value: string) => ({ type: 'text', text: value })
+const text = (value: string): Block => ({ type: 'text', text: value })

@@ -1,4 +1,4 @@
-import type { Block } from '../events/blocks.ts'
+import { type Block, type AnyBlock, unknownBlock } from '../events/blocks.ts'
 import { ownBlocks, type ToolNames } from './tool-own-blocks.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import {
@@ -15,12 +15,13 @@ import {
  * A block that a tool gave back, as it may stand in a tool result: one of the API's as the API takes it, one of an MCP client in the
  * API's form, any other as JSON. What no model can be shown stays as well, behind a text that says what it is: rendering leaves it out.
  */
-export const resultBlocks = (block: Block, tools?: ToolNames): readonly Block[] => {
-  const { data, mimeType, resource } = block
-  if (block.type === 'image' && typeof data === 'string') return foreignPicture(block, data)
-  if (block.type === 'audio' && typeof data === 'string') return [noteOn('audio', [mimeType], data), block]
-  if (block.type === 'resource_link') return [textBlock(linkText(block))]
-  if (block.type === 'resource' && isFields(resource)) return resourceBlocks(block, resource)
+export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block[] => {
+  const { type, data, mimeType, resource } = given
+  const block = unknownBlock(given)
+  if (type === 'image' && typeof data === 'string') return foreignPicture(block, data)
+  if (type === 'audio' && typeof data === 'string') return [noteOn('audio', [mimeType], data), block]
+  if (type === 'resource_link') return [textBlock(linkText(block))]
+  if (type === 'resource' && isFields(resource)) return resourceBlocks(block, resource)
   return ownBlocks(block, tools) ?? [textBlock(JSON.stringify(block))]
 }
 

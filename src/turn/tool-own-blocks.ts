@@ -1,4 +1,4 @@
-import { type Block, isWellShaped } from '../events/blocks.ts'
+import { type AnyBlock, type Block, isWellShaped, unknownBlock } from '../events/blocks.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import {
   base64In,
@@ -42,7 +42,8 @@ const only = (block: Block, fields: readonly string[]): Block => {
  * none, or lacks what cannot be made up for.
  */
 export const ownBlocks = (block: Block, tools: ToolNames): readonly Block[] | undefined => {
-  switch (block.type) {
+  const { type }: AnyBlock = block
+  switch (type) {
     case 'text':
       return typeof block['text'] === 'string' ? [only(block, ['text', 'citations'])] : undefined
     case 'image':
@@ -108,7 +109,10 @@ const fileBlocks = (block: Block, source: Fields, given: string): readonly Block
   const said = utf8Of(bytes)
   if (isText(said)) return [plain(block, said)]
   const { media_type: mimeType } = source
-  return [noteOn('document', [block['title'], mimeType], data), { type: 'document', data, mimeType }]
+  return [
+    noteOn('document', [block['title'], mimeType], data),
+    unknownBlock({ type: 'document', data, mimeType }),
+  ]
 }
 
 const innerBlocks = (content: readonly unknown[], types: readonly string[]): readonly Block[] =>

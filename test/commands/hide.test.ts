@@ -204,7 +204,7 @@ describe('an explicit slice', () => {
   })
 
   it('that a compaction of the API stands for is taken, whatever was open in it', () => {
-    const content = [{ type: 'compaction', content: 'What came before.' }]
+    const content = [{ type: 'compaction' as const, content: 'What came before.' }]
     const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
     given(user('m0'), assistant([toolUse('a'), search]), user([toolResult('a')]), assistant('So.'))
       .when({

@@ -102,7 +102,9 @@ describe('a request for a summary', () => {
     expect(shown([user('One.'), assistant('Two.'), condensed(0, 1, 'So far.'), user('Three.')])).toEqual([
       ['user', text('So far.'), text('Three.')],
     ])
-    const compaction = [{ role: 'assistant' as const, content: [{ type: 'compaction', content: 'So far.' }] }]
+    const compaction = [
+      { role: 'assistant' as const, content: [{ type: 'compaction' as const, content: 'So far.' }] },
+    ]
     expect(shown([user('One.'), user('Two.'), compacted(1, 1, compaction), user('Three.')])).toEqual([
       ['user', text('One.')],
       ['assistant', text('So far.')],

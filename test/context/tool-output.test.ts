@@ -1,3 +1,4 @@
+import { type AnyBlock } from '../../src/events/blocks.ts'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { answerOf } from '../../src/turn/tool-output.ts'
@@ -52,7 +53,7 @@ describe('what a tool gives back', () => {
     expect(await answerOf(output)).toEqual(content === undefined ? {} : { content })
   })
 
-  it.each<readonly [string, Block, readonly Block[]]>([
+  it.each<readonly [string, AnyBlock, readonly AnyBlock[]]>([
     ['a text', { ...text('a'), annotations: {}, _meta: {} }, [text('a')]],
     ['a picture', { type: 'image', data: base64(png), mimeType: 'image/png' }, [picture(png)]],
     [
@@ -95,9 +96,9 @@ describe('what a tool gives back', () => {
   })
 
   const of = (media_type: string, data: string, type = 'base64') => ({ source: { type, media_type, data } })
-  const unseen = (data: string, mimeType: string): Block => ({ type: 'image', data, mimeType })
+  const unseen = (data: string, mimeType: string): AnyBlock => ({ type: 'image', data, mimeType })
   const note = (said: string): Block => text(`[${said}: recorded, but you cannot be shown it]`)
-  it.each<readonly [string, Block, readonly Block[]]>([
+  it.each<readonly [string, AnyBlock, readonly AnyBlock[]]>([
     [
       'a picture that is called another one',
       { ...picture(jpeg, 'image/jpg'), alt: 'a', cache_control: { type: 'ephemeral' } },

@@ -366,7 +366,7 @@ describe('a context that is too long for the API and not by the estimate', () =>
 })
 
 describe('a compaction that the API made', () => {
-  const compaction = { type: 'compaction', content: 'They talked.' }
+  const compaction = { type: 'compaction' as const, content: 'They talked.' }
 
   it('becomes a summary of method provider, word for word, and the conversation goes on behind it', async () => {
     const { turn, chat, api, kinds } = await long(3, (_, n) => ({

@@ -1,3 +1,4 @@
+import { type AnyBlock } from '../../src/events/blocks.ts'
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -21,11 +22,11 @@ afterEach(async () => {
 
 const model = 'claude-opus-5-5'
 const tools = [{ name: 'read', input_schema: { type: 'object' } }]
-const call = (name: string, input: unknown = {}): Block => ({ ...toolUse(''), id: undefined, name, input })
+const call = (name: string, input: unknown = {}): AnyBlock => ({ ...toolUse(''), id: undefined, name, input })
 
 /** A conversation whose model says these, one a request; after that, that it is done. */
 const scene = async (
-  said: readonly ((body: Body) => Block)[],
+  said: readonly ((body: Body) => AnyBlock)[],
   options: MessagesApiOptions = {},
 ): Promise<{
   readonly api: MessagesApi
@@ -99,7 +100,7 @@ describe('a result that is larger than the limit', () => {
   it('is read to its end with the reader, whose results keep to the limit', async () => {
     const parts: string[] = []
     /** Asks for the part that the last result names. */
-    const next = (body: Body): Block => {
+    const next = (body: Body): AnyBlock => {
       const shown = shownIn(body).at(-1) ?? ''
       const id = resultsIn(body)[0]?.tool_use_id
       const [, head = '', from] = /^([^]*)\n\[Characters.*"from": (\d+)\}\]/.exec(shown) ?? []
@@ -271,7 +272,7 @@ describe('any result', () => {
       fc.oneof(
         fc.string({ maxLength: 300 }).map(text),
         fc.string({ maxLength: 3 }).map(text),
-        fc.constantFrom<Block>({ type: 'image', source: { type: 'url', url: 'x' } }, { type: 'audio' }),
+        fc.constantFrom<AnyBlock>({ type: 'image', source: { type: 'url', url: 'x' } }, { type: 'audio' }),
       ),
       { maxLength: 30 },
     ),

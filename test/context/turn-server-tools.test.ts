@@ -15,7 +15,7 @@ const parameters = { thinking: { type: 'adaptive' } }
 
 const wordOf = ({ type, text: said, id, tool_use_id: of }: Block): string =>
   type === 'text'
-    ? String(said)
+    ? said
     : type === 'thinking'
       ? 'hm'
       : `${String(id ?? of)}${type.endsWith('result') ? '!' : '?'}`

@@ -1,3 +1,4 @@
+import { type AnyBlock } from '../../src/events/blocks.ts'
 import Anthropic from '@anthropic-ai/sdk'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openStore, type Conversation } from '../../src/index.ts'
@@ -54,12 +55,14 @@ const scene = async (said: readonly Said[], options: MessagesApiOptions = {}): P
 
 const wordOf = (block: Block): string => {
   const { type, name, content, is_error: isError, text: said } = block
-  if (type === 'text') return String(said)
-  if (type === 'tool_use') return `${String(name)}()`
-  return type === 'tool_result' ? `${isError === true ? 'error ' : ''}<${String(content)}>` : type
+  if (type === 'text') return said
+  if (type === 'tool_use') return `${name}()`
+  return type === 'tool_result'
+    ? `${isError === true ? 'error ' : ''}<${typeof content === 'string' ? content : JSON.stringify(content)}>`
+    : type
 }
 
-const says = (...content: readonly Block[]): Reply => ({ content })
+const says = (...content: readonly AnyBlock[]): Reply => ({ content })
 const calls = (...names: readonly string[]): Reply =>
   says(
     text('Let me look.'),
@@ -166,7 +169,7 @@ describe('a turn', () => {
       { run: { read: () => Promise.reject(Object.create(null) as Error) } },
       'error <[Object: null prototype] {}>',
     ],
-    ['gives blocks', { run: { read: () => [text('a')] } }, '<[object Object]>'],
+    ['gives blocks', { run: { read: () => [text('a')] } }, '<[{"type":"text","text":"a"}]>'],
     ['gives a number', { run: { read: () => 7 } }, '<7>'],
     [
       'gives what throws when it is read',

@@ -61,7 +61,7 @@ describe('planning events', () => {
   })
 
   it('an unsafe cut is recorded as it happened', () => {
-    const call = { type: 'tool_use', id: 'x', name: 'run', input: {} }
+    const call = { type: 'tool_use' as const, id: 'x', name: 'run', input: {} }
     const asked: Step = { type: 'message', ref: 'b', message: { role: 'assistant', content: [call] } }
     expect(
       events(right(planEvents(plan(says('a'), asked, hides('t', 'a', 'b')), 'pi', []))).at(-1),

@@ -1,3 +1,4 @@
+import { unknownBlock } from '../../src/events/blocks.ts'
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
@@ -9,8 +10,8 @@ import { renderLog } from '../support/render-log.ts'
 
 const rendered = (...events: readonly Event[]): Rendered => renderLog(events)
 const hello = user('Hello.')
-const ofType = (type: string): Block => ({ type })
-const withSource = (type: string): Block => ({ type, source: { type: 'url' } })
+const ofType = (type: string): Block => unknownBlock({ type })
+const withSource = (type: string): Block => unknownBlock({ type, source: { type: 'url' } })
 
 /** Which of these types stay in the request, where the message is of that role. */
 const staying = (
@@ -80,12 +81,10 @@ describe('a block stays where the API takes it, and nowhere else', () => {
 })
 
 describe('a server tool use and its result', () => {
-  const use = (id: string, type = 'server_tool_use'): Block => ({ type, id, name: 'web_search', input: {} })
-  const result = (id: string, type = 'web_search_tool_result'): Block => ({
-    type,
-    tool_use_id: id,
-    content: [],
-  })
+  const use = (id: string, type = 'server_tool_use'): Block =>
+    unknownBlock({ type, id, name: 'web_search', input: {} })
+  const result = (id: string, type = 'web_search_tool_result'): Block =>
+    unknownBlock({ type, tool_use_id: id, content: [] })
 
   it.each(serverResults)('stay, of any kind: %s', (type) => {
     const pair = [

@@ -94,7 +94,7 @@ describe('with the option cache, breakpoints stand', () => {
   })
 
   it('not on a compaction, which goes back as it was', () => {
-    const compaction = { type: 'compaction', content: 'As it was.' }
+    const compaction = { type: 'compaction' as const, content: 'As it was.' }
     const request = rendered(
       hello,
       compacted(0, 0, [{ role: 'assistant', content: [compaction] }]),

@@ -21,7 +21,7 @@ import {
 import { renderLog } from '../support/render-log.ts'
 
 const short = (block: Block): string => {
-  if (block.type === 'text') return String(block['text'])
+  if (block.type === 'text') return block.text
   if (block['is_error'] === true) return `error ${String(block['tool_use_id'])}`
   const name = [block['id'], block['tool_use_id'], block['signature']].find(
     (value) => typeof value === 'string',
@@ -243,7 +243,7 @@ describe('a server tool beside a client tool', () => {
   })
 
   it('is forgotten with everything that a compaction stands for', () => {
-    const block = { type: 'compaction', content: 'All of it.' }
+    const block = { type: 'compaction' as const, content: 'All of it.' }
     const events = [hello, both, results, compacted(0, 2, [{ role: 'assistant', content: [block] }])]
     expect(script([...events, user('Well?')])).toEqual(['assistant: compaction ', 'user: Well?', 'model'])
   })

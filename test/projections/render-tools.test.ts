@@ -59,7 +59,7 @@ describe('the tools of a request with calls', () => {
       undefined,
       undefined,
     ])
-    const block = { type: 'compaction', content: 'All of it.' }
+    const block = { type: 'compaction' as const, content: 'All of it.' }
     const summary = compacted(1, 3, [{ role: 'assistant', content: [block] }])
     expect(toolsIn(withTools('run'), ...round, none, summary)).toEqual([undefined, undefined])
   })

@@ -1,3 +1,4 @@
+import { unknownBlock } from '../../src/events/blocks.ts'
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import { estimateTokens } from '../../src/projections/tokens.ts'
@@ -17,7 +18,7 @@ describe('an estimate of tokens', () => {
     ['a result without content is none', [{ type: 'tool_result', tool_use_id: 'a' }], 0],
     ['a result of blocks is theirs', [toolResult('a', [text(words), image])], 1_610],
     ['a picture and a document are large ones', [image, document], 3_200],
-    ['any other block is JSON of 2 bytes a token', [{ type: 'tool_use' }], 10],
+    ['any other block is JSON of 2 bytes a token', [unknownBlock({ type: 'tool_use' })], 10],
     ['the sum is rounded up, not its parts', [text('x'), text('x'), text('x'), text('x')], 2],
   ])('%s', (_, blocks, tokens) => {
     expect(estimateTokens(blocks)).toBe(tokens)

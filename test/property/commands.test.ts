@@ -178,7 +178,7 @@ describe('condense and truncate with covers', () => {
         ]
         if (first === undefined || last === undefined) return
         const covers = { first, last }
-        const texts = [{ type: 'text', text: 'Instead.' }]
+        const texts = [{ type: 'text' as const, text: 'Instead.' }]
         const after = apply(
           log,
           kind === 0

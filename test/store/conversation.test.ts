@@ -65,7 +65,7 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
 
     test('shares nothing with the caller: what is changed afterwards is not changed in the store', async () => {
       const chat = (await opened()).conversation('c')
-      const content = [{ type: 'text', text: 'before' }]
+      const content = [{ type: 'text' as const, text: 'before' }]
       const appending = chat.append({ role: 'user', content })
       content[0] = { type: 'text', text: 'after' }
       await appending

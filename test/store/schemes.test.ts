@@ -15,7 +15,10 @@ import { temporaryFolder } from '../support/stores.ts'
 const hello = { role: 'user', content: 'Hello.' } as const
 const model = {
   call: async () =>
-    E.right({ content: [{ type: 'text', text: 'Hi.' }], origin: { model: 'm', stopReason: 'end_turn' } }),
+    E.right({
+      content: [{ type: 'text' as const, text: 'Hi.' }],
+      origin: { model: 'm', stopReason: 'end_turn' },
+    }),
   countTokens: async () => E.right(5),
 }
 

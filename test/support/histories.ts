@@ -1,3 +1,4 @@
+import { unknownBlock } from '../../src/events/blocks.ts'
 import * as fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { type Block, isBlock } from '../../src/events/blocks.ts'
@@ -43,7 +44,7 @@ const origins = fc.constantFrom('none', 'none', 'own', 'own', 'same', 'pause')
 const message = (role: fc.Arbitrary<Message['role']>, content: fc.Arbitrary<Blocks>): fc.Arbitrary<Said> =>
   fc.tuple(role, content, origins).map(([who, blocks, origin]) => (log, index) => {
     const place = `${log.length}_${index}`
-    const made = blocks({ place, calls: recentCalls(log), servers: recentServers(log) })
+    const made = blocks({ place, calls: recentCalls(log), servers: recentServers(log) }).map(unknownBlock)
     if (who !== 'assistant' || origin === 'none') return { role: who, content: made }
     const before = log.findLast((event) => event.type === 'MessageAppended' && event.data.role === who)
     const earlier = before?.type === 'MessageAppended' ? before.data.origin?.requestId : undefined
@@ -96,8 +97,14 @@ const summaries = fc.oneof(
   fc.constant([text('Blocks of a summary.')]),
   fc.tuple(reply, reply).map(([one, other]) => [
     { role: 'user' as const, content: [text('What was asked.')] },
-    { role: 'assistant' as const, content: one({ place: 'summary', calls: [], servers: [] }) },
-    { role: 'user' as const, content: other({ place: 'summary_2', calls: [], servers: [] }) },
+    {
+      role: 'assistant' as const,
+      content: one({ place: 'summary', calls: [], servers: [] }).map(unknownBlock),
+    },
+    {
+      role: 'user' as const,
+      content: other({ place: 'summary_2', calls: [], servers: [] }).map(unknownBlock),
+    },
   ]),
 )
 

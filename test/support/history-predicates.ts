@@ -126,7 +126,7 @@ const thinkingIsBound = (request: Case): readonly string[] => {
 const thoughtBefore = (owner: Said, { log, shown }: History): number => {
   const earlier = shown.filter((position) => position < owner.position).map((at) => saidAt(log, at)[0])
   const isThought = (block: Block): boolean =>
-    isThinking(block) || (block.type === 'text' && String(block['text']).trim() === '')
+    isThinking(block) || (block.type === 'text' && block.text.trim() === '')
   const isHeld = (part: Said | undefined): boolean =>
     part?.reply !== undefined && part.reply === owner.reply && part.content.every(isThought)
   const parts = earlier.slice(earlier.findLastIndex((part) => !isHeld(part)) + 1)

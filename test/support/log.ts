@@ -1,4 +1,4 @@
-import type { Block } from '../../src/events/blocks.ts'
+import { type AnyBlock, type Block, unknownBlock } from '../../src/events/blocks.ts'
 import type { ConversationEvent, Event, EventData, Message, Origin } from '../../src/events/events.ts'
 import type { Log } from '../../src/projections/path.ts'
 
@@ -20,10 +20,10 @@ export const eventAt = (event: Event, position: number): ConversationEvent => ({
 
 export const logOf = (...events: readonly Event[]): Log => events.map(eventAt)
 
-type Content = string | readonly Block[]
+type Content = string | readonly AnyBlock[]
 
 export const blocksOf = (content: Content): readonly Block[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(unknownBlock)
 
 export const said = (role: Message['role'], content: Content, origin?: Origin): Event<'MessageAppended'> => ({
   type: 'MessageAppended',
@@ -59,7 +59,9 @@ export const compacted = (...args: Parameters<typeof condensed>): Event<'Condens
 const summaryOf = (summary: Content | readonly Message[]): readonly Message[] => {
   if (typeof summary === 'string') return [{ role: 'user', content: blocksOf(summary) }]
   const messages = summary.flatMap((part) => ('role' in part ? [part as Message] : []))
-  return messages.length > 0 ? messages : [{ role: 'user', content: summary as readonly Block[] }]
+  return messages.length > 0
+    ? messages
+    : [{ role: 'user', content: blocksOf(summary as readonly AnyBlock[]) }]
 }
 
 export const truncated = (
@@ -81,11 +83,8 @@ export const toolUse = (id: string, input: unknown = {}): Block => ({
   name: 'run',
   input,
 })
-export const toolResult = (id: string, content: unknown = 'done'): Block => ({
-  type: 'tool_result',
-  tool_use_id: id,
-  content,
-})
+export const toolResult = (id: string, content: unknown = 'done'): Block =>
+  unknownBlock({ type: 'tool_result', tool_use_id: id, content })
 export const thinking = (signature: string, text = 'hm'): Block => ({
   type: 'thinking',
   thinking: text,

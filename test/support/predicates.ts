@@ -54,7 +54,7 @@ const alternate: Predicate = ({ rendered: { messages } }) =>
       : [`messages.${index}: a system message follows a user message`]
   })
 
-const isBlank = (block: Block): boolean => block.type === 'text' && !/\S/.test(String(block['text']))
+const isBlank = (block: Block): boolean => block.type === 'text' && !/\S/.test(block.text)
 
 const nonEmpty: Predicate = ({ rendered: { system, messages } }) => [
   ...where(messages, (content) => content.length === 0).map(
@@ -106,7 +106,7 @@ const ends: Predicate = ({ rendered: { messages, awaits }, options, paused }) =>
   const block = last?.content.at(-1)
   if (last?.role !== 'assistant') return last && awaits === 'user' ? ['awaits: the model is to answer'] : []
   if (options?.prefill)
-    return block?.type === 'text' && /\s$/.test(String(block['text']))
+    return block?.type === 'text' && /\s$/.test(block.text)
       ? ['final assistant content cannot end with trailing whitespace']
       : []
   return awaits === 'user' || paused

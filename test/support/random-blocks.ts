@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { Block } from '../../src/events/blocks.ts'
+import type { AnyBlock } from '../../src/events/blocks.ts'
 import { text, thinking } from './log.ts'
 
 // Random content blocks, valid ones and all that a recorder may meet.
@@ -10,7 +10,7 @@ export interface Scene {
   readonly calls: readonly string[]
   readonly servers: readonly string[]
 }
-export type Blocks = (scene: Scene) => readonly Block[]
+export type Blocks = (scene: Scene) => readonly AnyBlock[]
 
 type Mark = { readonly cache_control?: { readonly type: string; readonly ttl?: string } }
 const mark: fc.Arbitrary<Mark> = fc.oneof(
@@ -116,7 +116,7 @@ const serverTools: fc.Arbitrary<Blocks> = fc.nat(9).map((kind) => ({ place, call
 })
 
 const rare: fc.Arbitrary<Blocks> = fc
-  .constantFrom<Block>(
+  .constantFrom<AnyBlock>(
     { type: 'future_block', deep: { x: [1] } },
     { type: 'image', source: { type: 'base64', data: '' } },
     { type: 'document', source: { type: 'text' } },

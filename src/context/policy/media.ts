@@ -1,6 +1,6 @@
-import type { Block } from '../../events/blocks.ts'
+import { type Block, type TextBlock, unknownBlock } from '../../events/blocks.ts'
 
-export const textBlock = (text: string): Block => ({ type: 'text', text })
+export const textBlock = (text: string): TextBlock => ({ type: 'text', text })
 
 /** Bytes as a picture, a document or a text, if they are one. */
 export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
@@ -11,7 +11,7 @@ export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
   return (
     utf8Of(bytes) ?? [
       noteOn('bytes', [], data),
-      { type: 'resource', resource: { uri: 'data:', mimeType, blob: data } },
+      unknownBlock({ type: 'resource', resource: { uri: 'data:', mimeType, blob: data } }),
     ]
   )
 }
@@ -64,5 +64,7 @@ export const base64In = (given: string): string => given.replace(dataUrl, '')
 export const pictureBlocks = (given: string, mimeType: unknown): readonly Block[] => {
   const data = base64In(given)
   const shown = shownBlock(mediaTypeOf(Buffer.from(data, 'base64')), data)
-  return shown ? [shown] : [noteOn('image', [mimeType], data), { type: 'image', data, mimeType }]
+  return shown
+    ? [shown]
+    : [noteOn('image', [mimeType], data), unknownBlock({ type: 'image', data, mimeType })]
 }

@@ -37,7 +37,7 @@ const blockBytes = (block: Block): number => {
 }
 
 /** Bytes of a block with the comma behind it. */
-const jsonBytes = (block: Block): number => Buffer.byteLength(JSON.stringify(block)) + 1
+const jsonBytes = (block: object): number => Buffer.byteLength(JSON.stringify(block)) + 1
 
 /** What a model is shown of the blocks in a result; blocks are named by their place among these. */
 export const shownIn = (content: readonly unknown[]): readonly Block[] =>

@@ -126,7 +126,7 @@ const summaryIn = (answer: unknown): E.Either<SummaryError, Summarized> => {
   const given = isTagged(answer) && answer._tag === 'Right' ? answer.right : answer
   const checked = checkJson(summarizedSchema, given)
   if (E.isLeft(checked)) return E.left(noSummary('invalid', checked.left.message))
-  const isShown = checked.right.blocks.some(({ type, text }) => type !== 'text' || isVisible(String(text)))
+  const isShown = checked.right.blocks.some(({ type, text }) => type !== 'text' || isVisible(text))
   return isShown
     ? E.right(checked.right as Summarized)
     : E.left(noSummary('blank', 'nothing in it is visible'))

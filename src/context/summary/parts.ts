@@ -1,3 +1,4 @@
+import { unknownBlock } from '../../events/blocks.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { callsOf, partedBy } from '../../commands/cuts.ts'
 import type { Effective } from '../../projections/effective.ts'
@@ -39,7 +40,7 @@ export const estimateOfSummary = (effective: Effective, options: SummaryOptions)
   const blocks = messages.flatMap(({ content }) => content)
   return (
     estimate([{ type: 'text', text: system }, ...blocks]) +
-    (tools ? estimateTokens([{ type: 'tools', tools }]) : 0)
+    (tools ? estimateTokens([unknownBlock({ type: 'tools', tools })]) : 0)
   )
 }
 

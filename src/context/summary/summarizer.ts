@@ -106,7 +106,7 @@ const summarize = async (
     const { last } = asked.covers
     if (last === covers.last) {
       const context = { position: effective.at, digest: digestOf(request), options: asked }
-      const blocks = [...texts, ...pinned].map((text) => ({ type: 'text', text }))
+      const blocks = [...texts, ...pinned].map((text): Block => ({ type: 'text', text }))
       return E.right({ blocks, origin: { ...origin, ...(usage && { usage }), context } })
     }
     const { images, longest } = asked

@@ -1,4 +1,4 @@
-import type { Block } from '../../events/blocks.ts'
+import { type Block, unknownBlock } from '../../events/blocks.ts'
 import { configurationOf, type Effective, type Item } from '../../projections/effective.ts'
 import { toolsOf } from '../../projections/render/renderer.ts'
 import { estimateTokens } from '../../projections/tokens.ts'
@@ -71,7 +71,9 @@ const promptOf = (effective: Effective, { anchors, tokens, correction }: Measure
   if (system !== undefined || tools !== undefined) {
     const blocks: readonly Block[] =
       typeof system === 'string' ? [{ type: 'text', text: system }] : (system ?? [])
-    return correction * (estimate(blocks) + (tools ? estimateTokens([{ type: 'tools', tools }]) : 0))
+    return (
+      correction * (estimate(blocks) + (tools ? estimateTokens([unknownBlock({ type: 'tools', tools })]) : 0))
+    )
   }
   // Nobody recorded it, but an earlier context held it, with what a marker has hidden since.
   const asOf = (position: number, held: (item: Item, index: number) => boolean): number =>

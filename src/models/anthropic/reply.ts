@@ -1,4 +1,4 @@
-import type { Block } from '../../events/blocks.ts'
+import { type Block, unknownBlock } from '../../events/blocks.ts'
 import type { Reply, ReplyEvent } from '../model.ts'
 
 type Fields = { readonly [field: string]: unknown }
@@ -27,7 +27,7 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
   const change = (index: number, fields: Fields): void => {
     const block = blocks[index]
     if (!block) throw new Error(`the stream goes on with block ${index}, which it has not begun`)
-    blocks[index] = { ...block, ...fields, type: block.type }
+    blocks[index] = unknownBlock({ ...block, ...fields, type: block.type })
   }
 
   const addDelta = (index: number, { type, ...delta }: Fields): void => {

@@ -1,4 +1,11 @@
-import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
+import {
+  type Block,
+  isBlock,
+  isWellShaped,
+  type NewSource,
+  type TextBlock,
+  type ToolResultBlock,
+} from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
 import type { Report } from './repairs.ts'
 
@@ -137,16 +144,11 @@ const cleanBlocks = (
 const pictureTypes: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
 /** Whether the API takes this source of an image; what it does not know of is for the API to say. */
-const isPicture = (source: Partial<Block> | undefined): boolean =>
+const isPicture = (source: Partial<NewSource> | undefined): boolean =>
   source?.type !== 'base64' ||
-  (pictureTypes.has(source['media_type']) && typeof source['data'] === 'string' && source['data'] !== '')
+  (pictureTypes.has(source.media_type) && typeof source.data === 'string' && source.data !== '')
 
-const cleanText = (
-  block: Block & { readonly text: string },
-  place: string,
-  position: number,
-  report: Report,
-): readonly Block[] => {
+const cleanText = (block: TextBlock, place: string, position: number, report: Report): readonly Block[] => {
   if (isBlank(block.text)) {
     report('blank-dropped', position, 'a text without a visible character')
     return []
@@ -158,11 +160,7 @@ const cleanText = (
   return [block]
 }
 
-const cleanResult = (
-  block: Block & { readonly content?: unknown },
-  position: number,
-  report: Report,
-): Block => {
+const cleanResult = (block: ToolResultBlock, position: number, report: Report): Block => {
   const { content } = block
   if (content === undefined || (typeof content === 'string' && !isBlank(content))) return block
   const blocks = Array.isArray(content) ? (content as readonly Block[]) : []

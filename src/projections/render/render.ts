@@ -135,7 +135,7 @@ const renderConfiguration = (
       ? cleanSystem.trim() === ''
         ? undefined
         : asBlocks
-          ? [{ type: 'text', text: cleanSystem }]
+          ? [{ type: 'text' as const, text: cleanSystem }]
           : cleanSystem
       : cleanSystem && clean(cleanSystem, 'system', position, report)
   return {

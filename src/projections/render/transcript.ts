@@ -367,7 +367,12 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
 const noBlock = 'no block of it remained'
 
 const answerIn = (messages: Draft[], { id, position }: Call, nth: number): Block => {
-  const answer = { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult }
+  const answer: Block = {
+    type: 'tool_result',
+    tool_use_id: id,
+    is_error: true,
+    content: fillers.noResult,
+  }
   addTo(messages, 'user', position, [answer], nth)
   return answer
 }

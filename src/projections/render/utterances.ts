@@ -37,7 +37,7 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
   const { position } = item
   if (item.kind === 'truncation') {
     const text = `[${item.messagesHidden} earlier ${item.messagesHidden === 1 ? 'message is' : 'messages are'} not shown.]`
-    const content = [{ type: 'text', text }]
+    const content: readonly Block[] = [{ type: 'text', text }]
     return notes
       ? [
           {

@@ -334,7 +334,7 @@ describe('what is too large to store', () => {
     const events = limited(20_000)
     const store = on(events)
     const many = {
-      type: 'tool_use',
+      type: 'tool_use' as const,
       id: 't',
       name: 'n',
       input: { list: Array.from({ length: 10_000 }, () => 12) },

@@ -1,3 +1,4 @@
+import { unknownBlock } from '../../../src/events/blocks.ts'
 import type { Conversation } from '../../../src/index.ts'
 import type { Act } from './plan.ts'
 
@@ -28,7 +29,7 @@ export type Deed = Extract<
 export const does = async (chat: Conversation, act: Deed): Promise<unknown> => {
   switch (act.type) {
     case 'say':
-      return chat.append({ role: act.role, content: act.content })
+      return chat.append({ role: act.role, content: act.content.map(unknownBlock) })
     case 'undo':
       return chat.undo()
     case 'configure':

@@ -1,11 +1,11 @@
-import type { Block } from '../../../src/events/blocks.ts'
+import type { AnyBlock } from '../../../src/events/blocks.ts'
 import type { Fault, StopReason } from '../../../src/testing/messages-api/replies.ts'
 
 // What happens in an agent run, as plain data: what is said, what is done meanwhile, and what goes wrong.
 
 /** What somebody does to a conversation, between turns or in the middle of one. Numbers pick one of however many there are. */
 export type Act =
-  | { readonly type: 'say'; readonly role: 'user' | 'system'; readonly content: readonly Block[] }
+  | { readonly type: 'say'; readonly role: 'user' | 'system'; readonly content: readonly AnyBlock[] }
   | { readonly type: 'rewind'; readonly to: 'position' | 'turns' | 'before'; readonly back: number }
   | { readonly type: 'undo' }
   | { readonly type: 'restore'; readonly which: number }
@@ -22,7 +22,7 @@ export type Act =
 
 /** What a model says to one request. */
 export interface Said {
-  readonly content: readonly Block[]
+  readonly content: readonly AnyBlock[]
   readonly stop?: StopReason
   readonly fault?: Fault | 'overloaded' | 'retry' | 'failed'
   /** Each event of the stream comes alone. */

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { summaryFailed } from '../../../src/context/summary/errors.ts'
 import type { TurnOptions } from '../../../src/turn/options.ts'
 import type { Conversation, Store } from '../../../src/index.ts'
-import type { Block } from '../../../src/events/blocks.ts'
+import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
 import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
 import { type Body, isThinking } from '../../../src/testing/messages-api/request.ts'
@@ -186,10 +186,10 @@ const replyOf = ({ content, stop, isSlow }: Said, body: Body, fault: Reply['faul
 })
 
 /** The results of the server tools that the request waits for. */
-const resultsFor = ({ messages }: Body): readonly Block[] => {
+const resultsFor = ({ messages }: Body): readonly AnyBlock[] => {
   const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
   const served = new Set(blocks.map((block) => block['tool_use_id']))
-  return blocks.flatMap(({ type, id, name }): Block[] => {
+  return blocks.flatMap(({ type, id, name }): AnyBlock[] => {
     const isUse = type === 'server_tool_use' || type === 'mcp_tool_use'
     if (!isUse || served.has(id)) return []
     const result = type === 'mcp_tool_use' ? 'mcp' : String(name)

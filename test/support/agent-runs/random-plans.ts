@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { Block } from '../../../src/events/blocks.ts'
+import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
 import type { StopReason } from '../../../src/testing/messages-api/replies.ts'
 import type { Act, Plan, Said, Thread, TurnPlan } from './plan.ts'
@@ -15,9 +15,9 @@ const words = (most: number): fc.Arbitrary<string> =>
   fc.integer({ min: 1, max: most }).map((count) => 'so it was told '.repeat(count).trim())
 const blank = fc.constantFrom('', ' ', '\n', 'ends in space \n')
 
-const userContent: fc.Arbitrary<readonly Block[]> = often(
+const userContent: fc.Arbitrary<readonly AnyBlock[]> = often(
   words(60).map((said) => [text(said)]),
-  fc.constantFrom<readonly Block[]>(
+  fc.constantFrom<readonly AnyBlock[]>(
     [text('')],
     [text('  '), text('Well?')],
     [{ type: 'tool_result', tool_use_id: 'nobody', content: 'what nobody asked for' }],
@@ -139,11 +139,11 @@ const input = often(
   fc.constantFrom<unknown>('{"path', [1], 7),
   8,
 )
-const call: fc.Arbitrary<Block> = fc
+const call: fc.Arbitrary<AnyBlock> = fc
   .tuple(calls, input)
   .map(([name, given]) => ({ type: 'tool_use', name, input: given }))
 
-const thoughts: fc.Arbitrary<readonly Block[]> = fc.constantFrom<readonly Block[]>(
+const thoughts: fc.Arbitrary<readonly AnyBlock[]> = fc.constantFrom<readonly AnyBlock[]>(
   [],
   [{ type: 'thinking', thinking: 'Hm, let me think.' }],
   [{ type: 'thinking', thinking: 'Hm.' }],
@@ -151,7 +151,7 @@ const thoughts: fc.Arbitrary<readonly Block[]> = fc.constantFrom<readonly Block[
   [{ type: 'redacted_thinking' }],
   [{ type: 'thinking', thinking: 'Hm.' }, { type: 'redacted_thinking' }],
 )
-const spoken: fc.Arbitrary<readonly Block[]> = often(
+const spoken: fc.Arbitrary<readonly AnyBlock[]> = often(
   words(25).map((said) => [text(said)]),
   fc.oneof(
     blank.map((said) => [text(said)]),
@@ -160,9 +160,9 @@ const spoken: fc.Arbitrary<readonly Block[]> = often(
   ),
 )
 /** A server tool is asked for; its result comes with the next reply. */
-const searches: fc.Arbitrary<readonly Block[]> = often(
+const searches: fc.Arbitrary<readonly AnyBlock[]> = often(
   fc.constant([]),
-  fc.constantFrom<readonly Block[]>(
+  fc.constantFrom<readonly AnyBlock[]>(
     [{ type: 'server_tool_use', name: 'web_search', input: {} }],
     [{ type: 'mcp_tool_use', name: 'find', server_name: 'files', input: {} }],
     [
@@ -172,7 +172,7 @@ const searches: fc.Arbitrary<readonly Block[]> = often(
   ),
   3,
 )
-const content: fc.Arbitrary<readonly Block[]> = fc
+const content: fc.Arbitrary<readonly AnyBlock[]> = fc
   .tuple(thoughts, spoken, searches, fc.array(call, { maxLength: 3 }), thoughts, fc.nat(19))
   .map(([thought, words_, searched, called, more, odd]) => {
     const said = [...words_, ...searched]

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Block } from '../../../src/events/blocks.ts'
+import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { effective } from '../../../src/projections/effective.ts'
 import { render } from '../../../src/projections/render/render.ts'
 import { histories } from '../histories.ts'
@@ -13,7 +13,7 @@ import { broken, type Fields } from './requests.ts'
 
 interface Message {
   readonly role: string
-  readonly content: readonly Block[]
+  readonly content: readonly AnyBlock[]
 }
 
 /** As the predicates see messages: consecutive ones of a role are one. */

@@ -1,6 +1,6 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk'
 import { afterEach } from 'vitest'
-import type { Block } from '../../../src/events/blocks.ts'
+import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
 import {
   messagesApi,
@@ -31,8 +31,8 @@ export const opus = 'claude-opus-5-5'
 /** A model that takes a prefill, and no system messages. */
 export const haiku = 'claude-haiku-4-5'
 
-export const asks = (...content: readonly Block[]) => ({ role: 'user', content })
-export const says = (...content: readonly Block[]) => ({ role: 'assistant', content })
+export const asks = (...content: readonly AnyBlock[]) => ({ role: 'user', content })
+export const says = (...content: readonly AnyBlock[]) => ({ role: 'assistant', content })
 export const hello = asks(text('Hello.'))
 export const yes = says(text('Yes.'))
 

@@ -1,4 +1,4 @@
-import type { Block } from '../../../src/events/blocks.ts'
+import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text, thinking, toolResult, toolUse } from '../log.ts'
 import { asks, haiku, hello, type Messages, says, yes } from './client.ts'
 
@@ -6,14 +6,17 @@ import { asks, haiku, hello, type Messages, says, yes } from './client.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
-const marked = (block: Block, ttl = '5m'): Block => ({ ...block, cache_control: { type: 'ephemeral', ttl } })
-const system = (...content: readonly Block[]) => ({ role: 'system', content })
+const marked = (block: AnyBlock, ttl = '5m'): AnyBlock => ({
+  ...block,
+  cache_control: { type: 'ephemeral', ttl },
+})
+const system = (...content: readonly AnyBlock[]) => ({ role: 'system', content })
 const rule = system(text('Be brief.'))
-export const search: Block = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
-export const found: Block = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
-const compaction: Block = { type: 'compaction', content: 'All of it.' }
+export const search: AnyBlock = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
+export const found: AnyBlock = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
+const compaction: AnyBlock = { type: 'compaction', content: 'All of it.' }
 /** A call that the server tool's program makes. */
-const programmed = (id: string): Block => ({
+const programmed = (id: string): AnyBlock => ({
   ...toolUse(id),
   caller: { type: 'code_execution', tool_id: 's' },
 })

@@ -1,11 +1,11 @@
 import { type Anthropic, APIError } from '@anthropic-ai/sdk'
 import { describe, expect, it } from 'vitest'
-import type { Block } from '../../../src/events/blocks.ts'
+import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text, thinking, toolResult, toolUse } from '../log.ts'
 import { asks, hello, type Messages, params, refusal, says, start } from './client.ts'
 import type { Reply } from '../../../src/testing/messages-api/replies.ts'
 
-const marked = (block: Block): Block => ({ ...block, cache_control: { type: 'ephemeral' } })
+const marked = (block: AnyBlock): AnyBlock => ({ ...block, cache_control: { type: 'ephemeral' } })
 const bound =
   'Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block.'
 const modified =
@@ -30,13 +30,13 @@ const prompt = { system: 'Be brief.', tools: [{ name: 'run', input_schema: {} }]
 /** A conversation of three replies, all of which thought, and the server that said them. */
 const conversation = async () => {
   const { client } = await start({ reply: (_, n) => replies[n] ?? { content: [text('Yes.')] } })
-  const contents: (readonly Block[])[] = []
-  const messages: { role: string; content: readonly Block[] }[] = []
+  const contents: (readonly AnyBlock[])[] = []
+  const messages: { role: string; content: readonly AnyBlock[] }[] = []
   for (const asked of [hello, done, goOn]) {
     messages.push(asked)
     const { content } = await client.messages.stream(params(messages, prompt)).finalMessage()
-    contents.push(content as unknown as readonly Block[])
-    messages.push(says(...(content as unknown as readonly Block[])))
+    contents.push(content as unknown as readonly AnyBlock[])
+    messages.push(says(...(content as unknown as readonly AnyBlock[])))
   }
   const [one = [], two = [], three = []] = contents
   return { client, one, two, three, tried: tries(client) }
@@ -50,7 +50,7 @@ const tries =
     return answer instanceof APIError ? answer.apiMessage : undefined
   }
 
-const without = (content: readonly Block[]): readonly Block[] =>
+const without = (content: readonly AnyBlock[]): readonly AnyBlock[] =>
   content.filter(({ type }) => !type.includes('thinking'))
 
 describe('thinking comes back', () => {
@@ -62,7 +62,7 @@ describe('thinking comes back', () => {
 
   it('left out from the start, from the end, or all of it', async () => {
     const { one, two, three, tried } = await conversation()
-    const all = (...kept: readonly (readonly Block[])[]): Messages =>
+    const all = (...kept: readonly (readonly AnyBlock[])[]): Messages =>
       [hello, done, goOn].flatMap((asked, index) => [asked, says(...(kept[index] ?? []))]).concat([goOn])
     expect(await tried(all(without(one), two, three))).toBe(undefined)
     expect(await tried(all(without(one), without(two), three))).toBe(undefined)
@@ -79,7 +79,7 @@ describe('thinking comes back', () => {
     const messages = [
       { role: 'user', content: 'Hello.' },
       says(...[thought, said].flatMap((block) => block ?? [])),
-      { role: 'assistant', content: [marked(turned as unknown as Block)] },
+      { role: 'assistant', content: [marked(turned as unknown as AnyBlock)] },
       asks(marked(toolResult('a'))),
       says(...two),
       goOn,
@@ -142,7 +142,7 @@ describe('thinking is refused', () => {
     const { one, two, three, tried } = await conversation()
     const before = [hello, says(...one), done, says(...two), goOn]
     const [first, said, second, end] = three.flatMap((block) => block)
-    const part = (...blocks: readonly (Block | undefined)[]): Messages => [
+    const part = (...blocks: readonly (AnyBlock | undefined)[]): Messages => [
       ...before,
       says(...blocks.flatMap((block) => block ?? [])),
       goOn,
@@ -190,7 +190,7 @@ describe('a compaction', () => {
   const compacted = async () => {
     const { client } = await start({ reply: (_, n) => (n === 0 ? reply : { content: [text('Yes.')] }) })
     const { content } = await client.messages.create(params([hello, says(text('Yes.')), goOn], prompt))
-    const [block, ...rest] = content as unknown as readonly [Block, ...Block[]]
+    const [block, ...rest] = content as unknown as readonly [AnyBlock, ...AnyBlock[]]
     return { block, rest, tried: tries(client) }
   }
 
