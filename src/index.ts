@@ -153,5 +153,5 @@ export type {
 } from './context/summary/summarizer.ts'
 export type { ToolContext, ToolFunction, Tools, ToolSettings } from './turn/tools.ts'
 export type { TokenCount } from './context/tokens/tokens.ts'
-export type { Turned, TurnError } from './turn/turn.ts'
+export type { Turned, TurnError } from './turn/turned.ts'
 export type { TurnOptions } from './turn/options.ts'

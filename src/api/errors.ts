@@ -5,7 +5,7 @@ import type { CopyError } from '../jobs/copy-stream.ts'
 import type { CallOutOfRange } from '../receipts/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
-import type { TurnError } from '../turn/turn.ts'
+import type { TurnError } from '../turn/turned.ts'
 import type { OpenError } from './schemes.ts'
 
 /** Every typed error there is; docs/errors.md says what to do about each. */
