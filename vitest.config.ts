@@ -1,4 +1,25 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** The slowest files first: the workers then end at about the same time. */
+class SlowFirst extends BaseSequencer {
+  override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const slow = [
+      '/agent-runs.',
+      '/processes.',
+      '/property/',
+      '/contract/',
+      '/eventstoredb/',
+      '/cli/',
+      '/store/',
+    ]
+    const rank = ({ moduleId }: TestSpecification): string => {
+      const at = slow.findIndex((part) => moduleId.includes(part))
+      return `${at < 0 ? slow.length : at}${moduleId}`
+    }
+    return Promise.resolve(files.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1)))
+  }
+}
 
 export default defineConfig({
   resolve: {
@@ -18,10 +39,16 @@ export default defineConfig({
     // They start containers: npm run test:docker.
     exclude: ['test/docker/**'],
     globalSetup: ['test/support/seed.ts'],
-    setupFiles: ['test/support/seed.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    setupFiles: ['test/support/seed.ts', 'test/support/after-each.ts'],
+    // A worker for each core, which loads the sources once for all its files: what a file changes of the process it puts back.
+    maxWorkers: '100%',
+    isolate: false,
+    sequence: { sequencer: SlowFirst },
+    // Programs that tests start load in a third of the time.
+    env: { NODE_COMPILE_CACHE: new URL('./node_modules/.cache/compiled', import.meta.url).pathname },
     // What is waited for may take long on a busy machine.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
   },
 })

@@ -39,8 +39,8 @@ export default defineConfig({
       'test/{events,projections,commands}/**/*.test.ts',
       'test/property/{commands,effective,predicates,render}.test.ts',
     ],
-    // Every mutant has a new worker; the files of its tests may share it.
-    isolate: false,
+    // Every mutant has a new worker; the mutants are tried side by side.
+    maxWorkers: 1,
     sequence: { sequencer: QuickFirst },
   },
 })

@@ -247,7 +247,7 @@ export const casesOf = (
   const empty = render(effective(log, -1), plain)
   const copy = JSON.parse(JSON.stringify(log)) as Log
   return log.map((_, at) => {
-    const request = render(effective(log, at), options)
+    const request = (options.prefill ? undefined : before[at]) ?? render(effective(log, at), options)
     const shown = moments[at]?.items.map(({ position }) => position) ?? []
     const history = { log, at, shown, earlier: (position: number) => before[position] ?? empty, copy }
     return { rendered: request, options, paused: isPaused(request, history), history }

@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
-import { afterEach } from 'vitest'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
+import { atEnd } from './at-end.ts'
 import { text } from './log.ts'
 import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../src/testing/messages-api/request.ts'
@@ -12,11 +12,6 @@ import {
 } from '../../src/testing/messages-api/server.ts'
 
 // A conversation with a task, and a model behind the stand-in and the SDK.
-
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
 
 export type Said = Reply | Failure | ((body: Body) => Promise<Reply | Failure> | Reply | Failure)
 
@@ -40,7 +35,8 @@ export const scene = async (said: readonly Said[], options: MessagesApiOptions =
     ...options,
   })
   const store = await openStore('memory:')
-  closing.push(api.close, store.close)
+  atEnd(api.close)
+  atEnd(store.close)
   const chat = store.conversation('c')
   await chat.append(task)
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })

@@ -1,6 +1,6 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk'
-import { afterEach } from 'vitest'
 import type { AnyBlock } from '../../../src/events/blocks.ts'
+import { atEnd } from '../at-end.ts'
 import { text } from '../log.ts'
 import {
   messagesApi,
@@ -13,17 +13,12 @@ import {
 export type Params = Anthropic.MessageCreateParamsNonStreaming
 export type Messages = readonly { readonly role: string; readonly content: unknown }[]
 
-const running: MessagesApi[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map(({ close }) => close()))
-})
-
 /** A server until the end of the test, and a client that asks it once. */
 export const start = async (
   options: MessagesApiOptions = {},
 ): Promise<{ api: MessagesApi; client: Anthropic }> => {
   const api = await messagesApi(options)
-  running.push(api)
+  atEnd(api.close)
   return { api, client: new Anthropic({ baseURL: api.url, apiKey: 'key', maxRetries: 0 }) }
 }
 
