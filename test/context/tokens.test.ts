@@ -1,5 +1,4 @@
 import { type NewSource } from '../../src/events/blocks.ts'
-import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { countTokens } from '../../src/context/tokens/tokens.ts'
 import { estimate } from '../../src/context/tokens/estimate.ts'
@@ -9,6 +8,7 @@ import type { Event, Origin } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { type Log, path } from '../../src/projections/path.ts'
 import { importFile, logsOf } from '../support/import-log.ts'
+import { present, sessionFile } from '../support/sessions.ts'
 import {
   assistant,
   condensed,
@@ -332,10 +332,6 @@ describe('the tokens of a whole conversation', () => {
   })
 })
 
-const folder = new URL('../../../shared/data/', import.meta.url)
-const isThere = existsSync(folder)
-const why = isThere ? '' : ' (skipped: there is no ../shared/data beside the checkout)'
-
 /** Input tokens of a reply as recorded, counted by hand: no function of the package reads them here. */
 const recorded = (event: Log[number] | undefined): number => {
   const found = event?.type === 'MessageAppended' ? event.data.origin?.usage : undefined
@@ -353,14 +349,20 @@ const errorsIn = (log: Log): readonly number[] =>
       return Math.abs(countTokens(effective(log, position - 1)).total - actual) / actual
     })
 
-describe.skipIf(!isThere)(`requests of real sessions are predicted${why}`, () => {
-  it.each([
-    ['pi/before-compaction.jsonl', 470],
-    ['claude-code/session-with-compaction.jsonl', 142],
-    ['claude-code/session-with-compaction.subagents/agent-a7be2f0.jsonl', 12],
-    ['claude-code/tool-heavy.jsonl', 3],
-  ])('%s: the mean error of its requests is at most a twentieth', (file, requests) => {
-    const archive = importFile({ file, text: readFileSync(new URL(file, folder), 'utf8') })
+describe('requests of recorded sessions are predicted', () => {
+  it.each(
+    present([
+      ['sample', 'pi/before-compaction.jsonl', 10],
+      ['sample', 'claude-code/session-with-compaction.jsonl', 9],
+      ['sample', 'claude-code/session-with-compaction.subagents/agent-a51c09e.jsonl', 3],
+      ['sample', 'claude-code/tool-heavy.jsonl', 4],
+      ['real', 'pi/before-compaction.jsonl', 470],
+      ['real', 'claude-code/session-with-compaction.jsonl', 142],
+      ['real', 'claude-code/session-with-compaction.subagents/agent-a7be2f0.jsonl', 12],
+      ['real', 'claude-code/tool-heavy.jsonl', 3],
+    ] as const),
+  )('%s %s: the mean error of its requests is at most a twentieth', (origin, file, requests) => {
+    const archive = importFile(sessionFile(origin, file))
     const errors = [...logsOf(archive).values()].flatMap(errorsIn)
     const mean = errors.reduce((sum, error) => sum + error, 0) / errors.length
     expect(errors).toHaveLength(requests)

@@ -1,20 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { isBlock } from '../../src/events/blocks.ts'
 import { contentOf } from '../../src/events/events.ts'
-import { parseSession, type SessionFile } from '../../src/formats/parse-session.ts'
+import { parseSession } from '../../src/formats/parse-session.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { render } from '../../src/projections/render/render.ts'
 import { right } from '../support/either.ts'
 import { importFile, logsOf, planOf, shownIn } from '../support/import-log.ts'
 import { violations } from '../support/predicates.ts'
-
-const folder = new URL('../../../shared/data/', import.meta.url)
-const isThere = existsSync(folder)
-const why = isThere ? '' : ' (skipped: there is no ../shared/data beside the checkout)'
-
-const load = (file: string): SessionFile => ({ file, text: readFileSync(new URL(file, folder), 'utf8') })
+import { present, sessionFile } from '../support/sessions.ts'
 
 interface Line {
   readonly type?: string
@@ -66,25 +60,34 @@ const unpaired = (log: Log): { readonly calls: readonly string[]; readonly resul
   return { calls: open, results }
 }
 
-describe.skipIf(!isThere)(`real sessions${why}`, () => {
-  const subagents = 'claude-code/session-with-compaction.subagents'
-  const files = [
-    ['claude-code/session-with-compaction.jsonl', 'claude-code', claudeCode, 322, 0],
-    [`${subagents}/agent-a7be2f0.jsonl`, 'claude-code', claudeCode, 33, 0],
-    [`${subagents}/agent-acompact-f46190.jsonl`, 'claude-code', claudeCode, 7, 0],
-    ['claude-code/short.jsonl', 'claude-code', claudeCode, 5, 0],
-    ['claude-code/tool-heavy.jsonl', 'claude-code', claudeCode, 18, 0],
-    ['claude-code/queued-prompts.jsonl', 'claude-code', claudeCode, 84, 0],
-    ['claude-code/microcompact.jsonl', 'claude-code', claudeCode, 118, 0],
-    // Six calls were never answered: the user broke off.
-    ['pi/before-compaction.jsonl', 'pi', pi, 990, 6],
-    ['tau-bench/gpt-4o-airline-40.json', 'openai', tau, 1_182, 0],
-  ] as const
+const subagents = 'claude-code/session-with-compaction.subagents'
+const files = present([
+  ['sample', 'claude-code/session-with-compaction.jsonl', 'claude-code', claudeCode, 21, 0],
+  ['sample', `${subagents}/agent-a51c09e.jsonl`, 'claude-code', claudeCode, 9, 0],
+  ['sample', `${subagents}/agent-acompact-51c09e.jsonl`, 'claude-code', claudeCode, 4, 0],
+  ['sample', 'claude-code/short.jsonl', 'claude-code', claudeCode, 6, 0],
+  ['sample', 'claude-code/tool-heavy.jsonl', 'claude-code', claudeCode, 19, 0],
+  ['sample', 'claude-code/queued-prompts.jsonl', 'claude-code', claudeCode, 16, 0],
+  ['sample', 'claude-code/microcompact.jsonl', 'claude-code', claudeCode, 17, 0],
+  // One call was never answered: the user broke off.
+  ['sample', 'pi/before-compaction.jsonl', 'pi', pi, 27, 1],
+  ['sample', 'tau-bench/tea-shop.json', 'openai', tau, 16, 0],
+  ['real', 'claude-code/session-with-compaction.jsonl', 'claude-code', claudeCode, 322, 0],
+  ['real', `${subagents}/agent-a7be2f0.jsonl`, 'claude-code', claudeCode, 33, 0],
+  ['real', `${subagents}/agent-acompact-f46190.jsonl`, 'claude-code', claudeCode, 7, 0],
+  ['real', 'claude-code/short.jsonl', 'claude-code', claudeCode, 5, 0],
+  ['real', 'claude-code/tool-heavy.jsonl', 'claude-code', claudeCode, 18, 0],
+  ['real', 'claude-code/queued-prompts.jsonl', 'claude-code', claudeCode, 84, 0],
+  ['real', 'claude-code/microcompact.jsonl', 'claude-code', claudeCode, 118, 0],
+  ['real', 'pi/before-compaction.jsonl', 'pi', pi, 990, 6],
+  ['real', 'tau-bench/gpt-4o-airline-40.json', 'openai', tau, 1_182, 0],
+] as const)
 
+describe('sessions as they are recorded', () => {
   it.each(files)(
-    '%s: every message is there, and the calls have their results',
-    (name, format, count, expected, open) => {
-      const file = load(name)
+    '%s %s: every message is there, and the calls have their results',
+    (origin, name, format, count, expected, open) => {
+      const file = sessionFile(origin, name)
       expect(planOf(file).format).toBe(format)
       const logs = [...logsOf(importFile(file)).values()]
       const messages = logs.reduce((sum, log) => sum + messagesOf(log), 0)
@@ -95,8 +98,8 @@ describe.skipIf(!isThere)(`real sessions${why}`, () => {
     },
   )
 
-  it.each(files)('%s: every entry is mapped or left out for a reason', (name, format) => {
-    const file = load(name)
+  it.each(files)('%s %s: every entry is mapped or left out for a reason', (origin, name, format) => {
+    const file = sessionFile(origin, name)
     const { mapped, leftOut, badLines } = planOf(file).report
     expect(badLines).toEqual([])
     if (format === 'openai') return
@@ -105,21 +108,22 @@ describe.skipIf(!isThere)(`real sessions${why}`, () => {
     expect(leftOut.filter(({ reason }) => reason.includes('does not know'))).toEqual([])
   })
 
-  it.each(files)('%s: the request is valid all along', (name) => {
-    for (const log of logsOf(importFile(load(name))).values())
+  it.each(files)('%s %s: the request is valid all along', (origin, name) => {
+    for (const log of logsOf(importFile(sessionFile(origin, name))).values())
       for (let at = 0; at < log.length; at += log.length > 100 ? 7 : 1)
         expect(violations({ rendered: render(effective(log, at)) }), `at ${at}`).toEqual([])
   })
 
-  it.each(files)('%s: a second import adds nothing', (name) => {
-    const archive = importFile(load(name))
-    expect(importFile(load(name), archive)).toEqual(archive)
+  it.each(files)('%s %s: a second import adds nothing', (origin, name) => {
+    const file = sessionFile(origin, name)
+    const archive = importFile(file)
+    expect(importFile(file, archive)).toEqual(archive)
   })
 
-  it.each(files.filter(([, format]) => format !== 'openai'))(
-    '%s: imported as it grew, the end is the same as imported at once',
-    (name) => {
-      const file = load(name)
+  it.each(files.filter(([, , format]) => format !== 'openai'))(
+    '%s %s: imported as it grew, the end is the same as imported at once',
+    (origin, name) => {
+      const file = sessionFile(origin, name)
       const all = file.text.trimEnd().split('\n')
       const whole = logsOf(importFile(file))
       const cuts = [0.1, 0.23, 0.4, 0.55, 0.71, 0.9].map((share) => Math.ceil(all.length * share))
@@ -131,18 +135,31 @@ describe.skipIf(!isThere)(`real sessions${why}`, () => {
     },
   )
 
-  it('claude-code/microcompact.jsonl: results that the client cleared are edits in place', () => {
-    const [log = []] = logsOf(importFile(load('claude-code/microcompact.jsonl'))).values()
-    const edits = log.filter(
-      (event) => event.type === 'Condensed' && event.data.covers.first === event.data.covers.last,
-    )
-    expect(edits).toHaveLength(11)
-    expect(log.filter(({ type }) => type === 'Rewound')).toEqual([])
-  })
+  it.each(
+    present([
+      ['sample', 4],
+      ['real', 11],
+    ] as const),
+  )(
+    '%s claude-code/microcompact.jsonl: results that the client cleared are edits in place',
+    (origin, cleared) => {
+      const [log = []] = logsOf(importFile(sessionFile(origin, 'claude-code/microcompact.jsonl'))).values()
+      const edits = log.filter(
+        (event) => event.type === 'Condensed' && event.data.covers.first === event.data.covers.last,
+      )
+      expect(edits).toHaveLength(cleared)
+      expect(log.filter(({ type }) => type === 'Rewound')).toEqual([])
+    },
+  )
 
-  it('a torn line stops the import, with its file and line', () => {
-    const file = load('pi/before-compaction.jsonl')
-    const torn = { ...file, text: file.text.slice(0, 100_000) }
+  it.each(
+    present([
+      ['sample', 9_000],
+      ['real', 100_000],
+    ] as const),
+  )('%s: a torn line stops the import, with its file and line', (origin, length) => {
+    const file = sessionFile(origin, 'pi/before-compaction.jsonl')
+    const torn = { ...file, text: file.text.slice(0, length) }
     const line = torn.text.split('\n').length
     expect(parseSession(torn)).toMatchObject({ left: { _tag: 'BadLine', file: file.file, line } })
     const skipped = right(parseSession({ ...torn, skipBadLines: true }))
