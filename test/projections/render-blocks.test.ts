@@ -4,8 +4,8 @@ import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
 import { fillers } from '../../src/projections/render/transcript.ts'
 import type { Rendered } from '../../src/projections/render/render.ts'
+import { blocksIn, documentedTypes, serverResults } from '../support/block-table.ts'
 import { assistant, said, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
-import { serverResults } from '../support/tool-predicates.ts'
 import { renderLog } from '../support/render-log.ts'
 
 const rendered = (...events: readonly Event[]): Rendered => renderLog(events)
@@ -23,24 +23,22 @@ const staying = (
     return messages.slice(1).some(({ content }) => content.some((block) => block.type === type))
   })
 
+/** Types of blocks that may stand alone, and one that nobody knows. */
 const all = [
-  'image',
-  'document',
-  'search_result',
-  'container_upload',
-  'tool_reference',
-  'thinking',
-  'redacted_thinking',
+  ...documentedTypes.filter((type) => !/^(text|compaction|.*tool_use|.*tool_result)$/.test(type)),
   'block_of_the_future',
 ]
+const allowed = (place: string): readonly string[] => all.filter((type) => blocksIn(place).includes(type))
 
 describe('a block stays where the API takes it, and nowhere else', () => {
   it('in a message of the user', () => {
-    expect(staying(all, user)).toEqual(['image', 'document', 'search_result', 'container_upload'])
+    expect(allowed('user')).toHaveLength(4)
+    expect(staying(all, user)).toEqual(allowed('user'))
   })
 
   it('in a message of the assistant', () => {
-    expect(staying(all, assistant)).toEqual(['redacted_thinking'])
+    // Thinking is taken with its signature only.
+    expect(['thinking', ...staying(all, assistant)]).toEqual(allowed('assistant'))
   })
 
   it('in a system message: text', () => {
@@ -54,8 +52,8 @@ describe('a block stays where the API takes it, and nowhere else', () => {
       user([toolResult('a', [...all, 'tool_use', 'tool_result', 'compaction'].map(withSource))]),
     )
     const [result] = messages[2]?.content ?? []
-    const inResult = ['image', 'document', 'search_result', 'tool_reference']
-    expect(result?.['content']).toEqual(inResult.map(withSource))
+    expect(allowed('tool_result')).toHaveLength(4)
+    expect(result?.['content']).toEqual(allowed('tool_result').map(withSource))
   })
 
   it('in a result, with the fields that it needs: nobody has checked them when it was stored', () => {

@@ -1,7 +1,8 @@
 import type { Block } from '../../src/events/blocks.ts'
 import type { Rendered, RenderOptions } from '../../src/projections/render/render.ts'
+import { blocksIn } from './block-table.ts'
 import { historyPredicates, type History } from './history-predicates.ts'
-import { serverResults, toolPredicates } from './tool-predicates.ts'
+import { toolPredicates } from './tool-predicates.ts'
 
 // The sixteen predicates of a valid request, one function each: they say what is wrong, with the API's own error text where it
 // has one. 1–10, 13 and 14 look at a request alone (5–8 are in tool-predicates.ts); the others, in history-predicates.ts, at the
@@ -68,31 +69,20 @@ const nonEmpty: Predicate = ({ rendered: { system, messages } }) => [
     : []),
 ]
 
-const roleTable: Readonly<Record<string, readonly string[]>> = {
-  user: ['text', 'image', 'document', 'search_result', 'tool_result', 'container_upload', 'compaction'],
-  assistant: [
-    'text',
-    'thinking',
-    'redacted_thinking',
-    'tool_use',
-    'server_tool_use',
-    'mcp_tool_use',
-    'compaction',
-    ...serverResults,
-  ],
-  system: ['text'],
-}
-const inResult = new Set(['text', 'image', 'document', 'search_result', 'tool_reference'])
+const table = new Map(
+  ['user', 'assistant', 'system', 'tool_result'].map((place) => [place, new Set(blocksIn(place))]),
+)
+const allowed = (place: string): ReadonlySet<string> => table.get(place) ?? new Set()
 
 const roles: Predicate = ({ rendered: { system, messages } }) => [
   ...messages.flatMap(({ role, content }, index) =>
     content.flatMap((block, at) => {
       const inside = block.type === 'tool_result' ? list(block['content']) : []
       const isWrong =
-        !roleTable[role]?.includes(block.type) ||
+        !allowed(role).has(block.type) ||
         (block.type === 'compaction' && index + at > 0) ||
         (role === 'user' && block.type === 'text' && 'citations' in block) ||
-        inside.some(({ type }) => !inResult.has(type))
+        inside.some(({ type }) => !allowed('tool_result').has(type))
       return isWrong
         ? [`messages.${index}.content.${at}: ${block.type} is not allowed in ${role} content`]
         : []

@@ -1,16 +1,7 @@
 import type { Block } from '../../src/events/blocks.ts'
+import { serverResults } from './block-table.ts'
 import type { Predicate, RequestMessage } from './predicates.ts'
 
-/** The results of server tools that an assistant message may hold. */
-export const serverResults: readonly string[] = [
-  'web_search_tool_result',
-  'web_fetch_tool_result',
-  'code_execution_tool_result',
-  'bash_code_execution_tool_result',
-  'text_editor_code_execution_tool_result',
-  'tool_search_tool_result',
-  'mcp_tool_result',
-]
 const isServerUse = ({ type }: Block): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
 const isServerResult = ({ type }: Block): boolean => serverResults.includes(type)
 
