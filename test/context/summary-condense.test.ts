@@ -151,7 +151,7 @@ describe('a summarizer of your own', () => {
 })
 
 describe('a failure leaves the conversation as it was', () => {
-  const unchanged = async (own: Summarizer, tag: string, more: object = {}): Promise<void> => {
+  const expectUnchanged = async (own: Summarizer, tag: string, more: object = {}): Promise<void> => {
     const chat = await conversation()
     const before = await recorded(chat)
     const failed = await condensing(chat, own, more)
@@ -160,16 +160,16 @@ describe('a failure leaves the conversation as it was', () => {
   }
 
   it('where the summary is not smaller, with what is pinned', async () => {
-    await unchanged(saying('Short.', 'pinned '.repeat(30)), 'ContextGrew')
+    await expectUnchanged(saying('Short.', 'pinned '.repeat(30)), 'ContextGrew')
   })
 
   it('where the summarizer throws', async () => {
-    await unchanged(() => Promise.reject(new Error('Out of paper.')), 'SummaryFailed')
+    await expectUnchanged(() => Promise.reject(new Error('Out of paper.')), 'SummaryFailed')
     const { client } = await start()
     const pinned = (): never => {
       throw new Error('No.')
     }
-    await unchanged(
+    await expectUnchanged(
       summarizer(anthropicModel(client), { model: opus, window: 200_000, pinned }),
       'SummaryFailed',
     )
@@ -188,13 +188,13 @@ describe('a failure leaves the conversation as it was', () => {
   ])('where %s', async (_, reply, tag) => {
     const { client } = await start({ reply: () => reply })
     const settings: SummarizerSettings = { model: opus, window: 200_000, deadline: 200 }
-    await unchanged(summarizer(anthropicModel(client), { ...settings, maxRetries: 0 }), tag)
+    await expectUnchanged(summarizer(anthropicModel(client), { ...settings, maxRetries: 0 }), tag)
   })
 
   it('where it is aborted', async () => {
     const { client } = await start()
     const own = summarizer(anthropicModel(client), { model: opus, window: 200_000 })
-    await unchanged(own, 'ModelAborted', { signal: AbortSignal.abort() })
+    await expectUnchanged(own, 'ModelAborted', { signal: AbortSignal.abort() })
   })
 
   describe('where the slice has changed meanwhile, and only there, if it can be told', () => {

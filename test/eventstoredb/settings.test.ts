@@ -136,7 +136,9 @@ describe('a server that cannot be reached', () => {
     const opening = openEventStoreDb(`${server.url}&patience=10000`)()
     await new Promise((resolve) => setTimeout(resolve, 200))
     await server.start()
-    right(await right(await opening).close()())
+    const store = await opening
+    expect(store).toMatchObject({ _tag: 'Right' })
+    right(await right(store).close()())
   })
 })
 

@@ -42,7 +42,7 @@ const carryOutAll = async (chat: Conversation, all: readonly Act[], from: number
   return words
 }
 
-const check = async (whileRunning: readonly Act[], after: readonly Act[]): Promise<void> => {
+const expectHeld = async (whileRunning: readonly Act[], after: readonly Act[]): Promise<void> => {
   const first = { content: [use, toolUse('a')] }
   const { api, chat, turn } = await scene([
     first,
@@ -86,8 +86,8 @@ const check = async (whileRunning: readonly Act[], after: readonly Act[]): Promi
 
 describe('whatever happens between the results of a tool that was called beside a search and the next reply', () => {
   it('the request is valid, the search stays, and what the user said comes once, after the reply', () =>
-    fc.assert(fc.asyncProperty(anyActs, anyActs, check), { numRuns: runs(40) }))
+    fc.assert(fc.asyncProperty(anyActs, anyActs, expectHeld), { numRuns: runs(40) }))
 
   it('so a configuration and a summary after what was said while the tool ran', () =>
-    check(['say', 'configure', 'condense'], ['condense', 'show', 'truncate', 'say']))
+    expectHeld(['say', 'configure', 'condense'], ['condense', 'show', 'truncate', 'say']))
 })

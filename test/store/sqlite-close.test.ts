@@ -29,7 +29,7 @@ describe('closing a store that another process has locked', () => {
     const { store, lock } = await lockable()
     left(await store.append({ stream: 's', events: [event], expected: 3 })())
     const other = lock()
-    right(await store.close()())
+    expect(await store.close()()).toMatchObject({ _tag: 'Right' })
     other.close()
   })
 
@@ -54,7 +54,6 @@ describe('closing a store that another process has locked', () => {
     const closed = store.close()()
     other.exec('COMMIT')
     other.close()
-    right(await appended)
-    right(await closed)
+    expect(await Promise.all([appended, closed])).toMatchObject([{ _tag: 'Right' }, { _tag: 'Right' }])
   })
 })
