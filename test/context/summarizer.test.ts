@@ -23,7 +23,7 @@ import { opus, start } from '../support/messages-api/client.ts'
 import type { Failure, Message, Reply } from '../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../src/testing/messages-api/request.ts'
 import type { MessagesApiOptions } from '../../src/testing/messages-api/server.ts'
-import { runs } from '../support/runs.ts'
+import { runs, scale } from '../support/runs.ts'
 
 const settings: SummarizerSettings = { model: opus, window: 200_000 }
 const hello = [user('Hello.'), assistant('Yes?'), user('Fix it.')]
@@ -406,6 +406,7 @@ describe('any history', () => {
       ),
       { numRuns: runs(150) },
     )
-    expect(counts.parts).toBeGreaterThan(0)
+    // One history in ten is summarized in parts: a small sample may have none.
+    if (scale >= 1) expect(counts.parts).toBeGreaterThan(0)
   })
 })

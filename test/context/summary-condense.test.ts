@@ -187,7 +187,8 @@ describe('a failure leaves the conversation as it was', () => {
     ['the API is overloaded', { status: 529, type: 'overloaded_error', message: 'No.' }, 'ModelFailed'],
   ])('where %s', async (_, reply, tag) => {
     const { client } = await start({ reply: () => reply })
-    const settings: SummarizerSettings = { model: opus, window: 200_000, deadline: 200 }
+    const deadline = tag === 'ModelAborted' ? 200 : 60_000
+    const settings: SummarizerSettings = { model: opus, window: 200_000, deadline }
     await expectUnchanged(summarizer(anthropicModel(client), { ...settings, maxRetries: 0 }), tag)
   })
 

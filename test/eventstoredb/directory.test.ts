@@ -16,19 +16,23 @@ const opened: { readonly close: () => unknown }[] = []
 afterEach(async () => {
   for (const { close } of opened.splice(0)) await close()
 })
-const open = async ({ url }: Pick<EventStoreDb, 'url'>): Promise<EventStore> => {
-  const store = right(await openEventStoreDb(`${url}&defaultDeadline=300&patience=2000`)())
+// Calls are counted: on a busy machine an attempt that ends early is made again.
+const patient = '&defaultDeadline=10000'
+const impatient = '&defaultDeadline=300&patience=2000'
+const open = async ({ url }: Pick<EventStoreDb, 'url'>, settings: string = patient): Promise<EventStore> => {
+  const store = right(await openEventStoreDb(url + settings)())
   opened.push({ close: store.close() })
   return store
 }
 const openBoth = async (
   options: Parameters<typeof temporaryServer>[0] = {},
+  settings = patient,
 ): Promise<{ readonly server: EventStoreDb; readonly store: EventStore }> => {
   const server = await temporaryServer(options)
-  return { server, store: await open(server) }
+  return { server, store: await open(server, settings) }
 }
 const conversations = async ({ url }: Pick<EventStoreDb, 'url'>): Promise<Store> => {
-  const store = await openStore(`${url}&defaultDeadline=300`)
+  const store = await openStore(url + patient)
   opened.push(store)
   return store
 }
@@ -157,7 +161,7 @@ describe('a database of an earlier release', () => {
   test('is looked through from where one was stopped', async () => {
     const { server } = await openBoth()
     for (let n = 0; n < 450; n++) beginUnlisted(server, `${n}`)
-    const stopped = await open(server)
+    const stopped = await open(server, impatient)
     const entries = (): number =>
       server.calls.filter(({ method, stream }) => method === 'BatchAppend' && stream?.endsWith('-earlier'))
         .length
@@ -247,7 +251,7 @@ describe('gc', () => {
 describe('a server that looks for something', () => {
   test('and says nothing meanwhile is no dead one', async () => {
     // Some 900 ms, at 300 ms for an attempt.
-    const { server, store } = await openBoth({ scanSpeed: 10_000 })
+    const { server, store } = await openBoth({ scanSpeed: 10_000 }, impatient)
     server.preload('other', proposed(9_000, 1))
     beginUnlisted(server, 'a')
     server.forgetCalls()
@@ -258,7 +262,7 @@ describe('a server that looks for something', () => {
   })
 
   test('and answers nobody is a dead one', async () => {
-    const { server, store } = await openBoth()
+    const { server, store } = await openBoth({}, impatient)
     server.misbehave(({ method }) => (method === 'Read' ? { kind: 'silence' } : undefined))
     expect(await store.readAll({ limit: 10 })()).toMatchObject({ left: { _tag: 'StoreUnavailable' } })
   })
