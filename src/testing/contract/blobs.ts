@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { blobChunk } from '../../store/port.ts'
+import { type ContractCase, blobOf, bytesOf, event, events, ids, infosOf, later, right } from './support.ts'
+
+/** Content outside of events. */
+export const blobs: readonly ContractCase[] = [
+  {
+    title: 'a blob comes back to the byte, in order, whatever number of chunks it has',
+    run: async (store) => {
+      for (const chunks of [1, 2, 5]) {
+        const blob = blobOf(chunks, chunks)
+        await right(store.blobs.put(blob.sha256, blob.chunks))
+        assert.ok((await bytesOf(store, blob.sha256)).equals(Buffer.concat(blob.chunks)))
+      }
+    },
+  },
+  {
+    title: 'a blob that is not there has no bytes, and is not listed',
+    run: async (store) => {
+      assert.equal((await bytesOf(store, blobOf(1).sha256)).length, 0)
+      assert.deepEqual(await infosOf(store), [])
+      await right(store.blobs.remove(blobOf(1).sha256, new Date()))
+    },
+  },
+  {
+    title:
+      'blobs are listed with their bytes and the time of the last put; one that is put twice is kept once',
+    run: async (store) => {
+      const [small, large] = [blobOf(1), blobOf(2, 3)]
+      for (const blob of [small, large]) await right(store.blobs.put(blob.sha256, blob.chunks))
+      const first = await infosOf(store)
+      assert.deepEqual(
+        new Map(first.map(({ sha256, bytes }) => [sha256, bytes])),
+        new Map([
+          [small.sha256, 1_000],
+          [large.sha256, 2 * blobChunk + 1_000],
+        ]),
+      )
+      await later()
+      await right(store.blobs.put(large.sha256, large.chunks))
+      const second = await infosOf(store)
+      assert.equal(second.length, 2)
+      for (const [index, { sha256, time }] of second.entries()) {
+        const before = first[index]?.time.getTime() ?? Infinity
+        assert.equal(time.getTime() > before, sha256 === large.sha256)
+      }
+      assert.ok((await bytesOf(store, large.sha256)).equals(Buffer.concat(large.chunks)))
+    },
+  },
+  {
+    title: 'a blob is removed unless it was put since; removed, it can be put again',
+    run: async (store) => {
+      const blob = blobOf(1, 2)
+      const early = new Date(Date.now() - 60_000)
+      await right(store.blobs.put(blob.sha256, blob.chunks))
+      await right(store.blobs.remove(blob.sha256, early))
+      assert.equal((await infosOf(store)).length, 1)
+      await right(store.blobs.remove(blob.sha256, await later()))
+      assert.deepEqual(await infosOf(store), [])
+      assert.equal((await bytesOf(store, blob.sha256)).length, 0)
+      await right(store.blobs.put(blob.sha256, blob.chunks))
+      assert.ok((await bytesOf(store, blob.sha256)).equals(Buffer.concat(blob.chunks)))
+      assert.equal((await infosOf(store)).length, 1)
+    },
+  },
+  {
+    title: 'of puts of one blob at once all succeed, and it is kept once, while appends go on',
+    run: async (store) => {
+      const blob = blobOf(1, 3)
+      const puts = Array.from({ length: 10 }, () => right(store.blobs.put(blob.sha256, blob.chunks)))
+      const appends = events(10).map((one, n) =>
+        right(store.append({ stream: `s${n}`, events: [one], expected: -1 })),
+      )
+      await Promise.all([...puts, ...appends])
+      assert.equal((await infosOf(store)).length, 1)
+      assert.ok((await bytesOf(store, blob.sha256)).equals(Buffer.concat(blob.chunks)))
+    },
+  },
+  {
+    title: 'blobs are no events: neither streams nor readers of everything have them',
+    run: async (store) => {
+      const blob = blobOf(1)
+      const one = event()
+      await right(store.blobs.put(blob.sha256, blob.chunks))
+      await right(store.append({ stream: 'a', events: [one], expected: -1 }))
+      assert.deepEqual(await right(store.streams('', '', 10)), ['a'])
+      const seen = await right(store.readAll({ limit: 10, prefixes: ['a'] }))
+      assert.deepEqual(ids(seen.events), [one.id])
+    },
+  },
+]

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import * as E from 'fp-ts/lib/Either.js'
+import { type ContractCase, event, forwards, left, right, texts } from './support.ts'
+
+/** What an append refuses, and what happens when many come at once. */
+export const guarding: readonly ContractCase[] = [
+  {
+    title: 'what could not be kept, or not given back the same, is InvalidInput and writes nothing',
+    run: async (store) => {
+      const one = event()
+      const wrong: readonly object[] = [
+        ...[undefined, null, 5, '', '\ud800'].map((stream) => ({ stream })),
+        ...[undefined, null, '0', -2, 0.5, Number.NaN, Infinity, 2 ** 53].map((expected) => ({ expected })),
+        ...[undefined, null, 'e', [], {}, [null], ['e']].map((wanted) => ({ events: wanted })),
+        ...[undefined, 5, Object('x'), '', '\udc00'].flatMap((text) => [
+          { events: [one, { ...one, id: text }] },
+          { events: [one, { ...one, type: text }] },
+        ]),
+        ...[undefined, 5, Object('{}'), '\udc00'].flatMap((text) => [
+          { events: [{ ...one, data: text }] },
+          { events: [{ ...one, metadata: text }] },
+        ]),
+      ]
+      for (const fields of wrong) {
+        const request = { stream: 'a', events: [one], expected: -1, ...fields }
+        assert.equal((await left(store.append(request)))._tag, 'InvalidInput', JSON.stringify(fields))
+      }
+      assert.deepEqual(await right(store.streams('', '', 10)), [])
+    },
+  },
+  {
+    title: 'an append is what it was when it was asked for',
+    run: async (store) => {
+      const [one, two] = [event('one'), event('two')]
+      const own = [{ ...one }]
+      const request = { stream: 'a', events: own, expected: -1 }
+      const appended = store.append(request)()
+      request.stream = 'b'
+      Object.assign(own[0] ?? {}, { data: '{}' })
+      own.push(two)
+      assert.ok(E.isRight(await appended))
+      assert.deepEqual((await forwards(store, 'a')).map(texts), [one])
+      assert.deepEqual(await right(store.streams('', '', 10)), ['a'])
+    },
+  },
+  {
+    title: 'of appends at the same revision at once exactly one succeeds',
+    run: async (store) => {
+      const tries = Array.from({ length: 20 }, () =>
+        store.append({ stream: 'a', events: [event()], expected: -1 })(),
+      )
+      const outcomes = await Promise.all(tries)
+      assert.equal(outcomes.filter(E.isRight).length, 1)
+      assert.equal((await forwards(store, 'a')).length, 1)
+    },
+  },
+  {
+    title: 'appends to many streams at once each have an outcome of their own',
+    run: async (store) => {
+      await right(store.append({ stream: 's3', events: [event()], expected: -1 }))
+      const tries = Array.from({ length: 8 }, (_, n) =>
+        store.append({ stream: `s${n}`, events: [event()], expected: -1 })(),
+      )
+      const outcomes = await Promise.all(tries)
+      assert.deepEqual(outcomes.map(E.isRight), [true, true, true, false, true, true, true, true])
+    },
+  },
+]

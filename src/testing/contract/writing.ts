@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { type ContractCase, backwards, event, events, forwards, ids, left, right, texts } from './support.ts'
+
+/** What an append writes, and what it answers. */
+export const writing: readonly ContractCase[] = [
+  {
+    title: 'a stream that is not there reads as empty, in both directions',
+    run: async (store) => {
+      assert.deepEqual(await forwards(store, 'none'), [])
+      assert.deepEqual(await backwards(store, 'none', Number.MAX_SAFE_INTEGER, 1), [])
+      assert.deepEqual(await right(store.find('none', 'x')), { revision: undefined, through: -1 })
+      assert.equal(await right(store.keptEnd('none')), undefined)
+      assert.deepEqual(await right(store.streams('', '', 10)), [])
+      assert.deepEqual(await right(store.readAll({ limit: 10 })), { events: [], checkpoint: undefined })
+    },
+  },
+  {
+    title: 'events come back as they were written, to the byte, in order',
+    run: async (store) => {
+      const strange = {
+        ...event('\u0000 "quoted" \\ 😀 \u2028'),
+        data: String.raw`{"lone":"\ud800","__proto__":1}`,
+      }
+      const written = [event('first'), strange, event('third', 'Rewound')]
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      const read = await forwards(store, 'a')
+      assert.deepEqual(read.map(texts), written)
+      assert.deepEqual(
+        read.map(({ stream, revision }) => [stream, revision]),
+        [
+          ['a', 0],
+          ['a', 1],
+          ['a', 2],
+        ],
+      )
+    },
+  },
+  {
+    title:
+      'an append at the last revision goes behind it; at any other it is a conflict that names the actual one',
+    run: async (store) => {
+      const [first, second] = [event('1'), event('2')]
+      await right(store.append({ stream: 'a', events: [first], expected: -1 }))
+      for (const expected of [-1, 1, 7]) {
+        const error = await left(store.append({ stream: 'a', events: [event()], expected }))
+        assert.deepEqual(
+          { ...error, message: '' },
+          { _tag: 'Conflict', message: '', stream: 'a', expected, actual: 0 },
+        )
+      }
+      await right(store.append({ stream: 'a', events: [second], expected: 0 }))
+      assert.deepEqual(ids(await forwards(store, 'a')), [first.id, second.id])
+      const error = await left(store.append({ stream: 'b', events: [event()], expected: 0 }))
+      assert.equal(error._tag === 'Conflict' && error.actual, -1)
+    },
+  },
+  {
+    title: 'several events are written together or not at all',
+    run: async (store) => {
+      await right(store.append({ stream: 'a', events: events(3), expected: -1 }))
+      await left(store.append({ stream: 'a', events: events(3), expected: 1 }))
+      assert.equal((await forwards(store, 'a')).length, 3)
+    },
+  },
+  {
+    title:
+      'the same events at the same place again succeed and write nothing, also when more came since, and the store says so, whatever their texts',
+    run: async (store) => {
+      const written = events(2)
+      await right(store.append({ stream: 'a', events: written, expected: -1 }))
+      await right(store.append({ stream: 'a', events: [event()], expected: 1 }))
+      assert.equal(await right(store.append({ stream: 'a', events: written, expected: -1 })), 'repeated')
+      const others = written.map((one) => ({
+        ...one,
+        metadata: JSON.stringify({ schema: 1, commandId: 'other' }),
+      }))
+      assert.equal(await right(store.append({ stream: 'a', events: others, expected: -1 })), 'repeated')
+      assert.deepEqual((await forwards(store, 'a')).map(texts).slice(0, 2), written)
+      assert.equal((await forwards(store, 'a')).length, 3)
+      const [first = event()] = written
+      await left(store.append({ stream: 'a', events: [first, event()], expected: -1 }))
+    },
+  },
+  {
+    title: 'of those who append the same events at once, one has written them, and the others are told',
+    run: async (store) => {
+      const written = events(2)
+      const outcomes = await Promise.all(
+        Array.from({ length: 5 }, () => right(store.append({ stream: 'a', events: written, expected: -1 }))),
+      )
+      assert.equal(outcomes.filter((outcome) => outcome === 'written').length, 1)
+      assert.equal(outcomes.filter((outcome) => outcome === 'repeated').length, 4)
+      assert.deepEqual((await forwards(store, 'a')).map(texts), written)
+    },
+  },
+]
