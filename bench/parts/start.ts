@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { atMost, duration, type Figure, type PartResult } from '../report.ts'
+import { atMost, duration, type Figure, type PartResult, times as factor } from '../report.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
 import type { Setting } from '../setting.ts'
 
@@ -10,36 +10,40 @@ const run = promisify(execFile)
 const root = new URL('../..', import.meta.url).pathname
 /** The package as it was before its start-up was looked at. */
 const before = '53f7f82'
+const title = 'Start: the packed package'
 
 /** The package, installed from the tarball that is published. */
 interface Installed {
   readonly name: string
   readonly folder: string
-  readonly megabytes: number
+  readonly mebibytes: number
   readonly packages: number
 }
 
 /** How long the package takes to start as its users have it: packed, and installed without development dependencies. */
 export const start = async ({ folder, isQuick, say }: Setting): Promise<PartResult> => {
   say('  packing and installing this package\n')
-  const now = await install('now', root, join(folder, 'now'))
-  const { old, absent } = await installOld(join(folder, before), say)
+  const now = await install('now', root, join(folder, 'now')).catch(reasonOf)
+  if (typeof now === 'string')
+    return { title, figures: [], notes: [`It could not be installed here: ${now}`] }
+  const then = await installOld(join(folder, before), say).catch(reasonOf)
+  const old = typeof then === 'string' ? undefined : then
   const contenders: Contender[] = [{ name: 'node -e 0', round: () => node(folder, '-e', '0') }]
   const installed = old ? [now, old] : [now]
   for (const each of installed) contenders.push(...(await startsOf(each)))
   const times = await alternate(contenders, isQuick ? 5 : 21)
   const ratio = (name: string): number => ratioOf(times, name, 'node -e 0')
   const asBefore = (name: string): readonly Figure[] =>
-    old ? [{ what: `${name}, at ${before}`, figure: `${ratio(`${name} ${before}`).toFixed(1)} ×` }] : []
+    old ? [{ what: `${name}, at ${before}`, figure: factor(ratio(`${name} ${before}`)) }] : []
   return {
-    title: 'Start: the packed package',
+    title,
     figures: [
       atMost('palimpsest show of the sample, compared with node -e 0', ratio('show now'), 5),
       ...asBefore('show'),
       atMost("import 'palimpsest', compared with node -e 0", ratio('import now'), 3.5),
       ...asBefore('import'),
-      atMost('installed', now.megabytes, 40, (size) => `${size.toFixed(1)} MB`),
-      ...(old ? [{ what: `installed, at ${before}`, figure: `${old.megabytes.toFixed(1)} MB` }] : []),
+      atMost('installed', now.mebibytes, 40, mebibytes),
+      ...(old ? [{ what: `installed, at ${before}`, figure: mebibytes(old.mebibytes) }] : []),
     ],
     table: {
       head: ['', 'packages', 'show', "import 'palimpsest'", 'node -e 0'],
@@ -51,10 +55,16 @@ export const start = async ({ folder, isQuick, say }: Setting): Promise<PartResu
     },
     notes: [
       'Each is a process of its own, timed from start to exit. Installed: what node_modules takes on disk after `npm install` of the tarball in an empty project.',
-      ...absent,
+      ...(typeof then === 'string'
+        ? [
+            `Not measured: the package of ${before} (${then}). In a shallow clone, \`git fetch --unshallow\` brings it.`,
+          ]
+        : []),
     ],
   }
 }
+
+const mebibytes = (size: number): string => `${size.toFixed(1)} MiB`
 
 const node = (cwd: string, ...args: readonly string[]): Promise<number> =>
   timed(() => run(process.execPath, [...args], { cwd }))
@@ -91,29 +101,24 @@ const install = async (name: string, source: string, folder: string): Promise<In
   return {
     name,
     folder,
-    megabytes: (blocks.reduce((sum, each) => sum + each, 0) * 512) / 1e6,
+    mebibytes: (blocks.reduce((sum, each) => sum + each, 0) * 512) / 2 ** 20,
     packages: Object.keys(packages).length - 1,
   }
 }
 
-const installOld = async (
-  folder: string,
-  say: Setting['say'],
-): Promise<{ readonly old?: Installed; readonly absent: readonly string[] }> => {
+const installOld = async (folder: string, say: Setting['say']): Promise<Installed> => {
   const source = join(folder, 'source')
   await mkdir(source, { recursive: true })
   const archive = join(folder, 'source.tar')
-  try {
-    await run('git', ['archive', '--output', archive, before], { cwd: root })
-  } catch {
-    return {
-      absent: [
-        `Not measured: the package of ${before}, because this clone lacks that commit; \`git fetch --unshallow\` brings it.`,
-      ],
-    }
-  }
+  await run('git', ['archive', '--output', archive, before], { cwd: root })
   say(`  building, packing and installing that of ${before}\n`)
   await run('tar', ['-xf', archive, '-C', source])
   await run('npm', ['ci'], { cwd: source, maxBuffer: 2 ** 26 })
-  return { old: await install(before, source, join(folder, 'installed')), absent: [] }
+  return install(before, source, join(folder, 'installed'))
+}
+
+/** The line of a failed command that says why. */
+const reasonOf = (error: unknown): string => {
+  const message = error instanceof Error ? error.message : String(error)
+  return message.split('\n').find((line) => /^(fatal|npm error)/.test(line)) ?? message
 }
