@@ -1,4 +1,6 @@
+import { acceptsData } from '../events/accept.ts'
 import type { Block } from '../events/blocks.ts'
+import { isFields } from '../events/json.ts'
 import type { Event } from '../events/events.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 import type { Command, NewMessage } from './command.ts'
@@ -22,6 +24,18 @@ export const append = ({ messages }: Pick<Command<'append'>, 'messages'>, last: 
 /** Whether the model is to be shown something in place of one of the messages. */
 export const hasEdits = (messages: readonly NewMessage[]): boolean =>
   messages.some(({ shown }) => shown !== undefined)
+
+/** Whether these are surely messages without edits: nearly all are, and are recognised without their schema. */
+export const areAccepted = (messages: unknown): messages is readonly NewMessage[] =>
+  Array.isArray(messages) && messages.length > 0 && messages.every(isAccepted)
+
+const isAccepted = (message: unknown): boolean =>
+  isFields(message) &&
+  message['shown'] === undefined &&
+  acceptsData(
+    'MessageAppended',
+    typeof message['content'] === 'string' ? { ...message, content: [] } : message,
+  )
 
 const editOf = (
   { role, content: whole }: NewMessage,

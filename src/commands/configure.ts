@@ -2,13 +2,13 @@ import type { Configuration, Event } from '../events/events.ts'
 import { withoutSecrets } from '../events/secrets.ts'
 import { configurationOf } from '../projections/effective.ts'
 import type { Command } from './command.ts'
-import type { State } from './state.ts'
+import type { ShownState } from './state.ts'
 
 /**
  * The configuration in force with the fields given: whole, so that a reader needs one event, with references in place of secrets.
  * Nothing, if nothing changes.
  */
-export const configure = (command: Command<'configure'>, { effective }: State): readonly Event[] => {
+export const configure = (command: Command<'configure'>, { effective }: ShownState): readonly Event[] => {
   const { system, tools, model, parameters } = command
   const now = configurationOf(effective)
   const given = Object.entries({ system, tools, model, parameters }).filter(

@@ -9,44 +9,66 @@ import { condense, truncate, withLastView } from './hide.ts'
 import { conversationNotFound, outOfRange, type Rejection, staleContext } from './rejections.ts'
 import { restore } from './restore.ts'
 import { rewind, undo } from './rewind.ts'
-import type { State, AppendState } from './state.ts'
+import type { ShownState, MoveState, State, AppendState } from './state.ts'
+
+type Decision = E.Either<Rejection, readonly Event[]>
 
 /** What happens when a command meets a conversation: the events to append, none if nothing has to be, or why it is refused. */
-export const decide = (command: ConversationCommand, state: State): E.Either<Rejection, readonly Event[]> => {
-  if (command.type === 'append')
-    return E.map((events: readonly Event[]) => withLastView(events, state))(decideAppend(command, state))
-  return pipe(
-    fenced(command, state),
-    E.flatMap((): E.Either<Rejection, readonly Event[]> => {
-      // A configuration may come before the first message; nothing else can be done to what is not there.
-      if (command.type === 'configure') return E.right(configure(command, state))
-      if (state.last < 0) return E.left(conversationNotFound(state.conversation))
-      switch (command.type) {
-        case 'condense':
-          return condense(command, state)
-        case 'truncate':
-          return truncate(command, state)
-        case 'restore':
-          return restore(command, state)
-        case 'rewind':
-          return rewind(command, state)
-        case 'undo':
-          return undo(command, state)
-      }
-    }),
+export const decide = (command: ConversationCommand, state: State): Decision =>
+  isMove(command) ? decideMove(command, state) : decideShown(command, state)
+
+type Move = Command<'rewind' | 'undo'>
+export const isMove = (command: ConversationCommand): command is Move =>
+  command.type === 'rewind' || command.type === 'undo'
+
+/** As `decide`, of a command that leads to another place: what is shown does not matter. */
+export const decideMove = (command: Move, standing: MoveState): Decision =>
+  pipe(
+    fenced(command, standing),
+    E.flatMap(() => existing(standing)),
+    E.flatMap(() => (command.type === 'undo' ? undo(command, standing) : rewind(command, standing))),
   )
+
+/** As `decide`, of every other command. */
+export const decideShown = (command: Exclude<ConversationCommand, Move>, shown: ShownState): Decision => {
+  switch (command.type) {
+    case 'append':
+      return E.map((events: readonly Event[]) => withLastView(events, shown))(decideAppend(command, shown))
+    // A configuration may come before the first message; nothing else can be done to what is not there.
+    case 'configure':
+      return E.map(() => configure(command, shown))(fenced(command, shown))
+    case 'condense':
+    case 'truncate':
+    case 'restore':
+      return pipe(
+        fenced(command, shown),
+        E.flatMap(() => existing(shown)),
+        E.flatMap(() => change(command, shown)),
+      )
+  }
 }
 
+const change = (command: Command<'condense' | 'truncate' | 'restore'>, shown: ShownState): Decision => {
+  switch (command.type) {
+    case 'condense':
+      return condense(command, shown)
+    case 'truncate':
+      return truncate(command, shown)
+    case 'restore':
+      return restore(command, shown)
+  }
+}
+
+const existing = ({ conversation, last }: AppendState): E.Either<Rejection, void> =>
+  last < 0 ? E.left(conversationNotFound(conversation)) : E.right(undefined)
+
 /** As `decide`, of an append without edits, which needs to know no more than where the conversation ends. */
-export const decideAppend = (
-  command: Command<'append'>,
-  state: AppendState,
-): E.Either<Rejection, readonly Event[]> =>
+export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision =>
   pipe(
-    fenced(command, state),
-    E.flatMap((): E.Either<Rejection, readonly Event[]> => {
+    fenced(command, tail),
+    E.flatMap((): Decision => {
       const { messages, branchAt, rewindTo, again } = command
-      const { conversation, last } = state
+      const { conversation, last } = tail
       const position = branchAt ?? rewindTo
       if (again && rewindTo === undefined) return E.left(invalidInput('again', 'goes with rewindTo only'))
       if (position === undefined) return E.right(append(command, last))

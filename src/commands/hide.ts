@@ -10,12 +10,12 @@ import type { Command, NewMessage, Summary } from './command.ts'
 import type { Rejection } from './rejections.ts'
 import { blocksOf } from './append.ts'
 import { chooseItems, tokensOf } from './slice.ts'
-import type { State } from './state.ts'
+import type { ShownState } from './state.ts'
 
 /** Shows a slice of the effective history as a summary from now on. */
 export const condense = (
   command: Command<'condense'>,
-  state: State,
+  state: ShownState,
 ): E.Either<Rejection, readonly Event[]> => {
   const { method = 'manual', origin, policy } = command
   const summary = summaryOf(command.summary)
@@ -30,7 +30,10 @@ export const condense = (
 }
 
 /** Shows a slice of the effective history no longer. */
-export const truncate = (command: Command<'truncate'>, state: State): E.Either<Rejection, readonly Event[]> =>
+export const truncate = (
+  command: Command<'truncate'>,
+  state: ShownState,
+): E.Either<Rejection, readonly Event[]> =>
   pipe(
     chooseItems(state, command, []),
     E.map((hidden) => {
@@ -74,8 +77,8 @@ export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): F
 }
 
 /** What a view is made of: the end of the log, and the outline there. */
-export type Outlined = Pick<State, 'last' | 'sinceView' | 'named'> & {
-  readonly effective: Pick<State['effective'], 'outline'>
+export type Outlined = Pick<ShownState, 'last' | 'sinceView' | 'named'> & {
+  readonly effective: Pick<ShownState['effective'], 'outline'>
 }
 
 /** Events that are written at once, with a view in the last one where that is an edit that must have one. */

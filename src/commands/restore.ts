@@ -3,12 +3,12 @@ import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
 import { withView } from './hide.ts'
 import { notShown, type Rejection } from './rejections.ts'
-import type { State } from './state.ts'
+import type { ShownState } from './state.ts'
 
 /** Puts back what a marker hid, in its place. The marker must be shown: one that is itself hidden is restored from the outside in. */
 export const restore = (
   { marker }: Command<'restore'>,
-  state: State,
+  state: ShownState,
 ): E.Either<Rejection, readonly Event[]> => {
   const markers = state.effective.items
     .filter(({ kind }) => kind !== 'message')

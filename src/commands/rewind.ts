@@ -3,11 +3,14 @@ import { invalidInput } from '../events/errors.ts'
 import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
 import { nothingToRewind, nothingToUndo, outOfRange, type Rejection } from './rejections.ts'
-import type { State } from './state.ts'
+import type { MoveState } from './state.ts'
 
 /** Makes the conversation what it was at an earlier moment; any moment, those on abandoned branches included. */
-export const rewind = (command: Command<'rewind'>, state: State): E.Either<Rejection, readonly Event[]> => {
-  const { conversation, last, named, effective } = state
+export const rewind = (
+  command: Command<'rewind'>,
+  state: MoveState,
+): E.Either<Rejection, readonly Event[]> => {
+  const { conversation, last, named, head: now } = state
   const { to, before, turns, reason } = command
   const position = to ?? before
   if (position !== undefined && position > last) return E.left(outOfRange(conversation, position, last))
@@ -18,15 +21,18 @@ export const rewind = (command: Command<'rewind'>, state: State): E.Either<Rejec
       invalidInput('before', `position ${before} holds a ${named.event?.type}, not a message: use to`),
     )
   const { head } = named
-  return head === undefined || head === effective.head
-    ? E.left(nothingToRewind(conversation, `is already at position ${effective.head}`))
+  return head === undefined || head === now
+    ? E.left(nothingToRewind(conversation, `is already at position ${now}`))
     : E.right([rewound(head, reason)])
 }
 
 /** Takes back the last event, if it is a rewind, a marker or a restore. An undo is a rewind: undone, it is a redo. */
-export const undo = ({ reason }: Command<'undo'>, state: State): E.Either<Rejection, readonly Event[]> => {
-  const { conversation, lastEvent, named } = state
-  switch (lastEvent?.type) {
+export const undo = (
+  { reason }: Command<'undo'>,
+  state: MoveState,
+): E.Either<Rejection, readonly Event[]> => {
+  const { conversation, lastType, named } = state
+  switch (lastType) {
     case 'Rewound':
     case 'Condensed':
     case 'Truncated':

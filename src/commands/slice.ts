@@ -8,7 +8,7 @@ import { estimateTokens } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
 import { callsOf, partedBy } from './cuts.ts'
 import { nothingToHide, notShown, type Rejection, unsafeCut } from './rejections.ts'
-import type { State } from './state.ts'
+import type { ShownState } from './state.ts'
 
 /** Items from index `from` up to, not including, index `to`. */
 interface Slice {
@@ -18,7 +18,7 @@ interface Slice {
 
 /** The items to hide. An explicit slice is taken as it is or refused; every other selection settles on a safe one. */
 export const chooseItems = (
-  { conversation, effective }: State,
+  { conversation, effective }: ShownState,
   selection: Selection,
   summary: readonly Message[],
 ): E.Either<Rejection, readonly Item[]> => {

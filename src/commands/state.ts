@@ -13,16 +13,27 @@ export interface AppendState {
   readonly since: readonly EventType[]
 }
 
-/** What a command is decided on. */
-export interface State extends AppendState {
-  readonly effective: Effective
-  /** Events of the path after the last one that carries a view. */
-  readonly sinceView: number
-  /** The last event. */
-  readonly lastEvent: ConversationEvent | undefined
+/** Where a conversation stands: all that a rewind or an undo has to know. */
+export interface MoveState extends AppendState {
+  /** The position that the conversation stands at. */
+  readonly head: number
+  /** The type of the last event. */
+  readonly lastType: EventType | undefined
   /** What the command points at. */
   readonly named: Named
 }
+
+/** What is shown: all that any other command has to know. */
+export interface ShownState extends AppendState {
+  readonly effective: Effective
+  /** Events of the path after the last one that carries a view. */
+  readonly sinceView: number
+  /** What the command points at. */
+  readonly named: Named
+}
+
+/** What every command can be decided on. */
+export type State = MoveState & ShownState
 
 /** What a command points at by a position. */
 export interface Named {
@@ -46,13 +57,15 @@ export const beginsTurn = (event: ConversationEvent): boolean =>
 export const stateOf = (conversation: string, log: Log, command: ConversationCommand): State => {
   const last = lastOf(log)
   const positions = path(log)
+  const shown = effective(log)
   return {
     conversation,
     last,
     since: command.after === undefined ? [] : log.slice(command.after + 1).map(({ type }) => type),
-    effective: effective(log),
+    effective: shown,
+    head: shown.head,
     sinceView: positions.length - 1 - positions.findLastIndex((position) => hasView(log[position])),
-    lastEvent: log[last],
+    lastType: log[last]?.type,
     named: named(log, command, positions),
   }
 }

@@ -10,6 +10,7 @@ import {
   commandSchemas,
   type NewMessage,
 } from '../commands/command.ts'
+import { areAccepted } from '../commands/append.ts'
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -190,28 +191,23 @@ const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> 
     E.mapLeft(({ path, problem }) => invalidInput(`messages${path}`, problem)),
   )
 
-/** Whether these are objects; whether they are messages too, shows when they are encoded. */
-const areObjects = (messages: Json): messages is Json & readonly NewMessage[] =>
-  Array.isArray(messages) &&
-  messages.length > 0 &&
-  messages.every((message) => typeof message === 'object' && message !== null)
-
 /** The handle of one conversation. An id that cannot be is an `InvalidInput` of each of its methods. */
 export const conversation = (store: EventStore, handler: Handler, id: string): Conversation => {
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
 
-  const run = (type: Exclude<CommandType, 'fork'>, input: unknown): Write<Written> =>
-    pipe(
-      checkedId,
-      E.flatMap(() => objectOf(input)),
-      E.flatMap((options) => split(type, options)),
-      TE.fromEither,
-      TE.flatMap(
-        ({ command, envelope }): Write<Written> =>
-          () =>
-            handler.handle(id, command, envelope),
-      ),
-    )
+  /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
+  const run =
+    (type: Exclude<CommandType, 'fork'>, input: unknown): Write<Written> =>
+    () => {
+      const given = pipe(
+        checkedId,
+        E.flatMap(() => objectOf(input)),
+        E.flatMap((options) => split(type, options)),
+      )
+      return E.isLeft(given)
+        ? Promise.resolve(given)
+        : handler.handle(id, given.right.command, given.right.envelope)
+    }
 
   const look = <O extends object, A>(
     options: O | undefined,
@@ -294,9 +290,8 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
     append: (message, options) => () => {
       const messages = snapshotOf(Array.isArray(message) ? message : [message])
       if (E.isLeft(messages)) return Promise.resolve(messages)
-      const isPlain = options === undefined && E.isRight(checkedId) && areObjects(messages.right)
-      const done = isPlain ? handler.appendNow(id, messages.right, {}) : undefined
-      if (done) return done
+      if (options === undefined && E.isRight(checkedId) && areAccepted(messages.right))
+        return handler.handle(id, { type: 'append', messages: messages.right }, {})
       const given = objectOf(options ?? {})
       return E.isLeft(given)
         ? Promise.resolve(given)

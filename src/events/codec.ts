@@ -4,7 +4,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import { acceptsData, acceptsMetadata } from './accept.ts'
 import { check } from './check.ts'
 import { type DecodeFailed, eventTooLarge, type EventTooLarge, type InvalidInput } from './errors.ts'
-import { type ConversationEvent, dataSchemas, type Event, type Metadata, metadataSchema } from './events.ts'
+import {
+  type ConversationEvent,
+  dataSchemas,
+  type Event,
+  type EventType,
+  type Metadata,
+  metadataSchema,
+} from './events.ts'
 import { piecesOf } from './pieces.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
@@ -72,7 +79,8 @@ const unwritable = eventTooLarge(
   longest,
 )
 
-const isEventType = (type: string): type is keyof typeof dataSchemas => Object.hasOwn(dataSchemas, type)
+/** Whether this palimpsest knows the event type. */
+export const isEventType = (type: string): type is EventType => Object.hasOwn(dataSchemas, type)
 
 /** Where a stored event is. */
 export interface Place {

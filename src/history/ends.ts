@@ -20,17 +20,22 @@ export interface ChainEnd {
 export const lastPosition = ({ lineage, revision }: Pick<ChainEnd, 'lineage' | 'revision'>): number =>
   (lineage[0]?.offset ?? 0) + revision
 
-/** Reads where a conversation ends, to write there. `ImportUnfinished` where events stand behind it that do not count yet. */
+/** Reads where a conversation ends, to write there. `ImportUnfinished` where events come after it that do not count yet. */
 export const readChainEnd = async (
   store: EventStore,
   conversation: string,
   known?: Lineage,
-): Promise<E.Either<ReadError, ChainEnd>> => {
-  const end = await readConversationEnd(store, conversation, known)
-  if (E.isLeft(end)) return end
-  const { lineage, last, unfinished } = end.right
-  return unfinished ? E.left(importUnfinished(conversation)) : E.right(chainEndAt(lineage, last))
-}
+): Promise<E.Either<ReadError, ChainEnd>> =>
+  E.flatMap((ending: ConversationEnd) => chainEndOf(conversation, ending))(
+    await readConversationEnd(store, conversation, known),
+  )
+
+/** As `readChainEnd`, of what was read. */
+export const chainEndOf = (
+  conversation: string,
+  { lineage, last, unfinished }: ConversationEnd,
+): E.Either<ReadError, ChainEnd> =>
+  unfinished ? E.left(importUnfinished(conversation)) : E.right(chainEndAt(lineage, last))
 
 /** @param last the event of the conversation's own stream that it ends with */
 export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): ChainEnd => ({
@@ -42,33 +47,36 @@ export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): C
 /** The end of a conversation, as who only reads needs it: the first hash of a process takes long. */
 export interface ConversationEnd extends StreamEnd {
   readonly lineage: Lineage
+  /** The newest events of its own stream, newest first, at most as many as were asked for. */
+  readonly page: readonly RecordedEvent[]
 }
 
+/** @param limit how many of the newest events to read */
 export const readConversationEnd = async (
   store: EventStore,
   conversation: string,
   known?: Lineage,
+  limit = 1,
 ): Promise<E.Either<ReadError, ConversationEnd>> => {
   const stream = streamOf(conversation)
   const from = Number.MAX_SAFE_INTEGER
   const [lineage, read] = await Promise.all([
     known ? E.right(known) : loadLineage(store, conversation),
-    store.read({ stream, from, direction: 'backwards', limit: 1 })(),
+    store.read({ stream, from, direction: 'backwards', limit })(),
   ])
   if (E.isLeft(lineage)) return lineage
   if (E.isLeft(read)) return read
-  if (!lineage.right && read.right.length > 0) {
+  const page = read.right
+  if (!lineage.right && page.length > 0) {
     // Somebody began it between the two.
     const begun = await loadLineage(store, conversation)
     if (E.isLeft(begun)) return begun
     return begun.right
-      ? readConversationEnd(store, conversation, begun.right)
-      : E.left(eventMissing(stream, 0, read.right[0]?.revision))
+      ? readConversationEnd(store, conversation, begun.right, limit)
+      : E.left(eventMissing(stream, 0, page[0]?.revision))
   }
   // A conversation that is not there yet has the lineage that its first message will give it.
   const own = { conversation, stream, offset: 0, last: Infinity }
-  const ends = lineage.right ?? [own]
-  const [newest] = read.right
-  if (!newest?.part) return E.right({ lineage: ends, last: newest })
-  return E.map((end: StreamEnd) => ({ lineage: ends, ...end }))(await streamEndFrom(store, newest))
+  const ending = await streamEndFrom(store, page[0])
+  return E.map((end: StreamEnd) => ({ lineage: lineage.right ?? [own], page, ...end }))(ending)
 }

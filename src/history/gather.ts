@@ -1,10 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { ConversationCommand } from '../commands/command.ts'
-import { beginsTurn, type Named, type State, type AppendState } from '../commands/state.ts'
-import { type ConversationEvent, type EventType, START } from '../events/events.ts'
-import type { Loaded } from './load.ts'
-import { loadEffective } from './load.ts'
+import type { Command, ConversationCommand } from '../commands/command.ts'
+import {
+  beginsTurn,
+  type Named,
+  type ShownState,
+  type MoveState,
+  type AppendState,
+} from '../commands/state.ts'
+import { type ConversationEvent, type Covers, type EventType, START } from '../events/events.ts'
+import type { Slot } from '../projections/outline.ts'
 import type { StoreError } from '../store/errors.ts'
+import type { Place } from './known.ts'
+import { type Loaded, loadEffective } from './load.ts'
+import type { Moment } from './moments.ts'
 import { eventAt, pages, type Reader, resolveAt, walkBack } from './reader.ts'
 
 /** What an append is decided on, read from a store. */
@@ -24,54 +32,74 @@ export const gatherAppendState = async (
   return E.right({ conversation, last, since })
 }
 
-/** What a command is decided on, read from a store piece by piece. Equal to `stateOf` the whole log (a property test). */
-export const gatherState = async (
+/** What a rewind or an undo is decided on: what is not known is read. Equal to `stateOf` the whole log (a property test). */
+export const gatherMoveState = async (
   reading: Reader,
-  append: AppendState,
-  command: ConversationCommand,
-): Promise<E.Either<StoreError, State>> => {
-  const { last } = append
-  const loaded = await loadEffective(reading, last)
-  if (E.isLeft(loaded)) return loaded
-  const lastEvent = await eventAt(reading, last)()
-  if (E.isLeft(lastEvent)) return lastEvent
-  const named = await gatherNamed(reading, last, command, loaded.right)
-  return E.map((found: Named) => ({ ...append, ...loaded.right, lastEvent: lastEvent.right, named: found }))(
+  tail: AppendState,
+  command: Command<'rewind' | 'undo'>,
+  known: Place = {},
+): Promise<E.Either<StoreError, MoveState>> => {
+  const { last } = tail
+  const lastType = known.lastType === undefined ? await typeAt(reading, last) : E.right(known.lastType)
+  if (E.isLeft(lastType)) return lastType
+  const head = known.head === undefined ? await resolveAt(reading, last) : E.right(known.head)
+  if (E.isLeft(head)) return head
+  const named = await pointedAt(reading, last, command, known)
+  return E.map((found: Named) => ({ ...tail, head: head.right, lastType: lastType.right, named: found }))(
     named,
   )
 }
 
-const gatherNamed = async (
+const typeAt = async (
+  reading: Reader,
+  position: number,
+): Promise<E.Either<StoreError, EventType | undefined>> =>
+  E.map((event: ConversationEvent | undefined) => event?.type)(await eventAt(reading, position)())
+
+/**
+ * What every other command is decided on, read piece by piece. Equal to `stateOf` the whole log (a property test).
+ *
+ * @param from the position to load what is shown from: the last one, or where it leads to
+ * @param momentAt as in `loadEffective`
+ */
+export const gatherShownState = async (
+  reading: Reader,
+  tail: AppendState,
+  command: Exclude<ConversationCommand, Command<'rewind' | 'undo'>>,
+  from = tail.last,
+  momentAt?: (position: number) => Moment | undefined,
+): Promise<E.Either<StoreError, ShownState & Moment>> => {
+  const loaded = await loadEffective(reading, from, true, momentAt)
+  if (E.isLeft(loaded)) return loaded
+  const { replaced } = loaded.right
+  const effective = { ...loaded.right.effective, at: tail.last }
+  const state = { ...tail, ...loaded.right, effective }
+  if (command.type !== 'restore') return E.right({ ...state, named: {} })
+  const item = effective.items.find(({ position }) => position === command.marker)
+  if (!item || item.kind === 'message') return E.right({ ...state, named: {} })
+  const known = replaced.get(item.position)
+  const slots = known ? E.right(known) : await slotsUnder(reading, item)
+  return E.map((found: readonly Slot[]) => ({ ...state, named: { replaced: found } }))(slots)
+}
+
+const pointedAt = async (
   reading: Reader,
   last: number,
-  command: ConversationCommand,
-  { effective }: Loaded,
+  command: Command<'rewind' | 'undo'>,
+  { headBefore }: Place,
 ): Promise<E.Either<StoreError, Named>> => {
-  switch (command.type) {
-    case 'restore':
-      return replacedBy(
-        reading,
-        command.marker,
-        effective.items.map(({ position }) => position),
-      )
-    case 'undo':
-      return headAt(reading, Math.max(START, last - 1))
-    case 'rewind': {
-      const { to, before, turns } = command
-      if (to !== undefined) return headAt(reading, Math.min(to, last))
-      const event =
-        before === undefined ? await turnStart(reading, last, turns ?? 1) : await eventAt(reading, before)()
-      if (E.isLeft(event)) return event
-      if (!event.right) return E.right({})
-      const head = await headAt(reading, event.right.position - 1)
-      return E.map((found: Named) => ({ ...found, event: event.right }))(head)
-    }
-    case 'append':
-    case 'configure':
-    case 'condense':
-    case 'truncate':
-      return E.right({})
-  }
+  if (command.type === 'undo')
+    return headBefore === undefined
+      ? headAt(reading, Math.max(START, last - 1))
+      : E.right({ head: headBefore })
+  const { to, before, turns } = command
+  if (to !== undefined) return headAt(reading, Math.min(to, last))
+  const event =
+    before === undefined ? await turnStart(reading, last, turns ?? 1) : await eventAt(reading, before)()
+  if (E.isLeft(event)) return event
+  if (!event.right) return E.right({})
+  const head = await headAt(reading, event.right.position - 1)
+  return E.map((found: Named) => ({ ...found, event: event.right }))(head)
 }
 
 const headAt = async (reading: Reader, position: number): Promise<E.Either<StoreError, Named>> =>
@@ -92,20 +120,14 @@ const turnStart = async (
   return E.map(() => found)(walked)
 }
 
-/** The slots that a visible marker stands for: the slice that it covers of what was shown right before it. */
-export const replacedBy = async (
+/** The slots that a marker stands for: the slice that it covers of what was shown right before it. */
+export const slotsUnder = async (
   reading: Reader,
-  marker: number,
-  visible: readonly number[],
-): Promise<E.Either<StoreError, Named>> => {
-  if (!visible.includes(marker)) return E.right({})
-  const event = await eventAt(reading, marker)()
-  if (E.isLeft(event)) return event
-  if (event.right?.type !== 'Condensed' && event.right?.type !== 'Truncated') return E.right({})
-  const { first, last } = event.right.data.covers
-  const before = await loadEffective(reading, marker - 1)
+  { position, covers: { first, last } }: { readonly position: number; readonly covers: Covers },
+): Promise<E.Either<StoreError, readonly Slot[]>> => {
+  const before = await loadEffective(reading, position - 1, false)
   return E.map(({ effective: { outline } }: Loaded) => {
-    const positions = outline.slots.map(({ position }) => position)
-    return { replaced: outline.slots.slice(positions.indexOf(first), positions.indexOf(last) + 1) }
+    const positions = outline.slots.map((slot) => slot.position)
+    return outline.slots.slice(positions.indexOf(first), positions.indexOf(last) + 1)
   })(before)
 }

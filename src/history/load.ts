@@ -15,14 +15,11 @@ import { sliceLength } from '../projections/slices.ts'
 import { inBreaths } from '../store/breath.ts'
 import type { StoreError } from '../store/errors.ts'
 import { maxPage } from '../store/port.ts'
+import type { Moment } from './moments.ts'
 import { eventThere, type Reader, walkBack } from './reader.ts'
 
-/** An effective history as loaded, and how far back its last view was. */
-export interface Loaded {
-  readonly effective: Effective
-  /** Events of the path after the last one that carries a view. */
-  readonly sinceView: number
-}
+/** An effective history as loaded; `at` is the position that was asked for. */
+export type Loaded = Moment
 
 type Events = Map<number, ConversationEvent>
 
@@ -32,17 +29,24 @@ type Events = Map<number, ConversationEvent>
  * the log does not matter.
  *
  * @param withConfiguration also reads the event that the configuration is in
+ * @param momentAt what is remembered of a position: the walk ends there
  */
 export const loadEffective = async (
   reading: Reader,
   at: number,
   withConfiguration = true,
+  momentAt: (position: number) => Moment | undefined = () => undefined,
 ): Promise<E.Either<StoreError, Loaded>> => {
+  const now = momentAt(at)
+  if (now) return E.right(now)
   const passed: ConversationEvent[] = []
+  let base: Moment | undefined
   let view: View | undefined
   // A restore without a view (of another program) needs what its marker hid: the walk goes on to before that marker.
   let needed = Infinity
   const walked = await walkBack(reading, at, 0, (event) => {
+    base = event.position < needed ? momentAt(event.position) : undefined
+    if (base) return true
     view = event.position < needed ? viewIn(event) : undefined
     passed.push(event)
     if (event.type === 'Restored' && !view) needed = Math.min(needed, event.data.marker)
@@ -54,12 +58,13 @@ export const loadEffective = async (
   const events: Events = new Map()
   const draft = view
     ? await draftFrom(reading, view, events, withConfiguration)
-    : E.right(draftOf(emptyOutline))
+    : E.right(draftOf(base?.effective.outline ?? emptyOutline))
   if (E.isLeft(draft)) return draft
-  const seen = await inBreaths(showing(draft.right, passed.toReversed(), events))
+  const { replaced, ...seen } = await inBreaths(showing(draft.right, passed.toReversed(), events, base))
   return E.right({
     effective: { at, head: walked.right, ...seen },
-    sinceView: sinceView < 0 ? passed.length : sinceView,
+    sinceView: sinceView < 0 ? passed.length + (base?.sinceView ?? 0) : sinceView,
+    replaced,
   })
 }
 
@@ -68,22 +73,24 @@ function* showing(
   draft: Draft,
   path: readonly ConversationEvent[],
   events: Events,
-): Generator<void, Pick<Effective, 'items' | 'outline'>> {
-  const replaced = new Map<number, readonly Slot[]>()
+  base: Moment | undefined,
+): Generator<void, Pick<Effective, 'items' | 'outline'> & Pick<Moment, 'replaced'>> {
+  const replaced = new Map(base?.replaced)
+  const before = new Map(base?.effective.items.map((item) => [item.position, item]))
   for (const [index, event] of path.entries()) {
     if ((index + 1) % sliceLength === 0) yield
     events.set(event.position, event)
     const slots = evolve(draft, event, (marker) => replaced.get(marker))
-    if (slots) replaced.set(event.position, slots)
+    if (slots && event.type !== 'Restored') replaced.set(event.position, slots)
   }
   const items: Item[] = []
   for (const [index, { position }] of draft.slots.entries()) {
     if ((index + 1) % sliceLength === 0) yield
     const event = events.get(position)
-    const item = event && itemOf(event)
+    const item = event ? itemOf(event) : before.get(position)
     if (item) items.push(item)
   }
-  return { outline: draft, items }
+  return { outline: draft, items, replaced }
 }
 
 /** The outline that a view stands for, its events added to `events`. */

@@ -35,45 +35,48 @@ export const recordedAt = async (
   return E.map((events: readonly RecordedEvent[]) => events[0])(read)
 }
 
-/** @param known events of the conversation's own stream that need not be read again, newest first, without a gap */
-export const reader = (
-  store: EventStore,
-  lineage: Lineage,
-  known: readonly RecordedEvent[] = [],
-): Reader => ({
-  lineage,
-  last: async () => {
-    const [own] = lineage
-    if (!own) return E.right(START)
-    const read = await store.read({
-      stream: own.stream,
-      from: Number.MAX_SAFE_INTEGER,
-      direction: 'backwards',
-      limit: 1,
-    })()
-    return E.map(([last]: readonly RecordedEvent[]) => own.offset + (last?.revision ?? START))(read)
-  },
-  page: async (first, last, direction) => {
-    const stretch = stretchAt(lineage, direction === 'forwards' ? first : last)
-    if (!stretch) return E.right([])
-    const { stream, offset } = stretch
-    const from = direction === 'forwards' ? first : last
-    const newest = known[0]?.revision ?? -1
-    if (direction === 'backwards' && stretch === lineage[0] && last - offset <= newest) {
-      const back = newest - (last - offset)
-      const part = known.slice(back, back + 1 + last - Math.max(first, offset))
-      if (part.length > 0) return decodeAll(part, stretch)
-    }
-    const room =
-      direction === 'forwards' ? Math.min(last, stretch.last) - first : last - Math.max(first, offset)
-    const range = { stream, from: from - offset, direction, limit: Math.min(room + 1, maxPage) }
-    const read = await store.read(range)()
-    if (E.isLeft(read)) return read
-    const [top] = read.right
-    if (direction === 'backwards' && top?.revision !== range.from) return missingOrNone(store, range)
-    return decodeAll(read.right, stretch)
-  },
-})
+/**
+ * @param known events of the conversation's own stream that need not be read again, newest first, without a gap; by default the first
+ * that are read backwards
+ */
+export const reader = (store: EventStore, lineage: Lineage, known: readonly RecordedEvent[] = []): Reader => {
+  let kept = known
+  return {
+    lineage,
+    last: async () => {
+      const [own] = lineage
+      if (!own) return E.right(START)
+      const read = await store.read({
+        stream: own.stream,
+        from: Number.MAX_SAFE_INTEGER,
+        direction: 'backwards',
+        limit: 1,
+      })()
+      return E.map(([last]: readonly RecordedEvent[]) => own.offset + (last?.revision ?? START))(read)
+    },
+    page: async (first, last, direction) => {
+      const stretch = stretchAt(lineage, direction === 'forwards' ? first : last)
+      if (!stretch) return E.right([])
+      const { stream, offset } = stretch
+      const from = direction === 'forwards' ? first : last
+      const newest = kept[0]?.revision ?? -1
+      if (direction === 'backwards' && stretch === lineage[0] && last - offset <= newest) {
+        const back = newest - (last - offset)
+        const part = kept.slice(back, back + 1 + last - Math.max(first, offset))
+        if (part.length > 0) return decodeAll(part, stretch)
+      }
+      const room =
+        direction === 'forwards' ? Math.min(last, stretch.last) - first : last - Math.max(first, offset)
+      const range = { stream, from: from - offset, direction, limit: Math.min(room + 1, maxPage) }
+      const read = await store.read(range)()
+      if (E.isLeft(read)) return read
+      const [top] = read.right
+      if (direction === 'backwards' && top?.revision !== range.from) return missingOrNone(store, range)
+      if (direction === 'backwards' && stretch === lineage[0] && kept.length === 0) kept = read.right
+      return decodeAll(read.right, stretch)
+    },
+  }
+}
 
 /** Where a read backwards does not begin with the event asked for: nothing, if the stream ends before it. */
 const missingOrNone = async (

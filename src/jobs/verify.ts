@@ -10,10 +10,11 @@ import { type Draft, draftOf, type Slot, viewIn, viewOf } from '../projections/o
 import { branches } from './branches.ts'
 import { pacer } from '../store/breath.ts'
 import type { BlobDamaged, BlobMissing, ReadError, StoreError } from '../store/errors.ts'
-import { replacedBy } from '../history/gather.ts'
+import { slotsUnder } from '../history/gather.ts'
 import { loadEffective } from '../history/load.ts'
 import { loadLineage, type Lineage } from '../history/lineage.ts'
 import { type EventStore, type RecordedEvent, type KeptEnd, streamPage } from '../store/port.ts'
+import { eventAt } from '../history/reader.ts'
 import { lightReader } from '../history/light-reader.ts'
 import { recordedAt } from '../history/reader.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
@@ -109,8 +110,9 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
     },
     // Whether it is shown, the restore finds out.
     replacedBy: async function* (marker): Steps<StoreError, readonly Slot[] | undefined> {
-      const { replaced } = yield* ok(replacedBy(reading, marker, [marker]))
-      return replaced
+      const event = yield* ok(eventAt(reading, marker)())
+      if (!event || !isMarker(event)) return undefined
+      return yield* ok(slotsUnder(reading, { position: marker, covers: event.data.covers }))
     },
   })
 

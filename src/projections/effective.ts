@@ -10,7 +10,7 @@ import {
 } from '../events/events.ts'
 import type { Block } from '../events/blocks.ts'
 import { freeze } from '../events/freeze.ts'
-import { draftOf, evolve, fold, type Outline } from './outline.ts'
+import { draftOf, evolve, fold, type Outline, type Seen } from './outline.ts'
 import { lastOf, type Log, resolve } from './path.ts'
 
 /** A container of the API's code execution, as the reply at a position names it. */
@@ -158,15 +158,22 @@ const itemAt = (log: Log, position: number): readonly Item[] => {
 /**
  * The history once these events have happened, the first of them right behind it. Undefined where that takes a look further back:
  * a rewind, or a restore.
+ *
+ * @param seen told of every event, with the slots that it hid
  */
-export const evolved = (before: Effective, events: readonly ConversationEvent[]): Effective | undefined => {
+export const evolved = (
+  before: Effective,
+  events: readonly ConversationEvent[],
+  seen?: Seen,
+): Effective | undefined => {
   const last = events.at(-1)
   if (!last) return before
   const draft = draftOf(before.outline)
   let items = [...before.items]
   for (const event of events) {
     if (event.type === 'Rewound' || event.type === 'Restored') return undefined
-    evolve(draft, event, () => undefined)
+    const slots = evolve(draft, event, () => undefined)
+    seen?.(event, slots)
     const item = itemOf(event)
     if (!item) continue
     if (item.kind === 'message') items.push(item)

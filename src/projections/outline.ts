@@ -157,7 +157,8 @@ export interface Fold {
  */
 export const fold = (log: Log, at = lastOf(log), seen?: Seen): Fold => atOnce(folding(log, at, seen))
 
-type Seen = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
+/** Told of an event with the slots that it hid or brought back. */
+export type Seen = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 
 /** `fold`, in slices. */
 export function* folding(log: Log, at: number, seen?: Seen): Generator<void, Fold> {

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
+import { areAccepted } from '../../src/commands/append.ts'
+import { commandSchemas } from '../../src/commands/command.ts'
 import { acceptsData, acceptsMetadata } from '../../src/events/accept.ts'
 import { dataSchemas, type EventType, metadataSchema } from '../../src/events/events.ts'
 import { text, thinking, toolResult, toolUse } from '../support/log.ts'
@@ -82,6 +84,12 @@ const good: readonly Good[] = [
     value,
     accepts: acceptsMetadata,
     schema: metadataSchema,
+  })),
+  ...[content, 'Hello.'].map((said) => ({
+    name: 'messages to append',
+    value: [{ role: 'user', content: said, messageId: 'id', origin, future: 1 }],
+    accepts: areAccepted,
+    schema: commandSchemas.append.shape.messages,
   })),
 ]
 
