@@ -45,6 +45,15 @@ export const pauses = async ({ folder, isQuick, say }: Setting): Promise<PartRes
       })
     }),
   )
+  say('  import of a JSON document\n')
+  const document = JSON.stringify({ messages: Array.from({ length: messages }, (_, n) => messageAt(n)) })
+  rows.push(
+    await pauseOf('import of a JSON document', 1, async () => {
+      const into = await openStore(`sqlite:${join(folder, 'document.db')}`)
+      await into.importSession({ text: document, file: 'document.json' })
+      await into.close()
+    }),
+  )
   await rewound(500)
   const few = await rewound(isQuick ? 500 : 2_200)
   const many = await rewound(isQuick ? 2_000 : 8_800)

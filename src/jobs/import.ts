@@ -18,7 +18,7 @@ import {
   type StoredImport,
 } from '../formats/plan.ts'
 import { lightEvents } from '../formats/said.ts'
-import { type List, listOn, memoryShelf, type Shelf } from '../formats/shelf.ts'
+import { type List, listOn, type Shelf } from '../formats/shelf.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { breath, pacer } from '../store/breath.ts'
 import {
@@ -32,14 +32,8 @@ import type { ReadError, WriteError } from '../store/errors.ts'
 import { missingParent } from '../history/lineage.ts'
 import { loadLog } from '../history/log.ts'
 import { type EventStore, maxPage, type Part } from '../store/port.ts'
-import {
-  isFileUnreadable,
-  isStream,
-  readSession,
-  readText,
-  sessionProblem,
-  type SessionStream,
-} from './read-session.ts'
+import { readAny } from './read-any.ts'
+import { isFileUnreadable, sessionProblem, type SessionStream } from './read-session.ts'
 import { reader } from '../history/reader.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
@@ -97,19 +91,15 @@ export const importSession = async (
   const given = checkedOptions(options, { progress: kinds.call })
   if (E.isLeft(given)) return given
   const { progress } = given.right
-  if (!isStream(session)) {
-    const inMemory = memoryShelf()
-    const parsed = await readText(session, inMemory)
-    return importPlan(store, session.file, parsed, { shelf: inMemory, progress })
-  }
-  const shelf = fileShelf()
+  const room = fileShelf()
   try {
-    return await importPlan(store, session.file, await readSession(session, shelf), { shelf, progress })
+    const { read, shelf } = await readAny(session, room)
+    return await importPlan(store, session.file, read, { shelf, progress })
   } catch (error) {
     if (isTemporaryFileFailed(error) || isFileUnreadable(error)) return E.left(error)
     throw error
   } finally {
-    shelf.close()
+    room.close()
   }
 }
 

@@ -59,10 +59,12 @@ export const readSession = async ({ bytes, ...options }: SessionStream, shelf: S
   return reader.finish()
 }
 
-async function* reading(file: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** The bytes, an error of which is a `FileUnreadable`. */
+export async function* reading(file: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* bytes
   } catch (cause) {
+    if (isFileUnreadable(cause)) throw cause
     throw toError(fileUnreadable(file, cause))
   }
 }

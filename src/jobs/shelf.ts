@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { close, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TemporaryFileFailed, temporaryFileFailed } from '../formats/errors.ts'
@@ -7,7 +7,17 @@ import { toError } from '../store/errors.ts'
 
 /** A shelf that must be closed. */
 export interface FileShelf extends Shelf {
+  /** Lets another thread put values on it, which nobody does here meanwhile. */
+  readonly lend: () => Lent
+  /** Has it back, with what is on it now. */
+  readonly takeBack: (lent: Lent) => void
   readonly close: () => void
+}
+
+/** A shelf in another thread's hands: its file, which stays this thread's to close, and how far that is written. */
+export interface Lent {
+  readonly file: number
+  readonly written: number
 }
 
 /** So many bytes stay in memory, so that an import of usual size needs no file. */
@@ -21,22 +31,25 @@ const headBytes = 4
  * Keeps values as JSON, in a temporary file that only its owner can read. Throws `TemporaryFileFailed`.
  *
  * @param inMemory bytes that are kept in memory first
+ * @param lent another thread's shelf, to put more on it
  */
-export const fileShelf = (inMemory: number = room): FileShelf => {
-  let file: File | undefined
+export const fileShelf = (inMemory: number = room, lent?: Lent): FileShelf => {
+  let file = lent && fileOf(lent.file)
   let buffer = Buffer.allocUnsafe(blockBytes)
   let filled = 0
   /** Bytes in the file: all before those in the buffer. */
-  let written = 0
+  let written = lent?.written ?? 0
 
+  const flush = (): File => {
+    file ??= openFile()
+    file.write(buffer.subarray(0, filled), written)
+    written += filled
+    filled = 0
+    buffer = Buffer.allocUnsafe(blockBytes)
+    return file
+  }
   const reserve = (bytes: number): void => {
-    if (filled > 0 && filled + bytes > (file ? blockBytes : inMemory)) {
-      file ??= openFile()
-      file.write(buffer.subarray(0, filled), written)
-      written += filled
-      filled = 0
-      buffer = Buffer.allocUnsafe(blockBytes)
-    }
+    if (filled > 0 && filled + bytes > (file ? blockBytes : inMemory)) flush()
     if (filled + bytes <= buffer.length) return
     const larger = Buffer.allocUnsafe(Math.max(2 * buffer.length, filled + bytes))
     buffer.copy(larger, 0, 0, filled)
@@ -61,6 +74,10 @@ export const fileShelf = (inMemory: number = room): FileShelf => {
   return {
     put: (value) => attempt(() => put(value)),
     get: (place) => attempt(() => get(place)),
+    lend: () => attempt(() => ({ file: flush().descriptor, written })),
+    takeBack: (back) => {
+      written = back.written
+    },
     close: () => file?.close(),
   }
 }
@@ -77,6 +94,7 @@ export const isTemporaryFileFailed = (error: unknown): error is TemporaryFileFai
   error instanceof Error && '_tag' in error && error._tag === 'TemporaryFileFailed'
 
 interface File {
+  readonly descriptor: number
   readonly write: (bytes: Uint8Array, at: number) => void
   /** Bytes that were written; to be used before the next read. */
   readonly read: (at: number, length: number) => Buffer
@@ -89,6 +107,12 @@ const openFile = (): File => {
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
   // Nothing stays behind, even if the process is killed. Windows keeps an open file: there it goes when the shelf is closed.
   if (process.platform !== 'win32') remove()
+  // A large file takes a while to close, once it is removed.
+  const closeLater = (): void => close(file, remove)
+  return { ...fileOf(file), close: closeLater }
+}
+
+const fileOf = (file: number): File => {
   // Most is read in the order in which it was written.
   const block = Buffer.allocUnsafe(blockBytes)
   let [start, end] = [0, 0]
@@ -118,9 +142,5 @@ const openFile = (): File => {
     }
     return block.subarray(at - start, at - start + length)
   }
-  const close = (): void => {
-    closeSync(file)
-    remove()
-  }
-  return { write, read, close }
+  return { descriptor: file, write, read, close: () => undefined }
 }
