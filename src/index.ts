@@ -29,7 +29,7 @@ export const openStore = async (source: string | EventStore, options?: StoreOpti
 
 /**
  * Lets `openStore`, `copyConversations` and the command line (`--import`) open URLs of a scheme of your own, in the whole process,
- * however often the library is loaded in it. Registering the same functions again changes nothing.
+ * however often the library is loaded in it. Registering the same functions again changes nothing. docs/a-store-of-your-own.md.
  *
  * Throws `SchemeTaken`, or `InvalidInput` for what is no name of a scheme (two or more of a–z 0–9 + . -, a letter first).
  *

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -12,9 +12,9 @@ const source = new URL('../../src/index.ts', import.meta.url).href
 const testing = new URL('../../src/testing/index.ts', import.meta.url).href
 
 /** A module that registers `ram:`, one store for the whole process. */
-const plugIn = (library: string, itsTesting: string): string => `
-  import { registerStore } from '${library}'
-  import { memoryStore } from '${itsTesting}'
+const plugIn = `
+  import { registerStore } from '${source}'
+  import { memoryStore } from '${testing}'
   const closed = async () => ({ _tag: 'Right', right: undefined })
   const store = { ...memoryStore(), url: 'ram:', close: () => closed }
   registerStore('ram', () => async () => ({ _tag: 'Right', right: store }))
@@ -23,7 +23,7 @@ const plugIn = (library: string, itsTesting: string): string => `
 describe('a module that --import names', () => {
   test('is loaded before the command, which knows what it registered', async () => {
     await inDirectory(async (folder) => {
-      writeFileSync(join(folder, 'ram.mjs'), plugIn(source, testing))
+      writeFileSync(join(folder, 'ram.mjs'), plugIn)
       const said = await shell(
         'palimpsest --import ram.mjs append a --role user --text hello --store ram:',
         folder,
@@ -60,13 +60,24 @@ describe('a module that --import names', () => {
   test('works with the published command line: its library and the module’s know the same stores', async () => {
     await inDirectory(async (folder) => {
       const own = await unpacked(folder)
-      writeFileSync(join(folder, 'ram.mjs'), plugIn('palimpsest', 'palimpsest/testing'))
-      const command = ['--import', 'ram.mjs', 'import', sample(own), '--id', 'a', '--store', 'ram:', '--json']
-      const { stdout, stderr } = await run(node, [join(own, 'bin/palimpsest.js'), ...command], {
-        cwd: folder,
+      cpSync(join(root, 'examples/store/jsonl.ts'), join(folder, 'jsonl.ts'))
+      const palimpsest = async (...args: readonly string[]): Promise<unknown> => {
+        const program = [
+          join(own, 'bin/palimpsest.js'),
+          '--import',
+          './jsonl.ts',
+          '--store',
+          'jsonl:a.jsonl',
+          '--json',
+        ]
+        const { stdout, stderr } = await run(node, [...program, ...args], { cwd: folder })
+        expect(stderr).toBe('')
+        return JSON.parse(stdout)
+      }
+      expect(await palimpsest('import', sample(own), '--id', 'a')).toMatchObject({
+        imported: [{ conversations: [{ id: 'a', added: 34 }] }],
       })
-      expect(stderr).toBe('')
-      expect(JSON.parse(stdout)).toMatchObject({ imported: [{ conversations: [{ id: 'a', added: 34 }] }] })
+      expect(await palimpsest('verify')).toMatchObject({ ok: true, conversations: [{ events: 34 }] })
     })
   })
 })

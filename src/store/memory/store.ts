@@ -13,12 +13,16 @@ import { pulse } from '../pulse.ts'
 import { type Source, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
 
-/** A store that lives as long as the process: the port's meaning in the fewest words. `url`: what messages call it. */
-export const memoryStore = (url = 'memory:'): EventStore => {
+/**
+ * A store that lives as long as the process: the port's meaning in the fewest words.
+ *
+ * @param url what messages call it
+ * @param mark tells its checkpoints from those of other stores; the same for a store that is filled again with the same appends
+ */
+export const memoryStore = (url = 'memory:', mark: string = randomUUID()): EventStore => {
   const all: RecordedEvent[] = []
   const streams = new Map<string, RecordedEvent[]>()
   const changes = pulse()
-  const mark = randomUUID()
   let isClosed = false
 
   const whenOpen =
