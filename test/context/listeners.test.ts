@@ -1,19 +1,15 @@
 import { getEventListeners } from 'node:events'
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Model } from '../../src/models/model.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import { openStore } from '../../src/index.ts'
+import { atEnd } from '../support/at-end.ts'
 import { text, toolUse } from '../support/log.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 
 // A signal may live as long as the program, and serve thousands of turns.
-
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
 
 const reply = { content: [text('Yes.')], origin: {} }
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
@@ -27,7 +23,7 @@ const leftBy = async (options: Partial<TurnOptions>): Promise<number> => {
     }),
   })
   const store = await openStore('memory:')
-  closing.push(api.close, store.close)
+  atEnd(api.close, store.close)
   const chat = store.conversation('c')
   for (let turn = 0; turn < 12; turn++)
     await chat.append([

@@ -1,13 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk'
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Conversation, openStore } from '../../src/index.ts'
+import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
-
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
 
 const model = 'claude-opus-5-5'
 
@@ -39,7 +35,7 @@ it.each<readonly [string, (chat: Conversation) => Promise<unknown>]>([
 ])('a turn with %s is refused before anything is sent or written', async (_, prepare) => {
   const api = await messagesApi()
   const store = await openStore('memory:')
-  closing.push(api.close, store.close)
+  atEnd(api.close, store.close)
   const chat = store.conversation('c')
   await prepare(chat)
   const before = await chat.position()
@@ -52,7 +48,7 @@ it.each<readonly [string, (chat: Conversation) => Promise<unknown>]>([
 it('the tokens of a conversation in which nothing is said are not asked of the API', async () => {
   const api = await messagesApi()
   const store = await openStore('memory:')
-  closing.push(api.close, store.close)
+  atEnd(api.close, store.close)
   const chat = store.conversation('c')
   await chat.configure({ model, system: 'Be brief.' })
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })

@@ -1,10 +1,11 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openStore, type Conversation } from '../../src/index.ts'
 import { summaryFailed } from '../../src/context/summary/errors.ts'
 import type { Summarizer } from '../../src/context/summary/summarizer.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
+import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
 import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../src/testing/messages-api/request.ts'
@@ -13,11 +14,6 @@ import {
   type MessagesApi,
   type MessagesApiOptions,
 } from '../../src/testing/messages-api/server.ts'
-
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
 
 const model = 'claude-opus-5-5'
 /** About so many tokens. */
@@ -41,7 +37,7 @@ const long = async (
 ): Promise<Scene> => {
   const api = await messagesApi({ reply, ...options })
   const store = await openStore('memory:')
-  closing.push(api.close, store.close)
+  atEnd(api.close, store.close)
   const chat = store.conversation('c')
   for (let turn = 0; turn < turns; turn++)
     await chat.append([

@@ -1,22 +1,18 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { liveHistory } from '../../src/turn/live.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { openStore as openTaskStore } from '../../src/api/open.ts'
+import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { text, toolUse } from '../support/log.ts'
 import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 
 // What random agent runs (test/e2e/agent-runs.test.ts) have found, each as small as it gets.
-
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
 
 const thought: Block = { type: 'thinking', thinking: 'Hm.' }
 const compaction: Block = { type: 'compaction', content: 'What came before.' }
@@ -29,7 +25,7 @@ const scene = async (replies: readonly ((chat: Conversation) => Promise<Reply> |
   const store = await openStore('memory:')
   const chat = store.conversation('c')
   const api = await messagesApi({ reply: (_, n) => replies[n]?.(chat) ?? yes })
-  closing.push(api.close, store.close)
+  atEnd(api.close, store.close)
   await chat.append(task)
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key', maxRetries: 0 })
   const turn = (options: Partial<TurnOptions> = {}) =>

@@ -1,11 +1,12 @@
 import { type AnyBlock } from '../../src/events/blocks.ts'
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { limitResults, resultBytes } from '../../src/context/policy/result-limit.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import { type Block, isBlock } from '../../src/events/blocks.ts'
 import { type Conversation, openStore, resultReader } from '../../src/index.ts'
+import { atEnd } from '../support/at-end.ts'
 import { text, toolResult, toolUse } from '../support/log.ts'
 import type { Body } from '../../src/testing/messages-api/request.ts'
 import {
@@ -14,11 +15,6 @@ import {
   type MessagesApiOptions,
 } from '../../src/testing/messages-api/server.ts'
 import { runs } from '../support/runs.ts'
-
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
 
 const model = 'claude-opus-5-5'
 const tools = [{ name: 'read', input_schema: { type: 'object' } }]
@@ -38,7 +34,7 @@ const scene = async (
     ...options,
   })
   const store = await openStore('memory:')
-  closing.push(api.close, store.close)
+  atEnd(api.close, store.close)
   const chat = store.conversation('c')
   await chat.append({ role: 'user', content: 'Read it.' })
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key', maxRetries: 0 })

@@ -1,9 +1,10 @@
 import { type AnyBlock } from '../../src/events/blocks.ts'
 import Anthropic from '@anthropic-ai/sdk'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { openStore, type Conversation } from '../../src/index.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import type { Block } from '../../src/events/blocks.ts'
+import { atEnd } from '../support/at-end.ts'
 import { text, thinking, toolUse } from '../support/log.ts'
 import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
 import {
@@ -11,11 +12,6 @@ import {
   type MessagesApi,
   type MessagesApiOptions,
 } from '../../src/testing/messages-api/server.ts'
-
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()))
-})
 
 interface Scene {
   readonly api: MessagesApi
@@ -38,7 +34,7 @@ const scene = async (said: readonly Said[], options: MessagesApiOptions = {}): P
     ...options,
   })
   const store = await openStore('memory:')
-  closing.push(api.close, store.close)
+  atEnd(api.close, store.close)
   const chat = store.conversation('c')
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
   return {

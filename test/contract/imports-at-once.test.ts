@@ -1,15 +1,11 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { promiseStore } from '../../src/api/promises.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { storeOn } from '../../src/api/open.ts'
+import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { somewhere, stores } from '../support/stores.ts'
-
-const opened: { readonly close: () => Promise<unknown> }[] = []
-afterEach(async () => {
-  for (const { close } of opened.splice(0)) await close()
-})
 
 /** A session whose entries have ids and times: what two imports of it write is the same to the byte. */
 const sessionOf = (messages: number): string =>
@@ -45,7 +41,7 @@ describe.each(Object.entries(pairs))('two imports of one file at once into %s', 
     ['of several appends', 700],
   ])('%s: each reports what it wrote itself, and together that is all', async (__, messages) => {
     const writers = (await open()).map((store) => promiseStore(storeOn(store, { kind: 'test' })))
-    opened.push(...writers)
+    atEnd(...writers.map(({ close }) => close))
     const file = { text: sessionOf(messages), file: 's.jsonl', id: 'c' }
     const imported = await Promise.all(writers.map((writer) => writer.importSession(file)))
     const of = imported.map(({ conversations: [only] }) => only ?? expect.fail('nothing'))

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { copyConversations, openStore } from 'palimpsest'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { atEnd } from '../support/at-end.ts'
 import { type EventStoreDb, eventStoreDb } from '../support/eventstoredb/server.ts'
 import { somewhere, temporaryFolder } from '../support/stores.ts'
 
-const opened: { readonly close: () => Promise<unknown> }[] = []
-afterEach(async () => {
-  for (const { close } of opened.splice(0).toReversed()) await close()
-})
 const serve = async (): Promise<EventStoreDb> => {
   const db = await eventStoreDb()
-  opened.push(db)
+  atEnd(db.close)
   return db
 }
 const newUrl = (): string => `sqlite:${join(temporaryFolder(), 'store.db')}?synchronous=off`

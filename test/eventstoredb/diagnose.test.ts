@@ -5,10 +5,11 @@ import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Finding } from '../../src/store/diagnosis.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { diagnose } from '../../src/api/schemes.ts'
+import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { type EventStoreDb, eventStoreDb, type Options } from '../support/eventstoredb/server.ts'
 import { somewhere, temporaryFolder } from '../support/stores.ts'
@@ -16,13 +17,9 @@ import { somewhere, temporaryFolder } from '../support/stores.ts'
 const noTls = spawnSync('openssl', ['version']).status === 0 ? '' : ' (skipped: no openssl)'
 const credentials = { username: 'admin', password: 's3cret' }
 
-const opened: { readonly close: () => unknown }[] = []
-afterEach(async () => {
-  for (const { close } of opened.splice(0).toReversed()) await close()
-})
 const serve = async (options: Options = {}): Promise<EventStoreDb> => {
   const db = await eventStoreDb(options)
-  opened.push(db)
+  atEnd(db.close)
   return db
 }
 const findingsOf = async (url: string): Promise<readonly Finding[]> => right(await diagnose(url)())
@@ -41,12 +38,14 @@ const frozen = async (): Promise<string> => {
   const listener = createServer((socket) => void sockets.push(socket))
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
-  opened.push({
-    close: () => {
-      for (const socket of sockets) socket.destroy()
-      listener.close()
-    },
-  })
+  atEnd(
+    {
+      close: () => {
+        for (const socket of sockets) socket.destroy()
+        listener.close()
+      },
+    }.close,
+  )
   return `127.0.0.1:${(listener.address() as AddressInfo).port}`
 }
 
@@ -59,7 +58,7 @@ describe('a cluster of which two nodes are frozen', () => {
     const stores = await Promise.all(
       Array.from({ length: 4 }, async () => openEventStoreDb(`${url}&defaultDeadline=3500&patience=3500`)()),
     )
-    opened.push(...stores.map((store) => ({ close: right(store).close() })))
+    atEnd(...stores.map((store) => right(store).close()))
     const findings = await findingsOf(url)
     expect(problemsOf(findings)).toEqual([])
     const connections = findings.filter(({ check }) => check === 'connection')
@@ -78,7 +77,7 @@ test('a leader that is frozen is given up for the one elected in its place, long
     members: () => [{ host, port: asked++ < 2 ? Number(port) : elected.port }],
   })
   const url = `esdb+discover://127.0.0.1:${elected.port}?tls=false&defaultDeadline=100000`
-  opened.push({ close: right(await openEventStoreDb(url)()).close() })
+  atEnd(right(await openEventStoreDb(url)()).close())
   expect(asked).toBe(3)
 }, 20_000)
 
@@ -107,7 +106,7 @@ describe('the diagnosis of an EventStoreDB', () => {
     const { url } = await serve()
     await findingsOf(url)
     const client = EventStoreDBClient.connectionString(url)
-    opened.push({ close: () => client.dispose() })
+    atEnd(() => client.dispose())
     const streams = new Set<string>()
     for await (const { event } of client.readAll())
       if (event && event.type !== '$metadata') streams.add(event.streamId)
@@ -148,7 +147,7 @@ describe('the diagnosis of an EventStoreDB', () => {
   test('names conversations whose events the database drops, and how', async () => {
     const { url } = await serve()
     const client = EventStoreDBClient.connectionString(url)
-    opened.push({ close: () => client.dispose() })
+    atEnd(() => client.dispose())
     const said = jsonEvent({ type: 'MessageAppended', data: {} })
     for (const id of ['capped', 'aged', 'deleted', 'buried', 'mended', 'whole'])
       await client.appendToStream(`conversation-${id}`, said)
@@ -249,9 +248,9 @@ describe('the diagnosis of a connection says', () => {
     const sockets: Socket[] = []
     const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
     await once(silent, 'listening')
-    opened.push(
-      { close: () => silent.close() },
-      { close: () => sockets.forEach((socket) => socket.destroy()) },
+    atEnd(
+      () => silent.close(),
+      () => sockets.forEach((socket) => socket.destroy()),
     )
     const { port } = silent.address() as AddressInfo
     const findings = await findingsOf(`esdb://127.0.0.1:${port}?tls=false`)

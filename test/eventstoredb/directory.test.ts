@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore, type Store } from 'palimpsest'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/codec.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
+import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { collect, proposed } from '../support/eventstoredb/client.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
@@ -12,16 +13,12 @@ import { user } from '../support/log.ts'
 import { temporaryServer } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
-const opened: { readonly close: () => unknown }[] = []
-afterEach(async () => {
-  for (const { close } of opened.splice(0)) await close()
-})
 // Calls are counted: on a busy machine an attempt that ends early is made again.
 const patient = '&defaultDeadline=10000'
 const impatient = '&defaultDeadline=300&patience=2000'
 const open = async ({ url }: Pick<EventStoreDb, 'url'>, settings: string = patient): Promise<EventStore> => {
   const store = right(await openEventStoreDb(url + settings)())
-  opened.push({ close: store.close() })
+  atEnd(store.close())
   return store
 }
 const openBoth = async (
@@ -33,7 +30,7 @@ const openBoth = async (
 }
 const conversations = async ({ url }: Pick<EventStoreDb, 'url'>): Promise<Store> => {
   const store = await openStore(url + patient)
-  opened.push(store)
+  atEnd(store.close)
   return store
 }
 

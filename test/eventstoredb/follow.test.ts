@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Server, ServerCredentials, type ServerWritableStream } from '@grpc/grpc-js'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/codec.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import type { EventStore, Followed, FollowOptions } from '../../src/store/port.ts'
+import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { proposed } from '../support/eventstoredb/client.ts'
 import type { Proposed } from '../support/eventstoredb/log.ts'
@@ -12,20 +13,16 @@ import { streams, StreamsService } from '../support/eventstoredb/protocol.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
 import { type Place, somewhere, temporaryServer } from '../support/stores.ts'
 
-const opened: { readonly close: () => unknown }[] = []
-afterEach(async () => {
-  for (const { close } of opened.splice(0)) await close()
-})
 const open = async ({ url }: Pick<EventStoreDb, 'url'>): Promise<EventStore> => {
   const store = right(await openEventStoreDb(`${url}&defaultDeadline=200&patience=10000`)())
-  opened.push({ close: store.close() })
+  atEnd(store.close())
   return store
 }
 
 /** A store on whatever server there is, for what injects no fault. */
 const openSomewhere = async (place: Place): Promise<EventStore> => {
   const store = await place.open(place.own && '&defaultDeadline=200&patience=10000')
-  opened.push({ close: store.close() })
+  atEnd(store.close())
   return store
 }
 
@@ -289,7 +286,7 @@ const counting = async (): Promise<{ readonly url: string; readonly open: Readon
       error ? reject(error) : resolve(bound),
     ),
   )
-  opened.push({ close: () => server.forceShutdown() })
+  atEnd(() => server.forceShutdown())
   return { url: `esdb://127.0.0.1:${port}?tls=false`, open: subscribed }
 }
 

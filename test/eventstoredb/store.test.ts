@@ -5,13 +5,14 @@ import { Transform } from 'node:stream'
 import { Server, type ServerDuplexStream, ServerCredentials, status } from '@grpc/grpc-js'
 import * as E from 'fp-ts/lib/Either.js'
 import { openStore, type Store } from 'palimpsest'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/codec.ts'
 import { promiseStore } from '../../src/api/promises.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { storeOn } from '../../src/api/open.ts'
+import { atEnd } from '../support/at-end.ts'
 import { left, right } from '../support/either.ts'
 import { collect, persist } from '../support/eventstoredb/client.ts'
 import type { Fault } from '../support/eventstoredb/faults.ts'
@@ -26,11 +27,6 @@ import { write } from '../support/write.ts'
 const shortAttempt = 150
 /** The most attempts of who is impatient, with pauses of 20, 40, 80, … ms between them. */
 const impatientAttempts = 5
-
-const opened: { readonly close: () => unknown }[] = []
-afterEach(async () => {
-  for (const { close } of opened.splice(0)) await close()
-})
 
 interface Times {
   readonly attempt?: number
@@ -50,7 +46,7 @@ const open = async ({ url }: { readonly url: string }, times: Times = inTime): P
       )(),
     ),
   )
-  opened.push({ close: store.close() })
+  atEnd(store.close())
   return store
 }
 const openBoth = async (
@@ -61,14 +57,14 @@ const openBoth = async (
 }
 const conversations = async ({ url }: EventStoreDb): Promise<Store> => {
   const store = await openStore(url)
-  opened.push(store)
+  atEnd(store.close)
   return store
 }
 
 /** A store of conversations on whatever server there is, for what injects no fault. */
 const conversationsAt = async (place: Place): Promise<Store> => {
   const store = promiseStore(storeOn(await place.open(), { kind: 'program' }))
-  opened.push(store)
+  atEnd(store.close)
   return store
 }
 
@@ -100,12 +96,14 @@ const proxy = async (
   })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
-  opened.push({
-    close: () => {
-      for (const socket of connections.flat()) socket.destroy()
-      listener.close()
-    },
-  })
+  atEnd(
+    {
+      close: () => {
+        for (const socket of connections.flat()) socket.destroy()
+        listener.close()
+      },
+    }.close,
+  )
   return { url: `esdb://127.0.0.1:${(listener.address() as AddressInfo).port}?tls=false`, connections }
 }
 
@@ -120,7 +118,7 @@ const appending = async (
       error ? reject(error) : resolve(bound),
     ),
   )
-  opened.push({ close: () => server.forceShutdown() })
+  atEnd(() => server.forceShutdown())
   return { url: `esdb://127.0.0.1:${port}?tls=false` }
 }
 
@@ -460,7 +458,7 @@ describe('a command that is sent again', () => {
   test('is recognised among the last 1,000 events, and no further back', async () => {
     const place = await somewhere()
     const store = await place.open()
-    opened.push({ close: store.close() })
+    atEnd(store.close())
     // Each event's command id is its revision.
     await write(
       store,
@@ -480,7 +478,7 @@ describe('a command that is sent again', () => {
     'metadata that begin as a stamp does come back to the byte (%j)',
     async (how) => {
       const store = await (await somewhere()).open()
-      opened.push({ close: store.close() })
+      atEnd(store.close())
       const metadata = [
         `{"$append":"${randomUUID()}","schema":1}`,
         '{"$append":"',

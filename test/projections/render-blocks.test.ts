@@ -6,10 +6,9 @@ import { fillers } from '../../src/projections/render/transcript.ts'
 import type { Rendered } from '../../src/projections/render/render.ts'
 import { blocksIn, documentedTypes, serverResults } from '../support/block-table.ts'
 import { assistant, said, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
-import { renderLog } from '../support/render-log.ts'
+import { hello, renderLog } from '../support/render-log.ts'
 
 const rendered = (...events: readonly Event[]): Rendered => renderLog(events)
-const hello = user('Hello.')
 const ofType = (type: string): Block => unknownBlock({ type })
 const withSource = (type: string): Block => unknownBlock({ type, source: { type: 'url' } })
 

@@ -16,6 +16,7 @@ import {
   truncated,
   user,
 } from '../support/log.ts'
+import { hello } from '../support/render-log.ts'
 
 /** Where a request has breakpoints: `system[0]`, `tools[1]`, `2.0` for the first block of messages[2]. */
 const placesOf = ({ system, tools = [], messages }: Rendered): readonly string[] => {
@@ -30,7 +31,6 @@ const placesOf = ({ system, tools = [], messages }: Rendered): readonly string[]
 const rendered = (...events: readonly Event[]): Rendered =>
   render(effective(logOf(...events)), { cache: '5m' })
 const places = (...events: readonly Event[]): readonly string[] => placesOf(rendered(...events))
-const hello = user('Hello.')
 const marked = { ...text('a'), cache_control: { type: 'ephemeral', ttl: '1h' } }
 
 describe('with the option cache, breakpoints stand', () => {

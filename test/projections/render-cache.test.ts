@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
-import type { Event } from '../../src/events/events.ts'
-import { effective } from '../../src/projections/effective.ts'
-import { render, type Rendered } from '../../src/projections/render/render.ts'
-import { assistant, configured, logOf, text, toolResult, toolUse, user } from '../support/log.ts'
-
-const rendered = (...events: readonly Event[]): Rendered => render(effective(logOf(...events)))
-const hello = user('Hello.')
+import { assistant, configured, text, toolResult, toolUse, user } from '../support/log.ts'
+import { hello, rendered } from '../support/render-log.ts'
 
 describe('cache breakpoints', () => {
   const marked = (value: string, control: unknown = { type: 'ephemeral' }): Block => ({

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
-import type { Event } from '../../src/events/events.ts'
-import { effective } from '../../src/projections/effective.ts'
-import { render, type Rendered } from '../../src/projections/render/render.ts'
-import { assistant, compacted, condensed, logOf, text, user } from '../support/log.ts'
-
-const rendered = (...events: readonly Event[]): Rendered => render(effective(logOf(...events)))
-const hello = user('Hello.')
+import type { Rendered } from '../../src/projections/render/render.ts'
+import { assistant, compacted, condensed, text, user } from '../support/log.ts'
+import { hello, rendered } from '../support/render-log.ts'
 
 const compaction: Block = { type: 'compaction', content: 'c' }
 const kinds = ({ repairs }: Rendered): readonly string[] =>

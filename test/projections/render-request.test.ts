@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Event } from '../../src/events/events.ts'
 import { assistant, condensed, configured, said, text, toolResult, toolUse, user } from '../support/log.ts'
-import { renderLog } from '../support/render-log.ts'
+import { hello, renderLog } from '../support/render-log.ts'
 
 const rendered = renderLog
-const hello = user('Hello.')
 
 describe('system prompt and tools', () => {
   it('are no field of a request where none are set', () => {

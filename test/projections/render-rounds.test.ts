@@ -18,7 +18,7 @@ import {
   truncated,
   user,
 } from '../support/log.ts'
-import { renderLog } from '../support/render-log.ts'
+import { hello, renderLog } from '../support/render-log.ts'
 
 const short = (block: Block): string => {
   if (block.type === 'text') return block.text
@@ -36,7 +36,6 @@ const script = (events: readonly Event[], options: RenderOptions = {}): readonly
 const repairsOf = (...events: readonly Event[]): readonly string[] =>
   renderLog(events).repairs.map(({ kind, position }) => `${kind} ${position}`)
 
-const hello = user('Hello.')
 const use = (id: string): Block => ({ type: 'server_tool_use', id, name: 'web_search', input: {} })
 const found = (id: string): Block => ({ type: 'web_search_tool_result', tool_use_id: id, content: [] })
 const programmed = (id: string, caller: string): Block => ({

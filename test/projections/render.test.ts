@@ -18,7 +18,7 @@ import {
   truncated,
   user,
 } from '../support/log.ts'
-import { renderLog } from '../support/render-log.ts'
+import { hello, renderLog } from '../support/render-log.ts'
 
 const rendered = renderLog
 
@@ -35,7 +35,6 @@ const short = (block: Block): string => {
 const repairsOf = (events: readonly Event[], options: RenderOptions = {}): readonly string[] =>
   rendered(events, options).repairs.map(({ kind, position }) => `${kind} ${position}`)
 
-const hello = user('Hello.')
 const marked = (value: string, ttl: string): Block => ({
   ...text(value),
   cache_control: { type: 'ephemeral', ttl },

@@ -1,8 +1,9 @@
 import type * as E from 'fp-ts/lib/Either.js'
 import { copyConversations, openStore } from 'palimpsest'
 import * as fp from 'palimpsest/fp'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openStore as openTask } from '../../src/api/open.ts'
+import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 
 // Whatever JSON or a careless caller can pass at any place: a typed error, or an answer that makes sense; and the store goes on.
@@ -224,11 +225,6 @@ const places: readonly Place[] = [
   ],
 ]
 
-const closing: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
-
 /** The outcome of whatever a method gives: a promise, a task, or what can be iterated, of which the first item is asked for. */
 const outcomeOf = async (given: Anything): Promise<Anything> => {
   const answer =
@@ -278,7 +274,7 @@ test.each(['promises', 'tasks'] as const)(
     const complaints: string[] = []
     const fresh = async (): Promise<{ readonly store: Methods; readonly chat: Methods }> => {
       const store = kind === 'promises' ? await openStore('memory:') : right(await openTask('memory:')())
-      closing.push(async () => outcomeOf(store.close()))
+      atEnd(async () => outcomeOf(store.close()))
       const chat = store.conversation('c')
       await outcomeOf(chat.append([hello, { role: 'assistant', content: 'y' }, hello]))
       return { store: store as unknown as Methods, chat: chat as unknown as Methods }

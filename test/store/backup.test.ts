@@ -9,20 +9,17 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { openStore, type Store } from 'palimpsest'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { atEnd } from '../support/at-end.ts'
 import { temporaryFolder, temporaryServer } from '../support/stores.ts'
 import { ended, start } from '../support/node.ts'
 
-const open: Store[] = []
 const opened = async (path: string): Promise<Store> => {
   const store = await openStore(path.includes(':') ? path : `sqlite:${path}`)
-  open.push(store)
+  atEnd(store.close)
   return store
 }
-afterEach(async () => {
-  for (const store of open.splice(0)) await store.close()
-})
 const said = (content: string) => ({ role: 'user', content }) as const
 const large = 'x'.repeat(100_000)
 /** An open store with two conversations and large content, nothing of which need be in the file itself. */

@@ -1,19 +1,10 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { copyConversations, openStore, type Store } from 'palimpsest'
-import { afterEach, expect, test } from 'vitest'
-import { temporaryFolder } from '../support/stores.ts'
+import { copyConversations, type Store } from 'palimpsest'
+import { expect, test } from 'vitest'
+import { opened, temporaryFolder } from '../support/stores.ts'
 
 const hello = { role: 'user', content: 'x' } as const
-const open: Store[] = []
-const opened = async (url: string): Promise<Store> => {
-  const store = await openStore(url)
-  open.push(store)
-  return store
-}
-afterEach(async () => {
-  for (const store of open.splice(0)) await store.close()
-})
 const file = (): string => join(temporaryFolder(), 'store.db')
 const checkpointsOf = async (store: Store, after?: string): Promise<readonly string[]> => {
   const all: string[] = []

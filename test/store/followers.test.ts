@@ -1,18 +1,9 @@
 import { join } from 'node:path'
-import { openStore, type Store } from 'palimpsest'
-import { afterEach, expect, test } from 'vitest'
-import { temporaryFolder } from '../support/stores.ts'
+import type { Store } from 'palimpsest'
+import { expect, test } from 'vitest'
+import { opened, temporaryFolder } from '../support/stores.ts'
 
 const hello = { role: 'user', content: 'x' } as const
-const open: Store[] = []
-const opened = async (url: string): Promise<Store> => {
-  const store = await openStore(url)
-  open.push(store)
-  return store
-}
-afterEach(async () => {
-  for (const store of open.splice(0)) await store.close()
-})
 const checkpointsOf = async (store: Store): Promise<readonly string[]> => {
   const all: string[] = []
   for await (const { checkpoint } of store.readAll()) all.push(checkpoint)

@@ -1,21 +1,18 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openStore, type Store } from 'palimpsest'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { atEnd } from '../support/at-end.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 // What goes wrong at the edges: found by trying, kept so that it stays mended.
 
 const hello = { role: 'user', content: 'x' } as const
-const open: Store[] = []
 const opened = async (url = 'memory:', kind = 'program'): Promise<Store> => {
   const store = await openStore(url, { actor: { kind } })
-  open.push(store)
+  atEnd(store.close)
   return store
 }
-afterEach(async () => {
-  for (const store of open.splice(0)) await store.close()
-})
 const file = (): string => join(temporaryFolder(), 'store.db')
 
 describe('two writers with one command id', () => {

@@ -1,18 +1,15 @@
+import { atEnd } from '../support/at-end.ts'
 import { type Conversation, openStore, type Store } from 'palimpsest'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 // What a caller gives is read once, checked, and written as it was checked: what is acknowledged can be read for ever.
 
 const hello = { role: 'user', content: [{ type: 'text', text: 'x' }] } as const
-const open: Store[] = []
 const opened = async (actor: unknown = { kind: 'test' }): Promise<Store> => {
   const store = await openStore('memory:', { actor: actor as never })
-  open.push(store)
+  atEnd(store.close)
   return store
 }
-afterEach(async () => {
-  for (const store of open.splice(0)) await store.close()
-})
 
 class Writing extends Array<unknown> {
   toJSON(): unknown {

@@ -1,13 +1,10 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openStore, type Store } from 'palimpsest'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { atEnd } from '../support/at-end.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
-const open: Store[] = []
-afterEach(async () => {
-  for (const store of open.splice(0)) await store.close()
-})
 const hello = { role: 'user', content: 'hello' } as const
 
 /** A store with the conversations a, b and c of three messages each, changed with SQL where no table is STRICT. */
@@ -28,7 +25,7 @@ const changed = async (sql: string): Promise<Store> => {
   db.exec(`UPDATE sqlite_schema SET sql = sql || ' STRICT' WHERE name IN ('events', 'streams', 'blobs')`)
   db.close()
   const opened = await openStore(`sqlite:${path}`)
-  open.push(opened)
+  atEnd(opened.close)
   return opened
 }
 const overviews = async (store: Store): Promise<readonly (readonly [string, boolean])[]> => {

@@ -2,8 +2,8 @@ type Close = () => unknown
 const closing: Close[] = []
 
 /** Does something when the test that runs is over, the last thing first. */
-export const atEnd = (close: Close): void => {
-  closing.push(close)
+export const atEnd = (...close: readonly Close[]): void => {
+  closing.push(...close)
 }
 
 /** Does all of it: after-each.ts calls it. */

@@ -6,6 +6,7 @@ import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { openStore, type Store } from '../../src/index.ts'
 import { atEnd } from './at-end.ts'
 import { right } from './either.ts'
 import { type EventStoreDb, eventStoreDb, type Options } from './eventstoredb/server.ts'
@@ -16,6 +17,13 @@ export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
   atEnd(() => rmSync(folder, { recursive: true, force: true }))
   return folder
+}
+
+/** A store that is closed after the test. */
+export const opened = async (url: string): Promise<Store> => {
+  const store = await openStore(url)
+  atEnd(store.close)
+  return store
 }
 
 /** An EventStoreDB of its own, in this process, that ends with the test. */

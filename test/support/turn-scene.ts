@@ -35,8 +35,7 @@ export const scene = async (said: readonly Said[], options: MessagesApiOptions =
     ...options,
   })
   const store = await openStore('memory:')
-  atEnd(api.close)
-  atEnd(store.close)
+  atEnd(api.close, store.close)
   const chat = store.conversation('c')
   await chat.append(task)
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
