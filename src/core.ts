@@ -20,5 +20,21 @@ export type { Log } from './projections/path.ts'
 export type { TimelineEntry } from './projections/timeline.ts'
 
 export { contentOf, START } from './events/events.ts'
-export type { Block } from './events/blocks.ts'
+export type {
+  AnyBlock,
+  Block,
+  BlockInput,
+  CompactionBlock,
+  DocumentBlock,
+  ImageBlock,
+  KnownBlocks,
+  RedactedThinkingBlock,
+  TextBlock,
+  ThinkingBlock,
+  ToolResultBlock,
+  ToolUseBlock,
+  UncheckedBlock,
+  UnknownBlock,
+} from './events/block-types.ts'
+export { unknownBlock } from './events/blocks.ts'
 export type { Actor, ConversationEvent, Event, EventType, Message, View } from './events/events.ts'

@@ -4,14 +4,30 @@ export { openStore } from './api/open.ts'
 export { registerStore } from './api/schemes.ts'
 export { copyConversations } from './api/copy-conversations.ts'
 export type { FollowConversations, FollowedEvent, Store, StoreOptions, StreamedEvent } from './api/open.ts'
+export type { At, Conversation, EventsOptions, VerifyOptions } from './conversation/conversation.ts'
 export type {
+  AppendAfterRewind,
+  AppendHere,
+  AppendOnBranch,
   AppendOptions,
-  At,
-  Conversation,
-  EventsOptions,
-  VerifyOptions,
+  CondenseByPositions,
+  CondenseByShare,
+  CondenseInput,
+  ConfigureInput,
+  MessageInput,
+  RestoreInput,
+  RewindBeforeMessage,
+  RewindInput,
+  RewindToPosition,
+  RewindTurns,
+  SliceByPositions,
+  SliceByShare,
+  TruncateByPositions,
+  TruncateByShare,
+  TruncateInput,
+  UndoInput,
   WriteOptions,
-} from './conversation/conversation.ts'
+} from './conversation/inputs.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'

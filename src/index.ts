@@ -70,13 +70,30 @@ export type { ModelCall } from './receipts/calls.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
+export type { At, EventsOptions, VerifyOptions } from './conversation/conversation.ts'
 export type {
+  AppendAfterRewind,
+  AppendHere,
+  AppendOnBranch,
   AppendOptions,
-  At,
-  EventsOptions,
-  VerifyOptions,
+  CondenseByPositions,
+  CondenseByShare,
+  CondenseInput,
+  ConfigureInput,
+  MessageInput,
+  RestoreInput,
+  RewindBeforeMessage,
+  RewindInput,
+  RewindToPosition,
+  RewindTurns,
+  SliceByPositions,
+  SliceByShare,
+  TruncateByPositions,
+  TruncateByShare,
+  TruncateInput,
+  UndoInput,
   WriteOptions,
-} from './conversation/conversation.ts'
+} from './conversation/inputs.ts'
 export type { ReadError, StoreError, WriteError } from './store/errors.ts'
 export type { ImportError } from './formats/errors.ts'
 export type { SessionFile } from './formats/parse-session.ts'
@@ -113,13 +130,28 @@ export type { FollowConversations, FollowedEvent, StoreOptions, StreamedEvent } 
 export type { PlacedEvent } from './history/stored.ts'
 export type { Discrepancy, Verified } from './jobs/verify.ts'
 export type { Written } from './history/encode.ts'
-export type { NewMessage } from './commands/command.ts'
 export type { Diff } from './projections/diff.ts'
 export type { Effective, Item } from './projections/effective.ts'
 export type { Entry, FullOptions } from './projections/full.ts'
 export type { Rendered, RenderOptions, Repair } from './projections/render/renderer.ts'
 export type { TimelineEntry } from './projections/timeline.ts'
-export type { Block } from './events/blocks.ts'
+export type {
+  AnyBlock,
+  Block,
+  BlockInput,
+  CompactionBlock,
+  DocumentBlock,
+  ImageBlock,
+  KnownBlocks,
+  RedactedThinkingBlock,
+  TextBlock,
+  ThinkingBlock,
+  ToolResultBlock,
+  ToolUseBlock,
+  UncheckedBlock,
+  UnknownBlock,
+} from './events/block-types.ts'
+export { unknownBlock } from './events/blocks.ts'
 export type { Actor, ConversationEvent, EventType, Message } from './events/events.ts'
 
 /**

@@ -61,6 +61,15 @@ const carriedSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('Truncated'), data: dataSchemas.Truncated }),
 ])
 
+/** A slice is named, or found by how much is to stay. */
+const isOneSlice = ({ covers, fraction, keepFirst, keepLast, keepTokens }: Slicing): boolean =>
+  covers === undefined || [fraction, keepFirst, keepLast, keepTokens].every((given) => given === undefined)
+type Slicing = { readonly [K in keyof typeof selection]?: unknown }
+const oneSlice = {
+  path: ['covers'],
+  error: 'names the slice: leave out fraction, keepFirst, keepLast and keepTokens',
+}
+
 export const commandSchemas = {
   append: z.strictObject({
     ...fence,
@@ -80,23 +89,27 @@ export const commandSchemas = {
     model: dataSchemas.Configured.shape.model.nullable(),
     parameters: dataSchemas.Configured.shape.parameters.nullable(),
   }),
-  condense: z.strictObject({
-    ...fence,
-    ...selection,
-    /** Text or blocks (of one user message), or whole messages. */
-    summary,
-    /** Who wrote the summary. Default `manual`. */
-    method: dataSchemas.Condensed.shape.method.optional(),
-    origin: originSchema.optional(),
-    /** Why, where nobody asked for it. */
-    policy: policySchema.optional(),
-  }),
-  truncate: z.strictObject({
-    ...fence,
-    ...selection,
-    reason: z.string().optional(),
-    policy: policySchema.optional(),
-  }),
+  condense: z
+    .strictObject({
+      ...fence,
+      ...selection,
+      /** Text or blocks (of one user message), or whole messages. */
+      summary,
+      /** Who wrote the summary. Default `manual`. */
+      method: dataSchemas.Condensed.shape.method.optional(),
+      origin: originSchema.optional(),
+      /** Why, where nobody asked for it. */
+      policy: policySchema.optional(),
+    })
+    .refine(isOneSlice, oneSlice),
+  truncate: z
+    .strictObject({
+      ...fence,
+      ...selection,
+      reason: z.string().optional(),
+      policy: policySchema.optional(),
+    })
+    .refine(isOneSlice, oneSlice),
   restore: z.strictObject({ ...fence, marker: position }),
   /** Exactly one of the three. */
   rewind: z
@@ -127,8 +140,6 @@ export const commandSchemas = {
 
 export type CommandType = keyof typeof commandSchemas
 type Inputs = { readonly [T in CommandType]: DeepReadonly<z.infer<(typeof commandSchemas)[T]>> }
-/** What a command of a type asks for. */
-export type CommandInput<T extends CommandType> = Inputs[T]
 /** A command whose input was checked, tagged on `type`. */
 export type Command<T extends CommandType = CommandType> = {
   readonly [K in T]: { readonly type: K } & Inputs[K]

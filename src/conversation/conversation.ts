@@ -3,18 +3,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
-import {
-  type Command,
-  type CommandInput,
-  type CommandType,
-  commandSchemas,
-  type NewMessage,
-} from '../commands/command.ts'
+import { type Command, type CommandType, commandSchemas } from '../commands/command.ts'
 import { areAccepted } from '../commands/append.ts'
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { type ConversationEvent, type Event, metadataSchema } from '../events/events.ts'
+import { type ConversationEvent, metadataSchema } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
 import { copyJson, type Json } from '../events/json.ts'
 import { type Diff, diffing } from '../projections/diff.ts'
@@ -35,24 +29,16 @@ import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
 import { type PlacedEvent, storedEvents } from '../history/stored.ts'
 import { type Verified, verify } from '../jobs/verify.ts'
 import type { Envelope, Written } from '../history/encode.ts'
-
-/** What every writer takes besides what it asks for. */
-export interface WriteOptions extends Envelope {
-  /** Refuse (`StaleContext`) unless the conversation's last event is still the one at this position. */
-  readonly after?: number
-  /** `markers`: markers and restores that came after `after` are no reason to refuse. */
-  readonly tolerate?: 'markers'
-}
-/** What an append takes besides. */
-export interface AppendOptions extends WriteOptions {
-  /** Record the messages on an abandoned branch that starts after this position: the conversation stays what it is. */
-  readonly branchAt?: number
-  /** Rewind to this position first, in the same write: the conversation continues from there. Not with `branchAt`. */
-  readonly rewindTo?: number
-  /** With `rewindTo`: markers and configurations since that position that are to stay, recorded again before the messages. */
-  readonly again?: readonly Event<'Configured' | 'Condensed' | 'Truncated'>[]
-}
-type Input<T extends CommandType> = CommandInput<T> & WriteOptions
+import type {
+  AppendOptions,
+  CondenseInput,
+  ConfigureInput,
+  MessageInput,
+  RestoreInput,
+  RewindInput,
+  TruncateInput,
+  UndoInput,
+} from './inputs.ts'
 
 /** A moment to look from: a position, -1 for before the first event; the last position by default. */
 export interface At {
@@ -76,19 +62,22 @@ type Read<A> = TE.TaskEither<ReadError, A>
 export interface Conversation {
   readonly id: string
   /** Appends a message, or several of which all are written or none. */
-  readonly append: (message: NewMessage | readonly NewMessage[], options?: AppendOptions) => Write<Written>
+  readonly append: (
+    message: MessageInput | readonly MessageInput[],
+    options?: AppendOptions,
+  ) => Write<Written>
   /** Records what requests hold besides messages. What is left out stays; null takes it away. */
-  readonly configure: (input: Input<'configure'>) => Write<Written>
+  readonly configure: (input: ConfigureInput) => Write<Written>
   /** Shows a slice of the effective history as a summary from now on. */
-  readonly condense: (input: Input<'condense'>) => Write<Written>
+  readonly condense: (input: CondenseInput) => Write<Written>
   /** Shows a slice of the effective history no longer. */
-  readonly truncate: (input: Input<'truncate'>) => Write<Written>
+  readonly truncate: (input: TruncateInput) => Write<Written>
   /** Shows again, in its place, what a marker hid; later messages stay. */
-  readonly restore: (input: Input<'restore'>) => Write<Written>
+  readonly restore: (input: RestoreInput) => Write<Written>
   /** Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone. */
-  readonly rewind: (input: Input<'rewind'>) => Write<Written>
+  readonly rewind: (input: RewindInput) => Write<Written>
   /** Takes back the last event, if it is a rewind, condense, truncate or restore. */
-  readonly undo: (input?: Input<'undo'>) => Write<Written>
+  readonly undo: (input?: UndoInput) => Write<Written>
   /** A new conversation that begins with this one's history. Copies nothing. */
   readonly fork: (id: string, options?: At & Envelope) => Write<Conversation>
   /** The last position. */

@@ -7,13 +7,13 @@ import type { Fields } from './json.ts'
 interface Cacheable {
   readonly cache_control?: unknown
 }
-export interface NewTextBlock extends Cacheable {
+export interface TextBlockInput extends Cacheable {
   readonly type: 'text'
   readonly text: string
   readonly citations?: unknown
 }
 /** Where the content of an image or a document comes from: `base64`, `url`, `file`, `text`, `content`. */
-export interface NewSource {
+export interface BlockSource {
   readonly type: string
   readonly media_type?: string
   readonly data?: string
@@ -21,28 +21,28 @@ export interface NewSource {
   readonly file_id?: string
   readonly content?: unknown
 }
-export interface NewImageBlock extends Cacheable {
+export interface ImageBlockInput extends Cacheable {
   readonly type: 'image'
-  readonly source: NewSource
+  readonly source: BlockSource
 }
-export interface NewDocumentBlock extends Cacheable {
+export interface DocumentBlockInput extends Cacheable {
   readonly type: 'document'
-  readonly source: NewSource
+  readonly source: BlockSource
   readonly title?: string | null
   readonly context?: string | null
   readonly citations?: unknown
 }
-export interface NewThinkingBlock {
+export interface ThinkingBlockInput {
   readonly type: 'thinking'
   readonly thinking: string
   /** Recorders of other models' sessions have none to store. */
   readonly signature?: string | undefined
 }
-export interface NewRedactedThinkingBlock {
+export interface RedactedThinkingBlockInput {
   readonly type: 'redacted_thinking'
   readonly data: string
 }
-export interface NewToolUseBlock extends Cacheable {
+export interface ToolUseBlockInput extends Cacheable {
   readonly type: 'tool_use'
   readonly id: string
   readonly name: string
@@ -50,13 +50,13 @@ export interface NewToolUseBlock extends Cacheable {
   readonly input: unknown
   readonly caller?: unknown
 }
-export interface NewToolResultBlock extends Cacheable {
+export interface ToolResultBlockInput extends Cacheable {
   readonly type: 'tool_result'
   readonly tool_use_id: string
-  readonly content?: string | readonly NewBlock[] | undefined
+  readonly content?: string | readonly BlockInput[] | undefined
   readonly is_error?: boolean | undefined
 }
-export interface NewCompactionBlock extends Cacheable {
+export interface CompactionBlockInput extends Cacheable {
   readonly type: 'compaction'
   readonly content: unknown
   readonly encrypted_content?: unknown
@@ -66,6 +66,7 @@ export interface NewCompactionBlock extends Cacheable {
 export type UncheckedBlockType =
   | 'advisor_tool_result'
   | 'bash_code_execution_tool_result'
+  | 'browser_state'
   | 'code_execution_tool_result'
   | 'container_upload'
   | 'fallback'
@@ -82,7 +83,7 @@ export type UncheckedBlockType =
   | 'web_fetch_tool_result'
   | 'web_search_tool_result'
 /** Another block of the API. */
-export interface NewUncheckedBlock extends Cacheable {
+export interface UncheckedBlockInput extends Cacheable {
   readonly type: UncheckedBlockType
   readonly id?: unknown
   readonly name?: unknown
@@ -116,30 +117,30 @@ export interface UnknownBlock extends Fields {
 }
 
 /** A block to be written: one of the API's, or what `unknownBlock` gives. */
-export type NewBlock =
-  | NewTextBlock
-  | NewImageBlock
-  | NewDocumentBlock
-  | NewThinkingBlock
-  | NewRedactedThinkingBlock
-  | NewToolUseBlock
-  | NewToolResultBlock
-  | NewCompactionBlock
-  | NewUncheckedBlock
+export type BlockInput =
+  | TextBlockInput
+  | ImageBlockInput
+  | DocumentBlockInput
+  | ThinkingBlockInput
+  | RedactedThinkingBlockInput
+  | ToolUseBlockInput
+  | ToolResultBlockInput
+  | CompactionBlockInput
+  | UncheckedBlockInput
   | UnknownBlock
 
-export interface TextBlock extends NewTextBlock, Fields {}
-export interface ImageBlock extends NewImageBlock, Fields {}
-export interface DocumentBlock extends NewDocumentBlock, Fields {}
-export interface ThinkingBlock extends NewThinkingBlock, Fields {}
-export interface RedactedThinkingBlock extends NewRedactedThinkingBlock, Fields {}
-export interface ToolUseBlock extends NewToolUseBlock, Fields {}
+export interface TextBlock extends TextBlockInput, Fields {}
+export interface ImageBlock extends ImageBlockInput, Fields {}
+export interface DocumentBlock extends DocumentBlockInput, Fields {}
+export interface ThinkingBlock extends ThinkingBlockInput, Fields {}
+export interface RedactedThinkingBlock extends RedactedThinkingBlockInput, Fields {}
+export interface ToolUseBlock extends ToolUseBlockInput, Fields {}
 /** The blocks inside of a result were stored as they were given: that their fields are those of their types was not checked. */
-export interface ToolResultBlock extends NewToolResultBlock, Fields {
+export interface ToolResultBlock extends ToolResultBlockInput, Fields {
   readonly content?: string | readonly Block[] | undefined
 }
-export interface CompactionBlock extends NewCompactionBlock, Fields {}
-export interface UncheckedBlock extends NewUncheckedBlock, Fields {}
+export interface CompactionBlock extends CompactionBlockInput, Fields {}
+export interface UncheckedBlock extends UncheckedBlockInput, Fields {}
 
 /** The blocks whose fields were checked when they were stored, by type. */
 export interface KnownBlocks {

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AnyBlock, Block, KnownBlocks, UnknownBlock } from './block-types.ts'
 
-export type { AnyBlock, Block, NewSource, TextBlock, ToolResultBlock } from './block-types.ts'
+export type { AnyBlock, Block, BlockSource, TextBlock, ToolResultBlock } from './block-types.ts'
 
 // The content blocks of the Anthropic Messages API. A schema here only checks: what is stored is the value that was given,
 // so unknown fields and unknown block types survive verbatim (signatures and future block types depend on it).

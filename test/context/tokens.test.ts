@@ -1,4 +1,4 @@
-import { type NewSource } from '../../src/events/blocks.ts'
+import { type BlockSource } from '../../src/events/blocks.ts'
 import { describe, expect, it } from 'vitest'
 import { countTokens } from '../../src/context/tokens/tokens.ts'
 import { estimate } from '../../src/context/tokens/estimate.ts'
@@ -242,7 +242,7 @@ const webp = (kind: string, body: string): Buffer =>
 
 const base64 = (file: Buffer) => ({ type: 'base64', data: file.toString('base64') })
 const image = (file: Buffer): Block => ({ type: 'image', source: base64(file) })
-const document = (source: NewSource): Block => ({ type: 'document', source })
+const document = (source: BlockSource): Block => ({ type: 'document', source })
 
 describe('pictures and documents', () => {
   it.each<readonly [string, Buffer, number]>([
@@ -271,7 +271,7 @@ describe('pictures and documents', () => {
     expect(estimate([toolResult('a', [image(png(28, 28)), text(words(10))])])).toBe(24)
   })
 
-  it.each<readonly [string, NewSource, number]>([
+  it.each<readonly [string, BlockSource, number]>([
     [
       'a PDF is 3,000 tokens a page',
       base64(Buffer.from('/Type /Pages /Type /Page\n/Type/Page /Type /Page>>')),

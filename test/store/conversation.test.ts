@@ -371,11 +371,13 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
     test('a mistake in an option is named, not passed over', async () => {
       const chat = await begun('a', 'b', 'c')
       await expect(chat.truncate({ keepfirst: 1 } as never)).rejects.toThrow('keepfirst')
+      const both = { covers: { first: 0, last: 1 }, fraction: 0.5 } as never
+      await expect(chat.truncate(both)).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'covers' })
       await expect(chat.truncate({ fraction: 2 })).rejects.toMatchObject({
         _tag: 'InvalidInput',
         path: 'fraction',
       })
-      await expect(chat.rewind({})).rejects.toThrow('exactly one of to, before, turns')
+      await expect(chat.rewind({} as never)).rejects.toThrow('exactly one of to, before, turns')
       await expect(chat.condense({ summary: ' ' })).rejects.toMatchObject({
         _tag: 'InvalidInput',
         path: 'summary',

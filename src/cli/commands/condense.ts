@@ -1,16 +1,16 @@
 import { type Command, Option } from 'commander'
-import type { Selection } from '../../commands/command.ts'
 import type { EventData } from '../../events/events.ts'
-import type { WriteOptions } from '../../index.ts'
+import type { SliceByPositions, SliceByShare, WriteOptions } from '../../index.ts'
 import { writeWritten } from '../conversation.ts'
 import { exclusive, givenText, withSelection, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
-interface Options extends Selection, WriteOptions {
-  readonly summary?: string
-  readonly summaryFile?: string
-  readonly method?: EventData['Condensed']['method']
-}
+type Options = (SliceByPositions | SliceByShare) &
+  WriteOptions & {
+    readonly summary?: string
+    readonly summaryFile?: string
+    readonly method?: EventData['Condensed']['method']
+  }
 
 export const addCondense = (program: Command, shell: Shell): void => {
   const command = program

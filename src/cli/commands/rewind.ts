@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import type { CommandInput } from '../../commands/command.ts'
-import type { WriteOptions } from '../../index.ts'
+import type { RewindInput } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
 import { usage } from '../errors.ts'
 import { writeWritten } from '../conversation.ts'
@@ -27,15 +26,12 @@ export const addRewind = (program: Command, shell: Shell): void => {
       '\nExamples:\n  palimpsest rewind task-42 --to 4\n  palimpsest rewind task-42 --turns 1 --reason "try again"',
     )
     .action(
-      shell.action(
-        'existing',
-        async (session, id: string, options: CommandInput<'rewind'> & WriteOptions) => {
-          const { to, before, turns } = options
-          if ([to, before, turns].every((given) => given === undefined))
-            throw toError(usage('say where to rewind: exactly one of --to, --before and --turns'))
-          const chat = session.store.conversation(id)
-          await writeWritten(session, chat, await chat.rewind(options))
-        },
-      ),
+      shell.action('existing', async (session, id: string, options: RewindInput) => {
+        const { to, before, turns } = options
+        if ([to, before, turns].every((given) => given === undefined))
+          throw toError(usage('say where to rewind: exactly one of --to, --before and --turns'))
+        const chat = session.store.conversation(id)
+        await writeWritten(session, chat, await chat.rewind(options))
+      }),
     )
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import type { Selection } from '../../commands/command.ts'
-import type { WriteOptions } from '../../index.ts'
+import type { TruncateInput } from '../../index.ts'
 import { writeWritten } from '../conversation.ts'
 import { withSelection, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -16,7 +15,7 @@ export const addTruncate = (program: Command, shell: Shell): void => {
       '\nExamples:\n  palimpsest truncate task-42 --fraction 0.5\n  palimpsest truncate task-42 --covers 3..8 --reason "a dead end"',
     )
     .action(
-      shell.action('existing', async (session, id: string, options: Selection & WriteOptions) => {
+      shell.action('existing', async (session, id: string, options: TruncateInput) => {
         const chat = session.store.conversation(id)
         await writeWritten(session, chat, await chat.truncate(options))
       }),

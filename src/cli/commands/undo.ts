@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import type { CommandInput } from '../../commands/command.ts'
-import type { WriteOptions } from '../../index.ts'
+import type { UndoInput } from '../../index.ts'
 import { writeWritten } from '../conversation.ts'
 import { withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -16,7 +15,7 @@ export const addUndo = (program: Command, shell: Shell): void => {
       '\nExamples:\n  palimpsest undo task-42\n  palimpsest undo task-42 --reason "the summary lost the error"',
     )
     .action(
-      shell.action('existing', async (session, id: string, options: CommandInput<'undo'> & WriteOptions) => {
+      shell.action('existing', async (session, id: string, options: UndoInput) => {
         const chat = session.store.conversation(id)
         await writeWritten(session, chat, await chat.undo(options))
       }),

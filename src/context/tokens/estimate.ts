@@ -1,4 +1,4 @@
-import { type Block, isBlock, isWellShaped, type NewSource } from '../../events/blocks.ts'
+import { type Block, isBlock, isWellShaped, type BlockSource } from '../../events/blocks.ts'
 import { isResultType } from '../../projections/render/renderer.ts'
 import { estimateTokens } from '../../projections/tokens.ts'
 
@@ -39,7 +39,7 @@ const blockTokens = (block: Block): number => {
 /** What cannot stand in a tool result is not sent. */
 const isShown = (block: unknown): block is Block => isWellShaped(block) && isResultType(block.type)
 
-const pictureTokens = (source: NewSource): number => {
+const pictureTokens = (source: BlockSource): number => {
   const size = source.type === 'base64' ? sizeOf(Buffer.from(String(source.data), 'base64')) : undefined
   if (!size) return estimateTokens([{ type: 'image', source }])
   const scale = Math.min(1, maxEdge / Math.max(size.width, size.height))
@@ -47,7 +47,7 @@ const pictureTokens = (source: NewSource): number => {
   return Math.min(maxPictureTokens, patches(size.width) * patches(size.height))
 }
 
-const documentTokens = (source: NewSource): number => {
+const documentTokens = (source: BlockSource): number => {
   const { data, content } = source
   if (source.type === 'text') return estimateTokens([{ type: 'text', text: String(data) }])
   if (typeof content === 'string') return estimateTokens([{ type: 'text', text: content }])

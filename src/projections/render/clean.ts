@@ -2,7 +2,7 @@ import {
   type Block,
   isBlock,
   isWellShaped,
-  type NewSource,
+  type BlockSource,
   type TextBlock,
   type ToolResultBlock,
 } from '../../events/blocks.ts'
@@ -144,7 +144,7 @@ const cleanBlocks = (
 const pictureTypes: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
 /** Whether the API takes this source of an image; what it does not know of is for the API to say. */
-const isPicture = (source: Partial<NewSource> | undefined): boolean =>
+const isPicture = (source: Partial<BlockSource> | undefined): boolean =>
   source?.type !== 'base64' ||
   (pictureTypes.has(source.media_type) && typeof source.data === 'string' && source.data !== '')
 

@@ -1,0 +1,148 @@
+// What the compiler takes and what it refuses, as a program that uses the package. Nothing of it runs.
+import type Anthropic from '@anthropic-ai/sdk'
+import {
+  type Block,
+  type BlockInput,
+  type Conversation,
+  type CondenseInput,
+  type ConfigureInput,
+  type MessageInput,
+  messagesOf,
+  openStore,
+  type RewindInput,
+  type TextBlock,
+  type TruncateInput,
+  type UnknownBlock,
+  unknownBlock,
+} from 'palimpsest'
+import type { Command } from 'palimpsest/core'
+import { openStore as openAsTask } from 'palimpsest/fp'
+
+const store = await openStore('memory:')
+const chat = store.conversation('c')
+const hello = { role: 'user', content: 'Hello.' } as const
+
+// One way to say where, and only one.
+await chat.rewind({ to: 1 })
+await chat.rewind({ before: 1, reason: 'again', after: 3 })
+await chat.rewind({ turns: 2, commandId: 'k' })
+// @ts-expect-error nothing says where
+await chat.rewind({})
+// @ts-expect-error two say where
+await chat.rewind({ to: 1, before: 2 })
+// @ts-expect-error two say where
+await chat.rewind({ to: 1, turns: 2 })
+
+await chat.condense({ summary: 'S.', covers: { first: 0, last: 1 } })
+await chat.condense({ summary: 'S.', fraction: 0.5, keepLast: 2 })
+await chat.truncate({ keepTokens: 100 })
+await chat.truncate({})
+// @ts-expect-error the slice is named and looked for
+await chat.condense({ summary: 'S.', covers: { first: 0, last: 1 }, fraction: 0.5 })
+// @ts-expect-error the slice is named and looked for
+await chat.truncate({ covers: { first: 0, last: 1 }, keepLast: 2 })
+// @ts-expect-error there is no summary
+await chat.condense({ fraction: 0.5 })
+// @ts-expect-error misspelt
+await chat.truncate({ keepfirst: 1 })
+
+await chat.append(hello, { branchAt: 1 })
+await chat.append([hello], { rewindTo: 1, after: 3, tolerate: 'markers' })
+// @ts-expect-error either a branch or a rewind
+await chat.append(hello, { branchAt: 1, rewindTo: 1 })
+// @ts-expect-error again goes with rewindTo
+await chat.append(hello, { again: [] })
+// @ts-expect-error a former name
+await chat.append(hello, { beside: 1 })
+
+await chat.configure({ system: null, model: 'claude-opus-5-5', tools: [{ name: 'read' }] })
+// @ts-expect-error misspelt
+await chat.configure({ sytem: 'S.' })
+// @ts-expect-error misspelt
+await chat.effective({ att: 1 })
+// @ts-expect-error no time that cache breakpoints can live
+await chat.render({ cache: '10m' })
+
+// Blocks to write are closed.
+await chat.append({
+  role: 'user',
+  content: [
+    { type: 'text', text: 'Look.', cache_control: { type: 'ephemeral' } },
+    { type: 'image', source: { type: 'base64', media_type: 'image/png', data: '' } },
+    { type: 'tool_result', tool_use_id: 'a', content: [{ type: 'text', text: 'done' }], is_error: true },
+    { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+    unknownBlock({ type: 'hologram', url: 'x' }),
+  ],
+})
+// @ts-expect-error a misspelt type
+await chat.append({ role: 'user', content: [{ type: 'txet', text: 'a' }] })
+const inside = { type: 'tool_result', tool_use_id: 'a' } as const
+// @ts-expect-error a misspelt type inside a result
+await chat.append({ role: 'user', content: [{ ...inside, content: [{ type: 'txet' }] }] })
+// @ts-expect-error a misspelt field
+await chat.append({ role: 'user', content: [{ type: 'text', txt: 'a' }] })
+// @ts-expect-error a field that no text has
+await chat.append({ role: 'user', content: [{ type: 'text', text: 'a', size: 1 }] })
+// @ts-expect-error no role
+await chat.append({ role: 'tool', content: 'a' })
+// @ts-expect-error a field that no message has
+await chat.append({ role: 'user', content: 'a', name: 'x' })
+
+/** What the SDK of the API gives and takes can be appended as it is. */
+export const appendReply = (reply: Anthropic.Message, asked: Anthropic.MessageParam) =>
+  chat.append([
+    { role: 'user', content: asked.content },
+    { role: 'assistant', content: reply.content },
+  ])
+
+export const appendBeta = (reply: Anthropic.Beta.BetaMessage) =>
+  chat.append({ role: 'assistant', content: reply.content })
+
+/** Blocks that are read narrow by their type, those that nobody knows stay. */
+export const wordOf = (block: Block): string => {
+  if (block.type === 'text') return block.text
+  if (block.type === 'tool_use') return `${block.name} ${block.id} ${JSON.stringify(block.input)}`
+  if (block.type === 'thinking') return block.thinking + (block.signature ?? '')
+  if (block.type === 'server_tool_use') return String(block['from_the_future'])
+  if (block.type === 'image') return block.source.data ?? ''
+  if (block.type !== 'tool_result') return block.type
+  return typeof block.content === 'string' ? block.content : (block.content ?? []).map(wordOf).join('')
+}
+const { type } = {} as Block
+// @ts-expect-error no type that the API has
+export const isMisspelt = type === 'txet'
+/** The way to ask for a type that the types don't know. */
+export const isHologram = (type as string) === 'hologram'
+
+const items = await chat.effective()
+export const texts: readonly string[] = items
+  .flatMap(messagesOf)
+  .flatMap(({ content }) => content)
+  .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+export const text: TextBlock | undefined = items
+  .flatMap(messagesOf)
+  .flatMap(({ content }) => content)
+  .find((block): block is TextBlock => block.type === 'text')
+export const unknown: UnknownBlock = unknownBlock({ type: 'hologram' })
+/** What was read can be written. */
+export const copied = (): Promise<unknown> =>
+  chat.append(items.flatMap(messagesOf).map(({ role, content }): MessageInput => ({ role, content })))
+export const written: readonly BlockInput[] = [] as readonly Block[]
+
+// The types say what the schemas check: every input is a command's, and has all its fields.
+type Checked<T extends Command['type']> = Omit<Command<T>, 'type'>
+type Fields<T> = T extends unknown ? keyof T : never
+type Envelope = 'commandId' | 'actor' | 'now' | 'correlationId' | 'causationId'
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
+export const same: readonly true[] = [
+  true satisfies Same<Fields<RewindInput>, keyof Checked<'rewind'> | Envelope>,
+  true satisfies Same<Fields<CondenseInput>, keyof Checked<'condense'> | Envelope>,
+  true satisfies Same<Fields<TruncateInput>, keyof Checked<'truncate'> | Envelope>,
+  true satisfies Same<Fields<ConfigureInput>, keyof Checked<'configure'> | Envelope>,
+  true satisfies Same<Fields<MessageInput> | 'sealed', keyof Command<'append'>['messages'][number]>,
+]
+export const rewinding = (input: RewindInput): Checked<'rewind'> => input
+export const truncating = (input: TruncateInput): Checked<'truncate'> => input
+
+export const handle: Conversation = chat
+void openAsTask
