@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { Covers } from '../events/events.ts'
 
@@ -89,6 +90,10 @@ export const staleContext = (conversation: string, after: number, last: number):
   after,
   last,
 })
+
+/** Whether a command was refused because something has happened since it was computed. */
+export const isStale = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
+  E.isLeft(answer) && answer.left._tag === 'StaleContext'
 
 export const outOfRange = (conversation: string, position: number, last: number): OutOfRange => ({
   _tag: 'OutOfRange',

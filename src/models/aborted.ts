@@ -1,7 +1,7 @@
 import type { ModelAborted } from './model.ts'
 
 /**
- * What comes of work that may ignore its signal: rejects with the signal's reason once it aborts. Leaves no listener on the signal,
+ * The result of work that may ignore its signal: rejects with the signal's reason once it aborts. Leaves no listener on the signal,
  * which may live as long as the program.
  */
 export const orAborted = async <A>(work: A | Promise<A>, signal: AbortSignal | undefined): Promise<A> => {
@@ -19,6 +19,6 @@ export const orAborted = async <A>(work: A | Promise<A>, signal: AbortSignal | u
 
 export const abortedBy = (signal: AbortSignal): ModelAborted => ({
   _tag: 'ModelAborted',
-  message: 'aborted: what was complete is recorded, and the next turn goes on from there',
+  message: 'aborted: what was complete is recorded, and the next turn continues from there',
   cause: signal.reason,
 })

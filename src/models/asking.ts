@@ -4,16 +4,16 @@ import type { Origin } from '../events/events.ts'
 import { abortedBy } from './aborted.ts'
 import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } from './model.ts'
 
-/** How a model is asked, and how often it is asked again. */
+/** How to call a model, and how often to repeat a call that failed. */
 export interface AskOptions extends CallOptions {
-  /** How often a call that failed for a reason that may pass is made again. Default 3; 0 for never. */
+  /** How often to repeat a call that failed for a passing reason. Default 3; 0 for never. */
   readonly maxRetries?: number
 }
 
 const defaultRetries = 3
 
 /**
- * Asks a model, and asks it again where that may help: nothing of a reply that broke is kept. The calls that failed are in the
+ * Calls a model, and repeats the call where that may help: nothing of a reply that broke off is kept. The calls that failed are in the
  * reply's origin, or in the error, the last one included.
  */
 export const callModel = async (
@@ -40,11 +40,11 @@ export const callModel = async (
   }
 }
 
-/** An origin that tells of the calls that failed before, too. */
+/** An origin that also tells of the calls that failed before. */
 export const withFailed = (origin: Origin, failed: readonly FailedCall[]): Origin =>
   failed.length > 0 ? { ...origin, failed: [...failed, ...failedIn(origin)] } : origin
 
-/** The calls in vain that an origin or an error tells of. */
+/** The failed calls that an origin or an error tells of. */
 export const failedIn = (told: object): readonly FailedCall[] =>
   'failed' in told && Array.isArray(told.failed) ? (told.failed as readonly FailedCall[]) : []
 
@@ -54,8 +54,8 @@ const [firstWait, longestWait] = [500, 8_000]
 const longestTimer = 2 ** 31 - 1
 
 /**
- * Milliseconds to wait: what the API asked for, else a half second that doubles, and is up to a quarter shorter so that many who
- * failed together do not come back together.
+ * Milliseconds to wait: what the API asked for, else half a second, doubled with each try, and up to a quarter shorter so that callers
+ * that failed together do not come back together.
  */
 export const waitBefore = (error: ModelError, tries: number, random = Math.random()): number => {
   const { retryAfter } = error._tag === 'ModelFailed' ? error : {}
@@ -67,7 +67,7 @@ type Failure = Pick<FailedCall, 'message'> & {
   readonly [K in keyof Omit<FailedCall, 'error' | 'message'>]?: FailedCall[K] | undefined
 } & { readonly _tag: FailedCall['error'] }
 
-/** What is recorded of a call in vain. */
+/** What is recorded of a failed call. */
 export const failedCall = ({ _tag, message, status, type, requestId, usage }: Failure): FailedCall => ({
   error: _tag,
   message,

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util'
 
-/** What was thrown, as the model is told it. It may be anything: what cannot be printed must not lose what other calls came to. */
+/** What was thrown, as text for the model. It may be anything; if it cannot be printed, the results of other calls must not be lost. */
 export const errorText = (error: unknown): string => {
   try {
-    // They may be of any type.
+    // Both may be of any type.
     if (error instanceof Error) return [error.name, error.message].map(String).join(': ')
     return typeof error === 'string' ? error : inspect(error)
   } catch {

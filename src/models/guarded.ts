@@ -9,13 +9,13 @@ const replySchema = z.object({ content: messageSchema.shape.content, origin: ori
 const isEither = (value: unknown): value is E.Either<unknown, unknown> =>
   typeof value === 'object' && value !== null && '_tag' in value
 
-/** A model that somebody else wrote: it ends when the signal aborts, and what is no reply is none. */
+/** A model that somebody else wrote: a call ends when the signal aborts, and its answer is checked. */
 export const guarded = (model: Model): Model => ({
   ...model,
   call: async (request, options = {}) => {
     const { signal } = options
     try {
-      // What is given away may be changed; the history goes on.
+      // A copy: the model may change what it is given.
       const asked = model.call(structuredClone(request), options)
       const answer: unknown = await orAborted(asked, signal)
       if (isEither(answer) && answer._tag === 'Left' && isEither(answer.left))
@@ -30,6 +30,6 @@ export const guarded = (model: Model): Model => ({
 
 const failed = (problem: string, cause?: unknown): ModelFailed => ({
   _tag: 'ModelFailed',
-  message: `the model gave no reply (${problem}): no reply was recorded; mend the Model`,
+  message: `the model gave no reply (${problem}): no reply was recorded; fix the Model`,
   ...(cause !== undefined && { cause }),
 })

@@ -3,7 +3,7 @@ import type { Block } from '../events/blocks.ts'
 import type { Configuration, Origin } from '../events/events.ts'
 import type { RenderedMessage } from '../projections/render/renderer.ts'
 
-/** A request to a model: what receipts are of (system, tools, messages), and what goes along. */
+/** A request to a model: what a receipt covers (system, tools, messages), and what is sent with it. */
 export interface ModelRequest {
   readonly model: string
   readonly system?: string | readonly Block[]
@@ -13,14 +13,14 @@ export interface ModelRequest {
   readonly parameters: { readonly [name: string]: unknown }
 }
 
-/** What the model said, all of it: its stream has ended as it should. */
+/** A complete reply of a model: its stream has ended properly. */
 export interface Reply {
   /** Verbatim, in order. */
   readonly content: readonly Block[]
   readonly origin: Origin
 }
 
-/** A piece of a reply as it arrives: the API's stream event. */
+/** A part of a reply as it arrives: an event of the API's stream. */
 export interface ReplyEvent {
   readonly type: string
   readonly [field: string]: unknown
@@ -28,13 +28,13 @@ export interface ReplyEvent {
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Told each event of the stream as it comes. What it throws ends the call. */
+  /** Called with each event of the stream as it comes. If it throws, the call ends. */
   readonly onEvent?: (event: ReplyEvent) => void
   /** Milliseconds without any sign of the reply, pings included, after which the call has stalled. */
   readonly stallTimeout?: number
 }
 
-/** A call that brought no reply, or a summary that was not recorded, as it is recorded with the next one: its error, and what the API counted it as. */
+/** A call that brought no reply, or a summary that was not recorded, as the next reply records it: its error, and the API's token counts. */
 export interface FailedCall {
   /** The error's `_tag`. */
   readonly error: string
@@ -45,20 +45,20 @@ export interface FailedCall {
   readonly usage?: Origin['usage']
 }
 
-/** What every call that failed says. */
+/** What every failed call says. */
 interface NoReply {
   readonly message: string
-  /** What had come of the reply: completed blocks, and the beginning of a text. `origin.stopReason` is null. */
+  /** What had arrived of the reply: completed blocks, and the beginning of a text. `origin.stopReason` is null. */
   readonly partial?: Reply | undefined
-  /** Of what had come, where the stream had begun. */
+  /** Of what had arrived, if the stream had begun. */
   readonly usage?: Origin['usage']
-  /** Every call that was made in vain, this one included, where it was made again. */
+  /** If the call was repeated: every failed call, this one included. */
   readonly failed?: readonly FailedCall[]
   readonly cause?: unknown
 }
-/** What the API said, where it answered. */
+/** What the API said, if it answered. */
 interface Refusal extends NoReply {
-  /** HTTP status, the API's error type, and the id to name to its support. */
+  /** HTTP status, the API's error type, and the request's id for its support. */
   readonly status?: number
   readonly type?: string
   readonly requestId?: string
@@ -70,27 +70,27 @@ export interface ModelAborted extends NoReply {
 /** The API refused the request, or its answer broke off. Nothing of it was recorded. */
 export interface ModelFailed extends Refusal {
   readonly _tag: 'ModelFailed'
-  /** Whether the reason may pass: then the call is made again. */
+  /** Whether the reason may pass, so that the call is worth repeating. */
   readonly retryable?: boolean
-  /** Milliseconds to wait before that, where the API says so. */
+  /** Milliseconds to wait before that, if the API says so. */
   readonly retryAfter?: number
 }
-/** Nothing came of the reply for too long. Nothing of it was recorded. */
+/** Nothing of the reply arrived for too long. Nothing of it was recorded. */
 export interface ModelStalled extends NoReply {
   readonly _tag: 'ModelStalled'
   /** Milliseconds. */
   readonly timeout: number
   readonly retryable: true
 }
-/** The request does not fit into the model's context window, says the API. */
+/** The API says that the request does not fit into the model's context window. */
 export interface ContextExceeded extends Refusal {
   readonly _tag: 'ContextExceeded'
 }
 export type ModelError = ModelAborted | ModelFailed | ModelStalled | ContextExceeded
 
-/** A model that can be asked. One call is one request: what may pass is asked again by who asks (`ModelFailed.retryable`). */
+/** A model to call. One call is one request; repeating it is up to the caller (`ModelFailed.retryable`). */
 export interface Model {
-  /** Beta features that it asks for, by name. Receipts keep them. */
+  /** Beta features that it requests, by name. Receipts keep them. */
   readonly betas?: readonly string[]
   readonly call: (request: ModelRequest, options?: CallOptions) => Promise<Either<ModelError, Reply>>
   /** Exact tokens of a request's input. */

@@ -7,8 +7,8 @@ import type { ModelError, Reply } from '../models/model.ts'
 type Secrets = ReadonlyMap<string, string>
 
 /**
- * What came of a call, without the secrets of its request: an API names what it refuses, and errors are recorded and logged. What the
- * model said stays as it said it.
+ * The answer to a call without the secrets of its request: an API quotes what it refuses, and errors are recorded and logged. What the
+ * model said stays verbatim.
  */
 export const toldOf = (reply: E.Either<ModelError, Reply>, secrets: Secrets): E.Either<ModelError, Reply> => {
   if (secrets.size === 0) return reply
@@ -30,7 +30,7 @@ const errorOf = <A extends ModelError>(error: A, secrets: Secrets): A => {
   }
 }
 
-/** An error of the client's, which holds the answer in many places, is told by its text alone where one of them repeats a secret. */
+/** The client's error holds the answer in many places: if one of them repeats a secret, only the error's text is kept. */
 const causeOf = (cause: unknown, secrets: Secrets): unknown => {
   const told = shownOf(cause)
   const text = errorText(cause)

@@ -1,11 +1,11 @@
-/** It is not the model's turn: nothing was said since its last reply, or at all. */
+/** It is not the model's turn: nothing was said since its last reply, or nothing at all. */
 export interface NothingToAnswer {
   readonly _tag: 'NothingToAnswer'
   readonly message: string
   readonly conversation: string
 }
 
-/** The model has been asked as often as it may be in one turn, and goes on calling tools. All of it is recorded. */
+/** The model was called `maxCalls` times in one turn and still calls tools. All of it is recorded. */
 export interface TooManyCalls {
   readonly _tag: 'TooManyCalls'
   readonly message: string
@@ -13,11 +13,11 @@ export interface TooManyCalls {
   readonly calls: number
 }
 
-/** The parameters hold references to secrets, as they are recorded, and not the secrets themselves. Nothing was sent. */
+/** The parameters hold references to secrets, as recorded, instead of the secrets. Nothing was sent. */
 export interface SecretMissing {
   readonly _tag: 'SecretMissing'
   readonly message: string
-  /** Where each of them stands in `parameters`. */
+  /** The place of each in `parameters`. */
   readonly paths: readonly string[]
 }
 
@@ -29,13 +29,13 @@ export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
 
 export const tooManyCalls = (conversation: string, calls: number): TooManyCalls => ({
   _tag: 'TooManyCalls',
-  message: `the model was asked ${calls} times in this turn of ${conversation} and goes on: call turn again to go on too, or raise maxCalls`,
+  message: `the model was called ${calls} times in this turn of ${conversation} and still calls tools: call turn again to continue, or raise maxCalls`,
   conversation,
   calls,
 })
 
 export const secretMissing = (paths: readonly string[]): SecretMissing => ({
   _tag: 'SecretMissing',
-  message: `secrets are not recorded, only that they are there: name the value of ${paths.map((path) => `parameters.${path}`).join(', ')}`,
+  message: `secrets are not recorded: pass the value of ${paths.map((path) => `parameters.${path}`).join(', ')}`,
   paths,
 })

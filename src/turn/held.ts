@@ -10,9 +10,9 @@ import { requestOf, type RequestOptions } from '../receipts/request.ts'
 type Marker = 'Condensed' | 'Truncated'
 type Carried = Marker | 'Configured'
 
-/** A history whose last messages have to wait, and what it is without them. */
+/** A history whose last messages may have to wait, and what it is without them. */
 export interface Held {
-  /** Where `again` is empty, the log has this history at `before.at`. */
+  /** If `again` is empty, the log has this history at `before.at`. */
   readonly before: Effective
   readonly said: readonly NewMessage[]
   /** What else has happened since the first of them: recorded again after `before.at`, it makes the history `before`. */
@@ -20,8 +20,8 @@ export interface Held {
 }
 
 /**
- * Whether what the user has said last comes after the results of client tools, and these beside a server tool, whose result comes with
- * the next reply, and only if nothing is said before that.
+ * Whether what the user has said last has to wait for the next reply: it comes after the results of client tools that were called beside
+ * a server tool, whose result comes with the next reply, and only if nothing is said before that.
  */
 export const isHeldBack = ({ before }: Held, options: RequestOptions): boolean => {
   if (!isResults(before.items.at(-1))) return false
@@ -29,20 +29,20 @@ export const isHeldBack = ({ before }: Held, options: RequestOptions): boolean =
   return E.isRight(rendered) && waitsForServer(rendered.right.messages)
 }
 
-/** The position from which on to look for what the user has said after results; undefined where nothing is. */
+/** The position after which to look for what the user has said after results; undefined if there is nothing. */
 export const heldSince = ({ items }: Effective): number | undefined => {
   const last = items.findLastIndex((item) => !isSaid(item))
   if (last === items.length - 1 || !isResults(items[last])) return undefined
-  // An edit may be younger than what was said behind it.
+  // An edit may be newer than what was said after the edited item.
   return items.slice(0, last + 1).findLast(({ kind }) => kind === 'message')?.position ?? START
 }
 
 /**
- * What the user has said last, each message as it was said and with what is shown in its place, whatever markers and configurations
- * have come in between.
+ * What the user has said last, each message as it was said and with what is shown in its place, despite markers and configurations in
+ * between.
  *
  * @param since the events after `position`, through `now.at` at least
- * @returns undefined where that is nothing, or where something else has happened since: then nothing can be said to come before it
+ * @returns undefined if that is nothing, or if something else has happened since, before which nothing can be moved
  */
 export const saidLast = (
   now: Effective,
@@ -59,7 +59,7 @@ export const saidLast = (
   return { ...held, before: without(now, shown, path[first - 1]?.position ?? position) }
 }
 
-/** The events after a position that are on the path at `at`; none where the path has left that position. */
+/** The events after a position that are on the path at `at`; empty if the path has left that position. */
 const pathOf = (
   since: readonly ConversationEvent[],
   position: number,
@@ -84,7 +84,7 @@ interface Taken extends Pick<Held, 'said' | 'again'> {
   readonly shown: ReadonlySet<number>
 }
 
-/** Takes messages and what came between them apart. Undefined where a marker stands for such a message and for something else. */
+/** Separates messages from what came between them. Undefined if a marker covers such a message together with something else. */
 const taking = (events: readonly ConversationEvent[], next: number): Taken | undefined => {
   const said: NewMessage[] = []
   const again: Event<Carried>[] = []
@@ -112,7 +112,7 @@ const taking = (events: readonly ConversationEvent[], next: number): Taken | und
   return { said, again, shown: new Set(placeOf.keys()) }
 }
 
-/** The same marker without its view, which is another one elsewhere. */
+/** The same marker without its view, which depends on its place. */
 const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Marker> => {
   if (event.type === 'Condensed') {
     const { view: _, ...data } = event.data
@@ -122,7 +122,7 @@ const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Mark
   return { type: event.type, data: { ...data, covers } }
 }
 
-/** What an edit in place shows of its message. */
+/** What an edit in place shows for its message. */
 const shownBy = (event: ConversationEvent<Marker>): NewMessage['shown'] => {
   const item = itemOf(event)
   const content = item && messageIn(item)?.content

@@ -1,64 +1,72 @@
 import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { NewMessage } from '../commands/command.ts'
+import { isStale } from '../commands/rejections.ts'
 import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
 import type { Conversation } from '../conversation/conversation.ts'
-import type { ConversationEvent } from '../events/events.ts'
 import type { Written } from '../history/encode.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import type { ReadError, WriteError } from '../store/errors.ts'
 import { type Held, saidLast } from './held.ts'
 import { eventsAfter, type LiveHistory } from './live.ts'
 import { idsOf, type OpenCall, openCalls } from './open-calls.ts'
 import type { Settled } from './options.ts'
 import { toolNames } from './tool-own-blocks.ts'
 import type { runTools } from './tools.ts'
-import type { Result } from './turned.ts'
 
-/** Where what a turn has to record goes, whatever has happened since the history was read. */
-export interface Landing {
-  /**
-   * Records messages right behind `now`, before what is held back; where that is not the end any more, on a branch of their own if that
-   * was asked for.
-   */
-  readonly land: (now: Effective, messages: readonly NewMessage[], held?: Held) => Result<Written>
-  /** What the user has said last, since a position. */
-  readonly saidSince: (now: Effective, position: number) => Result<Held | undefined>
-  /** Puts what the user has said behind these messages, and behind what else has happened since. */
-  readonly moveBack: (held: Held, after: number, ...messages: readonly NewMessage[]) => Result<Written>
-  /** Runs the tools of open calls, and records their results. */
-  readonly answer: (now: Effective, open: readonly OpenCall[], run: typeof runTools) => Result<Written>
-}
-
-/** How often results are recorded anew because something has happened meanwhile. */
+/** How often recording results is tried again because something has happened meanwhile. */
 const maxStale = 10
 
-export const landing = (chat: Conversation, history: LiveHistory, options: Settled): Landing => {
-  const { keepLate, signal } = options
-
-  const land: Landing['land'] = async (now, messages, held) => {
-    const written = await (held
-      ? moveBack(held, now.at, ...messages)
-      : chat.append(messages, { after: now.at, tolerate: 'markers' })())
-    if (E.isRight(written) || written.left._tag !== 'StaleContext' || !keepLate) return written
-    const kept = await chat.append(messages, { branchAt: (held?.before ?? now).at })()
-    return E.isLeft(kept) ? kept : written
+/** Records the messages of a turn, whatever has happened since the history was read. */
+export const landing = (
+  chat: Conversation,
+  history: LiveHistory,
+  { keepLate, maxResult, run: tools, signal, toolTimeout: timeout }: Settled,
+) => {
+  /**
+   * Records messages right after `now`, before what is held back. If something has happened since, fails with `StaleContext`; with
+   * `keepLate`, the messages are then kept on an abandoned branch.
+   */
+  async function* land(
+    now: Effective,
+    messages: readonly NewMessage[],
+    held?: Held,
+  ): Steps<WriteError, Written> {
+    const written = await (
+      held
+        ? moveBack(held, now.at, ...messages)
+        : chat.append(messages, { after: now.at, tolerate: 'markers' })
+    )()
+    if (isStale(written) && keepLate) yield* ok(chat.append(messages, { branchAt: (held?.before ?? now).at }))
+    return yield* ok(written)
   }
 
-  const saidSince: Landing['saidSince'] = async (now, position) =>
-    E.map((since: readonly ConversationEvent[]) => saidLast(now, since, position))(
-      await eventsAfter(chat, position),
-    )
+  /** What the user has said last, since a position. */
+  async function* saidSince(now: Effective, position: number): Steps<ReadError, Held | undefined> {
+    return saidLast(now, yield* eventsAfter(chat, position), position)
+  }
 
-  const moveBack: Landing['moveBack'] = ({ before, said, again }, after, ...messages) =>
-    chat.append([...messages, ...said], { rewindTo: before.at, again, after })()
+  /** Moves what the user has said to after these messages, and after what else has happened since. */
+  const moveBack = (
+    { before, said, again }: Held,
+    after: number,
+    ...messages: readonly NewMessage[]
+  ): TaskEither<WriteError, Written> =>
+    chat.append([...messages, ...said], { rewindTo: before.at, again, after })
 
-  const answer: Landing['answer'] = async (now, open, run) => {
-    const { maxResult, toolTimeout: timeout } = options
+  /** Runs the tools of open calls, and records their results. */
+  async function* answer(
+    now: Effective,
+    open: readonly OpenCall[],
+    run: typeof runTools,
+  ): Steps<WriteError | ReadError, Written> {
     const content = await run(
       open.map(({ call }) => call),
-      options.run,
+      tools,
       { signal, timeout, maxResult, named: toolNames(configurationOf(now).tools) },
     )
-    const whole = resultMessage(content, { bytes: maxResult, rest: restFor(options.run) })
+    const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
     let results = whole
     let before = now
     for (let stale = 0; ; stale++) {
@@ -67,20 +75,18 @@ export const landing = (chat: Conversation, history: LiveHistory, options: Settl
         results = recordableMessage(content, maxResult)
         continue
       }
-      if (E.isRight(written) || written.left._tag !== 'StaleContext' || stale > maxStale) return written
-      const later = await history()
-      if (E.isLeft(later)) return later
+      if (!isStale(written) || stale > maxStale) return yield* ok(written)
+      const later = yield* history()
       // A configuration changes nothing for the calls.
-      if (idsOf(openCalls(later.right)) === idsOf(open)) {
-        before = later.right
+      if (idsOf(openCalls(later)) === idsOf(open)) {
+        before = later
         continue
       }
-      const held = await saidSince(later.right, before.at)
-      if (E.isLeft(held)) return held
-      if (!held.right || idsOf(openCalls(held.right.before)) !== idsOf(open)) return land(before, [results])
-      // What was said while the tools ran comes behind their results: before them, the model would be told that there are none.
-      const inserted = await moveBack(held.right, later.right.at, results)
-      if (E.isRight(inserted) || inserted.left._tag !== 'StaleContext') return inserted
+      const held = yield* saidSince(later, before.at)
+      if (!held || idsOf(openCalls(held.before)) !== idsOf(open)) return yield* land(before, [results])
+      // What was said while the tools ran comes after their results: otherwise the model would be told that the calls have no results.
+      const inserted = await moveBack(held, later.at, results)()
+      if (!isStale(inserted)) return yield* ok(inserted)
     }
   }
 

@@ -3,14 +3,14 @@ import type { Effective, Item, MessageItem } from '../projections/effective.ts'
 import { toolCalls } from '../projections/render/renderer.ts'
 import type { ToolUse } from './tools.ts'
 
-/** A call that nobody has answered. */
+/** A call without a result. */
 export interface OpenCall {
   readonly call: ToolUse
-  /** The position of the reply that asks for it. */
+  /** The position of the reply that makes it. */
   readonly use: number
 }
 
-/** The calls at the end of the history that nobody has answered. */
+/** The calls at the end of the history that have no result. */
 export const openCalls = (effective: Effective): readonly OpenCall[] => {
   const { items } = effective
   const lastReply = items.findLastIndex(isReply)

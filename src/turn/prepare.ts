@@ -1,5 +1,5 @@
-import type * as E from 'fp-ts/lib/Either.js'
 import canonicalize from 'canonicalize'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Configuration } from '../events/events.ts'
 import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
 import { remembering } from '../projections/remembering.ts'
@@ -9,42 +9,38 @@ import type { WriteError } from '../store/errors.ts'
 import type { Written } from '../history/encode.ts'
 import { isReply } from './open-calls.ts'
 
-type Result<A> = Promise<E.Either<WriteError, A>>
+type Write = TaskEither<WriteError, Written>
 
-/** What has to be in the log before anything else: a configuration that is not there yet, a compaction that the API made. */
-export const prepare = (
-  chat: Conversation,
-  now: Effective,
-  wanted: Configuration,
-): Result<Written> | undefined => {
-  if (!isConfigured(now, wanted)) return chat.configure({ ...wanted, after: now.at })()
+/** The write that has to come before anything else, if any: of a new configuration, or of a compaction that the API made. */
+export const prepare = (chat: Conversation, now: Effective, wanted: Configuration): Write | undefined => {
+  if (!isConfigured(now, wanted)) return chat.configure({ ...wanted, after: now.at })
   return recordCompaction(chat, now)
 }
 
-/** Whether what is wanted is in force. */
+/** Whether the wanted configuration is in force. */
 export const isConfigured = (now: Effective, wanted: Configuration): boolean => {
   const inForce = configurationOf(now)
   const fields = Object.keys(wanted) as (keyof Configuration)[]
-  // What was configured may hold half characters, which are not sent.
+  // What was configured may hold lone surrogates, which are not sent.
   return fields.every(
     (field) => canonicalize(wellFormed(wanted[field])) === canonicalize(wellFormed(inForce[field])),
   )
 }
 
 /**
- * The API ignores what stands before a compaction that it made in the middle of a reply: the reply's compaction block becomes the
- * summary of that. Undefined where there is none, or it was done.
+ * The API ignores everything before a compaction that it made in the middle of a reply: the reply's compaction block becomes the summary
+ * of that. Undefined if there is no compaction, or it was recorded before.
  */
-const recordCompaction = (chat: Conversation, { items, at }: Effective): Result<Written> | undefined => {
+const recordCompaction = (chat: Conversation, { items, at }: Effective): Write | undefined => {
   const index = remembered(items, holdsCompaction).lastIndexOf(true)
   const reply = items[index]
   const [first] = items
   const before = items[index - 1]
   if (reply?.kind !== 'message' || !first || !before) return undefined
-  // What stands alone before the reply and is younger has hidden the rest since: the summary, or what was done with it.
+  // A single item before the reply that is newer than it has hidden the rest since: the summary, or what replaced it.
   if (index === 1 && before.kind !== 'message' && before.position > reply.position) return undefined
   const content = reply.content.filter(isCompaction).slice(-1)
-  // The call is the reply's: its receipt stays there.
+  // The call belongs to the reply, which keeps its receipt.
   const { context: _, ...origin } = reply.origin ?? {}
   return chat.condense({
     covers: { first: first.position, last: before.position },
@@ -52,7 +48,7 @@ const recordCompaction = (chat: Conversation, { items, at }: Effective): Result<
     method: 'provider',
     ...(reply.origin && { origin }),
     after: at,
-  })()
+  })
 }
 
 const remembered = remembering<Item, boolean>()

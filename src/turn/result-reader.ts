@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { beginningOf } from '../context/policy/cut-text.ts'
+import { textBlock } from '../context/policy/media.ts'
+import { readerName, resultBytes, shownIn, textIn } from '../context/policy/result-limit.ts'
+import type { Conversation } from '../conversation/conversation.ts'
 import { type Block, isBlock, type KnownBlock } from '../events/blocks.ts'
 import { contentOf } from '../events/events.ts'
-import type { Conversation } from '../conversation/conversation.ts'
-import { toError } from '../store/errors.ts'
-import { beginningOf } from '../context/policy/cut-text.ts'
-import { readerName, resultBytes, shownIn, textIn } from '../context/policy/result-limit.ts'
-import { textBlock } from '../context/policy/media.ts'
+import { toError } from '../result/typed.ts'
 import type { ToolContext, ToolSettings } from './tools.ts'
 
-/** A tool for `turn`: its definition is one of `tools`, what runs it stands in `run` under `read_result`. */
+/** A tool for `turn`: add its definition to `tools`, and its function to `run` as `read_result`. */
 export interface ResultReader {
   readonly definition: { readonly name: string; readonly [field: string]: unknown }
   readonly run: ToolSettings
@@ -31,8 +31,8 @@ const definition = {
 }
 
 /**
- * A tool that reads what `maxResult` has left out of the results of a conversation, whatever hides them by now. Its own results keep to
- * the limit.
+ * A tool that reads what `maxResult` has left out of the results of a conversation, even if they are hidden now. Its own results keep
+ * within the limit.
  */
 export const resultReader = (chat: Pick<Conversation, 'events' | 'position'>): ResultReader => ({
   definition,
@@ -70,7 +70,7 @@ const whole = (block: Block, bytes: number): readonly Block[] => {
   return [block]
 }
 
-/** For the line that says which part it is. */
+/** Bytes for the line that says which part it is. */
 const headBytes = 100
 
 const partOf = (
@@ -84,7 +84,7 @@ const partOf = (
   return `[Characters ${from} to ${to} of ${text.length}${next}]\n${part}`
 }
 
-/** Events that are looked through at once, from the end; then more. */
+/** How many events are searched first, from the end; then twice as many, and so on. */
 const firstPage = 256
 
 /** The newest result of a call. */

@@ -15,16 +15,16 @@ interface Sending {
   readonly client: Model
   readonly requestOptions: RequestOptions
   readonly askOptions: AskOptions
-  /** What the references in the parameters stand for. */
+  /** The secrets that the references in the parameters stand for. */
   readonly secrets: ReadonlyMap<string, string>
 }
-/** What came of a request, and its receipt, which was made before. */
+/** The answer to a request, and the request's receipt. */
 export interface Answered {
   readonly reply: E.Either<ModelError, Reply>
   readonly receipt: Receipt
 }
 
-/** Sends a request with what goes along; where the API does not take its container (any more), again without. */
+/** Sends a request with its container and betas; if the API no longer accepts the container, sends it again without. */
 export const send = async (
   now: Effective,
   rendered: Rendered,

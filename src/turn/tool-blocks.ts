@@ -12,8 +12,8 @@ import {
 } from '../context/policy/media.ts'
 
 /**
- * A block that a tool gave back, as it may stand in a tool result: one of the API's as the API takes it, one of an MCP client in the
- * API's form, any other as JSON. What no model can be shown stays as well, behind a text that says what it is: rendering leaves it out.
+ * A block that a tool returned, as it may be in a tool result: a block of the API as the API accepts it, one of an MCP client in the API's
+ * form, any other as JSON. What no model can be shown stays too, after a text that says what it is: rendering leaves it out.
  */
 export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block[] => {
   const { type, data, mimeType, resource } = given
@@ -25,7 +25,7 @@ export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block
   return ownBlocks(block, tools) ?? [textBlock(JSON.stringify(block))]
 }
 
-/** What is not shown is recorded as it was given. */
+/** What cannot be shown is recorded as it was given. */
 const foreignPicture = (block: Block, data: string): readonly Block[] =>
   pictureBlocks(data, block['mimeType']).map((made) => ('data' in made ? block : made))
 

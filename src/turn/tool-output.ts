@@ -8,27 +8,27 @@ import { resultBlocks } from './tool-blocks.ts'
 import { bytesBlocks, textBlock } from '../context/policy/media.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
 
-/** What the model is told of a call: `content` and `is_error` of a tool result. */
+/** What the model is shown of a call: `content` and `is_error` of a tool result. */
 export interface ToolAnswer {
   readonly content?: string | readonly Block[]
   readonly is_error?: true
 }
 
 export interface Reading {
-  /** Ends the reading of what comes bit by bit. */
+  /** Ends the reading of a stream. */
   readonly signal?: AbortSignal
   readonly tools?: ToolNames
 }
 
 /**
- * What a tool gave back, as the API takes it. Its effect has taken place, so nothing is refused: a text is taken as it is, the
- * API's blocks as the API takes them, blocks and results of an MCP client in the API's form, bytes as what they hold, everything else as JSON.
+ * What a tool returned, as the API accepts it. The tool has taken effect, so nothing is refused: a text stays as it is, blocks of the API
+ * become what the API accepts, blocks and results of an MCP client the API's form, bytes what they hold, everything else JSON.
  */
 export const answerOf = async (output: unknown, reading: Reading = {}): Promise<ToolAnswer> => {
   try {
     return await readAnswer(output, reading)
   } catch (error) {
-    const content = `The call was carried out, but what it gave back cannot be read: ${errorText(error)}`
+    const content = `The call was carried out, but what it returned cannot be read: ${errorText(error)}`
     return { is_error: true, content }
   }
 }
@@ -47,7 +47,7 @@ const readAnswer = async (output: unknown, reading: Reading): Promise<ToolAnswer
   return json === undefined ? { content: inspect(output, shown) } : answerOfJson(json, reading.tools)
 }
 
-/** The value as JSON; undefined where JSON would lose a part of it. */
+/** The value as JSON; undefined if JSON would lose a part of it. */
 const jsonOf = (value: object): Json | undefined => {
   try {
     const own = 'toJSON' in value ? (JSON.parse(JSON.stringify(value)) as unknown) : value
@@ -57,7 +57,7 @@ const jsonOf = (value: object): Json | undefined => {
   }
 }
 
-/** Of what JSON cannot hold. */
+/** How much is shown of what JSON cannot hold. */
 const shown = { depth: 8, maxArrayLength: 10_000, maxStringLength: 1_000_000 }
 
 const answerOfJson = (output: Json, tools: ToolNames): ToolAnswer => {
@@ -85,7 +85,7 @@ const answerOfMcp = (
   tools: ToolNames,
 ): ToolAnswer => {
   const blocks = content.flatMap((block) => resultBlocks(block, tools))
-  // Most servers say what is structured as text too, as MCP asks them to.
+  // Most servers repeat structured content as text, as MCP asks them to.
   const isSaid = structuredContent === undefined || content.some(({ type }) => type === 'text')
   return {
     content: isSaid ? blocks : [...blocks, textBlock(textOf(structuredContent))],

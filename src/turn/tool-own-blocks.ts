@@ -10,10 +10,10 @@ import {
   utf8Of,
 } from '../context/policy/media.ts'
 
-/** The tools that a block may refer to; undefined where not all of their names are known. */
+/** The tools that a block may refer to; undefined if not all of their names are known. */
 export type ToolNames = ReadonlySet<string> | undefined
 
-/** The names of the tools of a request. A server's tools are named by the server. */
+/** The names of the tools of a request. The tools of an MCP server are named by the server. */
 export const toolNames = (tools: readonly Fields[] = []): ToolNames =>
   tools.every(({ name }) => typeof name === 'string')
     ? new Set(tools.map(({ name }) => String(name)))
@@ -21,14 +21,14 @@ export const toolNames = (tools: readonly Fields[] = []): ToolNames =>
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
-/** What the API takes in fields that may be missing. */
+/** What the API accepts in optional fields. */
 const optional: { readonly [field: string]: (value: unknown) => boolean } = {
   cache_control: (value) => isFields(value) && value['type'] === 'ephemeral',
   citations: (value) => typeof value === 'object' && value !== null,
   context: isText,
 }
 
-/** The block with the fields that the API takes: it refuses a request for any other. */
+/** The block with only the fields that the API accepts: it refuses a request with any other. */
 const only = (block: Block, fields: readonly string[]): Block => {
   const known = Object.entries(block).filter(
     ([field, value]) =>
@@ -38,8 +38,8 @@ const only = (block: Block, fields: readonly string[]): Block => {
 }
 
 /**
- * A block in the API's own form, as the API takes it: a request with one that it refuses is refused for good. Undefined where it is
- * none, or lacks what cannot be made up for.
+ * A block in the API's own form, as the API accepts it: a conversation with a block that the API refuses would be refused for good.
+ * Undefined if it is not a block of the API, or lacks what cannot be supplied.
  */
 export const ownBlocks = (block: Block, tools: ToolNames): readonly Block[] | undefined => {
   const { type }: AnyBlock = block
@@ -64,13 +64,13 @@ const imageBlocks = (block: Block): readonly Block[] | undefined => {
   if (!isFields(source)) return undefined
   const { type, data, url, media_type: media } = source
   if (type === 'base64' && typeof data === 'string') return withRest(pictureBlocks(data, media), rest)
-  // The API fetches no data URL.
+  // The API does not fetch data URLs.
   if (type === 'url' && typeof url === 'string' && base64In(url) !== url)
     return withRest(pictureBlocks(url, media), rest)
   return isElsewhere(source) ? [block] : undefined
 }
 
-/** What was given with the source stays with the block that is shown. */
+/** The other fields stay with the block that is shown. */
 const withRest = (made: readonly Block[], rest: Fields): readonly Block[] =>
   made.map((block) => ('source' in block ? { ...rest, ...block } : block))
 
@@ -103,7 +103,7 @@ const fileBlocks = (block: Block, source: Fields, given: string): readonly Block
   const bytes = Buffer.from(data, 'base64')
   const mediaType = mediaTypeOf(bytes)
   if (mediaType?.startsWith('image/')) return pictureBlocks(data, mediaType)
-  // Its signature may stand behind other bytes.
+  // Its signature may come after other bytes.
   if (mediaType || bytes.subarray(0, 1_024).includes('%PDF-'))
     return [{ ...block, source: { type: 'base64', media_type: 'application/pdf', data } }]
   const said = utf8Of(bytes)

@@ -8,9 +8,9 @@ export interface ToolContext {
   /** The id of the call. */
   readonly id: string
   readonly name: string
-  /** Bytes of a result that the model is shown whole. */
+  /** A result of up to this many bytes is shown to the model whole. */
   readonly maxResult: number
-  /** Aborts when the turn does, and when the tool's time is up. */
+  /** Aborts with the turn, and when the tool's time is up. */
   readonly signal: AbortSignal
 }
 
@@ -19,14 +19,14 @@ interface Runs {
   run(input: unknown, context: ToolContext): unknown
 }
 /**
- * Carries out a call. It gives back, or promises, a text or blocks for the model, what an MCP client's `callTool` gave, any other value
+ * Carries out a call. Returns, or promises, a text or blocks for the model, the result of an MCP client's `callTool`, any other value
  * (JSON for the model), or nothing. What it throws goes to the model as an error result.
  */
 export type ToolFunction = Runs['run']
 
-/** A tool with what else there is to know about it. */
+/** A tool with settings. */
 export interface ToolSettings extends Runs {
-  /** Running it twice does no more than running it once: after a crash in between, it is run again. Default false. */
+  /** Running it twice has the effect of running it once, so it is run again after a crash. Default false. */
   readonly idempotent?: boolean
   /** Milliseconds. Default: the turn's `toolTimeout`. */
   readonly timeout?: number
@@ -51,7 +51,7 @@ const toolOf = (tools: Tools, name: string): ToolSettings | undefined => {
   return typeof tool === 'function' ? { run: tool } : tool
 }
 
-/** Runs calls side by side; their results in the order of the calls, whatever became of each. */
+/** Runs calls at the same time. Their results are in the order of the calls; failures are error results. */
 export const runTools = (
   calls: readonly ToolUse[],
   tools: Tools,
@@ -59,7 +59,7 @@ export const runTools = (
 ): Promise<readonly Block[]> => Promise.all(calls.map((call) => resultOf(call, tools, limits)))
 
 /**
- * Results for calls of which nobody knows how far they got: those whose tool may run twice are run, the others say that they were
+ * Results for calls that may have been run before: those of idempotent tools are run again, the others answer that they were
  * interrupted.
  */
 export const runAgain = (
@@ -75,7 +75,7 @@ export const runAgain = (
     ),
   )
 
-/** The result of a call that nobody has begun to run. */
+/** The result of a call that was not begun. */
 export const notRun = (call: ToolUse): Block =>
   failed(call, 'This call was not run: the reply was interrupted.')
 
@@ -102,7 +102,7 @@ const resultOf = async (
   const ends = AbortSignal.any([time.signal, ...(signal ? [signal] : [])])
   try {
     ends.throwIfAborted()
-    // What is given away may be changed; the history is gone on with.
+    // A copy: the tool may change what it is given.
     const output = await orAborted(
       tool.run(structuredClone(input), { id, name, maxResult, signal: ends }),
       ends,

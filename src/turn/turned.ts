@@ -1,4 +1,3 @@
-import type * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../commands/command.ts'
 import type { ContextTooLarge } from '../context/policy/errors.ts'
 import type { CondenseError } from '../context/summary/condense.ts'
@@ -12,7 +11,7 @@ import type { ReadError, WriteError } from '../store/errors.ts'
 import type { NothingToAnswer, SecretMissing, TooManyCalls } from './errors.ts'
 import { isCall } from './open-calls.ts'
 
-/** What a turn came to. */
+/** The result of a turn. */
 export interface Turned {
   readonly conversation: string
   /** The position of the last reply. */
@@ -20,13 +19,13 @@ export interface Turned {
   /** The last reply, and why the model stopped. */
   readonly content: readonly Block[]
   readonly stopReason: string | null | undefined
-  /** How often the model was asked; summaries not counted. */
+  /** How often the model was called; calls for summaries not counted. */
   readonly calls: number
   /** Why the context was truncated and not condensed, if it was. */
   readonly condenseFailed?: CondenseError
 }
 
-/** Why a turn has ended early. */
+/** Why a turn ended early. */
 export type TurnError = (
   | WriteError
   | ReadError
@@ -37,11 +36,9 @@ export type TurnError = (
   | TooManyCalls
   | SecretMissing
 ) & {
-  /** The calls of a model that brought no reply, where no reply came after them that has them in its origin. */
+  /** The calls that failed and are not recorded in the origin of a later reply. */
   readonly failed?: readonly FailedCall[]
 }
-
-export type Result<A> = Promise<E.Either<TurnError, A>>
 
 /** Whether the model has more to say after its last reply in this turn, if there was one. */
 export const goesOn = (ended: Turned | undefined): boolean =>
@@ -49,7 +46,7 @@ export const goesOn = (ended: Turned | undefined): boolean =>
   ended.stopReason === 'pause_turn' ||
   (ended.stopReason === 'tool_use' && ended.content.some(isCall))
 
-/** Whether nothing is left to do after the last reply: no call, and no compaction to be recorded. */
+/** Whether nothing is left to do after the last reply: it has no call, and no compaction to record. */
 export const isOver = (ended: Turned | undefined): boolean =>
   ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
 
@@ -67,6 +64,6 @@ export const turnedOf = (written: Written, { content, origin }: Reply, calls: nu
   calls,
 })
 
-/** The position of a reply, before which there may be a rewind, and after which what was held back. */
+/** The position of a reply: a rewind may come before it in the same write, and what was held back after it. */
 export const replyIn = ({ events, position }: Written): number =>
   events.find(({ type }) => type === 'MessageAppended')?.position ?? position

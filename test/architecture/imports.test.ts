@@ -23,12 +23,12 @@ const layers: Readonly<Record<string, string>> = {
   conversation: 'result events projections commands store history jobs',
   models: 'events projections',
   'models/anthropic': 'events models',
-  receipts: 'events projections store conversation models',
-  'context/tokens': 'events projections store conversation models models/anthropic',
+  receipts: 'result events projections store conversation models',
+  'context/tokens': 'result events projections store conversation models models/anthropic',
   'context/policy': 'events projections commands context/tokens',
   'context/summary':
-    'events projections commands store history conversation models receipts context/tokens context/policy',
-  turn: 'events projections commands store history conversation models models/anthropic receipts context/tokens context/policy context/summary',
+    'result events projections commands store history conversation models receipts context/tokens context/policy',
+  turn: 'result events projections commands store history conversation models models/anthropic receipts context/tokens context/policy context/summary',
   api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts context/tokens context/summary turn',
   '/': 'events projections commands store history formats jobs conversation models models/anthropic receipts context/tokens context/policy context/summary turn api',
   // A program by itself: nobody's tests may depend on what is tested.

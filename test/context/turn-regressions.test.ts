@@ -7,6 +7,7 @@ import type { Block } from '../../src/events/blocks.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { openStore as openTaskStore } from '../../src/api/open.ts'
 import { atEnd } from '../support/at-end.ts'
+import { run } from '../../src/result/steps.ts'
 import { right } from '../support/either.ts'
 import { text, toolUse } from '../support/log.ts'
 import type { Reply } from '../../src/testing/messages-api/replies.ts'
@@ -117,9 +118,9 @@ describe('the history that turns of one conversation share', () => {
     const chat = store.conversation('c')
     await chat.append(task)()
     const history = liveHistory(chat)
-    await history()
+    await run(history())
     await chat.append(task)()
-    const all = await Promise.all([history(), history(), history()])
+    const all = await Promise.all([run(history()), run(history()), run(history())])
     expect(all.map((now) => right(now).items.length)).toEqual([2, 2, 2])
   })
 })

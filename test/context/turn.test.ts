@@ -182,7 +182,7 @@ describe('a turn', () => {
             ),
         },
       },
-      'error <The call was carried out, but what it gave back cannot be read: Error: no>',
+      'error <The call was carried out, but what it returned cannot be read: Error: no>',
     ],
   ])('tells the model of a tool that %s', async (_, options, result) => {
     const { chat, turn, shown, refused } = await scene([calls('read'), yes])

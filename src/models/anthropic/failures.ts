@@ -2,14 +2,14 @@ import { abortedBy } from '../aborted.ts'
 import { errorText } from '../error-text.ts'
 import type { ModelError, ModelFailed, ModelStalled, Reply } from '../model.ts'
 
-/** What a call had come to when it failed. */
+/** What had arrived of a reply when its call failed. */
 export interface Broken {
   readonly partial?: Reply | undefined
-  /** Of what came of the reply, where its stream has begun. */
+  /** Of what arrived, if the stream had begun. */
   readonly usage?: Reply['origin']['usage']
 }
 
-/** What the SDK's errors say, whichever version of it throws them. */
+/** What the errors of every version of the SDK say. */
 interface SdkError {
   readonly message?: string
   /** The API's own words. */
@@ -17,23 +17,23 @@ interface SdkError {
   readonly status?: number
   readonly type?: string | null
   readonly requestID?: string | null
-  /** Those of the answer; the key is there in every error of the API or of the connection. */
+  /** Those of the answer; every error of the API or of the connection has the key. */
   readonly headers?: Headers
 }
 
 /**
  * How the hosts of the API say that a request is too long: in words. Anthropic, Bedrock ("Input is too long for requested model.",
- * "too many total text bytes"), Vertex, and gateways before them. ("Too many tokens" is what Bedrock says of a rate.)
+ * "too many total text bytes"), Vertex, and gateways. (Bedrock's "Too many tokens" is about a rate.)
  */
 const tooLong =
   /(prompt|input|request) (is )?too (long|large)|too many total text bytes|request_too_large|exceed(s|ed)? (the )?(model'?s )?(maximum )?(context (window|limit|length)|prompt length)|context (window|length|limit) (was )?exceed|context_length_exceeded|maximum (context|prompt) length/i
 const tooManyBytes = 413
-/** Statuses of a request that is wrong as it is; 422 is that of some gateways. */
+/** Statuses of an invalid request; some gateways use 422. */
 const badRequest: ReadonlySet<number | undefined> = new Set([undefined, 400, 422])
 
-/** What may be otherwise a moment later: the SDK's own choice. */
+/** Statuses worth a retry: the SDK's own choice. */
 const isPassing = (status: number): boolean => [408, 409, 429].includes(status) || status >= 500
-/** Errors that come as an event of a stream, and pass. */
+/** Errors in a stream that are worth a retry. */
 const passing: ReadonlySet<unknown> = new Set([
   'overloaded_error',
   'api_error',
@@ -47,27 +47,27 @@ const adviceOn = (status: number | undefined): string => {
   if (status === 429 || (status !== undefined && status >= 500)) return 'try again later'
   return status === undefined
     ? 'check the key, the address and the connection, or try again'
-    : 'mend what it names'
+    : 'fix what it names'
 }
 
 export const stalledAfter = (timeout: number, broken: Broken): ModelStalled => ({
   _tag: 'ModelStalled',
-  message: `nothing came of the reply for ${timeout} ms: no reply was recorded; try again, or raise stallTimeout`,
+  message: `nothing of the reply arrived for ${timeout} ms: no reply was recorded; try again, or raise stallTimeout`,
   timeout,
   retryable: true,
   ...given(broken),
 })
 
-/** The caller's own part of a call threw: its listener, or what reads the stream. */
+/** The call ended because the caller's listener threw, or the stream could not be read. */
 export const spoiltBy = (error: unknown, broken: Broken): ModelFailed => ({
   _tag: 'ModelFailed',
-  message: `there was no complete answer of the model (${messageOf(error)}): no reply was recorded; mend what it names`,
+  message: `the model gave no complete answer (${messageOf(error)}): no reply was recorded; fix what it names`,
   retryable: false,
   ...given(broken),
   cause: error,
 })
 
-/** @param error what the client threw; undefined where the stream ended before the reply did */
+/** @param error what the client threw; undefined if the stream ended before the reply did */
 export const failureOf = (
   error: unknown,
   signal: AbortSignal | undefined,
@@ -79,7 +79,7 @@ export const failureOf = (
   const isTooLong = status === tooManyBytes || (badRequest.has(status) && tooLong.test(`${type} ${message}`))
   const problem =
     status === undefined
-      ? `there was no complete answer of the model (${message})`
+      ? `the model gave no complete answer (${message})`
       : `the API refused the request (${[status, type].filter(Boolean).join(' ')}: ${message})`
   const facts = {
     message: `${problem}: no reply was recorded; ${isTooLong ? 'make the context smaller' : adviceOn(status)}`,
@@ -108,11 +108,11 @@ const given = ({ partial, usage }: Broken): Broken => ({
   ...(usage && { usage }),
 })
 
-/** Whether asking again may help, and the milliseconds to wait before, where the API says so. */
+/** Whether a retry may help, and the milliseconds to wait before it, if the API says so. */
 const retryIn = (error: SdkError, { usage }: Broken): Pick<ModelFailed, 'retryable' | 'retryAfter'> => {
   const { status, type, headers } = error
   const should = headers?.get('x-should-retry')
-  // Without a status: the connection, an event of the stream, or, where none had come, a client that is not set up.
+  // Without a status: the connection, an event of the stream, or, if no event had come, a client that is not set up.
   const passes =
     status !== undefined
       ? isPassing(status)
@@ -126,7 +126,7 @@ const retryIn = (error: SdkError, { usage }: Broken): Pick<ModelFailed, 'retryab
   }
 }
 
-/** `retry-after` is seconds or a date. */
+/** Milliseconds; `retry-after` is in seconds or a date. */
 const waitIn = (headers: Headers): number | undefined => {
   const precise = Number.parseFloat(headers.get('retry-after-ms') ?? '')
   if (precise >= 0) return precise

@@ -6,15 +6,15 @@ import { type Broken, failureOf, spoiltBy, stalledAfter } from './failures.ts'
 import { replyDraft } from './reply.ts'
 import { hear, watch } from './watch.ts'
 
-/** What is used of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or one of a cloud provider. */
+/** The used part of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or one for a cloud provider. */
 export interface AnthropicClient {
   readonly messages: AnthropicMessages
   readonly beta?: { readonly messages: Pick<AnthropicMessages, 'create'> }
 }
 
 /**
- * By its shape, not by the SDK's own types: those differ between `import` and `require`, and from one of its versions to the next.
- * Methods, so that it does not matter what more the SDK knows of a body.
+ * By shape, not by the SDK's own types: those differ between `import` and `require`, and between its versions. Methods, so that the SDK's
+ * more exact types of a body are accepted.
  */
 interface AnthropicMessages {
   create(body: object, options: { readonly signal: AbortSignal; readonly maxRetries: number }): Streaming
@@ -33,15 +33,15 @@ interface Streaming {
 }
 
 export interface AnthropicOptions {
-  /** Beta features to ask for, by name, such as the API's own compaction. Default none. */
+  /** Beta features to request, by name, such as the API's own compaction. Default none. */
   readonly betas?: readonly string[]
 }
 
 const defaultStallTimeout = 60_000
 
 /**
- * A model behind a client of the SDK. A call is one request, which the SDK does not retry: who asks does, and so knows of every one.
- * A reply counts only when its stream has ended as it should.
+ * A model reached through a client of the SDK. A call is one request, which the SDK does not retry: the caller does, and so knows of every
+ * one. A reply counts only if its stream has ended properly.
  */
 export const anthropicModel = (
   { messages, beta }: AnthropicClient,
@@ -59,7 +59,7 @@ export const anthropicModel = (
     call: async (request, { signal, onEvent, stallTimeout = defaultStallTimeout } = {}) => {
       const watched = watch(signal, stallTimeout)
       let draft = replyDraft()
-      /** What the caller's listener threw, or reading an event: no fault of the API's. */
+      /** What the listener or the reading of an event threw: not a fault of the API. */
       let spoilt: { readonly error: unknown } | undefined
       const take = (event: ReplyEvent): void => {
         try {
@@ -92,7 +92,7 @@ export const anthropicModel = (
       }
       try {
         await orAborted(read(), watched.signal)
-        // A stream whose connection is closed properly half way ends like one that is complete.
+        // If the connection is closed properly half way, the stream ends like a complete one.
         const reply = draft.whole()
         return reply ? E.right(reply) : E.left(failed(undefined))
       } catch (error) {

@@ -3,19 +3,19 @@ import type { Reply, ReplyEvent } from '../model.ts'
 
 type Fields = { readonly [field: string]: unknown }
 
-/** A reply as it grows, event by event. */
+/** A reply that grows event by event. */
 export interface ReplyDraft {
-  /** Throws on an event that it cannot take in: what it does not know it must not leave out. */
+  /** Throws on an event that it does not know, as nothing may be left out of a reply. */
   readonly add: (event: ReplyEvent) => void
-  /** The whole reply; undefined before the stream has said that it ends. */
+  /** The whole reply; undefined before the stream's last event. */
   readonly whole: () => Reply | undefined
-  /** Completed blocks, and the beginning of a text; undefined where there is nothing of the kind. */
+  /** Completed blocks, and the beginning of a text; undefined if there is nothing of the kind. */
   readonly partial: () => Reply | undefined
   /** What the API has counted so far; undefined before the stream has begun. */
   readonly usage: () => Fields | undefined
 }
 
-/** @param requestId names the reply; by default its message id does */
+/** @param requestId identifies the reply; default its message id */
 export const replyDraft = (requestId?: string | null): ReplyDraft => {
   let message: Fields = {}
   let usage: Fields | undefined
@@ -26,7 +26,7 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
 
   const change = (index: number, fields: Fields): void => {
     const block = blocks[index]
-    if (!block) throw new Error(`the stream goes on with block ${index}, which it has not begun`)
+    if (!block) throw new Error(`the stream continues block ${index}, which it has not begun`)
     blocks[index] = unknownBlock({ ...block, ...fields, type: block.type })
   }
 
@@ -50,12 +50,14 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
       case 'input_json_delta':
         inputs.set(index, (inputs.get(index) ?? '') + String(delta['partial_json']))
         return undefined
-      // These bring the final values of fields.
+      // These hold the final values of fields.
       case 'signature_delta':
       case 'compaction_delta':
         return change(index, structuredClone(delta))
       default:
-        throw new Error(`palimpsest does not know the stream's ${String(type)}: upgrade palimpsest`)
+        throw new Error(
+          `the stream has a delta of type ${String(type)}, which this version of palimpsest does not know: upgrade palimpsest`,
+        )
     }
   }
 
@@ -128,7 +130,7 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
   }
 }
 
-/** The input of a call; its text as it is where that is no JSON: the reply was cut off inside it. */
+/** The input of a call; the text itself if it is not JSON, because the reply was cut off inside it. */
 const inputOf = (json: string): unknown => {
   try {
     return JSON.parse(json)

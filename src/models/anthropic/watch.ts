@@ -1,8 +1,8 @@
-/** A call that is watched: it ends with the caller's signal, and when nothing has come for too long. */
+/** Watches a call: it ends with the caller's signal, and when nothing has arrived for too long. */
 export interface Watch {
-  /** What the call listens to. */
+  /** The signal of the call. */
   readonly signal: AbortSignal
-  /** Something has come. */
+  /** Something has arrived. */
   readonly alive: () => void
   readonly isStalled: () => boolean
   /** The call is over: leaves no timer, and no listener on the caller's signal. */
@@ -16,14 +16,14 @@ export const watch = (caller: AbortSignal | undefined, timeout: number): Watch =
   const abort = (): void => controller.abort(caller?.reason)
   const timer = setTimeout(() => {
     isStalled = true
-    controller.abort(new Error(`nothing came for ${timeout} ms`))
+    controller.abort(new Error(`nothing arrived for ${timeout} ms`))
   }, timeout)
   if (caller?.aborted) abort()
   else caller?.addEventListener('abort', abort, { once: true })
   return {
     signal: controller.signal,
     alive: () => {
-      // A timer that has ended would begin anew.
+      // A timer that has fired would start again.
       if (!controller.signal.aborted) timer.refresh()
     },
     isStalled: () => isStalled,
@@ -35,7 +35,7 @@ export const watch = (caller: AbortSignal | undefined, timeout: number): Watch =
   }
 }
 
-/** Pings are signs of life too, and the SDK keeps them to itself: so every byte of the answer is told of. */
+/** Calls `told` for every byte of the answer: pings are signs of life too, and the SDK does not pass them on. */
 export const hear = (response: Response | undefined, told: () => void): void => {
   const body = response?.body
   if (!body || body.locked) return

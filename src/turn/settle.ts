@@ -1,0 +1,93 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { limitsOf } from '../context/policy/settings.ts'
+import { summaryLimitsOf } from '../context/summary/settings.ts'
+import { type Summarizer, summarizer } from '../context/summary/summarizer.ts'
+import { modelOf } from '../context/tokens/count.ts'
+import { check, checkJson } from '../events/check.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { dataSchemas } from '../events/events.ts'
+import { copyJson } from '../events/json.ts'
+import { referencesIn, secretsIn, withoutSecrets } from '../events/secrets.ts'
+import type { Model } from '../models/model.ts'
+import { wellFormed } from '../projections/render/renderer.ts'
+import { secretMissing, type SecretMissing } from './errors.ts'
+import { optionsSchema, type Settled, type TurnOptions } from './options.ts'
+
+const defaultWindow = 200_000
+const defaultMaxTokens = 8_192
+/** The most tokens of a summary; in a small window an eighth of it. */
+const mostSummary = 4_096
+
+/** Without the undefined fields, which must not take the place of defaults. */
+const withoutUndefined = <T>(options: T): T =>
+  typeof options === 'object' && options !== null && !Array.isArray(options)
+    ? (Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T)
+    : options
+
+/** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
+export const settle = (given: TurnOptions): E.Either<InvalidInput | SecretMissing, Settled> => {
+  const options = withoutUndefined(given)
+  // Before the schema, which would go through a list of four thousand million holes.
+  const lists = copyJson({ system: options?.system, tools: options?.tools })
+  if (E.isLeft(lists)) return E.left(invalidInput(lists.left.path, lists.left.problem))
+  const checked = check(optionsSchema, options)
+  if (E.isLeft(checked)) return checked
+  const { model, system, tools, parameters = {} } = options
+  const copied = checkJson(dataSchemas.Configured, { model, system, tools, parameters })
+  if (E.isLeft(copied)) return copied
+  const configured = copied.right
+  const secrets = secretsIn(configured.parameters)
+  const missing = referencesIn(configured.parameters).filter((path) => !secrets.has(path))
+  if (missing.length > 0) return E.left(secretMissing(missing))
+  const client = modelOf(options.client)
+  const { max_tokens: maxTokens = options.context?.maxOutput ?? defaultMaxTokens } = parameters
+  const kept = typeof maxTokens === 'number' ? maxTokens : defaultMaxTokens
+  const context = { window: defaultWindow, reserved: kept, ...withoutUndefined(options.context) }
+  const limits = under('context', limitsOf(context, model))
+  if (E.isLeft(limits)) return limits
+  const summarizing = under('summarizer', summarizerOf(options, client, context.window))
+  if (E.isLeft(summarizing)) return summarizing
+  const wanted = wellFormed({
+    ...configured,
+    parameters: { ...configured.parameters, max_tokens: maxTokens },
+  })
+  return E.right({
+    run: {},
+    cache: '5m',
+    toolTimeout: 120_000,
+    maxResult: Math.ceil(context.window / 2),
+    maxCalls: 100,
+    ...options,
+    client,
+    context,
+    summarizer: summarizing.right,
+    wanted: { ...wanted, parameters: withoutSecrets(wanted.parameters) },
+    secrets,
+  })
+}
+
+/** Names the option that an error is inside of. */
+const under = <A>(option: string, checked: E.Either<InvalidInput, A>): E.Either<InvalidInput, A> =>
+  E.mapLeft(({ path, message }: InvalidInput): InvalidInput => ({
+    _tag: 'InvalidInput',
+    path: path === '' ? option : `${option}.${path}`,
+    message: path === '' ? `${option}: ${message}` : `${option}.${message}`,
+  }))(checked)
+
+const summarizerOf = (
+  { summarizer: given = {}, model, stallTimeout, maxRetries }: TurnOptions,
+  client: Model,
+  window: number,
+): E.Either<InvalidInput, Summarizer | undefined> => {
+  if (given === false) return E.right(undefined)
+  // A copy: the function may change what it is given.
+  if (typeof given === 'function')
+    return E.right((input) => given({ ...input, effective: structuredClone(input.effective) }))
+  const maxTokens = Math.min(mostSummary, Math.ceil(window / 8))
+  const patience = {
+    ...(stallTimeout !== undefined && { stallTimeout }),
+    ...(maxRetries !== undefined && { maxRetries }),
+  }
+  const settings = { model, window, maxTokens, ...patience, ...withoutUndefined(given) }
+  return E.map(() => summarizer(client, settings))(summaryLimitsOf(settings))
+}
