@@ -5,6 +5,7 @@ import { type Conversation, promiseStore, type Store, toPromise } from './api/pr
 import { registerStore as register } from './api/schemes.ts'
 import { type ReadError, toError } from './store/errors.ts'
 import type { EventStore } from './store/port.ts'
+import { registerFormat as registerOwnFormat, type SessionFormat } from './formats/registry.ts'
 import type { OpenEventStore, Scheme } from './store/schemes.ts'
 import { type CopyConversations, copyConversations as copy } from './api/copy-conversations.ts'
 import type { Copied } from './jobs/copy.ts'
@@ -62,6 +63,17 @@ export const registerStore = (scheme: string, open: OpenEventStore, diagnose?: S
 export const copyConversations = (options: CopyConversations): Promise<readonly Copied[]> =>
   toPromise(copy(options))
 
+/**
+ * Lets imports and exports read and write a format of your own, in the whole process: `importSession`, and on the command line
+ * `--import FILE` with `import` and `export --format NAME`. Registering the same object again changes nothing. docs/import.md.
+ *
+ * Throws `FormatTaken`, or `InvalidInput` whose path names what is missing.
+ */
+export const registerFormat = (format: SessionFormat): void => {
+  const done = registerOwnFormat(format)
+  if (isLeft(done)) throw toError(done.left)
+}
+
 export type { Conversation, Store } from './api/promises.ts'
 export type { ReceiptsVerified } from './receipts/audit.ts'
 export type { ReceiptFinding } from './receipts/finding.ts'
@@ -98,7 +110,8 @@ export type { ReadError, StoreError, WriteError } from './store/errors.ts'
 export type { ImportError } from './formats/errors.ts'
 export type { SessionFile } from './formats/parse-session.ts'
 export type { SessionStream } from './jobs/read-session.ts'
-export type { Format, ImportReport } from './formats/plan.ts'
+export type { Format, ImportReport, Step } from './formats/plan.ts'
+export type { FormatTaken, SessionConversation, SessionFormat } from './formats/registry.ts'
 export type { Imported, ImportOptions } from './jobs/import.ts'
 export type { Collected, GcOptions } from './jobs/gc.ts'
 export type { BackedUp, BackupOptions, BlobInfo } from './store/port.ts'

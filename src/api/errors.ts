@@ -1,5 +1,6 @@
 import type { CondenseError } from '../context/summary/condense.ts'
 import type { ImportError } from '../formats/errors.ts'
+import type { FormatTaken } from '../formats/registry.ts'
 import type { BackupError } from '../jobs/backup.ts'
 import type { CopyError } from '../jobs/copy-stream.ts'
 import type { CallOutOfRange } from '../receipts/errors.ts'
@@ -12,6 +13,7 @@ import type { OpenError } from './schemes.ts'
 export type PalimpsestError =
   | OpenError
   | SchemeTaken
+  | FormatTaken
   | ReadError
   | WriteError
   | ImportError

@@ -74,7 +74,11 @@ const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () =
       ),
     )
     .option('--json', 'answer in JSON (docs/cli.md has the shapes)')
-    .option('--import <file>', 'load a module first, which registers stores; may be repeated', listed)
+    .option(
+      '--import <file>',
+      'load a module first, which registers stores or formats; may be repeated',
+      listed,
+    )
     .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))
     .addHelpText('after', examples)
     .configureHelp({ showGlobalOptions: true })

@@ -7,10 +7,19 @@ import { documents, textOf } from './documents.ts'
 import { badLine, emptyFile, type ImportError } from './errors.ts'
 import { palimpsest } from './palimpsest.ts'
 import { pi } from './pi.ts'
-import type { ConversationPlan, Format, ImportPlan, Step, StoredConversation, StoredImport } from './plan.ts'
+import type {
+  BuiltInFormat,
+  ConversationPlan,
+  Format,
+  ImportPlan,
+  Step,
+  StoredConversation,
+  StoredImport,
+} from './plan.ts'
 import { recogniseLine, recogniseText } from './recognise.ts'
+import { formatNames, ownFormats, type SessionFormat } from './registry.ts'
 import { memoryShelf, type Shelf } from './shelf.ts'
-import { type Line, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
+import { idOf, type Line, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
 
 /** How a session file is read. */
 export interface SessionOptions {
@@ -72,7 +81,10 @@ export const sessionReader = (
     if (reader) return reader.plan.read(line)
     held.push(line)
     if (line.text.trim() === '' || looked++ >= mostLooked) return
-    const told = recogniseLine(line.text)
+    const own = ownFormats()
+      .values()
+      .find(({ recognises }) => recognises(line.text))
+    const told = own ? E.right(own.name) : recogniseLine(line.text)
     if (told) begin(told)
   }
   const finish = (): Result => {
@@ -99,28 +111,37 @@ interface FormatReader {
 }
 
 const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
+  const own = ownFormats().get(format)
   if (format === 'palimpsest') {
     const stored = palimpsest(notes, shelf)
     return { plan: stored, finish: (id) => storedUnder(id, stored.finish()) }
   }
-  const plan = planReader(format, notes, shelf)
+  const begin = own ? () => ownReader(own, notes) : readers.get(format)
+  if (!begin) {
+    const unknown = invalidInput('format', `is one of ${formatNames().join(', ')}`)
+    return { plan: { read: () => undefined }, finish: () => E.left(unknown) }
+  }
+  const plan = begin(notes, shelf)
   return { plan, finish: (id) => E.right({ format, conversations: plansUnder(id, plan.finish()) }) }
 }
 
-const planReader = (
-  format: Exclude<Format, 'palimpsest'>,
-  notes: Notes,
-  shelf: Shelf,
-): LineReader<readonly ConversationPlan[]> => {
-  switch (format) {
-    case 'claude-code':
-      return claudeCode(notes, shelf)
-    case 'pi':
-      return pi(notes, shelf)
-    case 'roo':
-    case 'openai':
-    case 'anthropic':
-      return documents(format, notes, shelf)
+type Begin = (notes: Notes, shelf: Shelf) => LineReader<readonly ConversationPlan[]>
+
+/** How sessions of other programs are read. */
+const readers: ReadonlyMap<string, Begin> = new Map<Exclude<BuiltInFormat, 'palimpsest'>, Begin>([
+  ['claude-code', claudeCode],
+  ['pi', pi],
+  ['roo', (notes, shelf) => documents('roo', notes, shelf)],
+  ['openai', (notes, shelf) => documents('openai', notes, shelf)],
+  ['anthropic', (notes, shelf) => documents('anthropic', notes, shelf)],
+])
+
+/** Reads a file of a format of somebody's own. All of it is in memory. */
+const ownReader = ({ parse }: SessionFormat, notes: Notes): LineReader<readonly ConversationPlan[]> => {
+  const held: Line[] = []
+  return {
+    read: (line) => held.push(line),
+    finish: () => parse(textOf(held), notes).map((plan) => ({ ...plan, id: idOf(plan.id) })),
   }
 }
 

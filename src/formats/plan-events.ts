@@ -41,7 +41,7 @@ type Slices<A> = Generator<void, A>
  */
 export const planEvents = (
   plan: ConversationPlan,
-  format: Exclude<Format, 'palimpsest'>,
+  format: Format,
   log: Log,
 ): E.Either<ImportError, readonly PlannedEvent[]> => {
   const planned: PlannedEvent[] = []
@@ -59,7 +59,7 @@ export type Planning = Generator<PlannedEvent | void, E.Either<ImportError, void
 /** `planEvents`, one after the other: they need not all be in memory. */
 export function* planning(
   { id, steps, withdrawn = [] }: ConversationPlan,
-  format: Exclude<Format, 'palimpsest'>,
+  format: Format,
   log: Log,
 ): Planning {
   const known = new Map<string, number>()

@@ -3,13 +3,15 @@ import type { StoredEvent } from '../events/codec.ts'
 import type { Configuration, EventData, Message, Origin } from '../events/events.ts'
 import type { List } from './shelf.ts'
 
-/** The formats that can be imported. */
+/** The library's own formats that can be imported. */
 export const formats = ['claude-code', 'pi', 'roo', 'openai', 'anthropic', 'palimpsest'] as const
-export type Format = (typeof formats)[number]
+export type BuiltInFormat = (typeof formats)[number]
+/** The name of a format: one of the library's, or of one that was registered. */
+export type Format = BuiltInFormat | (string & Record<never, never>)
 
 /** Another program's session, as the steps that lead to it. */
 export interface ImportPlan {
-  readonly format: Exclude<Format, 'palimpsest'>
+  readonly format: Format
   readonly conversations: readonly ConversationPlan[]
   readonly report: ImportReport
 }
@@ -21,6 +23,10 @@ export interface StoredImport {
   readonly conversations: readonly StoredConversation[]
   readonly report: ImportReport
 }
+
+/** Whether a file holds stored events, to be written as they are. */
+export const isStored = (plan: ImportPlan | StoredImport): plan is StoredImport =>
+  plan.format === 'palimpsest'
 
 export interface StoredConversation {
   readonly id: string

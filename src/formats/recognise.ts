@@ -7,7 +7,7 @@ import {
   unsupportedFormat,
 } from './errors.ts'
 import { foreignDocument, foreignLine, foreignText } from './foreign.ts'
-import type { Format } from './plan.ts'
+import type { BuiltInFormat as Format } from './plan.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { linesOf, parseJson, valuesOf } from './source.ts'
 

@@ -11,12 +11,12 @@ import { type Planning, planning } from '../formats/plan-events.ts'
 import {
   type ConversationPlan,
   type Format,
-  formats,
   type ImportPlan,
   type ImportReport,
   type StoredConversation,
   type StoredImport,
 } from '../formats/plan.ts'
+import { formatNames } from '../formats/registry.ts'
 import { lightEvents } from '../formats/said.ts'
 import { type List, listOn, type Shelf } from '../formats/shelf.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
@@ -66,12 +66,12 @@ interface Prepared {
 }
 
 /** The others are looked at before: there are two ways to give a text. */
-const sessionFields = {
+const sessionFields = () => ({
   file: kinds.text,
   id: kinds.text,
-  format: oneOf(formats),
+  format: oneOf(formatNames()),
   skipBadLines: kinds.flag,
-}
+})
 /** How often an import is planned anew while others write to the same conversations. */
 const maxTries = 20
 
@@ -86,7 +86,7 @@ export const importSession = async (
 ): Result<Imported> => {
   const problem = sessionProblem(session)
   if (problem !== undefined) return E.left(invalidInput('session', problem))
-  const asked = checkedOptions<Omit<SessionFile, 'text'>>(session, sessionFields)
+  const asked = checkedOptions<Omit<SessionFile, 'text'>>(session, sessionFields())
   if (E.isLeft(asked)) return asked
   const given = checkedOptions(options, { progress: kinds.call })
   if (E.isLeft(given)) return given
@@ -165,7 +165,7 @@ const importOnce = async (
 const prepare = async (
   store: LargeContentStore,
   plan: ConversationPlan,
-  format: Exclude<Format, 'palimpsest'>,
+  format: Format,
   shelf: Shelf,
 ): Result<Prepared> => {
   const { id } = plan

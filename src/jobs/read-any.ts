@@ -1,8 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
 import type { ImportError } from '../formats/errors.ts'
-import type { SessionFile } from '../formats/parse-session.ts'
+import type { SessionFile, SessionOptions } from '../formats/parse-session.ts'
 import type { ImportPlan, StoredImport } from '../formats/plan.ts'
+import { ownFormats } from '../formats/registry.ts'
 import { memoryShelf, type Shelf } from '../formats/shelf.ts'
 import { pacer } from '../store/breath.ts'
 import { maybeDocument, readApart, smallest } from './read-apart.ts'
@@ -22,11 +23,15 @@ export const readAny = async (
 ): Promise<{ readonly read: Read; readonly shelf: Shelf }> => {
   if (isStream(session)) return { read: await readBytes(session, shelf), shelf }
   const { text, ...options } = session
-  if (text.length >= smallest && maybeDocument(text.slice(0, smallest)))
+  if (text.length >= smallest && !mayBeOwn(options) && maybeDocument(text.slice(0, smallest)))
     return { read: await readApart(options, slicesOf(text), shelf), shelf }
   const inMemory = memoryShelf()
   return { read: await readText(session, inMemory), shelf: inMemory }
 }
+
+/** Whether a registered format may be asked: the thread has none of them. */
+const mayBeOwn = ({ format }: SessionOptions): boolean =>
+  format === undefined ? ownFormats().size > 0 : ownFormats().has(format)
 
 async function* slicesOf(text: string): AsyncGenerator<string> {
   const pace = pacer()
@@ -59,7 +64,7 @@ const readBytes = async ({ bytes, ...options }: SessionStream, shelf: FileShelf)
       await source.return(undefined)
     }
   }
-  const isApart = length >= smallest && maybeDocument(Buffer.concat(begun).toString())
+  const isApart = length >= smallest && !mayBeOwn(options) && maybeDocument(Buffer.concat(begun).toString())
   const read = isApart
     ? await readApart(options, all(), shelf)
     : await readSession({ ...options, bytes: all() }, shelf)

@@ -76,7 +76,7 @@ export const readApart = async (
 const planAt = ({ format, report, conversations }: Placed, shelf: FileShelf): ImportPlan | StoredImport =>
   format === 'palimpsest'
     ? {
-        format,
+        format: 'palimpsest',
         report,
         conversations: conversations.map(({ id, places }) => ({
           id,

@@ -45,7 +45,7 @@ test('a store that is opened, written to and read loads no importer and no other
   `)
   expect(loaded).toContain('store/memory/store.ts')
   const unneeded =
-    /^(?:jobs\/(?:import|read-session|write-whole)|formats\/(?!errors|plan)|store\/(?:sqlite|eventstoredb)\/|node:sqlite)/
+    /^(?:jobs\/(?:import|read-session|write-whole)|formats\/(?!errors|plan|registry)|store\/(?:sqlite|eventstoredb)\/|node:sqlite)/
   expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
 })
 

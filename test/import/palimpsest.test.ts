@@ -4,7 +4,7 @@ import { encode, hashOf, type StoredEvent } from '../../src/events/codec.ts'
 import { palimpsestLine, palimpsestLines } from '../../src/formats/write-palimpsest.ts'
 import { parseSession } from '../../src/formats/parse-session.ts'
 import type { PlacedEvent } from '../../src/history/stored.ts'
-import type { StoredConversation, StoredImport } from '../../src/formats/plan.ts'
+import { isStored, type StoredConversation, type StoredImport } from '../../src/formats/plan.ts'
 import { left, right } from '../support/either.ts'
 import { histories } from '../support/histories.ts'
 import { sample } from '../support/import-log.ts'
@@ -12,7 +12,7 @@ import { runs } from '../support/runs.ts'
 
 const parse = (text: string, skipBadLines = false): StoredImport => {
   const stored = right(parseSession({ text, file: 'f', skipBadLines }))
-  if (stored.format !== 'palimpsest') throw new Error(`the format is ${stored.format}`)
+  if (!isStored(stored)) throw new Error(`the format is ${stored.format}`)
   return stored
 }
 const placed = ({ id, events }: StoredConversation): readonly PlacedEvent[] =>

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseSession, type SessionFile } from '../../src/formats/parse-session.ts'
 import { planEvents } from '../../src/formats/plan-events.ts'
-import type { ImportPlan, StoredImport } from '../../src/formats/plan.ts'
+import { isStored, type ImportPlan, type StoredImport } from '../../src/formats/plan.ts'
 import { type Line, linesOf, takeNotes } from '../../src/formats/source.ts'
 import { splitLines } from '../../src/formats/split-lines.ts'
 import { openStore } from '../../src/index.ts'
@@ -31,7 +31,7 @@ async function* cut(text: string | Uint8Array, cuts: readonly number[]): AsyncGe
 
 /** What a plan writes. */
 const written = (plan: ImportPlan | StoredImport): unknown =>
-  plan.format === 'palimpsest'
+  isStored(plan)
     ? plan.conversations.map(({ id, events }) => ({ id, events: [...events] }))
     : plan.conversations.map((each) => ({
         id: each.id,

@@ -54,6 +54,7 @@ describe('isError', () => {
       EventTooLarge: true,
       FileExists: true,
       FileUnreadable: true,
+      FormatTaken: true,
       HistoryLost: true,
       ImportDiverged: true,
       ImportUnfinished: true,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { decode, encode, hashOf, type StoredEvent } from '../../src/events/codec.ts'
 import { eventId, streamOf } from '../../src/events/ids.ts'
 import { parseSession, type SessionFile } from '../../src/formats/parse-session.ts'
-import type { ConversationPlan, ImportPlan } from '../../src/formats/plan.ts'
+import { isStored, type ConversationPlan, type ImportPlan } from '../../src/formats/plan.ts'
 import { type PlannedEvent, planEvents } from '../../src/formats/plan-events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
@@ -34,7 +34,7 @@ const grow = (
 
 export const planOf = (session: SessionFile): ImportPlan => {
   const plan = right(parseSession(session))
-  if (plan.format === 'palimpsest') throw new Error('the file holds stored events')
+  if (isStored(plan)) throw new Error('the file holds stored events')
   return plan
 }
 

@@ -1,9 +1,10 @@
 import { accessSync, constants, createReadStream } from 'node:fs'
 import { SingleBar } from 'cli-progress'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { visible } from '../../formats/visible.ts'
 import { fileUnreadable } from '../../formats/errors.ts'
 import { formats } from '../../formats/plan.ts'
+import { formatNames } from '../../formats/registry.ts'
 import type { Format, Imported } from '../../index.ts'
 import { toError } from '../../store/errors.ts'
 import { collecting } from '../collect.ts'
@@ -24,7 +25,10 @@ export const addImport = (program: Command, shell: Shell): void => {
   program
     .command('import <file...>')
     .description('import sessions (- reads standard input); importing a file again adds only what is new')
-    .addOption(new Option('--format <format>', 'default: told by the content').choices(formats))
+    .option(
+      '--format <format>',
+      `${formats.join(', ')}, or one that --import registers (default: told by the content)`,
+    )
     .option('--id <id>', 'the conversation to make of it (default: the session’s own id)')
     .option('--skip-bad-lines', 'continue after lines that cannot be read, and list them')
     .addHelpText(
@@ -46,7 +50,9 @@ export const addImport = (program: Command, shell: Shell): void => {
     )
 }
 
-const access = (files: readonly string[], { id }: Options): 'created' => {
+const access = (files: readonly string[], { format, id }: Options): 'created' => {
+  if (format !== undefined && !formatNames().includes(format))
+    throw toError(usage(`--format is one of ${formatNames().join(', ')}`))
   if (id !== undefined && files.length > 1)
     throw toError(usage('--id names one conversation: import one file at a time with it'))
   if (files.filter((file) => file === '-').length > 1)
