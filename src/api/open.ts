@@ -20,7 +20,7 @@ import type { Imported, ImportOptions } from '../jobs/import.ts'
 import type { SessionStream } from '../jobs/read-session.ts'
 import { handler } from '../history/handle.ts'
 import { loadLineage } from '../history/lineage.ts'
-import { asNow, checkedOptions, kinds } from '../store/options.ts'
+import { asNow, checkedOptions, kinds, unknownOption } from '../store/options.ts'
 import { type ListOptions, type Overview, overviewer } from '../jobs/overview.ts'
 import {
   type BackedUp,
@@ -150,6 +150,8 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
   const { actor, create, largeContent }: Readonly<Record<string, unknown>> = { ...options }
+  const unknown = unknownOption(options, ['actor', 'create', 'largeContent'])
+  if (unknown) return E.left(unknown)
   if (create !== undefined && !isCreate(create))
     return E.left(invalidInput('create', "is true, false or 'late'"))
   if (largeContent !== undefined && !isLargeContent(largeContent))

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { z } from 'zod'
 import { type InvalidInput, invalidInput } from './errors.ts'
 import { copyJson, pathText } from './json.ts'
+import { unknownField } from './nearest.ts'
 
 /**
  * Checks a value against a schema and returns **the value itself**, typed: zod's own output would lose unknown fields
@@ -9,13 +10,23 @@ import { copyJson, pathText } from './json.ts'
  */
 export const check = <S extends z.ZodType>(schema: S, value: unknown): E.Either<InvalidInput, z.infer<S>> => {
   const { error } = schema.safeParse(value)
-  const issue = error?.issues[0] && deepest(error.issues[0])
+  const issue = error?.issues[0] && named(deepest(error.issues[0]), schema)
   return issue ? E.left(invalidInput(pathText(issue.path), issue.message)) : E.right(value as z.infer<S>)
 }
 
 interface Issue {
   readonly path: readonly PropertyKey[]
   readonly message: string
+  /** Fields that there are not. */
+  readonly keys?: readonly string[]
+}
+
+/** An unknown field is named by its path; what was meant by one of the value itself, the schema knows. */
+const named = ({ path, message, keys }: Issue, schema: z.ZodType): Issue => {
+  const [key] = keys ?? []
+  if (key === undefined) return { path, message }
+  const known = path.length === 0 && 'shape' in schema ? Object.keys(schema.shape as object) : undefined
+  return { path: [...path, key], message: known ? unknownField(key, known) : 'is unknown' }
 }
 
 /** Of the branches of a union, what is wrong in the one that fits best: the one that fails deepest inside. */

@@ -1,6 +1,7 @@
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { FileExists, StoreError } from '../store/errors.ts'
+import { unknownOption } from '../store/options.ts'
 import type { BackedUp, BackupOptions, EventStore } from '../store/port.ts'
 
 export type BackupError = StoreError | InvalidInput | FileExists
@@ -16,7 +17,8 @@ export const backupOf = (
     return TE.left(invalidInput('file', 'must be the path of a file, such as backups/monday.db'))
   if (typeof options !== 'object' || options === null)
     return TE.left(invalidInput('options', 'must be an object, like { force: true }'))
-  return backup(file, options)
+  const unknown = unknownOption(options, ['force'])
+  return unknown ? TE.left(unknown) : backup(file, options)
 }
 
 const insteadFor = (url: string): string =>

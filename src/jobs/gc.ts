@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { ok, caught, type Steps } from '../result/steps.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type StoreError, toError } from '../store/errors.ts'
+import { unknownOption } from '../store/options.ts'
 import { type BlobInfo, type EventStore, maxPage, type RecordedEvent, streamPage } from '../store/port.ts'
 import { isCut, referencesOf } from '../store/blobs/cut.ts'
 import { unreadable } from '../store/blobs/restore.ts'
@@ -38,6 +39,8 @@ export async function* collect(
 ): Steps<StoreError | InvalidInput, Collected> {
   if (typeof options !== 'object' || options === null)
     return yield invalidInput('options', 'must be an object, like { dryRun: true }')
+  const unknown = unknownOption(options, ['olderThan', 'dryRun'])
+  if (unknown) return yield unknown
   const now = Date.now()
   const { olderThan = new Date(now - day), dryRun = false } = options
   if (!(olderThan instanceof Date) || !(olderThan.getTime() <= now))

@@ -67,6 +67,8 @@ interface Prepared {
 
 /** The others are looked at before: there are two ways to give a text. */
 const sessionFields = () => ({
+  text: kinds.anything,
+  bytes: kinds.anything,
   file: kinds.text,
   id: kinds.text,
   format: oneOf(formatNames()),
@@ -86,7 +88,7 @@ export const importSession = async (
 ): Result<Imported> => {
   const problem = sessionProblem(session)
   if (problem !== undefined) return E.left(invalidInput('session', problem))
-  const asked = checkedOptions<Omit<SessionFile, 'text'>>(session, sessionFields())
+  const asked = checkedOptions<Partial<SessionFile & SessionStream>>(session, sessionFields())
   if (E.isLeft(asked)) return asked
   const given = checkedOptions(options, { progress: kinds.call })
   if (E.isLeft(given)) return given

@@ -38,7 +38,7 @@ export interface ListOptions {
 
 type Result<A> = Promise<E.Either<ReadError, A>>
 
-const listOptions = z.object({
+const listOptions = z.strictObject({
   sort: z.enum(['newest', 'id']).optional(),
   beginning: z.string().optional(),
 })

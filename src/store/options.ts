@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { unknownField } from '../events/nearest.ts'
 
 // Options of readers are looked at by hand: the first use of zod in a process takes longer than loading an effective history.
 
@@ -48,9 +49,15 @@ export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolea
 export const asNow = <O>(options: O): O =>
   typeof options === 'object' && options !== null && !Array.isArray(options) ? { ...options } : options
 
+/** What is wrong with options of which one has a name that is none of these; one that is undefined is not there. */
+export const unknownOption = (options: object, known: readonly string[]): InvalidInput | undefined => {
+  for (const [name, value] of Object.entries(options))
+    if (value !== undefined && !known.includes(name)) return invalidInput(name, unknownField(name, known))
+  return undefined
+}
+
 /**
- * Options as they are now, each of its kind; those that nobody asks for are left out. Errors: `InvalidInput`, whose path names the
- * option.
+ * Options as they are now, each of its kind. Errors: `InvalidInput`, whose path names the option, also one that there is not.
  *
  * @param options undefined for none
  */
@@ -61,6 +68,8 @@ export const checkedOptions = <O extends object>(
   if (options === undefined) return E.right({})
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     return E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
+  const unknown = unknownOption(options, Object.keys(fields))
+  if (unknown) return E.left(unknown)
   const checked: Partial<O> = {}
   for (const name in fields) {
     const value = options[name]

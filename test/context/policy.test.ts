@@ -66,7 +66,7 @@ describe('what is allowed', () => {
     ['keepLast', { keepLast: 0 }],
     ['fraction', { fraction: 0 }],
     ['fraction', { fraction: 1.1 }],
-    ['', { percent: 50 }],
+    ['percent', { percent: 50 }],
   ])('a %s that cannot be is refused: %j', (path, settings) => {
     expect(left(plan(turns, settings))).toMatchObject({ _tag: 'InvalidInput', path })
   })

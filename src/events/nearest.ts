@@ -1,0 +1,35 @@
+/** Longer names are nobody's slip. */
+const longest = 40
+
+/** What to say of a field that there is not: the known one that was meant, or all that there are. */
+export const unknownField = (name: string, known: readonly string[]): string => {
+  const meant = nearest(name, known)
+  if (meant !== undefined) return `is unknown: did you mean ${meant}?`
+  return known.length === 0
+    ? 'is unknown: nothing is taken here'
+    : `is unknown: there are ${known.join(', ')}`
+}
+
+/** The known name that takes the fewest changes, if these are at most half of its letters; upper and lower case are the same. */
+const nearest = (name: string, known: readonly string[]): string | undefined => {
+  if (name.length > longest) return undefined
+  const [best] = known
+    .map((one) => ({ one, changes: changesBetween(name.toLowerCase(), one.toLowerCase()) }))
+    .filter(({ one, changes }) => changes <= Math.max(1, one.length / 2))
+    .toSorted((a, b) => a.changes - b.changes)
+  return best?.one
+}
+
+/** How many letters must be put in, left out or replaced to make one word of another (Levenshtein). */
+const changesBetween = (from: string, to: string): number => {
+  let before = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [row, letter] of Array.from(from).entries()) {
+    const now = [row + 1]
+    for (const [column, other] of Array.from(to).entries()) {
+      const [left = 0, above = 0, diagonal = 0] = [now[column], before[column + 1], before[column]]
+      now.push(Math.min(left + 1, above + 1, diagonal + (letter === other ? 0 : 1)))
+    }
+    before = now
+  }
+  return before.at(-1) ?? 0
+}
