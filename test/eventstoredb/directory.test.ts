@@ -73,7 +73,7 @@ describe('what is there is known without a look at all events', () => {
   })
 
   test('an entry of a stream that never came is of none', async () => {
-    const { server, store } = await openBoth()
+    const { server, store } = await openBoth({}, impatient)
     await begin(store, 'there')
     server.misbehave(({ stream }) => (stream === 'conversation-never' ? { kind: 'unavailable' } : undefined))
     const outcome = await store.append({ stream: 'conversation-never', events: [event()], expected: -1 })()
