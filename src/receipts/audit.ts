@@ -1,17 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js'
-import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { ConversationEvent } from '../events/events.ts'
+import { caught, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { callsIn, callsOf, type ModelCall } from './calls.ts'
 import { findingIn, problemIn, type ReceiptFinding } from './finding.ts'
 import { checkCall } from './made-again.ts'
 import { historyOf } from './passing.ts'
-import { fingerprintsIn } from './receipt.ts'
+import { fingerprintsIn } from './receipt-blocks.ts'
 
 export interface ReceiptsVerified {
   readonly conversation: string
-  /** Calls whose request was made again, the same to the byte. */
+  /** How many calls have a request that was made again, the same to the byte. */
   readonly receipts: number
   readonly findings: readonly ReceiptFinding[]
 }
@@ -23,16 +24,13 @@ export const modelCalls = (chat: Pick<Conversation, 'events'>): AsyncIterable<Mo
   callsIn(chat.events())
 
 /**
- * Makes the request of every call again from the log and compares it with its receipt: of calls on every branch, those that a fork
- * inherited and those for summaries included. A difference is an answer, not an error.
+ * Makes the request of every call again from the log and compares it with its receipt: on every branch, inherited calls of a fork and
+ * calls for summaries included. A difference is an answer, not an error.
  *
  * Memory: what is shown, and the fingerprints of the receipts.
  */
-export const verifyReceipts = (chat: Source): TE.TaskEither<ReadError, ReceiptsVerified> =>
-  TE.tryCatch(
-    () => verified(chat),
-    (error) => error as ReadError,
-  )
+export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptsVerified> =>
+  task(() => caught(() => verified(chat)))
 
 const verified = async (chat: Source): Promise<ReceiptsVerified> => {
   const history = historyOf(chat)
@@ -60,10 +58,10 @@ const verified = async (chat: Source): Promise<ReceiptsVerified> => {
 
 const missing = {
   kind: 'missing',
-  message: 'nothing says what the model was sent for this reply, and replies before it have receipts',
+  message: 'this reply has no receipt of what the model was sent, and replies before it have one',
 } as const
 
-/** Whether an event is a model's reply, by its own account, that has no receipt. */
+/** Whether an event is a reply of a model, by its origin, without a receipt. */
 const isUnproven = (event: ConversationEvent): boolean => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
   const { model, requestId, usage, context } = event.data.origin ?? {}

@@ -7,13 +7,13 @@ export interface ModelCall {
   readonly number: number
   /** Position of the answer. */
   readonly position: number
-  /** What was asked for. */
+  /** What was requested. */
   readonly kind: 'reply' | 'summary'
   readonly origin: Origin
   readonly receipt: Receipt
 }
 
-/** The calls that an event is the answer to, if its receipt says so: one, or all that a summary took. */
+/** The calls that an event is the answer to, by its receipt: one, or all that a summary took. */
 export const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
   const { origin } = event.data
@@ -23,14 +23,14 @@ export const callsOf = (event: ConversationEvent, first: number): readonly Model
     return [{ number: first, position, kind: 'reply', origin, receipt: origin.context }]
   const receipts = receiptsOfSummary(origin.context)
   return receipts.map((receipt, index) => {
-    // What all of them cost stands at the last one.
+    // The usage of all of them is kept with the last one.
     const { usage: _, ...own } = origin
     const isLast = index === receipts.length - 1
     return { number: first + index, position, kind: 'summary', origin: isLast ? origin : own, receipt }
   })
 }
 
-/** Every call of a model in these events, in their order. */
+/** Every call of a model in these events, in order. */
 export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncGenerator<ModelCall, void> {
   let number = 1
   for await (const event of events) {

@@ -3,13 +3,13 @@ import canonicalize from 'canonicalize'
 import { sharedBeginning } from '../projections/remembering.ts'
 import type { Rendered } from '../projections/render/renderer.ts'
 
-/** What a receipt is of: a request as it is sent, without what goes along. */
+/** What a receipt is of: a request as it is sent, without model and parameters. */
 export type Sent = Pick<Rendered, 'system' | 'tools' | 'tool_choice' | 'messages'>
 
 /** A block of a request, or a tool. */
 export type Part = { readonly [field: string]: unknown }
 
-// Blocks are never changed, and a history that goes on keeps those that it has: what is said of one is remembered by it.
+// Blocks never change, and a history that grows keeps the ones it has.
 const texts = new WeakMap<Part, string>()
 
 /** The canonical JSON (RFC 8785) of a block. */
@@ -21,7 +21,7 @@ export const textOf = (part: Part): string => {
   return text
 }
 
-/** A hash of the first messages of a request, which the next request of the conversation shares. */
+/** A hash of the first messages of a request, which the next request of the conversation begins with too. */
 interface Beginning {
   /** The contents of these messages. */
   readonly contents: readonly (readonly Part[])[]
@@ -30,8 +30,8 @@ interface Beginning {
 const beginnings = new WeakMap<Part, Beginning>()
 
 /**
- * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages; absent ones are absent there, too. Goes on from
- * what it has hashed of the conversation before, as long as that is the same.
+ * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages, omitting absent ones. Continues from what it has hashed
+ * of the conversation before, as long as that is the same.
  */
 export const digestOf = ({ messages, system, tools }: Sent): string => {
   const contents = messages.map(({ content }) => content)
@@ -73,7 +73,7 @@ const messageText = ({ role, content }: Sent['messages'][number]): string =>
 const isMarked = ({ content }: Sent['messages'][number]): boolean =>
   content.some((block) => 'cache_control' in block)
 
-/** How many messages the next request will probably begin with: the last two breakpoints move on with the conversation. */
+/** How many messages the next request will probably begin with: the last two breakpoints move with the conversation. */
 const stableIn = (messages: Sent['messages']): number => {
   let moving = 0
   for (let index = messages.length - 1; index >= 0; index--) {

@@ -24,7 +24,7 @@ export const sentContainer = (now: Effective, time: number): SentContainer | und
   return end !== undefined && Date.parse(end) <= time ? { id, left: 'expired' } : { id }
 }
 
-/** Parameters with a container; what they say of it besides (skills) stays. */
+/** Parameters with a container; its other fields (skills) stay. */
 export const withContainer = (
   parameters: { readonly [name: string]: unknown },
   sent: SentContainer | undefined,
@@ -34,7 +34,7 @@ export const withContainer = (
   return { ...parameters, container: isFields(container) ? { ...container, id: sent.id } : sent.id }
 }
 
-/** Whether the API does not take the container, says its error. */
+/** Whether an error of the API says that it does not accept the container. */
 export const refusesContainer = (error: ModelError, sent: SentContainer | undefined): boolean =>
   sent !== undefined &&
   !sent.left &&

@@ -1,18 +1,18 @@
-/** The request was made by a renderer (of replies, or of summaries) that this version does not have: a newer palimpsest made it. */
+/** The request was made by a renderer (of replies, or of summaries) of a newer version of palimpsest. */
 export interface UnknownRenderer {
   readonly _tag: 'UnknownRenderer'
   readonly message: string
   readonly renderer: number
-  /** Those that it has. */
+  /** The ones of this version. */
   readonly known: readonly number[]
 }
 
-/** There is no such call of a model in the conversation. */
+/** The conversation has no such call of a model. */
 export interface CallOutOfRange {
   readonly _tag: 'CallOutOfRange'
   readonly message: string
   readonly conversation: string
-  /** The call asked for; undefined for the last one of none. */
+  /** The call asked for; undefined if the last one was asked for and there are none. */
   readonly call: number | undefined
   /** How many there are. */
   readonly calls: number
@@ -24,7 +24,7 @@ export const unknownRenderer = (
   what: 'renderer' | 'summarizer' = 'renderer',
 ): UnknownRenderer => ({
   _tag: 'UnknownRenderer',
-  message: `there is no ${what} ${renderer} here, only ${known.join(', ')}: a newer palimpsest made the request, upgrade`,
+  message: `this version has no ${what} ${renderer}, only ${known.join(', ')}: a newer palimpsest made the request, upgrade`,
   renderer,
   known,
 })

@@ -4,24 +4,25 @@ import type { ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
 import { containerFor } from './containers.ts'
 import { reasonOf, requestIn, type Unusable } from './made-again.ts'
-import { compareReceipt, type Difference, type ReceiptOptions, receiptOptionsIn } from './receipt.ts'
+import { compareReceipt, type Difference } from './difference.ts'
+import { type ReceiptOptions, receiptOptionsIn } from './receipt-options.ts'
 import { requestOf } from './request.ts'
 
 /** A call whose request is not, or cannot be shown to be, the one that its receipt is of. */
 export interface ReceiptFinding {
-  /** Undefined for `missing`: what has no receipt is no call that is counted. */
+  /** Undefined for `missing`: only calls with a receipt are counted. */
   readonly call?: number
   /** Position of the answer. */
   readonly position: number
-  /** As `Difference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is none. */
+  /** As `Difference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is no receipt. */
   readonly kind: Difference['kind'] | 'receipt' | 'renderer' | 'missing'
   readonly message: string
-  /** With `block`: where the first difference is, and type and beginning of what stands there now, if anything does. */
+  /** With `block`: the place of the first difference, and type and beginning of what is there now, if anything. */
   readonly path?: string
   readonly now?: string
 }
 
-/** What a finding says, whichever call it is of. */
+/** A finding without the call that it is about. */
 type Found = Omit<ReceiptFinding, 'call' | 'position'>
 
 export const findingIn = (
@@ -74,6 +75,6 @@ const messageOf = (difference: Difference): string => {
     case 'container':
       return `the receipt names ${difference.named === undefined ? 'no container' : `the container ${difference.named}`}; the newest on the path is ${difference.newest ?? 'none'}`
     case 'repairs':
-      return `the request is what was sent, but with other repairs: ${JSON.stringify(difference.repairs)}`
+      return `the request is what was sent, but was made with other repairs: ${JSON.stringify(difference.repairs)}`
   }
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { remembering } from '../projections/remembering.ts'
 import { type Part, type Sent, textOf } from './canonical.ts'
 
-/** A block of a request, by where it stands: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
+/** A block of a request with its place: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
 export interface PlacedPart {
   readonly path: string
   readonly part: Part | string
@@ -11,7 +11,7 @@ export interface PlacedPart {
 /** Characters of a block's fingerprint. */
 export const fingerprintLength = 6
 
-/** Every block of a request in the order in which the model sees them: tools, system prompt, messages. */
+/** Every block of a request in the order that the model sees: tools, system prompt, messages. */
 export const partsOf = ({ tools = [], system = [], messages }: Sent): readonly PlacedPart[] => [
   ...tools.map((part, index) => ({ path: `tools[${index}]`, part })),
   ...(typeof system === 'string'
@@ -23,8 +23,8 @@ export const partsOf = ({ tools = [], system = [], messages }: Sent): readonly P
 ]
 
 /**
- * The fingerprints of a request's blocks, one after the other, in the order of `partsOf`: of each the first 6 characters of the
- * base64url SHA-256 of who says it and its canonical JSON, without its `cache_control`, which moves from request to request.
+ * The fingerprints of a request's blocks, joined in the order of `partsOf`: the first 6 characters of the base64url SHA-256 of the block's
+ * role and canonical JSON, without its `cache_control`, which moves from request to request.
  */
 export const fingerprintsOf = ({ tools = [], system = [], messages }: Sent): string => {
   const prints = tools.map((tool) => fingerprint('tool', tool))

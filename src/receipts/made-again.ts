@@ -6,14 +6,14 @@ import type { Effective } from '../projections/effective.ts'
 import type { ModelCall } from './calls.ts'
 import type { Sent } from './canonical.ts'
 import { unknownRenderer, type UnknownRenderer } from './errors.ts'
-import { receiptOptionsIn } from './receipt.ts'
+import { receiptOptionsIn } from './receipt-options.ts'
 import { currentRenderer, requestOf } from './request.ts'
 import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
 
 /** Why a receipt cannot be used. */
 export type Unusable = InvalidInput | UnknownRenderer
 
-/** Checks what can be told without the log. The version first: a newer one has options of its own. */
+/** Checks what can be checked without the log. The version first: a newer one has other options. */
 export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
   const { kind, position, receipt } = call
   const [what, newest] =

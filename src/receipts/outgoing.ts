@@ -6,16 +6,16 @@ import type { Sent } from './canonical.ts'
 import { type SentContainer, withContainer } from './containers.ts'
 import type { ModelCall } from './calls.ts'
 import type { ModelRequest } from '../models/model.ts'
-import { receiptOptionsIn } from './receipt.ts'
+import { receiptOptionsIn } from './receipt-options.ts'
 import { alongSummary, summaryOptionsSchema } from './summary-request.ts'
 
 interface Along {
   readonly container?: SentContainer | undefined
-  /** The model, where none was configured. */
+  /** The model, if none was configured. */
   readonly named?: string | undefined
 }
 
-/** The whole request: what was rendered of a history, with the model and the parameters that were in force. */
+/** The whole request: what was rendered of a history, with its model and parameters. */
 export const outgoing = (
   now: Effective,
   { system, tools, tool_choice, messages }: Sent,
@@ -32,7 +32,7 @@ export const outgoing = (
   }
 }
 
-/** The whole request of a call, made again, and the beta features that were asked for: as far as its receipt tells. */
+/** The whole request of a call, made again, and the beta features that were requested, as far as its receipt tells. */
 export const asSent = (
   { kind, origin, receipt }: ModelCall,
   now: Effective,

@@ -2,15 +2,15 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, evolved } from '../projections/effective.ts'
-import { toError } from '../store/errors.ts'
+import { toError } from '../result/typed.ts'
 
 /**
- * The effective history at positions that mostly ascend, while the events of the log pass by: goes on from what it was, and loads it
- * anew only behind a jump.
+ * The effective history at positions that mostly ascend, while the events of the log pass by: continues from the last one, and loads it
+ * again only after a jump.
  */
 export const historyOf = (chat: Pick<Conversation, 'view'>) => {
   let known: Effective | undefined
-  /** Events that passed since. */
+  /** Events that have passed since. */
   let since: ConversationEvent[] = []
   let last = -1
   return {
@@ -25,7 +25,7 @@ export const historyOf = (chat: Pick<Conversation, 'view'>) => {
           known,
           since.filter((event) => event.position <= position),
         )
-        // Undefined behind a jump.
+        // Undefined after a jump.
         if (next) {
           known = next
           since = since.filter((event) => event.position > position)

@@ -1,15 +1,15 @@
 import { type Block, isBlock, isWellShaped, type KnownBlock, unknownBlock } from '../events/blocks.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 
-/** How content is shown to a model that is to summarize it. */
+/** How content is shown to a model that summarizes it. */
 export interface Showing {
-  /** Pictures and documents are shown; else a note stands for each. */
+  /** Show pictures and documents; if false, a note stands for each. */
   readonly images: boolean
-  /** Texts of more characters than this are cut in the middle. Default: none is. */
+  /** Longer texts, in characters, are cut in the middle. Default: no limit. */
   readonly longest?: number | undefined
 }
 
-/** The blocks as they are shown. What the provider compacted is text: as a block it could stand at the very beginning only. */
+/** The blocks as they are shown. A compaction block of the provider becomes text: such a block may only come first. */
 export const shownBlocks = (blocks: readonly Block[], showing: Showing): readonly Block[] =>
   blocks.map((block) => shown(block, showing))
 

@@ -4,7 +4,8 @@ import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../../src/rec
 import { sentCall } from '../../src/receipts/sent.ts'
 import { digestOf } from '../../src/receipts/canonical.ts'
 import { fingerprintsOf } from '../../src/receipts/fingerprints.ts'
-import { fingerprintsIn, receiptOf } from '../../src/receipts/receipt.ts'
+import { receiptOf } from '../../src/receipts/receipt.ts'
+import { fingerprintsIn } from '../../src/receipts/receipt-blocks.ts'
 import { requestOf, type RequestOptions } from '../../src/receipts/request.ts'
 import { requestOfSummary } from '../../src/receipts/summary-request.ts'
 import type { Block } from '../../src/events/blocks.ts'
@@ -194,7 +195,7 @@ describe('the receipts of a conversation are verified', () => {
     expect(left(await sentCall(unknown)())).toMatchObject({
       _tag: 'UnknownRenderer',
       renderer: 99,
-      message: expect.stringContaining('there is no summarizer 99 here, only 1'),
+      message: expect.stringContaining('this version has no summarizer 99, only 1'),
     })
   })
 })
