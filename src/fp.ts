@@ -32,7 +32,18 @@ export type {
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
-export type { ReadError, StoreError, WriteError } from './store/errors.ts'
+export type {
+  AppendError,
+  ConfigureError,
+  ForkError,
+  HideError,
+  ReadError,
+  RestoreError,
+  RewindError,
+  StoreError,
+  UndoError,
+  WriteError,
+} from './store/errors.ts'
 export type { ImportError } from './formats/errors.ts'
 export type { SessionFile } from './formats/parse-session.ts'
 export type { SessionStream } from './jobs/read-session.ts'

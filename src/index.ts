@@ -106,7 +106,18 @@ export type {
   UndoInput,
   WriteOptions,
 } from './conversation/inputs.ts'
-export type { ReadError, StoreError, WriteError } from './store/errors.ts'
+export type {
+  AppendError,
+  ConfigureError,
+  ForkError,
+  HideError,
+  ReadError,
+  RestoreError,
+  RewindError,
+  StoreError,
+  UndoError,
+  WriteError,
+} from './store/errors.ts'
 export type { ImportError } from './formats/errors.ts'
 export type { SessionFile } from './formats/parse-session.ts'
 export type { SessionStream } from './jobs/read-session.ts'

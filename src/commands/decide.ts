@@ -11,7 +11,10 @@ import { restore } from './restore.ts'
 import { rewind, undo } from './rewind.ts'
 import type { ShownState, MoveState, State, AppendState } from './state.ts'
 
-type Decision = E.Either<Rejection, readonly Event[]>
+type Decision<T extends ConversationCommand['type'] = ConversationCommand['type']> = E.Either<
+  Rejection<T>,
+  readonly Event[]
+>
 
 /** What happens when a command meets a conversation: the events to append, none if nothing has to be, or why it is refused. */
 export const decide = (command: ConversationCommand, state: State): Decision =>
@@ -22,15 +25,20 @@ export const isMove = (command: ConversationCommand): command is Move =>
   command.type === 'rewind' || command.type === 'undo'
 
 /** As `decide`, of a command that leads to another place: what is shown does not matter. */
-export const decideMove = (command: Move, standing: MoveState): Decision =>
+export const decideMove = (command: Move, standing: MoveState): Decision<Move['type']> =>
   pipe(
     fenced(command, standing),
     E.flatMap(() => existing(standing)),
-    E.flatMap(() => (command.type === 'undo' ? undo(command, standing) : rewind(command, standing))),
+    E.flatMap((): Decision<Move['type']> =>
+      command.type === 'undo' ? undo(command, standing) : rewind(command, standing),
+    ),
   )
 
 /** As `decide`, of every other command. */
-export const decideShown = (command: Exclude<ConversationCommand, Move>, shown: ShownState): Decision => {
+export const decideShown = (
+  command: Exclude<ConversationCommand, Move>,
+  shown: ShownState,
+): Decision<Exclude<ConversationCommand['type'], Move['type']>> => {
   switch (command.type) {
     case 'append':
       return E.map((events: readonly Event[]) => withLastView(events, shown))(decideAppend(command, shown))
@@ -48,7 +56,8 @@ export const decideShown = (command: Exclude<ConversationCommand, Move>, shown: 
   }
 }
 
-const change = (command: Command<'condense' | 'truncate' | 'restore'>, shown: ShownState): Decision => {
+type Change = Command<'condense' | 'truncate' | 'restore'>
+const change = (command: Change, shown: ShownState): Decision<Change['type']> => {
   switch (command.type) {
     case 'condense':
       return condense(command, shown)
@@ -59,14 +68,14 @@ const change = (command: Command<'condense' | 'truncate' | 'restore'>, shown: Sh
   }
 }
 
-const existing = ({ conversation, last }: AppendState): E.Either<Rejection, void> =>
+const existing = ({ conversation, last }: AppendState): E.Either<Rejection<'configure'>, void> =>
   last < 0 ? E.left(conversationNotFound(conversation)) : E.right(undefined)
 
 /** As `decide`, of an append without edits, which needs to know no more than where the conversation ends. */
-export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision =>
+export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision<'append'> =>
   pipe(
     fenced(command, tail),
-    E.flatMap((): Decision => {
+    E.flatMap((): Decision<'append'> => {
       const { messages, branchAt, rewindTo, again } = command
       const { conversation, last } = tail
       const position = branchAt ?? rewindTo
@@ -90,7 +99,7 @@ const isMarkerOrRestore = (type: EventType): boolean =>
 const fenced = (
   { after, tolerate }: ConversationCommand,
   { conversation, last, since }: AppendState,
-): E.Either<Rejection, void> => {
+): E.Either<Rejection<'configure'>, void> => {
   if (after === undefined || after === last) return E.right(undefined)
   const isTolerable = tolerate === 'markers' && after < last && since.every(isMarkerOrRestore)
   return isTolerable ? E.right(undefined) : E.left(staleContext(conversation, after, last))

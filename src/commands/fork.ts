@@ -18,7 +18,7 @@ export interface ForkState {
 export const fork = (
   { id, at }: Command<'fork'>,
   { conversation, last, hash, exists }: ForkState,
-): E.Either<Rejection, readonly Event[]> => {
+): E.Either<Rejection<'fork'>, readonly Event[]> => {
   const position = at ?? last
   if (last < 0) return E.left(conversationNotFound(conversation))
   if (exists) return E.left(conversationExists(id))

@@ -16,7 +16,7 @@ import type { ShownState } from './state.ts'
 export const condense = (
   command: Command<'condense'>,
   state: ShownState,
-): E.Either<Rejection, readonly Event[]> => {
+): E.Either<Rejection<'condense'>, readonly Event[]> => {
   const { method = 'manual', origin, policy } = command
   const summary = summaryOf(command.summary)
   return pipe(
@@ -33,7 +33,7 @@ export const condense = (
 export const truncate = (
   command: Command<'truncate'>,
   state: ShownState,
-): E.Either<Rejection, readonly Event[]> =>
+): E.Either<Rejection<'truncate'>, readonly Event[]> =>
   pipe(
     chooseItems(state, command, []),
     E.map((hidden) => {

@@ -2,19 +2,25 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { Covers } from '../events/events.ts'
 
+/** What every command may be refused for; the conversation that is not there may be the one that it was forked from. */
+type Any = InvalidInput | EventTooLarge | ConversationNotFound
+/** A command with a fence. */
+type Fenced = Any | StaleContext
+type Hiding = Fenced | NotShown | UnsafeCut | NothingToHide
+
+/** What a command of each type may be refused for. */
+export interface Rejections {
+  readonly append: Fenced | OutOfRange
+  readonly configure: Fenced
+  readonly condense: Hiding
+  readonly truncate: Hiding
+  readonly restore: Fenced | NotShown
+  readonly rewind: Fenced | OutOfRange | NothingToRewind
+  readonly undo: Fenced | NothingToUndo
+  readonly fork: Any | OutOfRange | ConversationExists
+}
 /** Why a command was refused. Nothing was written. */
-export type Rejection =
-  | InvalidInput
-  | EventTooLarge
-  | StaleContext
-  | OutOfRange
-  | NotShown
-  | UnsafeCut
-  | NothingToHide
-  | NothingToUndo
-  | NothingToRewind
-  | ConversationNotFound
-  | ConversationExists
+export type Rejection<T extends keyof Rejections = keyof Rejections> = Rejections[T]
 
 /** Something happened after the position that the command was computed from. Read again, then decide again. */
 export interface StaleContext {

@@ -9,7 +9,7 @@ import type { ShownState } from './state.ts'
 export const restore = (
   { marker }: Command<'restore'>,
   state: ShownState,
-): E.Either<Rejection, readonly Event[]> => {
+): E.Either<Rejection<'restore'>, readonly Event[]> => {
   const markers = state.effective.items
     .filter(({ kind }) => kind !== 'message')
     .map(({ position }) => position)

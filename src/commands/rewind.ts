@@ -9,7 +9,7 @@ import type { MoveState } from './state.ts'
 export const rewind = (
   command: Command<'rewind'>,
   state: MoveState,
-): E.Either<Rejection, readonly Event[]> => {
+): E.Either<Rejection<'rewind'>, readonly Event[]> => {
   const { conversation, last, named, head: now } = state
   const { to, before, turns, reason } = command
   const position = to ?? before
@@ -30,7 +30,7 @@ export const rewind = (
 export const undo = (
   { reason }: Command<'undo'>,
   state: MoveState,
-): E.Either<Rejection, readonly Event[]> => {
+): E.Either<Rejection<'undo'>, readonly Event[]> => {
   const { conversation, lastType, named } = state
   switch (lastType) {
     case 'Rewound':

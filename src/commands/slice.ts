@@ -21,7 +21,7 @@ export const chooseItems = (
   { conversation, effective }: ShownState,
   selection: Selection,
   summary: readonly Message[],
-): E.Either<Rejection, readonly Item[]> => {
+): E.Either<Rejection<'truncate'>, readonly Item[]> => {
   const { items } = effective
   const { covers } = selection
   const slice = covers
@@ -38,7 +38,7 @@ const explicitSlice = (
   effective: Effective,
   covers: Covers,
   summary: readonly Message[],
-): E.Either<Rejection, Slice> => {
+): E.Either<Rejection<'truncate'>, Slice> => {
   const positions = effective.items.map(({ position }) => position)
   const [from, to] = [positions.indexOf(covers.first), positions.indexOf(covers.last) + 1]
   if (from < 0) return E.left(notShown(conversation, covers.first, 'item', positions))

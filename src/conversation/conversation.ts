@@ -5,6 +5,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
 import { type Command, type CommandType, commandSchemas } from '../commands/command.ts'
 import { areAccepted } from '../commands/append.ts'
+import type { Rejection } from '../commands/rejections.ts'
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -17,7 +18,18 @@ import { type Entry, fulling, type FullOptions } from '../projections/full.ts'
 import type { Log } from '../projections/path.ts'
 import { type Rendered, rendering, type RenderOptions } from '../projections/render/renderer.ts'
 import { type TimelineEntry, timing } from '../projections/timeline.ts'
-import { type ReadError, toError, type WriteError } from '../store/errors.ts'
+import {
+  type AppendError,
+  type ConfigureError,
+  type ForkError,
+  type HideError,
+  type ReadError,
+  type RestoreError,
+  type RewindError,
+  type StoreError,
+  toError,
+  type UndoError,
+} from '../store/errors.ts'
 import { inBreaths } from '../store/breath.ts'
 import type { Handler } from '../history/handle.ts'
 import { loadEffective } from '../history/load.ts'
@@ -55,7 +67,7 @@ export interface EventsOptions {
   readonly signal?: AbortSignal
 }
 
-type Write<A> = TE.TaskEither<WriteError, A>
+type Write<E, A> = TE.TaskEither<E, A>
 type Read<A> = TE.TaskEither<ReadError, A>
 
 /** One conversation of a store. It need not be there yet: the first append creates it. */
@@ -65,21 +77,21 @@ export interface Conversation {
   readonly append: (
     message: MessageInput | readonly MessageInput[],
     options?: AppendOptions,
-  ) => Write<Written>
+  ) => Write<AppendError, Written>
   /** Records what requests hold besides messages. What is left out stays; null takes it away. */
-  readonly configure: (input: ConfigureInput) => Write<Written>
+  readonly configure: (input: ConfigureInput) => Write<ConfigureError, Written>
   /** Shows a slice of the effective history as a summary from now on. */
-  readonly condense: (input: CondenseInput) => Write<Written>
+  readonly condense: (input: CondenseInput) => Write<HideError, Written>
   /** Shows a slice of the effective history no longer. */
-  readonly truncate: (input: TruncateInput) => Write<Written>
+  readonly truncate: (input: TruncateInput) => Write<HideError, Written>
   /** Shows again, in its place, what a marker hid; later messages stay. */
-  readonly restore: (input: RestoreInput) => Write<Written>
+  readonly restore: (input: RestoreInput) => Write<RestoreError, Written>
   /** Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone. */
-  readonly rewind: (input: RewindInput) => Write<Written>
+  readonly rewind: (input: RewindInput) => Write<RewindError, Written>
   /** Takes back the last event, if it is a rewind, condense, truncate or restore. */
-  readonly undo: (input?: UndoInput) => Write<Written>
+  readonly undo: (input?: UndoInput) => Write<UndoError, Written>
   /** A new conversation that begins with this one's history. Copies nothing. */
-  readonly fork: (id: string, options?: At & Envelope) => Write<Conversation>
+  readonly fork: (id: string, options?: At & Envelope) => Write<ForkError, Conversation>
   /** The last position. */
   readonly position: () => Read<number>
   /** What the model sees. Reads what it shows, however long the log is. */
@@ -186,7 +198,10 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
 
   /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
   const run =
-    (type: Exclude<CommandType, 'fork'>, input: unknown): Write<Written> =>
+    <T extends Exclude<CommandType, 'fork'>>(
+      type: T,
+      input: unknown,
+    ): Write<StoreError | Rejection<T>, Written> =>
     () => {
       const given = pipe(
         checkedId,
@@ -299,7 +314,7 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
         E.flatMap((given) => split('fork', { ...given, id: target })),
         TE.fromEither,
         TE.flatMap(
-          ({ command, envelope }): Write<Written> =>
+          ({ command, envelope }): Write<ForkError, Written> =>
             () =>
               handler.fork(id, command, envelope),
         ),

@@ -4,7 +4,7 @@ import { fork } from '../commands/fork.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
-import type { WriteError } from '../store/errors.ts'
+import type { ForkError } from '../store/errors.ts'
 import type { Remembered } from '../store/lru.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { earlier, findEarlier } from './earlier.ts'
@@ -14,7 +14,7 @@ import { type Known, knownAfter } from './known.ts'
 import type { Lineage } from './lineage.ts'
 import { recordedAt } from './reader.ts'
 
-type Result<A> = Promise<E.Either<WriteError, A>>
+type Result<A> = Promise<E.Either<ForkError, A>>
 type Forks = (conversation: string, command: Command<'fork'>, envelope: CompleteEnvelope) => Result<Written>
 
 /**

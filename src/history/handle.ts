@@ -4,7 +4,8 @@ import type { Command, ConversationCommand } from '../commands/command.ts'
 import { decode } from '../events/codec.ts'
 import type { Actor, ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
-import type { WriteError } from '../store/errors.ts'
+import type { Rejection } from '../commands/rejections.ts'
+import type { ForkError, StoreError, WriteError } from '../store/errors.ts'
 import { remembered } from '../store/lru.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { decideBlind, type Decided, decideOn, isBlind } from './decided.ts'
@@ -26,9 +27,19 @@ import { firstPage, reader } from './reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
 
+type Handle = (conversation: string, command: ConversationCommand, envelope: Envelope) => Result<Written>
+
 export interface Handler {
-  readonly handle: (conversation: string, command: ConversationCommand, envelope: Envelope) => Result<Written>
-  readonly fork: (conversation: string, command: Command<'fork'>, envelope: Envelope) => Result<Written>
+  readonly handle: <T extends ConversationCommand['type']>(
+    conversation: string,
+    command: Command<T>,
+    envelope: Envelope,
+  ) => Promise<E.Either<StoreError | Rejection<T>, Written>>
+  readonly fork: (
+    conversation: string,
+    command: Command<'fork'>,
+    envelope: Envelope,
+  ) => Promise<E.Either<ForkError, Written>>
 }
 
 /** A conversation's end, and the newest of its events, newest first, if they were just read. */
@@ -149,7 +160,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     }
   }
 
-  const inTurn: Handler['handle'] = (conversation, command, envelope) => {
+  const inTurn: Handle = (conversation, command, envelope) => {
     const before = turns.get(conversation)
     const turn: Turn = {}
     turns.set(conversation, turn)
@@ -167,7 +178,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   }
 
   return {
-    handle: inTurn,
+    // A command is refused for reasons of its own: the type of each decider says for which.
+    handle: inTurn as Handler['handle'],
     fork: (conversation, command, envelope) =>
       forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),
   }

@@ -1,5 +1,5 @@
 import type { DecodeFailed, InvalidInput } from '../events/errors.ts'
-import type { ConversationNotFound, OutOfRange, Rejection } from '../commands/rejections.ts'
+import type { ConversationNotFound, OutOfRange, Rejection, Rejections } from '../commands/rejections.ts'
 
 /** Why a store could not do what it was asked. `cause` is the driver's own error, where there is one. */
 export type StoreError =
@@ -25,6 +25,16 @@ export type StoreError =
 export type ReadError = StoreError | InvalidInput | ConversationNotFound | OutOfRange
 /** Why something was not written. No part of it was. */
 export type WriteError = StoreError | Rejection
+/** Why a command of a type was not carried out. */
+type ErrorOfCommand<T extends keyof Rejections> = StoreError | Rejections[T]
+export type AppendError = ErrorOfCommand<'append'>
+export type ConfigureError = ErrorOfCommand<'configure'>
+/** Why nothing was condensed or truncated. */
+export type HideError = ErrorOfCommand<'condense' | 'truncate'>
+export type RestoreError = ErrorOfCommand<'restore'>
+export type RewindError = ErrorOfCommand<'rewind'>
+export type UndoError = ErrorOfCommand<'undo'>
+export type ForkError = ErrorOfCommand<'fork'>
 
 /** Somebody wrote to the stream after it was read: its last revision is not the expected one. */
 export interface Conflict {

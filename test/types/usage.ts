@@ -16,7 +16,7 @@ import {
   unknownBlock,
 } from 'palimpsest'
 import type { Command } from 'palimpsest/core'
-import { openStore as openAsTask } from 'palimpsest/fp'
+import type { Conversation as TaskConversation, StoreError } from 'palimpsest/fp'
 
 const store = await openStore('memory:')
 const chat = store.conversation('c')
@@ -144,5 +144,32 @@ export const same: readonly true[] = [
 export const rewinding = (input: RewindInput): Checked<'rewind'> => input
 export const truncating = (input: TruncateInput): Checked<'truncate'> => input
 
+// Each writer fails with what it can fail with, and nothing else.
+type Write = (
+  ...args: never
+) => () => Promise<{ readonly _tag: 'Left'; readonly left: unknown } | { readonly _tag: 'Right' }>
+type Tags<W extends Write> = Exclude<
+  Extract<Awaited<ReturnType<ReturnType<W>>>, { readonly _tag: 'Left' }> extends { readonly left: infer E }
+    ? E extends { readonly _tag: infer Tag }
+      ? Tag
+      : never
+    : never,
+  StoreError['_tag']
+>
+type Any = 'InvalidInput' | 'EventTooLarge' | 'ConversationNotFound'
+type Hiding = Any | 'StaleContext' | 'NotShown' | 'UnsafeCut' | 'NothingToHide'
+export const tags: readonly true[] = [
+  true satisfies Same<Tags<TaskConversation['append']>, Any | 'StaleContext' | 'OutOfRange'>,
+  true satisfies Same<Tags<TaskConversation['configure']>, Any | 'StaleContext'>,
+  true satisfies Same<Tags<TaskConversation['condense']>, Hiding>,
+  true satisfies Same<Tags<TaskConversation['truncate']>, Hiding>,
+  true satisfies Same<Tags<TaskConversation['restore']>, Any | 'StaleContext' | 'NotShown'>,
+  true satisfies Same<
+    Tags<TaskConversation['rewind']>,
+    Any | 'StaleContext' | 'OutOfRange' | 'NothingToRewind'
+  >,
+  true satisfies Same<Tags<TaskConversation['undo']>, Any | 'StaleContext' | 'NothingToUndo'>,
+  true satisfies Same<Tags<TaskConversation['fork']>, Any | 'OutOfRange' | 'ConversationExists'>,
+]
+
 export const handle: Conversation = chat
-void openAsTask
