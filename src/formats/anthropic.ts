@@ -1,4 +1,5 @@
 import type { Configuration, Role } from '../events/events.ts'
+import type { DocumentFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { blocksOf, type Draft, leaveOutFields, listSteps, parametersOf, planOf } from './messages.ts'
@@ -17,8 +18,15 @@ const owned = [
   'awaits',
 ]
 
+/** Requests of the Messages API: messages that nothing marks as another's. */
+export const anthropic: DocumentFormat = {
+  name: 'anthropic',
+  recognises: () => true,
+  parse: (draft, notes, shelf) => parseAnthropic(draft, notes, shelf),
+}
+
 /** A request of the Messages API, whole or its list of messages only. Blocks are kept as they are. */
-export const parseAnthropic = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
+const parseAnthropic = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const said = messages.map(({ line, fields }) => {
     leaveOutFields(fields, known, notes)

@@ -1,6 +1,7 @@
 import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import { type Thread, thread } from './claude-code-thread.ts'
+import { hasAll, type LineFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../events/json.ts'
@@ -18,11 +19,20 @@ import {
   stringOf,
 } from './source.ts'
 
+/** Sessions of Claude Code. */
+export const claudeCode: LineFormat = {
+  name: 'claude-code',
+  recognises: (fields) =>
+    ['sessionId', 'parentUuid', 'leafUuid'].some((name) => hasAll(fields, name)) ||
+    fields['type'] === 'file-history-snapshot',
+  read: (notes, shelf) => readClaudeCode(notes, shelf),
+}
+
 /**
  * Claude Code's JSONL: a line an entry, a tree by `uuid` and `parentUuid`, in the order of time. The session is one conversation;
  * every subagent (`agentId`, or the root of a sidechain) is another.
  */
-export const claudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const session = sessionOf(notes, shelf)
   const ordered = inOrder(session)
   const read = (line: Line): void => {

@@ -1,74 +1,52 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { parseAnthropic } from './anthropic.ts'
 import { badLineOf } from './bad-line.ts'
+import type { DocumentFormat } from './format.ts'
 import { type Draft, entriesOfList } from './messages.ts'
-import { parseOpenAi } from './openai.ts'
 import type { ConversationPlan } from './plan.ts'
-import { parseRoo } from './roo.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { type Line, type LineReader, type Notes, parseJson, valuesOf } from './source.ts'
-
-export type DocumentFormat = 'roo' | 'openai' | 'anthropic'
 
 /**
  * The conversations of a JSON document (a list of messages, one object, or a list of objects) or of JSONL, an object a line. Of JSONL,
  * a line at a time is in memory; a document is read whole.
  */
-export const documents = (
-  format: DocumentFormat,
-  notes: Notes,
-  shelf: Shelf,
-): LineReader<readonly ConversationPlan[]> => {
-  const plans: ConversationPlan[] = []
-  const held: Line[] = []
-  let isLines: boolean | undefined
+export const documents =
+  ({ parse }: DocumentFormat) =>
+  (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+    const plans: ConversationPlan[] = []
+    const held: Line[] = []
+    let isLines: boolean | undefined
 
-  const add = (drafts: readonly Draft[]): void => {
-    for (const draft of drafts) for (const plan of parse(format, draft, notes, shelf)) plans.push(plan)
-  }
-  const readLine = ({ line, text }: Line): void => {
-    if (text.trim() === '') return
-    const { values, problem } = valuesOf(text)
-    if (problem !== undefined) notes.bad(line, `not JSON (${problem})`)
-    for (const value of values) add(draftsOf(value, line, notes))
-  }
-  const read = (line: Line): void => {
-    if (isLines === undefined && line.text.trim() !== '') isLines = hasConversation(line.text)
-    if (isLines === true) readLine(line)
-    else held.push(line)
-  }
-  const finish = (): readonly ConversationPlan[] => {
-    const text = textOf(held)
-    if (isLines !== true && text.trim() !== '') {
-      const parsed = parseJson(text)
-      if (E.isRight(parsed)) add(draftsOf(parsed.right, 1, notes))
-      else if (held.some((line) => hasConversation(line.text))) for (const line of held) readLine(line)
-      else notes.bad(badLineOf(text, parsed.left), `not JSON (${parsed.left})`)
+    const add = (drafts: readonly Draft[]): void => {
+      for (const draft of drafts) for (const plan of parse(draft, notes, shelf)) plans.push(plan)
     }
-    return plans
+    const readLine = ({ line, text }: Line): void => {
+      if (text.trim() === '') return
+      const { values, problem } = valuesOf(text)
+      if (problem !== undefined) notes.bad(line, `not JSON (${problem})`)
+      for (const value of values) add(draftsOf(value, line, notes))
+    }
+    const read = (line: Line): void => {
+      if (isLines === undefined && line.text.trim() !== '') isLines = hasConversation(line.text)
+      if (isLines === true) readLine(line)
+      else held.push(line)
+    }
+    const finish = (): readonly ConversationPlan[] => {
+      const text = textOf(held)
+      if (isLines !== true && text.trim() !== '') {
+        const parsed = parseJson(text)
+        if (E.isRight(parsed)) add(draftsOf(parsed.right, 1, notes))
+        else if (held.some((line) => hasConversation(line.text))) for (const line of held) readLine(line)
+        else notes.bad(badLineOf(text, parsed.left), `not JSON (${parsed.left})`)
+      }
+      return plans
+    }
+    return { read, finish }
   }
-  return { read, finish }
-}
 
 /** The text of these lines. */
 export const textOf = (lines: readonly Line[]): string => lines.map(({ text }) => text).join('\n')
-
-const parse = (
-  format: DocumentFormat,
-  draft: Draft,
-  notes: Notes,
-  shelf: Shelf,
-): readonly ConversationPlan[] => {
-  switch (format) {
-    case 'roo':
-      return parseRoo(draft.messages, notes)
-    case 'openai':
-      return parseOpenAi(draft, notes, shelf)
-    case 'anthropic':
-      return parseAnthropic(draft, notes, shelf)
-  }
-}
 
 const messagesIn = (owner: Fields): unknown => owner['messages'] ?? owner['traj']
 const hasMessages = (value: unknown): value is Fields => isFields(value) && Array.isArray(messagesIn(value))

@@ -2,6 +2,7 @@ import { type Block, unknownBlock } from '../events/blocks.ts'
 import type { Configuration } from '../events/events.ts'
 import { type Draft, leaveOutFields, listSteps, parametersOf, planOf, type Said } from './messages.ts'
 import { blocksOfParts, callsOf, toolOf } from './openai-blocks.ts'
+import { type DocumentFormat, someHave } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../events/json.ts'
@@ -16,8 +17,19 @@ const outcome = ['task_id', 'trial', 'reward', 'info']
 const ids = ['id', 'session_id', 'conversation_id']
 const owned = [...ids, ...outcome, 'messages', 'traj', 'tools', 'functions', 'model']
 
+/** Requests of OpenAI's Chat, and experiments with it: by calls, roles, a system message in front, or tools that are functions. */
+export const openAi: DocumentFormat = {
+  name: 'openai',
+  recognises: (messages, { tools }) =>
+    someHave(messages, callFields) ||
+    messages.some(({ role }) => role === 'developer' || isResult({ role })) ||
+    messages[0]?.['role'] === 'system' ||
+    (Array.isArray(tools) && tools.some((tool) => isFields(tool) && isFields(tool['function']))),
+  parse: (draft, notes, shelf) => parseOpenAi(draft, notes, shelf),
+}
+
 /** OpenAI's Chat format. What stands as system or developer message in front of all others is the system prompt. */
-export const parseOpenAi = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
+const parseOpenAi = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const start = messages.findIndex(({ fields }) => !isSystem(fields))
   const leading = start < 0 ? messages : messages.slice(0, start)

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { decode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, streamOf } from '../events/ids.ts'
+import { hasAll, type LineFormat } from './format.ts'
 import type { StoredConversation } from './plan.ts'
 import { listOn, type Shelf } from './shelf.ts'
 import { entriesIn, type Entry, type Line, type LineReader, type Notes, stringOf } from './source.ts'
@@ -16,11 +17,18 @@ interface Chain {
   readonly parent: { readonly conversation: string; readonly position: number } | undefined
 }
 
+/** What `palimpsest export` writes (write-palimpsest.ts). */
+export const palimpsest: LineFormat<readonly StoredConversation[]> = {
+  name: 'palimpsest',
+  recognises: (fields) => hasAll(fields, 'conversation', 'revision', 'id', 'type', 'data', 'metadata'),
+  read: (notes, shelf) => readPalimpsest(notes, shelf),
+}
+
 /**
  * Palimpsest's own JSONL: a line an event, `{conversation, revision, id, type, data, metadata}`, by revision within each conversation.
  * Every event is decoded and every link of the hash chain checked. What does not follow on what is there is a bad line.
  */
-export const palimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
+const readPalimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
   const chains = new Map<string, Chain>()
   const read = (line: Line): void => {
     for (const entry of entriesIn(line, notes)) {

@@ -2,20 +2,11 @@ import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import { conversationIdSchema } from '../events/ids.ts'
-import { claudeCode } from './claude-code.ts'
-import { documents, textOf } from './documents.ts'
+import { textOf } from './documents.ts'
+import { readers } from './built-in.ts'
 import { badLine, emptyFile, type ImportError } from './errors.ts'
 import { palimpsest } from './palimpsest.ts'
-import { pi } from './pi.ts'
-import type {
-  BuiltInFormat,
-  ConversationPlan,
-  Format,
-  ImportPlan,
-  Step,
-  StoredConversation,
-  StoredImport,
-} from './plan.ts'
+import type { ConversationPlan, Format, ImportPlan, Step, StoredConversation, StoredImport } from './plan.ts'
 import { recogniseLine, recogniseText } from './recognise.ts'
 import { formatNames, ownFormats, type SessionFormat } from './registry.ts'
 import { memoryShelf, type Shelf } from './shelf.ts'
@@ -113,7 +104,7 @@ interface FormatReader {
 const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
   const own = ownFormats().get(format)
   if (format === 'palimpsest') {
-    const stored = palimpsest(notes, shelf)
+    const stored = palimpsest.read(notes, shelf)
     return { plan: stored, finish: (id) => storedUnder(id, stored.finish()) }
   }
   const begin = own ? () => ownReader(own, notes) : readers.get(format)
@@ -124,17 +115,6 @@ const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
   const plan = begin(notes, shelf)
   return { plan, finish: (id) => E.right({ format, conversations: plansUnder(id, plan.finish()) }) }
 }
-
-type Begin = (notes: Notes, shelf: Shelf) => LineReader<readonly ConversationPlan[]>
-
-/** How sessions of other programs are read. */
-const readers: ReadonlyMap<string, Begin> = new Map<Exclude<BuiltInFormat, 'palimpsest'>, Begin>([
-  ['claude-code', claudeCode],
-  ['pi', pi],
-  ['roo', (notes, shelf) => documents('roo', notes, shelf)],
-  ['openai', (notes, shelf) => documents('openai', notes, shelf)],
-  ['anthropic', (notes, shelf) => documents('anthropic', notes, shelf)],
-])
 
 /** Reads a file of a format of somebody's own. All of it is in memory. */
 const ownReader = ({ parse }: SessionFormat, notes: Notes): LineReader<readonly ConversationPlan[]> => {

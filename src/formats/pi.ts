@@ -1,6 +1,7 @@
 import type { NewMessage } from '../commands/command.ts'
 import type { Configuration } from '../events/events.ts'
 import { blocksOf, branchMessage, compactionMessage, messageOf } from './pi-messages.ts'
+import { hasAll, type LineFormat, someHave } from './format.ts'
 import type { ConversationPlan, StepBody } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { stepsOn } from './steps.ts'
@@ -36,11 +37,22 @@ interface Node {
 /** What an entry turns into. */
 type Mapped = Extract<StepBody, { readonly type: 'message' | 'condense' | 'configure' }>
 
+/** Sessions of pi, by the header; where that is torn, by a message that has no field of Claude Code's. */
+export const pi: LineFormat = {
+  name: 'pi',
+  recognises: (fields) =>
+    (fields['type'] === 'session' && hasAll(fields, 'id')) ||
+    (fields['type'] === 'message' &&
+      hasAll(fields, 'message', 'timestamp') &&
+      !someHave([fields], ['sessionId', 'parentUuid', 'leafUuid'])),
+  read: (notes, shelf) => readPi(notes, shelf),
+}
+
 /**
  * pi's JSONL, both the early linear version and the later tree (`id`, `parentId`): a header, then messages, compactions and changes
  * of model and thinking level.
  */
-export const pi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+const readPi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const steps = stepsOn(shelf)
   const nodes = new Map<string, Node>()
   const order: Node[] = []

@@ -7,6 +7,8 @@ import {
   unsupportedFormat,
 } from './errors.ts'
 import { foreignDocument, foreignLine, foreignText } from './foreign.ts'
+import { documentFormats, lineFormats } from './built-in.ts'
+import { palimpsest } from './palimpsest.ts'
 import type { BuiltInFormat as Format } from './plan.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { linesOf, parseJson, valuesOf } from './source.ts'
@@ -42,15 +44,9 @@ const isLines = (text: string): boolean => {
 }
 
 const formatOfLine = (fields: Fields): Format | undefined => {
-  const has = (...names: readonly string[]): boolean => names.every((name) => Object.hasOwn(fields, name))
-  const { type } = fields
-  if (has('conversation', 'revision', 'id', 'type', 'data', 'metadata')) return 'palimpsest'
-  if (type === 'session' && has('id')) return 'pi'
-  if (has('sessionId') || has('parentUuid') || has('leafUuid')) return 'claude-code'
-  if (type === 'file-history-snapshot') return 'claude-code'
-  // A session of pi whose header is torn.
-  if (type === 'message' && has('message', 'timestamp')) return 'pi'
-  return has('messages') ? formatOfDocument(fields) : undefined
+  const format = [palimpsest, ...lineFormats].find(({ recognises }) => recognises(fields))
+  if (format) return format.name
+  return Object.hasOwn(fields, 'messages') ? formatOfDocument(fields) : undefined
 }
 
 const formatOfDocument = (document: unknown): Format | undefined => {
@@ -64,22 +60,9 @@ const formatOfDocument = (document: unknown): Format | undefined => {
   return list.some((item) => 'role' in item) ? formatOfRequest({}, list) : undefined
 }
 
-const openAiFields = ['tool_calls', 'tool_call_id', 'function_call']
-const rooFields = ['ts', 'condenseParent', 'truncationParent', 'isSummary', 'isTruncationMarker']
-
-const formatOfRequest = (request: Fields, list: readonly unknown[]): Format => {
+const formatOfRequest = (owner: Fields, list: readonly unknown[]): Format | undefined => {
   const messages = list.filter(isFields)
-  const some = (names: readonly string[]): boolean =>
-    messages.some((message) => names.some((name) => Object.hasOwn(message, name)))
-  if (some(rooFields)) return 'roo'
-  const roles = new Set(messages.map(({ role }) => role))
-  const isOpenAi =
-    some(openAiFields) ||
-    ['tool', 'function', 'developer'].some((role) => roles.has(role)) ||
-    messages[0]?.['role'] === 'system' ||
-    (Array.isArray(request['tools']) &&
-      request['tools'].some((tool) => isFields(tool) && isFields(tool['function'])))
-  return isOpenAi ? 'openai' : 'anthropic'
+  return documentFormats.find(({ recognises }) => recognises(messages, owner))?.name
 }
 
 /** Of a document that breaks off, so that the reader names the line where it does. */

@@ -1,5 +1,6 @@
 import { isBlock } from '../events/blocks.ts'
 import type { Message } from '../events/events.ts'
+import { type DocumentFormat, someHave } from './format.ts'
 import type { ConversationPlan, Step } from './plan.ts'
 import type { Fields } from '../events/json.ts'
 import { digest, type Entry, idOf, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
@@ -24,11 +25,19 @@ const tags = [
 ]
 const known = new Set(['role', 'content', 'ts', ...tags])
 
+/** Sessions of Roo Code: no other has times and tags in its messages. */
+export const roo: DocumentFormat = {
+  name: 'roo',
+  recognises: (messages) =>
+    someHave(messages, ['ts', 'condenseParent', 'truncationParent', 'isSummary', 'isTruncationMarker']),
+  parse: ({ messages }, notes) => parseRoo(messages, notes),
+}
+
 /**
  * Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or by a truncation marker.
  * A tag counts only while the file holds the summary or marker that it names.
  */
-export const parseRoo = (entries: readonly Entry[], notes: Notes): readonly ConversationPlan[] => {
+const parseRoo = (entries: readonly Entry[], notes: Notes): readonly ConversationPlan[] => {
   const messages = readMessages(entries, notes)
   const first = entries[0]?.fields ?? {}
   const steps = stepsOf(messages, notes)
