@@ -17,6 +17,7 @@ export type { Diff } from './projections/diff.ts'
 export type { Effective, Item } from './projections/effective.ts'
 export type { Entry, FullOptions } from './projections/full.ts'
 export type { Log } from './projections/path.ts'
+export type { Link, Note, NoteEntry } from './projections/notes.ts'
 export type { TimelineEntry } from './projections/timeline.ts'
 
 export { contentOf, START } from './events/events.ts'

@@ -32,11 +32,14 @@ export type {
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
+export type { NewLink, NewNote } from './conversation/noting.ts'
+export type { NotesOptions } from './history/note-reader.ts'
 export type {
   AppendError,
   ConfigureError,
   ForkError,
   HideError,
+  NoteError,
   ReadError,
   RestoreError,
   RewindError,

@@ -106,11 +106,14 @@ export type {
   UndoInput,
   WriteOptions,
 } from './conversation/inputs.ts'
+export type { NewLink, NewNote } from './conversation/noting.ts'
+export type { NotesOptions } from './history/note-reader.ts'
 export type {
   AppendError,
   ConfigureError,
   ForkError,
   HideError,
+  NoteError,
   ReadError,
   RestoreError,
   RewindError,
@@ -158,6 +161,7 @@ export type { Diff } from './projections/diff.ts'
 export type { Effective, Item } from './projections/effective.ts'
 export type { Entry, FullOptions } from './projections/full.ts'
 export type { Rendered, RenderOptions, Repair } from './projections/render/renderer.ts'
+export type { Link, Note, NoteEntry } from './projections/notes.ts'
 export type { TimelineEntry } from './projections/timeline.ts'
 export type {
   AnyBlock,

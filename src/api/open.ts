@@ -12,6 +12,7 @@ import { collect, type Collected, type GcOptions } from '../jobs/gc.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
 import { breath, pacer } from '../store/breath.ts'
 import { conversation, type Conversation } from '../conversation/conversation.ts'
+import { noteStore } from '../conversation/noting.ts'
 import { remembered } from '../store/lru.ts'
 import type { ImportError } from '../formats/errors.ts'
 import type { SessionFile } from '../formats/parse-session.ts'
@@ -200,6 +201,7 @@ export const storeOn = (
 ): Store => {
   const events = layered(adapter, largeContent)
   const commands = handler(events, actor)
+  const notes = noteStore(events, actor)
   const placed = placer(events)
 
   async function* readAll(options?: ReadAllOptions): AsyncGenerator<StreamedEvent, void> {
@@ -240,7 +242,7 @@ export const storeOn = (
 
   return {
     url: events.url,
-    conversation: (id) => conversation(events, commands, id),
+    conversation: (id) => conversation(events, commands, notes, id),
     conversations: overviewer(events),
     importSession: (session, options) => importing(events, session, options),
     readAll,

@@ -1,15 +1,13 @@
-import { isDate } from 'node:util/types'
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { z } from 'zod'
 import { type Command, type CommandType, commandSchemas } from '../commands/command.ts'
 import { areAccepted } from '../commands/append.ts'
 import type { Rejection } from '../commands/rejections.ts'
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { type ConversationEvent, metadataSchema } from '../events/events.ts'
+import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
 import { copyJson, type Json } from '../events/json.ts'
 import { type Diff, diffing } from '../projections/diff.ts'
@@ -40,6 +38,8 @@ import { task } from '../result/steps.ts'
 import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
 import { type PlacedEvent, storedEvents } from '../history/stored.ts'
 import { type Verified, verify } from '../jobs/verify.ts'
+import { objectOf, splitEnvelope } from './envelope.ts'
+import { type NoteStore, type Noting, noting } from './noting.ts'
 import type { Envelope, Written } from '../history/encode.ts'
 import type {
   AppendOptions,
@@ -71,7 +71,7 @@ type Write<E, A> = TE.TaskEither<E, A>
 type Read<A> = TE.TaskEither<ReadError, A>
 
 /** One conversation of a store. It need not be there yet: the first append creates it. */
-export interface Conversation {
+export interface Conversation extends Noting {
   readonly id: string
   /** Appends a message, or several of which all are written or none. */
   readonly append: (
@@ -131,47 +131,20 @@ export interface VerifyOptions {
   readonly file?: boolean
 }
 
-/** A subclass may answer anything: the time itself is asked. */
-const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.prototype.getTime.call(value))
-
-const envelopeSchema = z.object({
-  commandId: z.string().min(1).max(1_000).optional(),
-  now: z.custom<Date>(isTime, { error: 'is a Date' }).optional(),
-  correlationId: z.string().optional(),
-  causationId: z.string().optional(),
-})
-
-const actorSchema = metadataSchema.pick({ actor: true }).partial()
-
 /** Divides a writer's options into the command and who sends it, each checked. */
 const split = <T extends CommandType>(
   type: T,
-  { commandId, actor, now, correlationId, causationId, ...input }: Envelope & Record<string, unknown>,
+  options: Envelope & Record<string, unknown>,
 ): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: Envelope }> =>
   pipe(
-    check(envelopeSchema, { commandId, now, correlationId, causationId }),
-    E.bindTo('named'),
-    E.bind('who', () => checkJson(actorSchema, { actor })),
-    E.flatMap(({ named, who }) =>
+    splitEnvelope(options),
+    E.flatMap(({ envelope, input }) =>
       pipe(
         checkJson(commandSchemas[type], input),
-        E.map((command) => ({
-          command: { type, ...(command as object) } as Command<T>,
-          envelope: Object.fromEntries(
-            Object.entries({ ...named, now: named.now && new Date(named.now), ...who }).filter(
-              ([, value]) => value !== undefined,
-            ),
-          ) as Envelope,
-        })),
+        E.map((command) => ({ command: { type, ...(command as object) } as Command<T>, envelope })),
       ),
     ),
   )
-
-/** Options as an object: JavaScript lets anything come here. */
-const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unknown>> =>
-  typeof options === 'object' && options !== null
-    ? E.right({ ...options })
-    : E.left(invalidInput('options', 'must be an object, like { at: 4 }'))
 
 const atFields = { at: kinds.position }
 const fullFields = { ...atFields, abandoned: kinds.flag }
@@ -193,7 +166,12 @@ const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> 
   )
 
 /** The handle of one conversation. An id that cannot be is an `InvalidInput` of each of its methods. */
-export const conversation = (store: EventStore, handler: Handler, id: string): Conversation => {
+export const conversation = (
+  store: EventStore,
+  handler: Handler,
+  notes: NoteStore,
+  id: string,
+): Conversation => {
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
 
   /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
@@ -318,7 +296,7 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
             () =>
               handler.fork(id, command, envelope),
         ),
-        TE.map(() => conversation(store, handler, target)),
+        TE.map(() => conversation(store, handler, notes, target)),
       ),
     position: () =>
       pipe(
@@ -352,6 +330,7 @@ export const conversation = (store: EventStore, handler: Handler, id: string): C
       ),
     timeline: (options) => look(options, atFields, ({ at }) => projected([at], (log) => timing(log))),
     events,
+    ...noting(store, notes, id, checkedId),
     stored: async function* () {
       if (E.isLeft(checkedId)) throw toError(checkedId.left)
       yield* storedEvents(store, id)

@@ -1,6 +1,7 @@
 import { constants } from 'node:buffer'
 import { createHash, hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
+import type { z } from 'zod'
 import { acceptsData, acceptsMetadata } from './accept.ts'
 import { check } from './check.ts'
 import { type DecodeFailed, eventTooLarge, type EventTooLarge, type InvalidInput } from './errors.ts'
@@ -44,12 +45,21 @@ export const hashOf = ({ id, type, data, metadata }: StoredEvent): string => {
 export const encode = (
   event: Event,
   id: string,
+  metadata: Omit<Metadata, 'schema'>,
+): E.Either<InvalidInput | EventTooLarge, StoredEvent> =>
+  encodeAs(dataSchemas[event.type], event, id, metadata)
+
+/** As `encode`, of an event of any type: its data are of this schema. */
+export const encodeAs = (
+  dataSchema: z.ZodType,
+  event: { readonly type: string; readonly data: unknown },
+  id: string,
   { time, actor, commandId, $correlationId, $causationId, prev }: Omit<Metadata, 'schema'>,
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> => {
   const schema = currentSchema
   const metadata = { schema, time, actor, commandId, $correlationId, $causationId, prev }
   if (!acceptsData(event.type, event.data)) {
-    const checked = check(dataSchemas[event.type], event.data)
+    const checked = check(dataSchema, event.data)
     if (E.isLeft(checked)) return checked
   }
   if (!acceptsMetadata(metadata)) {
@@ -93,17 +103,30 @@ export interface Place {
  * Reads a stored event: parses, upcasts, checks. Nothing is guessed: a text that is not JSON, an unknown event type, a
  * newer schema or wrong data is `DecodeFailed`.
  */
-export const decode = (
+export const decode = (stored: StoredEvent, place: Place): E.Either<DecodeFailed, ConversationEvent> => {
+  const decoded = decodeAs(dataSchemas, stored, place)
+  if (E.isLeft(decoded)) return decoded
+  const { type, data, metadata } = decoded.right
+  const { position } = place
+  if (type === 'Rewound' && !((data as Event<'Rewound'>['data']).to < position))
+    return undecodable(stored, place, 'it rewinds to itself or to what comes after it')
+  return E.right({ position, id: stored.id, type, data, metadata } as ConversationEvent)
+}
+
+/** A stored event as it was read; its data fit the schema of its type. */
+interface Decoded<T> {
+  readonly type: T
+  readonly data: unknown
+  readonly metadata: Metadata
+}
+
+/** As `decode`, of events of these types. */
+export const decodeAs = <T extends string>(
+  schemas: Readonly<Record<T, z.ZodType>>,
   stored: StoredEvent,
-  { stream, revision, position }: Place,
-): E.Either<DecodeFailed, ConversationEvent> => {
-  const failed = (problem: string): E.Either<DecodeFailed, never> =>
-    E.left({
-      _tag: 'DecodeFailed',
-      message: `event ${revision} of stream ${stream} (${stored.type}) cannot be read: ${problem}`,
-      stream,
-      revision,
-    })
+  place: Pick<Place, 'stream' | 'revision'>,
+): E.Either<DecodeFailed, Decoded<T>> => {
+  const failed = (problem: string): E.Either<DecodeFailed, never> => undecodable(stored, place, problem)
   const metadata = parse(stored.metadata)
   const data = parse(stored.data)
   if (metadata === undefined || data === undefined) return failed('its text is not JSON')
@@ -114,21 +137,26 @@ export const decode = (
       `its schema version is ${checked.right.schema}, this palimpsest knows ${currentSchema}: upgrade palimpsest`,
     )
   const newest = upcast(stored.type, data, checked.right.schema)
-  if (!isEventType(newest.type))
+  if (!Object.hasOwn(schemas, newest.type))
     return failed('this palimpsest does not know the event type: upgrade palimpsest')
-  const { type } = newest
-  const valid = acceptsData(type, newest.data) ? E.right(newest.data) : check(dataSchemas[type], newest.data)
-  if (E.isLeft(valid)) return failed(`data: ${valid.left.message}`)
-  if (type === 'Rewound' && !((valid.right as Event<'Rewound'>['data']).to < position))
-    return failed('it rewinds to itself or to what comes after it')
-  return E.right({
-    position,
-    id: stored.id,
-    type: newest.type,
-    data: valid.right,
-    metadata: checked.right,
-  } as ConversationEvent)
+  const type = newest.type as T
+  const valid = acceptsData(type, newest.data) ? E.right(newest.data) : check(schemas[type], newest.data)
+  return E.isLeft(valid)
+    ? failed(`data: ${valid.left.message}`)
+    : E.right({ type, data: valid.right, metadata: checked.right })
 }
+
+const undecodable = (
+  { type }: StoredEvent,
+  { stream, revision }: Pick<Place, 'stream' | 'revision'>,
+  problem: string,
+): E.Either<DecodeFailed, never> =>
+  E.left({
+    _tag: 'DecodeFailed',
+    message: `event ${revision} of stream ${stream} (${type}) cannot be read: ${problem}`,
+    stream,
+    revision,
+  })
 
 const parse = (text: string): unknown => {
   try {

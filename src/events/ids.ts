@@ -20,6 +20,15 @@ export const streamOf = (conversation: string): string => prefix + conversation
 export const conversationOf = (stream: string): string | undefined =>
   stream.startsWith(prefix) ? stream.slice(prefix.length) : undefined
 
+const notesPrefix = 'notes-'
+
+/** The stream that holds the notes and links of a conversation. */
+export const notesStreamOf = (conversation: string): string => notesPrefix + conversation
+
+/** The conversation that a stream of notes is about, or undefined for a stream that holds none. */
+export const notedIn = (stream: string): string | undefined =>
+  stream.startsWith(notesPrefix) ? stream.slice(notesPrefix.length) : undefined
+
 // Event ids derive from it: fixed for ever.
 const namespace = Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
 const room = ' '.repeat(namespace.length)

@@ -1,4 +1,4 @@
-import type { DecodeFailed, InvalidInput } from '../events/errors.ts'
+import type { DecodeFailed, EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { ConversationNotFound, OutOfRange, Rejection, Rejections } from '../commands/rejections.ts'
 
 /** Why a store could not do what it was asked. `cause` is the driver's own error, where there is one. */
@@ -35,6 +35,8 @@ export type RestoreError = ErrorOfCommand<'restore'>
 export type RewindError = ErrorOfCommand<'rewind'>
 export type UndoError = ErrorOfCommand<'undo'>
 export type ForkError = ErrorOfCommand<'fork'>
+/** Why a note or a link was not written. */
+export type NoteError = StoreError | InvalidInput | EventTooLarge | ConversationNotFound
 
 /** Somebody wrote to the stream after it was read: its last revision is not the expected one. */
 export interface Conflict {

@@ -1,0 +1,85 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { notedIn, notesStreamOf } from '../events/ids.ts'
+import { type Link, linkOf, refined } from '../projections/notes.ts'
+import { caught, ok, run, type Steps } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
+import type { StoreError } from '../store/errors.ts'
+import { remembered } from '../store/lru.ts'
+import { type Checkpoint, type EventStore, maxPage } from '../store/port.ts'
+import { newestNotes } from './note-reader.ts'
+
+/** What a list shows of the notes beside one conversation. */
+export interface NoteGlance {
+  /** The notes of kind `title`, the newest first. */
+  readonly titles: readonly { readonly at: number; readonly text: string }[]
+  /** Each once. */
+  readonly links: readonly Link[]
+}
+
+/** Titles and links of a store's conversations: read once, and again only where notes were written since. */
+export interface NoteIndex {
+  /** To be called before what may be remembered is asked for. */
+  readonly refresh: () => Steps<StoreError, void>
+  readonly glance: (conversation: string) => Steps<StoreError, NoteGlance>
+  /** The links that others have to this conversation; those of notes that cannot be read are missing. */
+  readonly linksTo: (conversation: string) => Steps<StoreError, readonly Link[]>
+}
+
+const maxKnown = 10_000
+
+export const noteIndex = (store: EventStore): NoteIndex => {
+  let known = remembered<NoteGlance>(maxKnown)
+  let since: Checkpoint | undefined
+
+  async function* refresh(): Steps<StoreError, void> {
+    const { streams, checkpoint } = yield* ok(store.changed(notesStreamOf(''), since))
+    since = checkpoint
+    if (!streams) known = remembered(maxKnown)
+    else for (const name of streams) known.forget(notedIn(name) ?? name)
+  }
+
+  async function* glance(conversation: string): Steps<StoreError, NoteGlance> {
+    const before = known.get(conversation)
+    if (before) return before
+    const [own, begun] = [known, since]
+    const found = yield* glanceAt(store, conversation)
+    // Not what another look may have found to be old.
+    if (begun !== undefined && since === begun) own.set(conversation, found)
+    return found
+  }
+
+  async function* linksTo(conversation: string): Steps<StoreError, readonly Link[]> {
+    yield* refresh()
+    const found: Link[] = []
+    for (let before: string | undefined; ;) {
+      const names: readonly string[] = yield* ok(store.newest(notesStreamOf(''), before, maxPage))
+      for (const name of names) {
+        const seen = await run(glance(notedIn(name) ?? name))
+        if (E.isRight(seen))
+          found.push(...seen.right.links.filter((link) => link.conversation === conversation))
+        else if (!isOfNotes(seen.left)) return yield seen.left
+        await breath()
+      }
+      before = names.at(-1)
+      if (before === undefined) return found.toReversed()
+    }
+  }
+
+  return { refresh, glance, linksTo }
+}
+
+const glanceAt = (store: EventStore, conversation: string): Steps<StoreError, NoteGlance> =>
+  caught(async () => {
+    const titles: { at: number; text: string }[] = []
+    const links: Link[] = []
+    for await (const event of newestNotes(store, conversation)) {
+      if (event.type === 'Linked') links.push(linkOf(conversation, event))
+      else if (event.data.kind === 'title' && typeof event.data.data === 'string')
+        titles.push({ at: event.data.at, text: event.data.data })
+    }
+    return { titles, links: refined(links.toReversed()) }
+  })
+
+/** Whether an error is about these notes, not about the store. */
+const isOfNotes = ({ _tag }: StoreError): boolean =>
+  _tag === 'DecodeFailed' || _tag === 'HistoryLost' || _tag === 'BlobMissing' || _tag === 'BlobDamaged'

@@ -1,0 +1,116 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { conversationNotFound } from '../commands/rejections.ts'
+import { notesStreamOf } from '../events/ids.ts'
+import { decodeNote, type NoteEvent, type NoteType } from '../events/notes.ts'
+import {
+  entryOf,
+  type Link,
+  linkOf,
+  type Note,
+  type NoteEntry,
+  noteOf,
+  refined,
+} from '../projections/notes.ts'
+import { caught, ok, type Steps } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
+import { type ReadError, type StoreError, toError } from '../store/errors.ts'
+import { type EventStore, streamPage } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import { readConversationEnd } from './ends.ts'
+import type { Lineage } from './lineage.ts'
+
+/** Which notes to read. */
+export interface NotesOptions {
+  /** Only notes of this kind. Default: all. */
+  readonly kind?: string
+  /** Only the newest so many of them. Default: all. */
+  readonly last?: number
+}
+
+/** The facts that were noted beside one conversation, the newest first, of one type if one is named. Iteration throws a `StoreError`. */
+export async function* newestNotes(
+  store: EventStore,
+  conversation: string,
+  type?: NoteType,
+): AsyncGenerator<NoteEvent, void> {
+  const stream = notesStreamOf(conversation)
+  const end = await readStreamEnd(store, stream)
+  if (E.isLeft(end)) throw toError(end.left)
+  for (let from = end.right.last?.revision ?? -1; from >= 0;) {
+    const page = await store.read({ stream, from, direction: 'backwards', limit: streamPage })()
+    if (E.isLeft(page)) throw toError(page.left)
+    for (const event of page.right) {
+      if (type !== undefined && event.type !== type) continue
+      const decoded = decodeNote(event, event)
+      if (E.isLeft(decoded)) throw toError(decoded.left)
+      yield decoded.right
+    }
+    from -= page.right.length
+    if (page.right.length === 0) return
+    await breath()
+  }
+}
+
+/** Those of a conversation and, if it is a fork, those of what it was forked from up to there; newest first, own ones before. */
+async function* ofLineage(
+  store: EventStore,
+  lineage: Lineage,
+): AsyncGenerator<readonly [conversation: string, event: NoteEvent], void> {
+  for (const { conversation, last } of lineage)
+    for await (const event of newestNotes(store, conversation))
+      if (event.data.at <= last) yield [conversation, event]
+}
+
+/** The lineage of a conversation that is there. */
+async function* lineageOf(store: EventStore, conversation: string): Steps<ReadError, Lineage> {
+  const { lineage, last } = yield* ok(readConversationEnd(store, conversation))
+  return last ? lineage : yield conversationNotFound(conversation)
+}
+
+/** The notes of a conversation in the order in which they were recorded. */
+export async function* readNotes(
+  store: EventStore,
+  conversation: string,
+  { kind, last = Infinity }: NotesOptions = {},
+): Steps<ReadError, readonly Note[]> {
+  const lineage = yield* lineageOf(store, conversation)
+  const found: Note[] = []
+  yield* caught<StoreError, void>(async () => {
+    for await (const [holder, event] of ofLineage(store, lineage)) {
+      if (event.type !== 'Noted' || (kind !== undefined && event.data.kind !== kind)) continue
+      if (found.length >= last) return
+      found.push(noteOf(holder, event))
+    }
+  })
+  return found.toReversed()
+}
+
+/** The links that a conversation has itself, each once. */
+export async function* readOwnLinks(
+  store: EventStore,
+  conversation: string,
+): Steps<ReadError, readonly Link[]> {
+  yield* lineageOf(store, conversation)
+  return yield* caught<StoreError, readonly Link[]>(async () => {
+    const links: Link[] = []
+    for await (const event of newestNotes(store, conversation, 'Linked'))
+      if (event.type === 'Linked') links.push(linkOf(conversation, event))
+    return refined(links.toReversed())
+  })
+}
+
+/** All that was noted beside a conversation up to a position, as entries of its full history. */
+export async function* readNoteEntries(
+  store: EventStore,
+  conversation: string,
+  at = Infinity,
+): Steps<ReadError, readonly NoteEntry[]> {
+  const lineage = yield* lineageOf(store, conversation)
+  const found: NoteEntry[] = []
+  yield* caught<StoreError, void>(async () => {
+    for await (const [holder, event] of ofLineage(store, lineage))
+      if (event.data.at <= at && (event.type === 'Noted' || holder === conversation))
+        found.push(entryOf(holder, event))
+  })
+  return found.toReversed()
+}

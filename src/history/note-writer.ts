@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import { conversationNotFound } from '../commands/rejections.ts'
+import { hashOf } from '../events/codec.ts'
+import type { Actor } from '../events/events.ts'
+import { eventId, notesStreamOf } from '../events/ids.ts'
+import { decodeNote, encodeNote, type Fact, type NoteEvent } from '../events/notes.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
+import { eventMissing } from '../store/dense.ts'
+import { importUnfinished, type NoteError } from '../store/errors.ts'
+import type { EventStore } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import { completeEnvelope, type CompleteEnvelope, type Envelope } from './encode.ts'
+import { lastPosition, readConversationEnd } from './ends.ts'
+import { isoTimeOf } from './time.ts'
+
+/** A fact whose place in the conversation is not known yet. */
+export type NewFact = (at: number) => Fact
+
+export type NoteWriter = (
+  conversation: string,
+  fact: NewFact,
+  envelope: Envelope,
+) => Promise<E.Either<NoteError, NoteEvent>>
+
+/** How often a fact is written anew while others write to the same notes. */
+const maxTries = 100
+
+/**
+ * Writes facts beside conversations that are there. It looks at the conversation's end, and appends nothing to it. Facts of this process
+ * about one conversation are recorded in the order in which they were given.
+ */
+export const noteWriter = (store: EventStore, defaultActor: Actor): NoteWriter => {
+  const queues = new Map<string, Promise<unknown>>()
+
+  const write = async (
+    conversation: string,
+    fact: NewFact,
+    envelope: CompleteEnvelope,
+  ): Promise<E.Either<NoteError, NoteEvent>> => {
+    for (let tries = 1; ; tries++) {
+      const written = await run(writeOnce(store, conversation, fact, envelope))
+      if (E.isRight(written) || written.left._tag !== 'Conflict' || tries === maxTries) return written
+      await sleep(Math.random() * Math.min(2 ** tries, 30))
+    }
+  }
+
+  return (conversation, fact, envelope) => {
+    const complete = completeEnvelope(envelope, defaultActor)
+    const next = () => write(conversation, fact, complete)
+    const result = (queues.get(conversation) ?? Promise.resolve()).then(next, next)
+    queues.set(conversation, result)
+    const leave = (): void => {
+      if (queues.get(conversation) === result) queues.delete(conversation)
+    }
+    result.then(leave, leave)
+    return result
+  }
+}
+
+async function* writeOnce(
+  store: EventStore,
+  conversation: string,
+  fact: NewFact,
+  { commandId, isNamed, actor, now = new Date(), correlationId, causationId }: CompleteEnvelope,
+): Steps<NoteError, NoteEvent> {
+  const stream = notesStreamOf(conversation)
+  const [ending, beside] = await Promise.all([
+    readConversationEnd(store, conversation),
+    readStreamEnd(store, stream),
+  ])
+  const { lineage, last } = yield* ok(ending)
+  const { last: before, unfinished } = yield* ok(beside)
+  if (!last) return yield conversationNotFound(conversation)
+  if (unfinished) return yield importUnfinished(conversation)
+  const id = isNamed ? eventId(stream, commandId, 0) : commandId
+  const earlier = isNamed ? (yield* ok(store.find(stream, id))).revision : undefined
+  if (earlier !== undefined) return yield* noteAt(store, stream, earlier)
+  const at = lastPosition({ lineage, revision: last.revision })
+  const stored = yield* ok(
+    encodeNote(fact(at), id, {
+      time: isoTimeOf(now),
+      actor,
+      commandId,
+      $correlationId: correlationId,
+      $causationId: causationId,
+      prev: before ? hashOf(before) : null,
+    }),
+  )
+  const expected = before?.revision ?? -1
+  yield* ok(store.append({ stream, events: [stored], expected, findable: isNamed, isNew: !isNamed }))
+  // Read, and not taken for what was sent: a repeat of somebody else may have another time.
+  return yield* noteAt(store, stream, expected + 1)
+}
+
+async function* noteAt(store: EventStore, stream: string, revision: number): Steps<NoteError, NoteEvent> {
+  const read = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+  const [event] = read
+  return event ? yield* ok(decodeNote(event, event)) : yield eventMissing(stream, revision)
+}

@@ -1,0 +1,111 @@
+import type { Metadata } from '../events/events.ts'
+import type { NoteEvent } from '../events/notes.ts'
+
+interface Recorded {
+  /** The last position of the conversation when this was noted. */
+  readonly at: number
+  /** 0-based index among the notes and links of the conversation that has it. */
+  readonly revision: number
+  readonly id: string
+  readonly metadata: Metadata
+}
+
+/** Something worth keeping that is not a message. */
+export interface Note extends Recorded {
+  /** The conversation that has it: for a fork maybe the one that it was forked from. */
+  readonly conversation: string
+  readonly kind: string
+  readonly data?: unknown
+}
+
+/** What a conversation is to another one. */
+export interface Link extends Recorded {
+  /** The conversation that has the link. */
+  readonly from: string
+  /** `subagent-of`, `continues`, `handed-over-from`, or a word of the writer's own. */
+  readonly relation: string
+  /** The other conversation, if it is known. It need not be in the store. */
+  readonly conversation?: string
+  /** The other end in words: a file, a URL, a name. */
+  readonly ref?: string
+  /** A position in the other conversation. */
+  readonly position?: number
+  /** Id of a tool call in the other conversation. */
+  readonly call?: string
+}
+
+const recorded = ({ data: { at }, revision, id, metadata }: NoteEvent): Recorded => ({
+  at,
+  revision,
+  id,
+  metadata,
+})
+
+/** A note as readers get it. */
+export const noteOf = (conversation: string, event: NoteEvent<'Noted'>): Note => {
+  const { kind, data } = event.data
+  return { conversation, kind, ...(data !== undefined && { data }), ...recorded(event) }
+}
+
+/** A link as readers get it. */
+export const linkOf = (from: string, event: NoteEvent<'Linked'>): Link => {
+  const { relation, conversation, ref, position, call } = event.data
+  return {
+    from,
+    relation,
+    ...(conversation !== undefined && { conversation }),
+    ...(ref !== undefined && { ref }),
+    ...(position !== undefined && { position }),
+    ...(call !== undefined && { call }),
+    ...recorded(event),
+  }
+}
+
+/**
+ * The links of one conversation, each once: a later one of the same relation and to the same end adds to the one before, and replaces
+ * its fields. Two have the same end if both name the same conversation, or one of them names none and both have the same `ref`.
+ *
+ * @param links in the order in which they were recorded
+ */
+export const refined = (links: readonly Link[]): readonly Link[] => {
+  const found: Link[] = []
+  for (const link of links) {
+    const index = found.findIndex((earlier) => isSame(earlier, link))
+    if (index < 0) found.push(link)
+    else found[index] = { ...found[index], ...link }
+  }
+  return found
+}
+
+const isSame = (one: Link, other: Link): boolean =>
+  one.relation === other.relation &&
+  (one.conversation === undefined || other.conversation === undefined
+    ? one.ref !== undefined && one.ref === other.ref
+    : one.conversation === other.conversation)
+
+/** A note or link among the entries of a full history. `position` is that of the event after which it was noted. */
+export type NoteEntry =
+  | { readonly kind: 'note'; readonly position: number; readonly note: Note }
+  | { readonly kind: 'link'; readonly position: number; readonly link: Link }
+
+/** A fact as an entry. */
+export const entryOf = (conversation: string, event: NoteEvent): NoteEntry =>
+  event.type === 'Noted'
+    ? { kind: 'note', position: event.data.at, note: noteOf(conversation, event) }
+    : { kind: 'link', position: event.data.at, link: linkOf(conversation, event) }
+
+/** Both in one list: each note after what has its position, or a lower one. Those of one position keep their order. */
+export const woven = <E extends { readonly position: number }>(
+  entries: readonly E[],
+  notes: readonly NoteEntry[],
+): readonly (E | NoteEntry)[] => {
+  const sorted = notes.toSorted((a, b) => a.position - b.position)
+  const all: (E | NoteEntry)[] = []
+  let next = 0
+  for (const entry of entries) {
+    for (let note = sorted[next]; note && note.position < entry.position; note = sorted[++next])
+      all.push(note)
+    all.push(entry)
+  }
+  return [...all, ...sorted.slice(next)]
+}

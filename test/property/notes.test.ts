@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, test } from 'vitest'
+import { storeOn } from '../../src/api/open.ts'
+import type { ConversationCommand } from '../../src/commands/command.ts'
+import type { Conversation } from '../../src/fp.ts'
+import { right } from '../support/either.ts'
+import { apply, steps } from '../support/histories.ts'
+import type { Log } from '../../src/projections/path.ts'
+import { runs } from '../support/runs.ts'
+import { stores } from '../support/stores.ts'
+
+/** What a command does to a conversation: its events, or why it is refused. Ids and times differ. */
+const outcome = async (chat: Conversation, { type, ...input }: ConversationCommand): Promise<unknown> => {
+  const { messages, ...options } = input as { messages?: never }
+  const done = await (type === 'append' ? chat.append(messages ?? [], options) : chat[type](input as never))()
+  return E.isLeft(done)
+    ? done.left._tag
+    : [done.right.position, done.right.events.map(({ position, type: written }) => [position, written])]
+}
+
+/** All that the log says of a conversation, without ids and times. */
+const seen = async (chat: Conversation): Promise<unknown> => {
+  const read = await Promise.all([
+    chat.position()(),
+    chat.view()(),
+    chat.full({ abandoned: true })(),
+    chat.full({ at: 1 })(),
+  ])
+  return JSON.parse(
+    JSON.stringify(read, (key, value: unknown) =>
+      key === 'messageId' || key === 'time' || key === 'id' ? undefined : value,
+    ),
+  )
+}
+
+describe.each(Object.entries(stores))('in the %s store', (_, open) => {
+  test('any notes between any commands leave everything as it is without them', async () => {
+    const events = await open()
+    const store = storeOn(events, { kind: 'test' })
+    let n = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(steps, fc.nat(2), fc.boolean()), { minLength: 2, maxLength: 14 }),
+        async (story) => {
+          const [plain, noted] = [store.conversation(`plain${++n}`), store.conversation(`noted${n}`)]
+          let log: Log = []
+          let notes = 0
+          for (const [step, many, isFenced] of story) {
+            const command = step(log)
+            if (!command) continue
+            const fenced = isFenced ? { ...command, after: log.length - 1 } : command
+            log = apply(log, fenced)
+            expect(await outcome(noted, fenced)).toEqual(await outcome(plain, fenced))
+            for (let note = 0; log.length > 0 && note < many; note++)
+              right(await noted.note({ kind: 'test/note', data: notes++ })())
+          }
+          if (log.length === 0) return
+          expect(await seen(noted)).toEqual(await seen(plain))
+          expect(right(await noted.notes()()).map(({ data }) => data)).toEqual([...Array(notes).keys()])
+          expect(right(await noted.verify({ file: false })())).not.toHaveProperty('discrepancy')
+        },
+      ),
+      { numRuns: runs(12) },
+    )
+    await store.close()()
+  })
+})
