@@ -7,7 +7,11 @@ import { type Counted, type CountOptions, tokensOf } from '../context/tokens/cou
 import { turns } from '../turn/turn.ts'
 import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
-import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
+import type {
+  Conversation as TaskConversation,
+  Entries,
+  FullWithNotes,
+} from '../conversation/conversation.ts'
 import { toError } from '../store/errors.ts'
 import type { Store as TaskStore } from './open.ts'
 
@@ -21,6 +25,8 @@ type Handle<T> = T extends TaskConversation ? Conversation : T
 
 /** A conversation, its answers as promises. */
 export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<TaskConversation[K]> } & {
+  /** With the notes and links, each after what has the position at which it was noted, or a lower one. */
+  readonly full: (options: FullOptions & { readonly notes: true }) => Promise<Entries>
   /**
    * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
    * results, and goes on until the model stops. docs/turns.md.
@@ -76,7 +82,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     position: promised(chat.position),
     effective: promised(chat.effective),
     view: promised(chat.view),
-    full: promised(chat.full),
+    full: promised(chat.full) as Conversation['full'],
     render: promised(chat.render),
     diff: promised(chat.diff),
     timeline: promised(chat.timeline),

@@ -13,6 +13,7 @@ import { copyJson, type Json } from '../events/json.ts'
 import { type Diff, diffing } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
 import { type Entry, fulling, type FullOptions } from '../projections/full.ts'
+import { type NoteEntry, woven } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
 import { type Rendered, rendering, type RenderOptions } from '../projections/render/renderer.ts'
 import { type TimelineEntry, timing } from '../projections/timeline.ts'
@@ -31,6 +32,7 @@ import {
 import { inBreaths } from '../store/breath.ts'
 import type { Handler } from '../history/handle.ts'
 import { loadEffective } from '../history/load.ts'
+import { readNoteEntries } from '../history/note-reader.ts'
 import { loadLog, openAt, openShown, outsideOf } from '../history/log.ts'
 import type { EventStore } from '../store/port.ts'
 import { pages, recordedAt } from '../history/reader.ts'
@@ -99,7 +101,7 @@ export interface Conversation extends Noting {
   /** The same with all that a request is made of: what `render`, `countTokens` and `manageContext` take. */
   readonly view: (options?: At) => Read<Effective>
   /** Every message and marker, each with what became of it. */
-  readonly full: (options?: FullOptions) => Read<readonly Entry[]>
+  readonly full: FullReader
   /** What the model sees, as a request that the Messages API accepts. */
   readonly render: (options?: At & RenderOptions) => Read<Rendered>
   /** How what the model sees at `to` (default: now) differs from what it saw at `from`. */
@@ -118,6 +120,15 @@ export interface Conversation extends Noting {
    * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out.
    */
   readonly verify: (options?: VerifyOptions) => Read<Verified>
+}
+
+/** Whether the full history is to have the notes and links too. */
+export type FullWithNotes = FullOptions & { readonly notes?: boolean }
+export type Entries = readonly (Entry | NoteEntry)[]
+/** Reads the full history; `notes`: with the notes and links, each after what has the position at which it was noted, or a lower one. */
+interface FullReader {
+  (options: FullWithNotes & { readonly notes: true }): Read<Entries>
+  (options?: FullOptions): Read<readonly Entry[]>
 }
 
 /** Two positions to compare. */
@@ -147,7 +158,7 @@ const split = <T extends CommandType>(
   )
 
 const atFields = { at: kinds.position }
-const fullFields = { ...atFields, abandoned: kinds.flag }
+const fullFields = { ...atFields, abandoned: kinds.flag, notes: kinds.flag }
 const renderFields = {
   ...atFields,
   systemMessages: kinds.flag,
@@ -309,8 +320,19 @@ export const conversation = (
         TE.map(({ items }) => items),
       ),
     view: (options) => look(options, atFields, ({ at }) => loaded(at, true)),
-    full: (options) =>
-      look(options, fullFields, (given) => projected([given.at], (log) => fulling(log, given))),
+    full: ((options) =>
+      look<FullWithNotes, Entries>(options, fullFields, ({ notes: withNotes = false, ...given }) =>
+        pipe(
+          projected<Entries>([given.at], (log) => fulling(log, given)),
+          TE.flatMap((entries) =>
+            withNotes
+              ? TE.map((found: readonly NoteEntry[]) => woven(entries, found))(
+                  task(() => readNoteEntries(store, id, given.at)),
+                )
+              : TE.right(entries),
+          ),
+        ),
+      )) as FullReader,
     render: (options) =>
       look(options, renderFields, ({ at, ...given }) =>
         pipe(

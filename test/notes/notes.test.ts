@@ -84,7 +84,7 @@ describe.each(Object.entries(stores))('notes in the %s store', (_, open) => {
     const events = await open()
     const [one, other] = [on(events).conversation('c'), on(events).conversation('c')]
     await one.append(said('a'))
-    const numbers = Array.from({ length: 8 }, (_, n) => n)
+    const numbers = [...Array(8).keys()]
     await Promise.all(
       numbers.flatMap((data) => [
         one.note({ kind: 'test/one', data }),
@@ -142,6 +142,27 @@ describe.each(Object.entries(stores))('notes in the %s store', (_, open) => {
     ])
     await child.link({ relation: 'subagent-of', conversation: 'p', call: 'toolu_1' })
     expect(await parent.links()).toMatchObject([{ from: 'p:child', call: 'toolu_1' }])
+  })
+
+  it('are shown by the full history where they were noted, if it is asked for them', async () => {
+    const chat = on(await open()).conversation('c')
+    await chat.append([said('a'), said('b')])
+    const note = await chat.note({ kind: 'test/one' })
+    const link = await chat.link({ relation: 'continues', ref: 'x' })
+    await chat.append(said('c'))
+    const later = await chat.note({ kind: 'test/two' })
+    const [a, b, c] = await chat.full()
+    expect(await chat.full({ notes: true })).toEqual([
+      a,
+      b,
+      { kind: 'note', position: 1, note },
+      { kind: 'link', position: 1, link },
+      c,
+      { kind: 'note', position: 2, note: later },
+    ])
+    expect(await chat.full({ notes: true, at: 0 })).toEqual([a])
+    await chat.rewind({ to: 0 })
+    expect(await chat.full({ notes: true })).toMatchObject([a ?? {}, { note }, { link }, { note: later }])
   })
 
   it('hold large content like events', async () => {
