@@ -1,8 +1,9 @@
+import type { ConversationNotFound } from '../commands/rejections.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { eventMissing } from '../store/dense.ts'
-import { importUnfinished, type ReadError } from '../store/errors.ts'
+import { importUnfinished, type ReadError, type StoreError } from '../store/errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { streamEndFrom, type StreamEnd } from '../store/whole/whole-writes.ts'
@@ -57,7 +58,7 @@ export const readConversationEnd = async (
   conversation: string,
   known?: Lineage,
   limit = 1,
-): Promise<E.Either<ReadError, ConversationEnd>> => {
+): Promise<E.Either<StoreError | ConversationNotFound, ConversationEnd>> => {
   const stream = streamOf(conversation)
   const from = Number.MAX_SAFE_INTEGER
   const [lineage, read] = await Promise.all([

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
 import type { ConversationCommand } from '../../src/commands/command.ts'
-import type { Conversation } from '../../src/fp.ts'
+import type { Conversation, WriteError, Written } from '../../src/fp.ts'
 import { right } from '../support/either.ts'
 import { apply, steps } from '../support/histories.ts'
 import type { Log } from '../../src/projections/path.ts'
@@ -13,7 +13,9 @@ import { stores } from '../support/stores.ts'
 /** What a command does to a conversation: its events, or why it is refused. Ids and times differ. */
 const outcome = async (chat: Conversation, { type, ...input }: ConversationCommand): Promise<unknown> => {
   const { messages, ...options } = input as { messages?: never }
-  const done = await (type === 'append' ? chat.append(messages ?? [], options) : chat[type](input as never))()
+  const done: E.Either<WriteError, Written> = await (
+    type === 'append' ? chat.append(messages ?? [], options) : chat[type](input as never)
+  )()
   return E.isLeft(done)
     ? done.left._tag
     : [done.right.position, done.right.events.map(({ position, type: written }) => [position, written])]
