@@ -82,7 +82,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     position: promised(chat.position),
     effective: promised(chat.effective),
     view: promised(chat.view),
-    full: promised(chat.full) as Conversation['full'],
+    full: promised(chat.full),
     render: promised(chat.render),
     diff: promised(chat.diff),
     timeline: promised(chat.timeline),

@@ -47,8 +47,8 @@ export const noteWriter = (store: EventStore, defaultActor: Actor): NoteWriter =
 
   return (conversation, fact, envelope) => {
     const complete = completeEnvelope(envelope, defaultActor)
-    const next = () => write(conversation, fact, complete)
-    const result = (queues.get(conversation) ?? Promise.resolve()).then(next, next)
+    const attempt = () => write(conversation, fact, complete)
+    const result = (queues.get(conversation) ?? Promise.resolve()).then(attempt, attempt)
     queues.set(conversation, result)
     const leave = (): void => {
       if (queues.get(conversation) === result) queues.delete(conversation)
