@@ -6,6 +6,7 @@ import type { Sent } from './canonical.ts'
 import { type SentContainer, withContainer } from './containers.ts'
 import type { ModelCall } from './calls.ts'
 import type { ModelRequest } from '../models/model.ts'
+import { requestWith } from '../models/request.ts'
 import { receiptOptionsIn } from './receipt-options.ts'
 import { alongSummary, summaryOptionsSchema } from './summary-request.ts'
 
@@ -16,20 +17,10 @@ interface Along {
 }
 
 /** The whole request: what was rendered of a history, with its model and parameters. */
-export const outgoing = (
-  now: Effective,
-  { system, tools, tool_choice, messages }: Sent,
-  { container, named = '' }: Along,
-): ModelRequest => {
+export const outgoing = (now: Effective, sent: Sent, { container, named = '' }: Along): ModelRequest => {
   const { model = named, parameters = {} } = configurationOf(now)
   const along = wellFormed({ model, parameters })
-  return {
-    model: along.model,
-    parameters: { ...withContainer(along.parameters, container), ...(tool_choice && { tool_choice }) },
-    ...(system !== undefined && { system }),
-    ...(tools && { tools }),
-    messages,
-  }
+  return requestWith(sent, { ...along, parameters: withContainer(along.parameters, container) })
 }
 
 /** The whole request of a call, made again, and the beta features that were requested, as far as its receipt tells. */

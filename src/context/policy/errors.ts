@@ -1,11 +1,11 @@
 import type { Covers } from '../../events/events.ts'
 import type { ItemTokens } from '../tokens/tokens.ts'
 
-/** What may be hidden does not make the context small enough: what has to stay is too large. Nothing was hidden. */
+/** What has to stay in the context is too large, so hiding the rest does not help. Nothing was hidden. */
 export interface ContextTooLarge {
   readonly _tag: 'ContextTooLarge'
   readonly message: string
-  /** Tokens with all hidden that may be. */
+  /** Tokens with everything hidden that may be. */
   readonly used: number
   readonly allowed: number
   /** Tokens of system prompt and tools. */
@@ -23,7 +23,7 @@ export const contextTooLarge = (
   const largest = items.slice(0, 3).map(({ position, tokens }) => `position ${position} (${tokens})`)
   return {
     _tag: 'ContextTooLarge',
-    message: `the context is ${used} tokens with all hidden that may be, and ${allowed} are allowed: use a model with a larger window, or shorten what fills it: ${[`system prompt and tools (${prompt})`, ...largest].join(', ')}`,
+    message: `the context is ${used} tokens with everything hidden that may be, and ${allowed} are allowed: use a model with a larger window, or shorten what fills it: ${[`system prompt and tools (${prompt})`, ...largest].join(', ')}`,
     used,
     allowed,
     prompt,
@@ -31,19 +31,19 @@ export const contextTooLarge = (
   }
 }
 
-/** As `ContextTooLarge`, where the API has said so. */
+/** As `ContextTooLarge`, in the words of the API, which has refused the context. */
 export const refusedTooLarge = (
   error: ContextTooLarge,
   { message }: { readonly message: string },
 ): ContextTooLarge => ({
   ...error,
-  message: `${message}. Nothing is left that may be hidden. What fills the context: ${error.items
+  message: `${message}. Nothing more may be hidden. What fills the context: ${error.items
     .slice(0, 3)
     .map(({ position, tokens }) => `position ${position} (${tokens} tokens)`)
     .join(', ')}`,
 })
 
-/** The summary is not smaller than what it would stand for. Nothing was written. */
+/** The summary is not smaller than what it would replace. Nothing was written. */
 export interface ContextGrew {
   readonly _tag: 'ContextGrew'
   readonly message: string
@@ -53,7 +53,7 @@ export interface ContextGrew {
   readonly after: number
 }
 
-/** There is no message in the slice, only summaries and truncations: nothing has been said since. Nothing was written. */
+/** The slice holds no message, only summaries and truncations: nothing new was said. Nothing was written. */
 export interface NothingNew {
   readonly _tag: 'NothingNew'
   readonly message: string
@@ -62,7 +62,7 @@ export interface NothingNew {
 
 export const contextGrew = (covers: Covers, before: number, after: number): ContextGrew => ({
   _tag: 'ContextGrew',
-  message: `the summary of ${covers.first} to ${covers.last} is about ${after} tokens, and what it stands for ${before}: ask for a shorter one, or truncate`,
+  message: `the summary of ${covers.first} to ${covers.last} is about ${after} tokens, and what it would replace ${before}: ask for a shorter one, or truncate`,
   covers,
   before,
   after,

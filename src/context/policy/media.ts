@@ -2,7 +2,7 @@ import { type Block, type TextBlock, unknownBlock } from '../../events/blocks.ts
 
 export const textBlock = (text: string): TextBlock => ({ type: 'text', text })
 
-/** Bytes as a picture, a document or a text, if they are one. */
+/** Bytes as a picture, a document or a text, if they are one; else a note, with what is recorded and not shown. */
 export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
   const data = bytes.toString('base64')
   const shown = shownBlock(mediaTypeOf(bytes), data)
@@ -32,7 +32,7 @@ export const shownBlock = (mediaType: string | undefined, data: string): Block |
         source: { type: 'base64', media_type: mediaType, data },
       }
 
-/** What a file is by its first bytes, whatever its name says: the API refuses a picture that is called another one. */
+/** The type of a file by its first bytes, whatever its name says: the API refuses a picture with the wrong type. */
 export const mediaTypeOf = (bytes: Buffer): string | undefined => {
   const begins = (signature: string, at = 0): boolean =>
     bytes.toString('latin1', at, at + signature.length) === signature
@@ -45,7 +45,7 @@ export const mediaTypeOf = (bytes: Buffer): string | undefined => {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The text that the bytes are; undefined if they are none. */
+/** The bytes as text; undefined if they are not text. */
 export const utf8Of = (bytes: Buffer): string | undefined => {
   if (bytes.includes(0)) return undefined
   try {
@@ -57,10 +57,10 @@ export const utf8Of = (bytes: Buffer): string | undefined => {
 
 const dataUrl = /^data:[^,]*;base64,/
 
-/** Base64 without what a data URL says before it. */
+/** Base64 without the beginning of a data URL. */
 export const base64In = (given: string): string => given.replace(dataUrl, '')
 
-/** The picture or document, if these are bytes of one that a model can be shown; else a note, with what is recorded and not shown. */
+/** The picture or document, if these are the bytes of one that a model can be shown; else a note, with what is recorded and not shown. */
 export const pictureBlocks = (given: string, mimeType: unknown): readonly Block[] => {
   const data = base64In(given)
   const shown = shownBlock(mediaTypeOf(Buffer.from(data, 'base64')), data)

@@ -22,44 +22,43 @@ import { shortening, type Shortening } from './shortening.ts'
 import { type Step, truncation } from './truncation.ts'
 
 interface Measured {
-  /** Tokens of the request as it is, and what they may be. */
+  /** Tokens of the request as it is, and the most that it may have. */
   readonly used: number
   readonly allowed: number
   /** Tokens said since the last attempt to condense, if there was one. */
   readonly said?: number
-  /** What a refusal teaches of the estimates. */
+  /** What a refusal says about the estimates. */
   readonly learned?: Learned
 }
-/** What to do with a context before the next request, tagged on `type`. */
+/** What to do with a context before the next request, by `type`. */
 export type Plan =
   | (Measured & { readonly type: 'nothing' })
   /** Show this slice as a summary. It holds at least one message, and is safe to hide. */
   | (Measured & { readonly type: 'condense'; readonly covers: Covers })
   /** Hide these slices, one after the other; then the context fits, or, after a refusal, is smaller. */
   | (Measured & { readonly type: 'truncate'; readonly covers: readonly Covers[] })
-  /** Cut down the results of these items: what has to stay does not fit otherwise. */
+  /** Cut down the results of these items: otherwise what has to stay does not fit. */
   | (Measured & { readonly type: 'shorten'; readonly edits: readonly Shortening[] })
 
-/** What decides besides the history and the settings. */
+/** What decides beside the history and the settings. */
 export interface Circumstances {
-  /** False where condensing has just failed, or cannot be done. */
+  /** False if condensing has just failed, or cannot be done. */
   readonly canCondense: boolean
   /** How the API has refused the request that this history makes, if it has. */
   readonly refused?: Refusal
 }
 
-/** A condense waits until this share of the window was said since the last one. */
+/** A condense waits until this fraction of the window was said since the last one. */
 const wait = 0.1
 
 /**
- * Whether the context has to become smaller, and how. Nothing that it hides is the task, the newest turn of the user, or the end;
- * no call is parted from its result. Pure. Each plan that is carried out makes the history smaller, and there is an end to it:
- * a slice to condense holds a message, and after a truncation the context fits.
+ * Whether the context has to become smaller, and how. It never hides the task, the newest turn of the user, or the end, and never parts a
+ * call from its result. Pure. Each plan that is carried out makes the history smaller, and this ends: a slice to condense holds a message,
+ * and after a truncation the context fits.
  *
- * Between two plans to condense a tenth of the window is said, whatever the first one came to: the log says so.
+ * Between two plans to condense a tenth of the window is said, by the log, even if the first one failed.
  *
- * @returns `InvalidInput` for settings that cannot be, `ContextTooLarge` where neither hiding all that may be hidden nor cutting results
- * down helps
+ * @returns `InvalidInput` for invalid settings, `ContextTooLarge` if neither hiding all that may be hidden nor cutting results down helps
  */
 export const manageContext = (
   effective: Effective,
@@ -85,7 +84,7 @@ export const manageContext = (
       ? E.right({ type: 'shorten', ...measured, edits })
       : E.left(tooLarge(left, allowed))
   }
-  // After a refusal, the API tells whether less than was asked for will do.
+  // After a refusal, the API will tell whether a smaller reduction is enough.
   if (step && !refused && step.count.total > allowed) return shorter(step)
   const slice =
     canCondense && limits.automatic && isDue && hasWaited ? toCondense(effective, limits, count) : undefined
@@ -96,7 +95,7 @@ export const manageContext = (
     : shorter(step)
 }
 
-/** The largest slice that holds something new; where it leaves more than the target, fewer messages at the end are kept. */
+/** The largest slice with a message; if it leaves more than the target, fewer messages at the end are kept. */
 const toCondense = (effective: Effective, limits: Limits, count: TokenCount): Covers | undefined => {
   const size = ({ from, to }: Region): number => {
     let tokens = 0
@@ -125,7 +124,7 @@ const tooLarge = ({ items, total, prompt }: TokenCount, allowed: number): Contex
   )
 
 /**
- * Whether a summary may stand for a slice: to be asked before it is recorded.
+ * Whether a summary may replace a slice, to be checked before it is recorded.
  *
  * @returns estimated tokens of the slice and of the summary; `NothingNew` if the slice holds no message (or is not shown),
  * `ContextGrew` if the summary is not smaller

@@ -4,26 +4,26 @@ import type { TokenCount } from '../tokens/tokens.ts'
 
 /** How an API refused a request as too long. */
 export interface Refusal {
-  /** Tokens of the request and of the model's window, where the API named them. */
+  /** Tokens of the request and of the model's window, if the API named them. */
   readonly tokens?: number
   readonly maximum?: number
 }
 
-/** The counts in the words of an API. */
+/** The counts in the error message of an API. */
 export const refusalOf = ({ message }: { readonly message: string }): Refusal => {
   const [, tokens, maximum] = /([\d,]+) tokens > ([\d,]+)/.exec(message) ?? []
   if (tokens && maximum) return { tokens: numberOf(tokens), maximum: numberOf(maximum) }
-  // With the answer's `max_tokens` between the two.
+  // With the `max_tokens` of the answer between the two.
   const [, input, window] = /([\d,]+) \+ [\d,]+ > ([\d,]+)/.exec(message) ?? []
   return input && window ? { tokens: numberOf(input), maximum: numberOf(window) } : {}
 }
 
 const numberOf = (digits: string): number => Number(digits.replaceAll(',', ''))
 
-/** What the context is to become where nothing is known but that it is too long. */
+/** What fraction of the context to keep if nothing is known but that it is too long. */
 const smaller = 0.75
 
-/** Tokens, as we count them, that a context may have that the API refused with `total` of them: fewer, as few as its words say. */
+/** The most tokens, as we count them, of a context that the API refused with `total` of them: fewer, by as much as its message says. */
 export const allowedAfter = (
   { tokens, maximum }: Refusal,
   total: number,

@@ -13,14 +13,14 @@ import {
 /**
  * Items that one marker may hide together: from index `from` up to, not including, `to`, `from` < `to`.
  *
- * 1. The first messages (the task), the newest turn of the user and the last items are outside.
- * 2. A message that was edited in place is one as any other.
+ * 1. It holds neither the first messages (the task), nor the newest turn of the user, nor the last items.
+ * 2. A message that was edited in place counts as a message.
  * 3. No tool call is parted from its result at `from`, at `to`, or at a `cutAt`.
  */
 export interface Region {
   readonly from: number
   readonly to: number
-  /** Where a slice may end that hides at least the items before the index; `to` at most. */
+  /** Where a slice may end that hides at least the items before the index; at most `to`. */
   readonly cutAt: (index: number) => number
 }
 
@@ -29,7 +29,7 @@ interface Kept {
   readonly keepLast: number
 }
 
-/** Where the history may be hidden: before the newest turn of the user, behind it, or both, in this order. */
+/** Where the history may be hidden: before the newest turn of the user, after it, or both, in this order. */
 export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): readonly Region[] => {
   const { items } = effective
   const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
@@ -64,7 +64,7 @@ export const coversOf = ({ items }: Effective, from: number, to: number): Covers
   last: items[to - 1]?.position ?? 0,
 })
 
-/** The history as it will be once the slice is truncated by the next event; but for the outline's slots, which no count needs. */
+/** The history once the next event truncates the slice; without the outline's slots, which no count needs. */
 export const truncated = (effective: Effective, covers: Covers): Effective => {
   const hidden = sliceOf(effective, covers)
   const [first] = hidden

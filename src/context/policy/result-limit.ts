@@ -5,30 +5,30 @@ import { beginningOf, endOf } from './cut-text.ts'
 import { estimate } from '../tokens/estimate.ts'
 import { textBlock } from './media.ts'
 
-/** The tool that reads what was left out of a result. */
+/** The name of the tool that reads what was left out of a result. */
 export const readerName = 'read_result'
 
 export interface ResultLimit {
   /**
-   * Bytes of UTF-8 that a result may be shown with, in blocks with the JSON around their texts; pictures and documents count as many
-   * as a text of their tokens.
+   * The most bytes of UTF-8 of a result that is shown whole, the JSON around its texts included; pictures and documents count as a text
+   * with as many tokens.
    */
   readonly bytes: number
-  /** What the model is told of the rest: that the reader reads it, that it is in the log, or that it is nowhere. */
+  /** What the model is told about the rest: that the reader reads it, that it is in the log, or that it is lost. */
   readonly rest: 'readable' | 'recorded' | 'lost'
 }
 
-/** Bytes a token. */
+/** Bytes per token. */
 const textBytes = 3.3
 
-/** How large a result is, in the limit's bytes. */
+/** The size of a result, in the limit's bytes. */
 export const resultBytes = ({ content = '' }: KnownBlock<'tool_result'>): number =>
   typeof content === 'string' ? Buffer.byteLength(content) : bytesOf(shownIn(content))
 
 const bytesOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + blockBytes(block), 0)
 
-/** A text, and what a picture or document is to the model, and all that is sent around it: many small blocks are large. */
+/** A text, or what a picture or document is to the model, and the JSON around it: many small blocks are large. */
 const blockBytes = (block: Block): number => {
   if (isBlock(block, 'text')) return Buffer.byteLength(block.text) + jsonBytes({ ...block, text: '' })
   if (isBlock(block, 'image') || isBlock(block, 'document'))
@@ -36,14 +36,14 @@ const blockBytes = (block: Block): number => {
   return jsonBytes(block)
 }
 
-/** Bytes of a block with the comma behind it. */
+/** Bytes of a block with the comma after it. */
 const jsonBytes = (block: object): number => Buffer.byteLength(JSON.stringify(block)) + 1
 
-/** What a model is shown of the blocks in a result; blocks are named by their place among these. */
+/** The blocks of a result that a model is shown; a block's number is its place among these. */
 export const shownIn = (content: readonly unknown[]): readonly Block[] =>
   content.filter((block) => isWellShaped(block)).filter(({ type }) => isResultType(type))
 
-/** The content with head and tail of the results that are larger than the limit, and than a note; undefined if none is. */
+/** The content with only head and tail of the results that are larger than the limit, and than a note; undefined if no result is. */
 export const limitResults = (content: readonly Block[], limit: ResultLimit): readonly Block[] | undefined => {
   const isLarge = (block: Block): block is KnownBlock<'tool_result'> =>
     isBlock(block, 'tool_result') && resultBytes(block) > Math.max(limit.bytes, noteBytes(block.tool_use_id))
@@ -52,21 +52,21 @@ export const limitResults = (content: readonly Block[], limit: ResultLimit): rea
     : undefined
 }
 
-/** What the rest of a result is to a model that has these tools. */
+/** How a model with these tools can get at the rest of a result. */
 export const restFor = (tools: { readonly [name: string]: unknown }): ResultLimit['rest'] =>
   Object.hasOwn(tools, readerName) ? 'readable' : 'recorded'
 
-/** The message of results: all of them, with what the model is shown of them. */
+/** The message of results: whole, and with what the model is shown of them if that is less. */
 export const resultMessage = (content: readonly Block[], limit: ResultLimit): NewMessage => {
   const shown = limitResults(content, limit)
   const policy = { of: 'result' as const, used: largestResult(content), allowed: limit.bytes }
   return { role: 'user', content, ...(shown && { shown: { content: shown, policy } }) }
 }
 
-/** Bytes that all results of a message may have together where they cannot be recorded whole. */
+/** The most bytes of all results of a message together, if they cannot be recorded whole. */
 const mostBytes = 4 * 1024 * 1024
 
-/** The message of results that are too large to be recorded: what the model is shown of them. */
+/** The message of results that are too large to be recorded: only what the model is shown of them. */
 export const recordableMessage = (content: readonly Block[], maxResult: number): NewMessage => {
   const bytes = Math.min(maxResult, Math.floor(mostBytes / content.length))
   return { role: 'user', content: limitResults(content, { bytes, rest: 'lost' }) ?? content }
@@ -94,7 +94,7 @@ interface Cut {
   readonly tail: string
 }
 
-/** Bytes for the note, which names no more than numbers and the call. */
+/** The most bytes of the note, which names only numbers and the call. */
 const noteBytes = (id: string): number => 200 + Buffer.byteLength(id)
 
 const cutText = (text: string, id: string, { bytes, rest }: ResultLimit): Cut => {
@@ -116,7 +116,7 @@ const howToRead = (rest: ResultLimit['rest'], id: string, from: number): string 
     : 'The result was too large to be recorded: ask for less at once.'
 }
 
-/** Texts as one text, cut; what else fits is kept, and what does not is named. */
+/** Texts as one text, cut; other blocks are kept if they fit, and else named. */
 const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): readonly Block[] => {
   const text = textIn(blocks)
   const others = blocks.flatMap((block, index) => (isBlock(block, 'text') ? [] : [{ block, index }]))
@@ -145,6 +145,6 @@ const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): re
   return [...(shown === '' ? [] : [textBlock(shown)]), ...kept]
 }
 
-/** The texts among blocks, one after the other. */
+/** The texts among blocks, one per line. */
 export const textIn = (blocks: readonly Block[]): string =>
   blocks.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])).join('\n')

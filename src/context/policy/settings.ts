@@ -10,33 +10,33 @@ const percents = z.number().min(5).max(100)
 const settingsSchema = z.strictObject({
   /** The model's context window, in tokens. */
   window: tokens,
-  /** The most tokens that the model may answer with. They are reserved in the window. */
+  /** The most tokens of the model's answer. They are reserved in the window. */
   maxOutput: tokens.optional(),
   /** Tokens of the window reserved for the answer. Default `maxOutput`, else 8,192. */
   reserved: z.int().min(0).optional(),
-  /** The share of the window that stays free, as counts are not exact; 0 ≤ buffer < 1. Default 0.1. */
+  /** The fraction of the window that stays free, as counts are not exact; 0 ≤ buffer < 1. Default 0.1. */
   buffer: z.number().min(0).lt(1).optional(),
-  /** Whether to condense without being asked. Default true; else a refusal of the API ends a turn, and what does not fit is truncated. */
+  /** Whether to condense by itself. Default true; if false, what does not fit is truncated, and a refusal of the API ends the turn. */
   automatic: z.boolean().optional(),
-  /** Condense from this percentage of the window on, 5 to 100. Default 100: when the context would not fit. */
+  /** Condense from this percentage of the window, 5 to 100. Default 100: when the context would not fit. */
   percentage: percents.optional(),
   /** Percentages of single models, by name; -1 is `percentage`. */
   profiles: z
     .record(
       z.string(),
-      z.union([z.literal(-1), percents], { error: 'is not -1 and not a percentage from 5 to 100' }),
+      z.union([z.literal(-1), percents], { error: 'is neither -1 nor a percentage from 5 to 100' }),
     )
     .optional(),
   /**
-   * A condense leaves this share of the tokens from which on it is done, 0 < target ≤ 1, or less: where it takes that, it keeps fewer
-   * messages at the end than `keepLast`. Default 0.5.
+   * A condense leaves at most this fraction of the tokens that start it, 0 < target ≤ 1; if that needs it, it keeps fewer messages at the
+   * end than `keepLast`. Default 0.5.
    */
   target: z.number().gt(0).max(1).optional(),
   /** How many messages at the beginning always stay, at least the task. Default 1. */
   keepFirst: z.int().min(1).optional(),
-  /** How many messages at the end stay; fewer where the context does not become small enough otherwise. Default 3. */
+  /** How many messages at the end stay; fewer if the context does not become small enough otherwise. Default 3. */
   keepLast: z.int().min(1).optional(),
-  /** The share of what may be hidden that a truncation hides, again until it fits; 0 < fraction ≤ 1. Default 0.5. */
+  /** The fraction of what may be hidden that a truncation hides, repeated until it fits; 0 < fraction ≤ 1. Default 0.5. */
   fraction: z.number().gt(0).max(1).optional(),
 })
 
@@ -50,7 +50,7 @@ export interface Limits {
   readonly allowed: number
   readonly automatic: boolean
   readonly percentage: number
-  /** Tokens that a condense should leave, or less. */
+  /** The most tokens that a condense should leave. */
   readonly target: number
   readonly keepFirst: number
   readonly keepLast: number
@@ -80,7 +80,7 @@ export const limitsOf = (
     return E.left(
       invalidInput(
         'window',
-        `${window} tokens leave no room besides the buffer and ${reservedBy(settings)} of output`,
+        `${window} tokens leave no room beside the buffer and ${reservedBy(settings)} of output`,
       ),
     )
   const { [model ?? '']: own = -1 } = profiles

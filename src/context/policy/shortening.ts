@@ -4,21 +4,21 @@ import { type Effective, type Item, messagesOf, type SummaryItem } from '../../p
 import { limitResults, type ResultLimit, resultBytes } from './result-limit.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
 
-/** Cut the results that an item shows down to so many bytes. */
+/** Cut the results that an item shows down to this many bytes. */
 export interface Shortening {
   readonly covers: Covers
   readonly bytes: number
 }
 
-/** No result is cut to less. */
+/** No result is cut to fewer bytes. */
 const fewestBytes = 500
 
 /**
  * The edits that make what cannot be hidden fit: results are cut down to half of the largest, to a quarter, and so on, no further than
- * it takes.
+ * needed.
  *
- * @param effective with all truncated that may be
- * @returns the edits, and what the context is with them; none where there is nothing to cut
+ * @param effective with everything truncated that may be
+ * @returns the edits, empty if there is nothing to cut, and the tokens of the context with them
  */
 export const shortening = (
   effective: Effective,
@@ -51,7 +51,7 @@ const shortened = (
   return { edits, count: countTokens({ ...effective, items, at, head: at }) }
 }
 
-/** What an item shows with its results cut down; undefined where there is nothing to cut. */
+/** What an item shows with its results cut down; undefined if there is nothing to cut. */
 export const shortResults = (item: Item, limit: ResultLimit): readonly Block[] | undefined => {
   const content = resultsIn(item)
   return content && limitResults(content, limit)

@@ -5,14 +5,14 @@ import { sliceOf } from '../../projections/effective.ts'
 import type { Limits } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
 
-/** A history with slices truncated that are named, and its tokens. */
+/** A history with the named slices truncated, and its tokens. */
 export interface Step {
   readonly effective: Effective
   readonly count: TokenCount
   readonly covers: readonly Covers[]
 }
 
-/** The history with as little truncated as makes it fit; where nothing does, with all that may be. */
+/** The history with as little truncated as makes it fit; if nothing does, with everything truncated that may be. */
 export const truncation = (
   effective: Effective,
   limits: Limits,
@@ -33,7 +33,7 @@ export const truncation = (
   return smallest
 }
 
-/** Where slices of a region end that hide the fraction of what is there, then the fraction of the rest, and so on. */
+/** Where the slices of a region end that hide the fraction of what is there, then that fraction of the rest, and so on. */
 const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): readonly number[] => {
   const chosen = new Set<number>()
   for (let wished = from; wished < to;) {
@@ -44,7 +44,7 @@ const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): 
 }
 
 const hide = (step: Step, covers: Covers): Step => {
-  // A truncation in place of truncations changes nothing, and is refused.
+  // A truncation of truncations alone changes nothing, and would be refused.
   if (sliceOf(step.effective, covers).every(({ kind }) => kind === 'truncation')) return step
   const effective = truncated(step.effective, covers)
   return { effective, count: countTokens(effective), covers: [...step.covers, covers] }

@@ -1,15 +1,15 @@
 import type { FailedCall } from '../../models/model.ts'
 
-/** The model gave no summary that could stand for what it was asked to summarize. Nothing was written. */
+/** The model gave no usable summary. Nothing was written. */
 export interface SummaryFailed {
   readonly _tag: 'SummaryFailed'
   readonly message: string
   /**
-   * The reply's stop reason, where that says that the reply is not whole; `blank`: nothing in it is visible; `invalid`: what the
-   * summarizer gave is no summary; `too_large`: what is to be summarized fits into no request; `threw`: the summarizer threw `cause`.
+   * The reply's stop reason, if the reply is not whole; `blank`: nothing in it is visible; `invalid`: what the summarizer gave is not a
+   * summary; `too_large`: what to summarize does not fit into a request; `threw`: the summarizer threw `cause`.
    */
   readonly reason: string
-  /** The calls that were made in vain. */
+  /** The calls that failed. */
   readonly failed?: readonly FailedCall[]
   readonly cause?: unknown
 }

@@ -1,18 +1,16 @@
-import { unknownBlock } from '../../events/blocks.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { callsOf, partedBy } from '../../commands/cuts.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { estimateTokens } from '../../projections/tokens.ts'
 import { summaryFailed, type SummaryFailed } from './errors.ts'
-import { estimate } from '../tokens/estimate.ts'
+import { estimate, estimatePrompt } from '../tokens/estimate.ts'
 import { itemsLeft, requestOfSummary, type SummaryOptions } from '../../receipts/summary-request.ts'
 
 /**
- * The next request on the way to a summary: for all that is left of the slice, if that is `allowed` tokens at most, else for as
- * many items from its beginning as fit and can be cut off without parting a call from its result. Where even the first of them
- * does not fit, its longest texts are cut, then its pictures left out.
+ * The next request for a summary: of all that is left of the slice, if that is at most `allowed` tokens, else of as many items from its
+ * beginning as fit and can be cut off without parting a call from its result. If even the first of them does not fit, its longest
+ * texts are cut, then its pictures left out.
  *
- * @param correction what estimates are multiplied by
+ * @param correction the factor of the estimates
  */
 export const nextRequest = (
   effective: Effective,
@@ -38,13 +36,10 @@ export const nextRequest = (
 export const estimateOfSummary = (effective: Effective, options: SummaryOptions): number => {
   const { system, tools, messages } = requestOfSummary(effective, options)
   const blocks = messages.flatMap(({ content }) => content)
-  return (
-    estimate([{ type: 'text', text: system }, ...blocks]) +
-    (tools ? estimateTokens([unknownBlock({ type: 'tools', tools })]) : 0)
-  )
+  return estimatePrompt(system, tools) + estimate(blocks)
 }
 
-/** The positions that a part may end at. */
+/** The positions where a part may end. */
 const endsOf = (effective: Effective, options: SummaryOptions): readonly number[] => {
   const items = itemsLeft(effective, options)
   const calls = callsOf({ ...effective, items })
@@ -52,11 +47,11 @@ const endsOf = (effective: Effective, options: SummaryOptions): readonly number[
   return [...safe.map(({ position }) => position), options.covers.last]
 }
 
-/** No token is more than four characters on average, and no text is of use with fewer than these. */
+/** A token is at most four characters on average, and a text of fewer characters than these is of no use. */
 const charactersPerToken = 4
 const fewestCharacters = 200
 
-/** Ways to show less and less of the same items. */
+/** Ways to show less and less of the same items, in this order. */
 const cutDowns = (part: SummaryOptions, allowed: number): readonly SummaryOptions[] =>
   [...new Set([part.images, false])].flatMap((images) => {
     const all: SummaryOptions[] = []
@@ -70,4 +65,4 @@ const cutDowns = (part: SummaryOptions, allowed: number): readonly SummaryOption
   })
 
 const tooLarge = ({ covers, parts }: SummaryOptions, allowed: number): string =>
-  `what stands ${parts ? `behind position ${parts.at(-1)?.last}` : `from position ${covers.first}`} through ${covers.last} cannot be cut down to ${Math.floor(allowed)} tokens, which is all that a request for a summary may have: summarize with a model with a larger window, or truncate`
+  `${parts ? `what comes after position ${parts.at(-1)?.last}` : `what is at position ${covers.first}`} through ${covers.last} cannot be cut down to ${Math.floor(allowed)} tokens, the most that a request for a summary may have: summarize with a model with a larger window, or truncate`

@@ -4,7 +4,7 @@ import type { Origin } from '../../events/events.ts'
 import { summaryFailed, type SummaryFailed } from './errors.ts'
 import type { Reply } from '../../models/model.ts'
 
-/** How a reply stops that is whole. One without a stop reason is, too: a model answers with whole replies only. */
+/** Stop reasons of whole replies. A reply without one is whole too: a model answers only with whole replies. */
 const wholeStops: ReadonlySet<unknown> = new Set(['end_turn', 'stop_sequence', undefined])
 
 const advice: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const advice: Readonly<Record<string, string>> = {
   refusal: 'the model refused to summarize: use another model or other instructions, or truncate',
 }
 
-/** The texts of a reply that is a whole summary, at least one, none of them blank. */
+/** The texts of a whole summary: at least one, and none is blank. */
 export const textsOf = ({ content, origin }: Reply): E.Either<SummaryFailed, readonly string[]> => {
   const { stopReason } = origin
   if (!wholeStops.has(stopReason)) {
@@ -27,12 +27,12 @@ export const textsOf = ({ content, origin }: Reply): E.Either<SummaryFailed, rea
   return texts.length > 0 ? E.right(texts) : E.left(summaryFailed('blank', blank))
 }
 
-/** Whether a text may stand in a request. */
+/** Whether a text is not blank, which a request needs. */
 export const isVisible = (text: string): boolean => text.trim() !== ''
 
 type Usage = NonNullable<Origin['usage']>
 
-/** The numbers of two usages added up, inside of them as well; of what is no number, the later one. */
+/** The sums of the numbers in two usages, at every depth; of anything else the later value. */
 export const sumOfUsage = (one: Usage, other: Usage): Usage => {
   const entries = Object.entries(other).map(([key, value]): readonly [string, unknown] => {
     const before = one[key]

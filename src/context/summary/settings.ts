@@ -11,31 +11,31 @@ import {
   summaryOptionsSchema,
 } from '../../receipts/summary-request.ts'
 
-/** Milliseconds; a timer of more fires at once. */
+/** Milliseconds; a longer timer fires at once. */
 const longestTimer = 2 ** 31 - 1
-const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out where there is no limit`
+const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out for no limit`
 
-/** What must survive word for word, given the items that are summarized. */
+/** The texts that must survive word for word, given the items that are summarized. */
 export type Pinned = (items: readonly Item[]) => readonly string[]
 
 const settingsSchema = z.strictObject({
-  /** The model that summarizes; it may be another than the conversation's. */
+  /** The model that summarizes; it may differ from the conversation's. */
   model: z.string().min(1),
   /** Its context window, in tokens. A tenth of it stays free, as estimates are not exact. */
   window: z.int().min(1),
-  /** The most tokens that a summary may have. Default 4,096. */
+  /** The most tokens of a summary. Default 4,096. */
   maxTokens: z.int().min(1).optional(),
-  /** What to ask for, instead of the default. */
+  /** Instructions to use instead of the default ones. */
   instructions: summaryOptionsSchema.shape.instructions,
-  /** Whether the model takes pictures and documents; if not, a note stands for each. Default true. */
+  /** Whether the model accepts pictures and documents; if not, a note replaces each. Default true. */
   images: z.boolean().optional(),
-  /** Milliseconds that a summary may take, with all its parts. Default: no limit. */
+  /** The most milliseconds for a summary with all its parts. Default: no limit. */
   deadline: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
   /** Milliseconds without any sign of a reply after which its call has stalled. Default 60,000. */
   stallTimeout: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
-  /** How often each call is made again for a reason that may pass. Default 3. */
+  /** How often to repeat each call that failed for a passing reason. Default 3. */
   maxRetries: z.int().min(0).optional(),
-  /** Texts that are appended to the summary word for word, each as a block, whatever the model made of them. Blank ones are none. */
+  /** Texts that are appended to the summary word for word, each as a block. Blank ones are left out. */
   pinned: z
     .union([z.array(z.string()).readonly(), z.custom<Pinned>((value) => typeof value === 'function')], {
       error: 'is an array of texts, or a function that returns one',
@@ -47,7 +47,7 @@ export type SummarizerSettings = Readonly<z.infer<typeof settingsSchema>>
 /** Settings with every default filled in. */
 export interface SummaryLimits {
   readonly model: string
-  /** Tokens that a request may have: the window without a tenth and without the summary; ≥ 1. */
+  /** The most tokens of a request: 90 % of the window, minus the summary; ≥ 1. */
   readonly allowed: number
   readonly maxTokens: number
   readonly deadline: number | undefined
@@ -59,7 +59,7 @@ export interface SummaryLimits {
 const defaultMaxTokens = 4_096
 const buffer = 0.1
 
-/** Errors: `InvalidInput` for settings that are misspelt or cannot be. */
+/** Errors: `InvalidInput` for settings that are misspelt or impossible. */
 export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidInput, SummaryLimits> => {
   const checked = check(settingsSchema, settings)
   if (E.isLeft(checked)) return checked
@@ -69,7 +69,7 @@ export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidI
   const allowed = Math.floor(window * (1 - buffer)) - maxTokens
   if (allowed < 1)
     return E.left(
-      invalidInput('window', `${window} tokens leave no room besides a tenth and a summary of ${maxTokens}`),
+      invalidInput('window', `${window} tokens leave no room beside a tenth and a summary of ${maxTokens}`),
     )
   return E.right({
     model,

@@ -8,6 +8,7 @@ import { digestOf } from '../../receipts/canonical.ts'
 import type { SummaryFailed } from './errors.ts'
 import type { FailedCall, Model, ModelError } from '../../models/model.ts'
 import { sliceOf } from '../../projections/effective.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
 import { estimateOfSummary, nextRequest } from './parts.ts'
 import { isVisible, sumOfUsage, textsOf } from './reply.ts'
 import {
@@ -27,7 +28,7 @@ export interface SummaryInput {
   readonly covers: Covers
   readonly signal?: AbortSignal
 }
-/** What is to stand for the slice, as a user message, and where it came from. */
+/** What replaces the slice, as a user message, and where it came from. */
 export interface Summarized {
   readonly blocks: readonly Block[]
   readonly origin?: Origin
@@ -51,10 +52,10 @@ export type SummaryError = ModelError | SummaryFailed | InvalidInput
 export type Summarizer = (input: SummaryInput) => Promise<Summarized | E.Either<SummaryError, Summarized>>
 
 /**
- * A summarizer that asks a model. What does not fit into a request is summarized in parts, each after the summary of those before
- * it. `origin.usage` is of all requests together, `origin.context` the receipt of the last one. How: docs/summaries.md.
- * Errors: `InvalidInput` for settings that cannot be, `SummaryFailed` for a reply that is no whole summary; an abort and a missed
- * deadline are `ModelAborted`.
+ * A summarizer that calls a model. What does not fit into a request is summarized in parts, each after the summary of those before it.
+ * `origin.usage` is that of all requests together, `origin.context` the receipt of the last one. How: docs/summaries.md.
+ * Errors: `InvalidInput` for invalid settings, `SummaryFailed` for a reply that is not a whole summary, `ModelAborted` for an abort and a
+ * missed deadline.
  */
 export const summarizer = (
   model: Model,
@@ -69,7 +70,7 @@ export const summarizer = (
       ...(deadline === undefined ? [] : [AbortSignal.timeout(deadline)]),
     ])
     const failed: FailedCall[] = []
-    const summarized = await summarize(model, checked.right, { ...input, signal, failed })
+    const summarized = await run(summarize(model, checked.right, { ...input, signal, failed }))
     if (failed.length === 0) return summarized
     return E.isLeft(summarized)
       ? E.left({ ...summarized.left, failed })
@@ -77,16 +78,16 @@ export const summarizer = (
   }
 }
 
-/** What to summarize, and the calls that were made in vain meanwhile. */
+/** What to summarize, and the calls that failed meanwhile. */
 interface Asking extends SummaryInput {
   readonly failed: FailedCall[]
 }
 
-const summarize = async (
+async function* summarize(
   model: Model,
   limits: SummaryLimits,
   input: Asking,
-): Promise<E.Either<SummaryError, Required<Summarized>>> => {
+): Steps<SummaryError, Required<Summarized>> {
   const { effective, covers } = input
   const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
   const along = {
@@ -98,62 +99,59 @@ const summarize = async (
   let usage: Origin['usage']
   let { allowed } = limits
   for (;;) {
-    const answer = await ask(model, { ...limits, allowed, options }, input)
-    if (E.isLeft(answer)) return answer
-    const { asked, request, texts, origin } = answer.right
-    ;({ allowed } = answer.right)
+    const answer = yield* ask(model, { ...limits, allowed, options }, input)
+    const { asked, texts, origin } = answer
+    const digest = digestOf(answer.request)
+    ;({ allowed } = answer)
     usage = usage && origin.usage ? sumOfUsage(usage, origin.usage) : (origin.usage ?? usage)
     const { last } = asked.covers
     if (last === covers.last) {
-      const context = { position: effective.at, digest: digestOf(request), options: asked }
+      const context = { position: effective.at, digest, options: asked }
       const blocks = [...texts, ...pinned].map((text): Block => ({ type: 'text', text }))
-      return E.right({ blocks, origin: { ...origin, ...(usage && { usage }), context } })
+      return { blocks, origin: { ...origin, ...(usage && { usage }), context } }
     }
     const { images, longest } = asked
-    const sent = { digest: digestOf(request), images, ...(longest !== undefined && { longest }) }
+    const sent = { digest, images, ...(longest !== undefined && { longest }) }
     options = { ...options, parts: [...(options.parts ?? []), { last, text: texts.join('\n\n'), sent }] }
   }
 }
 
-/** A reply, and what it is the answer to. */
+/** A reply, and the request that it answers. */
 interface Answer {
   readonly asked: SummaryOptions
   readonly request: SummaryRequest
   readonly texts: readonly string[]
   readonly origin: Origin
-  /** Tokens that a request may have, by what the API has refused so far. */
+  /** The most tokens of a request, by what the API has refused so far. */
   readonly allowed: number
 }
 
-/** Estimates may be too low: what is sent after a request that the API finds too long is so much smaller than that one; so often for one part. */
+/** Estimates may be too low: if the API finds a request too long, the next one is smaller by this factor; this many times for one part. */
 const shrink = 0.75
 const retries = 3
 
-/** Asks for a summary of what is left of the slice, or of as much of it as fits. */
-const ask = async (
+/** Requests a summary of what is left of the slice, or of as much of it as fits. */
+async function* ask(
   model: Model,
   limits: Omit<SummaryLimits, 'options'> & { readonly options: SummaryOptions },
   { effective, signal, failed }: Asking,
-): Promise<E.Either<SummaryError, Answer>> => {
+): Steps<SummaryError, Answer> {
   const correction = Math.max(1, countTokens(effective).correction)
   let { allowed } = limits
   for (let tries = 0; ; tries++) {
-    const next = nextRequest(effective, limits.options, { allowed, correction })
-    if (E.isLeft(next)) return next
-    const request = requestOfSummary(effective, next.right)
-    const asking = { ...request, ...alongSummary(request, next.right) }
-    const reply = await callModel(model, asking, { ...limits.patience, ...(signal && { signal }) })
-    failed.push(...failedIn(E.isRight(reply) ? reply.right.origin : reply.left))
-    if (E.isLeft(reply) && reply.left._tag === 'ContextExceeded' && tries < retries) {
-      allowed = shrink * correction * estimateOfSummary(effective, next.right)
+    const asked = yield* ok(nextRequest(effective, limits.options, { allowed, correction }))
+    const request = requestOfSummary(effective, asked)
+    const asking = { ...request, ...alongSummary(request, asked) }
+    const answer = await callModel(model, asking, { ...limits.patience, ...(signal && { signal }) })
+    failed.push(...failedIn(E.isRight(answer) ? answer.right.origin : answer.left))
+    if (E.isLeft(answer) && answer.left._tag === 'ContextExceeded' && tries < retries) {
+      allowed = shrink * correction * estimateOfSummary(effective, asked)
       continue
     }
-    if (E.isLeft(reply)) return reply
-    const { failed: _, ...origin } = reply.right.origin
-    const texts = textsOf(reply.right)
+    const reply = yield* ok(answer)
+    const { failed: _, ...origin } = reply.origin
+    const texts = textsOf(reply)
     if (E.isLeft(texts)) failed.push(failedCall({ ...origin, ...texts.left }))
-    return E.map((said: readonly string[]) => ({ asked: next.right, request, texts: said, origin, allowed }))(
-      texts,
-    )
+    return { asked, request, texts: yield* ok(texts), origin, allowed }
   }
 }

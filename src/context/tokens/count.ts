@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { invalidInput } from '../../events/errors.ts'
 import { configurationOf } from '../../projections/effective.ts'
@@ -9,25 +8,27 @@ import { checkedOptions, kinds } from '../../store/options.ts'
 import { type AnthropicClient, anthropicModel } from '../../models/anthropic/model.ts'
 import { guarded } from '../../models/guarded.ts'
 import type { Model, ModelError } from '../../models/model.ts'
+import { requestWith } from '../../models/request.ts'
+import { ok, type Steps, task } from '../../result/steps.ts'
 import { countTokens, type TokenCount } from './tokens.ts'
 
 export interface CountOptions extends At {
-  /** Ask the API too: its client, or any other `Model`. */
+  /** Also count by the API: its client, or any other `Model`. */
   readonly client?: AnthropicClient | Model
-  /** The model to count for, where none is configured. */
+  /** The model to count for, if none is configured. */
   readonly model?: string
 }
 
-/** Tokens by the log, and by the API if it was asked. */
+/** Tokens by the log, and by the API if a client was given. */
 export interface Counted extends TokenCount {
   /**
-   * Only where the model is awaited: the API counts no request that is empty or ends in a reply. After a reply that has its usage,
-   * `total` is what the API counted.
+   * Only if the model is awaited: the API does not count a request that is empty or ends in a reply. After a reply with its usage, `total`
+   * is what the API counted.
    */
   readonly exact?: number
 }
 
-/** Whether this can be a client, or a `Model`. */
+/** Whether this may be a client, or a `Model`. */
 export const isClient = (value: unknown): boolean => {
   // A function has a `call`, too.
   if (typeof value !== 'object' || value === null) return false
@@ -37,32 +38,33 @@ export const isClient = (value: unknown): boolean => {
   }: { readonly call?: unknown; readonly messages?: { readonly create?: unknown } | null } = value
   return typeof call === 'function' || typeof messages?.create === 'function'
 }
-export const noClient = 'is no client: pass new Anthropic(), or a Model with a method call'
+export const noClient = 'is not a client: pass new Anthropic(), or a Model with a method call'
 
 export const modelOf = (client: AnthropicClient | Model): Model =>
   'call' in client ? guarded(client) : anthropicModel(client)
 
-/** How many tokens the next request of a conversation is to the model: counted from the log, and exactly where a client is given and the model is awaited. */
-export const tokensOf =
-  (chat: Conversation, options?: CountOptions): TaskEither<ReadError | ModelError, Counted> =>
-  async () => {
-    const given = checkedOptions(options, { at: kinds.position, client: kinds.anything, model: kinds.text })
-    if (E.isLeft(given)) return given
-    const { at, client, model } = given.right
-    if (client !== undefined && !isClient(client)) return E.left(invalidInput('client', noClient))
-    const view = await chat.view(at === undefined ? {} : { at })()
-    if (E.isLeft(view)) return view
-    const count = countTokens(view.right)
-    if (!client) return E.right(count)
-    const rendered = render(view.right)
-    if (rendered.awaits !== 'model') return E.right(count)
-    const { system, tools, tool_choice, messages } = rendered
-    const request = {
-      model: model ?? configurationOf(view.right).model ?? count.model ?? '',
-      parameters: { ...(tool_choice && { tool_choice }) },
-      ...(system !== undefined && { system }),
-      ...(tools && { tools }),
-      messages,
-    }
-    return E.map((exact: number) => ({ ...count, exact }))(await modelOf(client).countTokens(request))
-  }
+/**
+ * How many tokens the next request of a conversation is to the model: counted from the log, and by the API if a client is given and the
+ * model is awaited.
+ */
+export const tokensOf = (
+  chat: Conversation,
+  options?: CountOptions,
+): TaskEither<ReadError | ModelError, Counted> => task(() => counted(chat, options))
+
+async function* counted(
+  chat: Conversation,
+  options: CountOptions | undefined,
+): Steps<ReadError | ModelError, Counted> {
+  const fields = { at: kinds.position, client: kinds.anything, model: kinds.text }
+  const { at, client, model } = yield* ok(checkedOptions(options, fields))
+  if (client !== undefined && !isClient(client)) return yield invalidInput('client', noClient)
+  const view = yield* ok(chat.view(at === undefined ? {} : { at }))
+  const count = countTokens(view)
+  if (!client) return count
+  const rendered = render(view)
+  if (rendered.awaits !== 'model') return count
+  const named = model ?? configurationOf(view).model ?? count.model ?? ''
+  const request = requestWith(rendered, { model: named, parameters: {} })
+  return { ...count, exact: yield* ok(modelOf(client).countTokens(request)) }
+}

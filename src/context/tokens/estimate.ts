@@ -1,26 +1,35 @@
-import { type Block, isBlock, isWellShaped, type BlockSource } from '../../events/blocks.ts'
+import { type Block, isBlock, isWellShaped, type BlockSource, unknownBlock } from '../../events/blocks.ts'
+import type { Configuration } from '../../events/events.ts'
 import { isResultType } from '../../projections/render/renderer.ts'
 import { estimateTokens } from '../../projections/tokens.ts'
 
-// What the API's documentation says of pictures and PDF files; docs/adr/0010-counting-tokens.md.
+// What the API's documentation says about pictures and PDF files; docs/adr/0010-counting-tokens.md.
 
-/** A picture is one token for each begun square of this many pixels. */
+/** A picture is one token per square of this many pixels, the last ones begun. */
 const patch = 28
-/** Larger ones are scaled down: to this many pixels on the long edge, and this many tokens. Those of the models that take the most. */
+/** Larger ones are scaled down: to this many pixels on the long edge, and this many tokens. The limits of the models that accept most. */
 const maxEdge = 2_576
 const maxPictureTokens = 4_784
 /** A page is its text and its picture; the documentation names 1,500 to 3,000. */
 const pageTokens = 3_000
-/** Bytes of a page in a PDF file that does not show its pages. */
+/** Bytes of a page in a PDF file whose pages cannot be counted. */
 const pageBytes = 50_000
 
-/** What a tool result is besides its content; the least squares of 456 requests of a real session. */
+/** Tokens of a tool result besides its content: the least squares of 456 requests of a real session. */
 const resultTokens = 13
 
 interface Size {
   readonly width: number
   readonly height: number
 }
+
+/** About how many tokens system prompt and tools are to a model, whole, ≥ 0. */
+export const estimatePrompt = (
+  system: string | readonly Block[] = [],
+  tools?: Configuration['tools'],
+): number =>
+  estimate(typeof system === 'string' ? [{ type: 'text', text: system }] : system) +
+  (tools ? estimateTokens([unknownBlock({ type: 'tools', tools })]) : 0)
 
 /** About how many tokens blocks are to a model, whole, ≥ 0: pictures and documents by their size, the rest by bytes. */
 export const estimate = (blocks: readonly Block[]): number =>
@@ -36,7 +45,7 @@ const blockTokens = (block: Block): number => {
   )
 }
 
-/** What cannot stand in a tool result is not sent. */
+/** Other blocks in a tool result are not sent. */
 const isShown = (block: unknown): block is Block => isWellShaped(block) && isResultType(block.type)
 
 const pictureTokens = (source: BlockSource): number => {
@@ -58,7 +67,7 @@ const documentTokens = (source: BlockSource): number => {
   return pageTokens * (pages ?? Math.ceil(file.length / pageBytes))
 }
 
-/** Width and height in pixels, from a picture's first bytes; undefined where they do not say. */
+/** Width and height in pixels, from a picture's first bytes; undefined if they do not say. */
 const sizeOf = (file: Buffer): Size | undefined => {
   if (file.length < 30) return undefined
   if (file.toString('latin1', 1, 4) === 'PNG') return size(file.readUInt32BE(16), file.readUInt32BE(20))
@@ -85,7 +94,7 @@ const webpSize = (file: Buffer): Size | undefined => {
   }
 }
 
-/** The size stands in the first frame header; the segments before it say how long they are. */
+/** The size is in the first frame header; the segments before it say how long they are. */
 const jpegSize = (file: Buffer): Size | undefined => {
   for (let at = 2; at + 9 <= file.length; at += 2 + file.readUInt16BE(at + 2)) {
     const marker = file.readUInt16BE(at)

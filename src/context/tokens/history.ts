@@ -4,12 +4,12 @@ import { lastOf, type Log } from '../../projections/path.ts'
 import { measure } from './measure.ts'
 import { countTokens, type ItemTokens, type TokenCount } from './tokens.ts'
 
-/** An item of the full history: as many tokens as it is, or was when it was shown. */
+/** An item of the full history with its tokens, now or when it was last shown. */
 export interface EntryTokens extends ItemTokens {
   readonly kind: Item['kind']
   readonly status: Status
 }
-/** What a condense made smaller. */
+/** How much smaller a condense made the context. */
 export interface Saving {
   readonly marker: number
   /** Tokens of the items that it hid, and of its summary. */
@@ -17,18 +17,18 @@ export interface Saving {
   readonly after: number
   readonly saved: number
 }
-/** The tokens of a conversation: of the request now, of every item on the path, and what each condense on it saved. */
+/** The tokens of a conversation: of the next request, of every item on the path, and what each condense on the path saved. */
 export interface HistoryTokens extends Omit<TokenCount, 'items'> {
   readonly items: readonly EntryTokens[]
   readonly condensed: readonly Saving[]
 }
 
-/** Counts a whole log, up to its end; reads what replies were counted as before they were hidden, too. */
+/** Counts a whole log, up to its end; also uses the usage of replies that are hidden now. */
 export const historyTokens = (log: Log): HistoryTokens => {
   const now = effective(log)
   const count = countTokens(now)
   const entries = full(log)
-  // Markers among the messages tell which replies had the same beginning, wherever their slices stood.
+  // Markers among the messages tell which replies had the same beginning, wherever their slices were.
   const { tokens } = measure({ ...now, at: lastOf(log), items: entries }, 0)
   const shown = new Map(count.items.map((item) => [item.position, item.tokens]))
   const items = entries.map(({ position, kind, status }, index) => {

@@ -5,7 +5,7 @@ import { estimate } from './estimate.ts'
 import type { Learned } from './usage.ts'
 import { type Anchor, anchorsOf } from './usage.ts'
 
-/** What the items of a history are to the model, each by itself: counted by the API where it can be told, else estimated. */
+/** The tokens of each item of a history: counted by the API where that can be told, else estimated. */
 export interface Measure {
   /** Tokens by the index of the item, and whether the API has counted them. */
   readonly tokens: readonly number[]
@@ -18,7 +18,7 @@ export interface Measure {
   readonly correction: number
 }
 
-/** @param start index of the first item that is sent; those before it are no tokens */
+/** @param start index of the first item that is sent; those before it count 0 */
 export const measure = (effective: Effective, start = sentFrom(effective)): Measure => {
   const shown = shownIn(effective, start)
   const anchors = anchorsOf(effective).filter(({ from }) => from >= start)
@@ -41,7 +41,7 @@ export const measure = (effective: Effective, start = sentFrom(effective)): Meas
     note(reply.from, reply.to)
   }
   for (const { reply, end, tokens: counted } of gaps) {
-    // An unfinished reply is known together with what follows it only.
+    // An unfinished reply is known only together with what follows it.
     if (reply.finished) spread(tokens, reply.to, end, Math.max(0, counted - reply.output))
     else spread(tokens, reply.from, end, counted)
     note(reply.to, end)
@@ -49,7 +49,7 @@ export const measure = (effective: Effective, start = sentFrom(effective)): Meas
   return { tokens, isCounted, anchors, valid, model, correction }
 }
 
-/** Makes the tokens from one index up to, not including, another `total` together, in the proportions that they have. */
+/** Makes the tokens from one index up to, not including, another add up to `total`, in their present proportions. */
 export const spread = (tokens: number[], from: number, to: number, total: number): void => {
   if (to - from === 1) {
     tokens[from] = Math.round(total)
@@ -69,14 +69,14 @@ export const spread = (tokens: number[], from: number, to: number, total: number
 
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
-// Replies name the dated model that an alias stands for.
+// Replies name the dated model of an alias.
 const isOf = (model: string | undefined, reply: Anchor): boolean =>
   model === undefined || reply.model === undefined || reply.model.startsWith(model)
 
 /** What an item shows the model. */
 interface Shown {
   readonly estimated: number
-  /** Whether what comes before it is what came before it when it was said. */
+  /** Whether the same comes before it as when it was said. */
   readonly unchanged: boolean
   readonly thinks: boolean
 }
@@ -113,7 +113,7 @@ const waysToShow = (item: Item): Ways => {
   }
 }
 
-/** The index of the summary that the API made itself, which ignores everything before it; 0 if there is none. */
+/** The index of the API's own summary, which makes the API ignore everything before it; 0 if there is no such summary. */
 const sentFrom = ({ items }: Effective): number =>
   Math.max(
     0,
@@ -122,14 +122,14 @@ const sentFrom = ({ items }: Effective): number =>
     ),
   )
 
-/** A reply and what follows it, up to the next reply at index `end`, with what the API counted all of it as. */
+/** A reply and what follows it, up to the next reply at index `end`, with the API's count of all of it. */
 interface Gap {
   readonly reply: Anchor
   readonly end: number
   readonly tokens: number
 }
 
-/** The differences between each two replies that were produced under the same beginning, with all shown that was said between. */
+/** What the API counted between each two successive replies with the same beginning, if everything said between is shown. */
 const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): readonly Gap[] => {
   const changes = [
     ...items.filter(({ kind }) => kind !== 'message').map(({ position }) => position),
@@ -148,10 +148,10 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): read
   return gaps
 }
 
-// So many estimated tokens are as good as what was counted: little evidence moves the estimates little.
+// This many estimated tokens are taken as exact, so that little evidence moves the estimates little.
 const trust = 2_000
 
-/** What the API has said of the model's estimates as it refused a context, as far as the markers that this led to are shown. */
+/** What refusals of the API have said about the estimates for the model, as far as the markers that this led to are shown. */
 const learnedIn = ({ items }: Effective, model: string | undefined): readonly Learned[] => {
   const found: Learned[] = []
   for (const item of items) {
@@ -169,7 +169,7 @@ const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[], learned: re
   }
   for (const { reply, end, tokens } of gaps) {
     const { from, to, output, finished } = reply
-    // Shown thinking may be a summary of what was thought.
+    // The thinking that is shown may be a summary of the real one.
     if (!finished && isAny(shown, from, to, ({ thinks }) => thinks)) continue
     actual += finished ? Math.max(0, tokens - output) : tokens
     for (let index = finished ? to : from; index < end; index++) estimated += shown[index]?.estimated ?? 0
@@ -182,14 +182,14 @@ const outputOf = (
   shown: readonly Shown[],
   tokens: readonly number[],
 ): number => {
-  // Nobody has counted what is left of a reply whose thinking cannot be sent any more.
+  // The API has not counted what is left of a reply whose thinking cannot be sent any more.
   const isLess = isAny(shown, from, to, ({ thinks, unchanged }) => thinks && !unchanged)
   if (finished && !isLess) return output
   const estimated = sum(tokens.slice(from, to))
   return isLess ? estimated : Math.max(output, estimated)
 }
 
-/** Whether it holds of any from one index up to, not including, another. Without a copy: a turn asks of every reply that is shown. */
+/** Whether it holds for any from one index up to, not including, another. Without a copy, as this is called for every reply shown. */
 const isAny = (all: readonly Shown[], from: number, to: number, is: (one: Shown) => boolean): boolean => {
   for (let index = from; index < to; index++) {
     const one = all[index]

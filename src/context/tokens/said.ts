@@ -2,9 +2,9 @@ import type { Effective, Item } from '../../projections/effective.ts'
 import type { TokenCount } from './tokens.ts'
 
 /**
- * Tokens said since a turn last tried to condense in a window of this size; undefined if none did, as far as is shown. The newest
- * marker of the policy says what had been said by then, as a truncation may have hidden the summary; the reply after an attempt that
- * has failed says so, as nothing may have been hidden then. It came behind the attempt.
+ * Tokens said since a turn last tried to condense in a window of this size; undefined if nothing shown tells of an attempt. The newest
+ * marker of the policy tells how much had been said by then, as a truncation may have hidden the summary. If the attempt failed and
+ * nothing was hidden, the reply after it tells of it.
  */
 export const saidSince = ({ items }: Effective, count: TokenCount, window: number): number | undefined => {
   let newest: Item | undefined
@@ -24,11 +24,11 @@ const failureOf = (item: Item) => (item.kind === 'message' ? item.origin?.conden
 const windowOf = (item: Item): unknown => failureOf(item)?.window ?? policyOf(item)?.settings?.['window']
 const ofContext = (item: Item): boolean => policyOf(item)?.of === 'context'
 
-/** Whether it is a summary of the policy, or tells of one that failed; cutting results down is neither. */
+/** Whether it is a summary of the policy, or tells of one that failed. Cutting results down is neither. */
 const isAttempt = (item: Item): boolean =>
   item.kind === 'summary'
     ? item.method === 'model'
     : (failureOf(item) ?? policyOf(item)?.failed) !== undefined
 
-/** A result that is shown in part is as new as its message. */
+/** A result that is shown in part counts as its message. */
 const isSaid = (item: Item): boolean => item.kind === 'message' || policyOf(item)?.of === 'result'

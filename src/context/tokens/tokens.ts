@@ -1,9 +1,7 @@
-import { type Block, unknownBlock } from '../../events/blocks.ts'
 import { configurationOf, type Effective, type Item } from '../../projections/effective.ts'
 import { toolsOf } from '../../projections/render/renderer.ts'
-import { estimateTokens } from '../../projections/tokens.ts'
 import { measure, type Measure, spread, sum } from './measure.ts'
-import { estimate } from './estimate.ts'
+import { estimatePrompt } from './estimate.ts'
 import { type Anchor, tokensIn } from './usage.ts'
 
 /** An item, and how many tokens it is to the model. */
@@ -13,29 +11,30 @@ export interface ItemTokens {
 }
 
 /**
- * How many tokens a request with this history is to the model, the answer to it not counted.
+ * How many tokens a request with this history is to the model, without the answer.
  *
  * 1. `total` is `prompt` and the tokens of all items. All are whole and ≥ 0.
  * 2. If there is an `anchor`, prompt and items through the anchored reply are together what the API counted.
  */
 export interface TokenCount {
   readonly total: number
-  /** How many tokens of the total nobody has counted. */
+  /** How many tokens of the total the API has not counted. */
   readonly estimated: number
-  /** System prompt and tools: what the API counted besides the items, else an estimate. */
+  /** System prompt and tools: what the API counted beyond the items, else an estimate. */
   readonly prompt: number
   readonly items: readonly ItemTokens[]
   /** Position of the last reply whose usage still describes what is shown. */
   readonly anchor?: number
   /** The model that the count is for: the configured one, else that of the last reply. */
   readonly model?: string
-  /** What estimates were multiplied by: actual tokens of the model's earlier requests by estimated ones, from 0.5 to 2. */
+  /** The factor of the estimates: actual tokens of the model's earlier requests by estimated ones, from 0.5 to 2. */
   readonly correction: number
 }
 
 /**
  * Counts by what the API counted, and estimates the rest: what came after the last reply, and what a marker has changed since.
- * Deterministic: the same effective history is always as many tokens, whether it was folded or loaded. How: docs/adr/0010-counting-tokens.md.
+ * Deterministic: the same effective history always has the same count, whether it was folded or loaded. How:
+ * docs/adr/0010-counting-tokens.md.
  */
 export const countTokens = (effective: Effective): TokenCount => {
   const measured = measure(effective)
@@ -56,26 +55,20 @@ export const countTokens = (effective: Effective): TokenCount => {
   }
 }
 
-/** The prompt is what the API counted besides the items before the reply. */
+/** The prompt is what the API counted beyond the items before the reply. */
 const settle = (tokens: number[], { from, input }: Anchor): number => {
   const before = sum(tokens.slice(0, from))
   if (before > input) spread(tokens, 0, from, input)
   return Math.max(0, input - before)
 }
 
-/** The prompt where no reply describes what is shown any more. */
+/** The prompt if no reply describes what is shown any more. */
 const promptOf = (effective: Effective, { anchors, tokens, correction }: Measure): number => {
   const { items } = effective
   const { system } = configurationOf(effective)
   const { tools } = toolsOf(effective)
-  if (system !== undefined || tools !== undefined) {
-    const blocks: readonly Block[] =
-      typeof system === 'string' ? [{ type: 'text', text: system }] : (system ?? [])
-    return (
-      correction * (estimate(blocks) + (tools ? estimateTokens([unknownBlock({ type: 'tools', tools })]) : 0))
-    )
-  }
-  // Nobody recorded it, but an earlier context held it, with what a marker has hidden since.
+  if (system !== undefined || tools !== undefined) return correction * estimatePrompt(system, tools)
+  // It is not recorded, but an earlier context held it, with what a marker has hidden since.
   const asOf = (position: number, held: (item: Item, index: number) => boolean): number =>
     sum(
       items.map((item, index) => {

@@ -6,7 +6,7 @@ import { remembering } from '../../projections/remembering.ts'
  * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
  *
  * 1. The context was `input` tokens when the reply began, with the prompt and everything shown before it.
- * 2. The reply itself is `output` tokens; at least so many if it is not `finished`.
+ * 2. The reply itself is `output` tokens, or at least as many if it is not `finished`.
  */
 export interface Anchor {
   readonly from: number
@@ -15,11 +15,11 @@ export interface Anchor {
   readonly model: string | undefined
   readonly input: number
   readonly output: number
-  /** Usage of a stream's beginning knows the input, but only the first tokens of the reply. */
+  /** If false, the usage is that of a stream's beginning: it has the input, but only the first tokens of the reply. */
   readonly finished: boolean
 }
 
-/** The replies of a history that say what they were counted as, in its order. */
+/** The replies of a history with a usable usage, in its order. */
 export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
   const counted = remembered(items, countedOf)
   const anchors: Anchor[] = []
@@ -40,7 +40,7 @@ export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
 const isReply = (item: Item | undefined): item is MessageItem =>
   item?.kind === 'message' && item.role === 'assistant'
 
-/** Whether an item goes on with the reply before it: a reply may be stored in parts. */
+/** Whether an item continues the reply before it: a reply may be stored in parts. */
 const isPart = (items: readonly Item[], index: number): boolean => {
   const id = requestOf(items[index])
   return id !== undefined && id === requestOf(items[index - 1])
@@ -53,7 +53,7 @@ type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
 
 const remembered = remembering<Item, Counted | 'nothing' | 'unknown'>()
 
-/** What a reply was counted as; `unknown` where it does not say. */
+/** The counts of a reply; `unknown` if it has no usage. */
 const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
   const { usage, stopReason, model } = (isReply(item) ? item.origin : undefined) ?? {}
   if (!usage) return 'unknown'
@@ -66,7 +66,7 @@ const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
 
 type Usage = Readonly<Record<string, unknown>>
 
-/** The first and the last sampling of the model behind the last server compaction; none where the usage is not broken down. */
+/** The first and the last sampling of the model after the last server compaction; empty if the usage is not broken down. */
 const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
   if (!Array.isArray(iterations)) return []
   const all = iterations as readonly Usage[]
@@ -81,11 +81,11 @@ const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'cache_read_input_tokens') +
   tokensIn(usage, 'cache_creation_input_tokens')
 
-/** A count of a usage; 0 where it has none. */
+/** A count of a usage; 0 if it has none. */
 export const tokensIn = (usage: Usage, field: string): number => {
   const { [field]: count } = usage
   return typeof count === 'number' && count > 0 ? count : 0
 }
 
-/** What a refusal says of our estimates: what those tokens are that nobody had counted before, and what they had been taken for. */
+/** What a refusal says about our estimates: the actual number of the tokens that the API had not counted before, and our estimate of it. */
 export type Learned = NonNullable<Policy['learned']>
