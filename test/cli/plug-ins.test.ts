@@ -61,15 +61,15 @@ describe('a module that --import names', () => {
     await inDirectory(async (folder) => {
       const own = await unpacked(folder)
       cpSync(join(root, 'examples/store/jsonl.ts'), join(folder, 'jsonl.ts'))
+      const program = [
+        join(own, 'bin/palimpsest.js'),
+        '--import',
+        './jsonl.ts',
+        '--store',
+        'jsonl:a.jsonl',
+        '--json',
+      ]
       const palimpsest = async (...args: readonly string[]): Promise<unknown> => {
-        const program = [
-          join(own, 'bin/palimpsest.js'),
-          '--import',
-          './jsonl.ts',
-          '--store',
-          'jsonl:a.jsonl',
-          '--json',
-        ]
         const { stdout, stderr } = await run(node, [...program, ...args], { cwd: folder })
         expect(stderr).toBe('')
         return JSON.parse(stdout)
@@ -77,6 +77,12 @@ describe('a module that --import names', () => {
       expect(await palimpsest('import', sample(own), '--id', 'a')).toMatchObject({
         imported: [{ conversations: [{ id: 'a', added: 34 }] }],
       })
+      // A disk that is full: no file may grow beyond 128 KiB.
+      writeFileSync(join(folder, 'long.txt'), 'x'.repeat(120_000))
+      const append = [...program, 'append', 'a', '--role', 'user', '--file', 'long.txt']
+      const full = run('bash', ['-c', 'ulimit -f 128; exec "$@"', 'bash', node, ...append], { cwd: folder })
+      const refused: unknown = await full.catch((error: unknown) => error)
+      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"StoreUnavailable"') })
       expect(await palimpsest('verify')).toMatchObject({ ok: true, conversations: [{ events: 34 }] })
     })
   })
