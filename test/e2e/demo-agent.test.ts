@@ -100,7 +100,7 @@ describe('arguments of the demo agent', () => {
   test('a store that cannot be opened: says so', () => {
     expect(demo('--store', 'nowhere:x')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('not nowhere:…'),
+      stderr: expect.stringContaining('no store is registered for nowhere: URLs'),
     })
   })
 
