@@ -7,7 +7,7 @@ import { alternate, ratioOf, timed, timeOf } from '../rounds.ts'
 import type { Setting } from '../setting.ts'
 
 /** The full history of a long conversation beside a plain read of its rows. */
-export const full = async ({ folder, isQuick }: Setting): Promise<PartResult> => {
+export const full = async ({ folder, conversationOf, isQuick }: Setting): Promise<PartResult> => {
   const messages = isQuick ? 2_000 : 10_000
   const file = join(folder, 'full.db')
   const store = await openStore(`sqlite:${file}`)
@@ -36,6 +36,8 @@ export const full = async ({ folder, isQuick }: Setting): Promise<PartResult> =>
   )
   db.close()
   await store.close()
+  const events = isQuick ? 10_000 : 1_000_000
+  const newest = await newestOf(await conversationOf(events))
   return {
     title: `Full history of ${count(messages)} messages of 1 KB`,
     figures: [
@@ -43,10 +45,22 @@ export const full = async ({ folder, isQuick }: Setting): Promise<PartResult> =>
       { what: 'raw: SELECT *, JSON.parse of data and metadata', figure: duration(timeOf(times, 'raw')) },
       { what: 'raw: SELECT data, JSON.parse', figure: duration(timeOf(times, 'data')) },
       { what: 'palimpsest beside the data column alone', figure: factor(ratioOf(times, 'full', 'data')) },
+      atMost(`the newest 50 of ${count(events)} events, warm`, newest, 3, duration),
       atMost('palimpsest beside the rows', ratioOf(times, 'full', 'raw'), 1.5),
     ],
     notes: [
       'All read the same file. The full history needs of each row its position, id, type, data and time; the row as a whole is what it is held against.',
     ],
   }
+}
+
+/** How long it takes to read the newest 50 entries, the store being open and read before: the median, in milliseconds. */
+const newestOf = async (file: string): Promise<number> => {
+  const store = await openStore(`sqlite:${file}`)
+  const chat = store.conversation('bench')
+  const name = 'newest'
+  const round = (): Promise<number> => timed(() => chat.full({ last: 50 }))
+  const times = await alternate([{ name, round }], 21)
+  await store.close()
+  return timeOf(times, name)
 }

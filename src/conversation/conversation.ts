@@ -7,7 +7,7 @@ import type { Rejection } from '../commands/rejections.ts'
 import { check, checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import type { ConversationEvent } from '../events/events.ts'
+import { type ConversationEvent, START } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
 import { copyJson, type Json } from '../events/json.ts'
 import { type Diff, diffing } from '../projections/diff.ts'
@@ -33,6 +33,7 @@ import { inBreaths } from '../store/breath.ts'
 import type { Handler } from '../history/handle.ts'
 import { loadEffective } from '../history/load.ts'
 import { readNoteEntries } from '../history/note-reader.ts'
+import { loadNewest } from '../history/newest.ts'
 import { loadLog, openAt, openShown, outsideOf } from '../history/log.ts'
 import type { EventStore } from '../store/port.ts'
 import { pages, recordedAt } from '../history/reader.ts'
@@ -100,7 +101,10 @@ export interface Conversation extends Noting {
   readonly effective: (options?: At) => Read<readonly Item[]>
   /** The same with all that a request is made of: what `render`, `countTokens` and `manageContext` take. */
   readonly view: (options?: At) => Read<Effective>
-  /** Every message and marker, each with what became of it. */
+  /**
+   * Every message and marker, each with what became of it. With `last` it reads those entries and what comes after them, not the whole
+   * conversation.
+   */
   readonly full: FullReader
   /** What the model sees, as a request that the Messages API accepts. */
   readonly render: (options?: At & RenderOptions) => Read<Rendered>
@@ -131,6 +135,8 @@ interface FullReader {
   (options?: FullOptions): Read<readonly Entry[]>
 }
 
+type NewestOptions = FullOptions & { readonly last: number }
+
 /** Two positions to compare. */
 interface DiffOptions {
   readonly from: number
@@ -158,7 +164,22 @@ const split = <T extends CommandType>(
   )
 
 const atFields = { at: kinds.position }
-const fullFields = { ...atFields, abandoned: kinds.flag, notes: kinds.flag }
+const fullFields = {
+  ...atFields,
+  abandoned: kinds.flag,
+  last: kinds.several,
+  before: kinds.position,
+  notes: kinds.flag,
+}
+/** The notes among the entries that were asked for; those before the first one are not, if there are earlier entries. */
+const notesAmong = (
+  notes: readonly NoteEntry[],
+  entries: readonly Entry[],
+  { last = Infinity, before = Infinity }: FullOptions,
+): readonly NoteEntry[] => {
+  const first = entries.length < last ? START : (entries[0]?.position ?? START)
+  return notes.filter(({ position }) => position >= first && position < before)
+}
 const renderFields = {
   ...atFields,
   systemMessages: kinds.flag,
@@ -218,6 +239,22 @@ export const conversation = (
             E.map(({ effective }: { readonly effective: Effective }) => effective)(
               await loadEffective(reading, position, withConfiguration),
             ),
+      ),
+    )
+
+  const newestEntries = ({
+    at,
+    last,
+    before = Infinity,
+    abandoned = false,
+  }: NewestOptions): Read<readonly Entry[]> =>
+    pipe(
+      TE.fromEither<ReadError, string>(checkedId),
+      TE.flatMap(() => () => openShown(store, id, at)),
+      TE.flatMap(
+        ({ reading, at: position }): Read<readonly Entry[]> =>
+          () =>
+            loadNewest(reading, { at: position, last, before, abandoned }),
       ),
     )
 
@@ -323,10 +360,12 @@ export const conversation = (
     full: ((options) =>
       look<FullWithNotes, Entries>(options, fullFields, ({ notes: withNotes = false, ...given }) =>
         pipe(
-          projected<Entries>([given.at], (log) => fulling(log, given)),
-          TE.flatMap((entries) =>
+          given.last === undefined
+            ? projected<readonly Entry[]>([given.at], (log) => fulling(log, given))
+            : newestEntries({ ...given, last: given.last }),
+          TE.flatMap((entries): Read<Entries> =>
             withNotes
-              ? TE.map((found: readonly NoteEntry[]) => woven(entries, found))(
+              ? TE.map((found: readonly NoteEntry[]) => woven(entries, notesAmong(found, entries, given)))(
                   task(() => readNoteEntries(store, id, given.at)),
                 )
               : TE.right(entries),

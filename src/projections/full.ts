@@ -1,3 +1,4 @@
+import { type ConversationEvent, START } from '../events/events.ts'
 import { type Item, itemOf } from './effective.ts'
 import { folding } from './outline.ts'
 import { lastOf, type Log, parent, resolve } from './path.ts'
@@ -12,10 +13,16 @@ export type Status = 'active' | 'condensed' | 'truncated' | 'restored' | 'abando
 /** A message or marker of the full history. */
 export type Entry = Item & { readonly status: Status; readonly by?: number }
 
-/** `at`: the position to look from, the last one by default. `abandoned`: also what was rewound away. */
+/** Which entries of a full history to give. */
 export interface FullOptions {
+  /** The position to look from. Default: the last one. */
   readonly at?: number
+  /** Include what was rewound away. Default false. */
   readonly abandoned?: boolean
+  /** Only the newest so many entries, 1 or more. Default: all. */
+  readonly last?: number
+  /** Only entries before this position: with `last`, the page before the one that begins there. Default: all. */
+  readonly before?: number
 }
 
 /** Every message and marker once, by position, each with what became of it. Nothing is ever left out. */
@@ -24,12 +31,12 @@ export const full = (log: Log, options: FullOptions = {}): readonly Entry[] => a
 /** `full`, in slices. */
 export function* fulling(
   log: Log,
-  { at = lastOf(log), abandoned = false }: FullOptions,
+  { at = lastOf(log), abandoned = false, last = Infinity, before = Infinity }: FullOptions,
 ): Generator<void, readonly Entry[]> {
   const fates = yield* fatesAt(log, at)
   const left = abandoned ? yield* leftAt(log, at) : new Map<number, number>()
   const entries: Entry[] = []
-  for (const event of log.slice(0, at + 1)) {
+  for (const event of log.slice(0, Math.min(at + 1, before))) {
     if ((event.position + 1) % sliceLength === 0) yield
     const item = itemOf(event)
     if (!item) continue
@@ -38,10 +45,10 @@ export function* fulling(
     if (fate) entries.push({ ...item, ...fate })
     else if (by !== undefined) entries.push({ ...item, status: 'abandoned', by })
   }
-  return entries
+  return entries.slice(-last)
 }
 
-interface Fate {
+export interface Fate {
   readonly status: Status
   readonly by?: number
 }
@@ -49,48 +56,56 @@ const active: Fate = { status: 'active' }
 
 function* fatesAt(log: Log, at: number): Generator<void, ReadonlyMap<number, Fate>> {
   const fates = new Map<number, Fate>()
-  yield* folding(log, at, ({ type, position, data }, slots) => {
-    switch (type) {
-      case 'MessageAppended':
-        fates.set(position, active)
-        break
-      case 'Condensed':
-      case 'Truncated':
-        if (!slots) break
-        fates.set(position, active)
-        for (const slot of slots)
-          fates.set(slot.position, { status: type === 'Condensed' ? 'condensed' : 'truncated', by: position })
-        break
-      case 'Restored':
-        if (!slots) break
-        fates.set(data.marker, { status: 'restored', by: position })
-        for (const slot of slots) fates.set(slot.position, active)
-        break
-      case 'Configured':
-      case 'Forked':
-      case 'Rewound':
-        break
-    }
-  })
+  yield* folding(log, at, (event, slots) => decideFates(fates, event, slots))
   return fates
 }
 
-/** Positions off the path at `at`, each with the last `Rewound` event that left it. */
-function* leftAt(log: Log, at: number): Generator<void, ReadonlyMap<number, number>> {
+/** What an event of the path makes of the entries. */
+export const decideFates = (
+  fates: Map<number, Fate>,
+  { type, position, data }: ConversationEvent,
+  slots: readonly { readonly position: number }[] | undefined,
+): void => {
+  switch (type) {
+    case 'MessageAppended':
+      fates.set(position, active)
+      break
+    case 'Condensed':
+    case 'Truncated':
+      if (!slots) break
+      fates.set(position, active)
+      for (const slot of slots)
+        fates.set(slot.position, { status: type === 'Condensed' ? 'condensed' : 'truncated', by: position })
+      break
+    case 'Restored':
+      if (!slots) break
+      fates.set(data.marker, { status: 'restored', by: position })
+      for (const slot of slots) fates.set(slot.position, active)
+      break
+    case 'Configured':
+    case 'Forked':
+    case 'Rewound':
+      break
+  }
+}
+
+/** Positions off the path at `at`, from `first` on, each with the last `Rewound` event that left it. The log may lack what is before `first`. */
+export function* leftAt(log: Log, at: number, first = 0): Generator<void, ReadonlyMap<number, number>> {
   const left = new Map<number, number>()
-  for (let position = 0; position <= at; position++) {
+  const within = (position: number): number => (position < first ? START : position)
+  for (let position = first; position <= at; position++) {
     if ((position + 1) % sliceLength === 0) yield
     if (log[position]?.type !== 'Rewound') continue
     // From the two tips down to where the two paths meet: one side is left, the other is entered again.
-    let from = parent(log, position)
-    let to = resolve(log, position)
+    let from = within(parent(log, position))
+    let to = within(resolve(log, position))
     while (from !== to) {
       if (from > to) {
         left.set(from, position)
-        from = parent(log, from)
+        from = within(parent(log, from))
       } else {
         left.delete(to)
-        to = parent(log, to)
+        to = within(parent(log, to))
       }
     }
   }

@@ -26,6 +26,7 @@ export const kinds = {
     'is the last position, a whole number',
   ),
   count: kind((value) => Number.isInteger(value) && Number(value) >= 0, 'is a whole number, 0 or more'),
+  several: kind((value) => Number.isInteger(value) && Number(value) >= 1, 'is a whole number, 1 or more'),
   flag: kind((value) => typeof value === 'boolean', 'is true or false'),
   text: kind(isText, 'is a text'),
   number: kind((value) => typeof value === 'number', 'is a number'),

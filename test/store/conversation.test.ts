@@ -216,6 +216,30 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
   })
 
   describe('reading', () => {
+    test('gives the newest entries alone, page by page, also across the beginning of a fork', async () => {
+      const store = await opened()
+      const chat = store.conversation('a')
+      for (let n = 0; n < 6; n++) await chat.append({ role: 'user', content: `${n}` })
+      const fork = await chat.fork('b', { at: 4 })
+      await fork.append({ role: 'user', content: 'x' })
+      await fork.condense({ summary: 'S.', covers: { first: 2, last: 3 } })
+      const all = await fork.full()
+      const last = await fork.full({ last: 3 })
+      expect(last).toEqual(all.slice(-3))
+      expect(last.map(({ position }) => position)).toEqual([4, 6, 7])
+      const before = await fork.full({ last: 3, before: 4 })
+      expect(before).toEqual(all.slice(1, 4))
+      expect(before.map(({ status }) => status)).toEqual(['active', 'condensed', 'condensed'])
+      expect(await fork.full({ before: 2 })).toEqual(all.slice(0, 2))
+      await fork.note({ kind: 'test/mark' })
+      const noted = await fork.full({ last: 3, notes: true })
+      expect(noted.map(({ kind }) => kind)).toEqual(['message', 'message', 'summary', 'note'])
+      expect(await fork.full({ last: 3, before: 4, notes: true })).toEqual(before)
+      expect(await fork.full({ last: 100 })).toEqual(all)
+      for (const none of [0, 1.5, Infinity])
+        await expect(fork.full({ last: none })).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'last' })
+    })
+
     test('answers ConversationNotFound and OutOfRange, never an empty history', async () => {
       const store = await opened()
       const none = store.conversation('none')

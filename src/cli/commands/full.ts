@@ -1,11 +1,13 @@
 import type { Command } from 'commander'
 import { positionAt } from '../conversation.ts'
-import { positionOrStart } from '../options.ts'
+import { position, positionOrStart, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { entryParts } from '../views/items.ts'
 
 interface Options {
   readonly at?: number
+  readonly last?: number
+  readonly before?: number
   readonly abandoned?: boolean
 }
 
@@ -14,16 +16,18 @@ export const addFull = (program: Command, shell: Shell): void => {
     .command('full <id>')
     .description('show every message, and what became of it: the full history')
     .option('--at <position>', 'at this moment (default: now)', positionOrStart)
+    .option('--last <n>', 'only the newest n entries', several)
+    .option('--before <position>', 'only entries before this position: with --last, to page back', position)
     .option('--abandoned', 'include what was rewound away')
     .addHelpText(
       'after',
-      '\nExamples:\n  palimpsest full task-42 --abandoned\n  palimpsest full task-42 | grep condensed',
+      '\nExamples:\n  palimpsest full task-42 --abandoned\n  palimpsest full task-42 --last 50\n  palimpsest full task-42 | grep condensed',
     )
     .action(
       shell.look(async ({ store, out, isJson }, id: string, options: Options) => {
         const chat = store.conversation(id)
         const at = await positionAt(chat, options.at)
-        const entries = await chat.full({ at, abandoned: options.abandoned ?? false })
+        const entries = await chat.full({ ...options, at })
         if (isJson) return out.json({ conversation: id, at, entries })
         await out.aside([`everything in ${id} at ${at}`, 'bold'])
         for (const entry of entries) await out.parts(entryParts(entry))
