@@ -7,7 +7,7 @@ import type { Command, NewMessage } from './command.ts'
 import { withoutSecretParameters } from './configure.ts'
 
 /**
- * One event a message, in order, and one for each edit. Nothing is judged: what happened is recorded, and render makes a request of it.
+ * One event per message, in order, and one per edit. Nothing is judged: what happened is recorded, and render makes a request from it.
  *
  * @param last the position before the first of them
  */
@@ -21,11 +21,11 @@ export const append = ({ messages }: Pick<Command<'append'>, 'messages'>, last: 
   return events
 }
 
-/** Whether the model is to be shown something in place of one of the messages. */
+/** Whether the model is shown something in place of one of the messages. */
 export const hasEdits = (messages: readonly NewMessage[]): boolean =>
   messages.some(({ shown }) => shown !== undefined)
 
-/** Whether these are surely messages without edits: nearly all are, and are recognised without their schema. */
+/** Whether these are surely messages without edits: nearly all are, and this is faster than their schema. */
 export const areAccepted = (messages: unknown): messages is readonly NewMessage[] =>
   Array.isArray(messages) && messages.length > 0 && messages.every(isAccepted)
 

@@ -11,7 +11,7 @@ import {
 } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
 
-// What one may ask of a conversation. Schemas of plain objects, so that a mistake in JavaScript or JSON is named as well.
+// The commands on a conversation. Schemas of plain objects, so that mistakes in JavaScript or JSON are named as well.
 
 const position = z.int().min(0)
 const positionOrStart = z.int().min(START)
@@ -36,7 +36,7 @@ const selection = {
   keepFirst: z.int().min(0).optional(),
   /** How many messages at the end stay. Default 3; with `fraction` or `keepTokens` 1. */
   keepLast: z.int().min(0).optional(),
-  /** The newest items stay that are about this many tokens together. */
+  /** Keep the newest items, up to about this many tokens. */
   keepTokens: z.int().min(0).optional(),
   /** Exactly this slice, by the positions of two shown items, both included; taken as it is or refused. */
   covers: coversSchema.optional(),
@@ -45,7 +45,7 @@ const selection = {
 const fence = {
   /** Refuse (`StaleContext`) unless the conversation's last event is still the one at this position. */
   after: positionOrStart.optional(),
-  /** `markers`: with `after`, markers and restores that came since are no reason to refuse. */
+  /** `markers`: with `after`, do not refuse because of markers and restores that came since. */
   tolerate: z.literal('markers').optional(),
 }
 
@@ -61,7 +61,7 @@ const carriedSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('Truncated'), data: dataSchemas.Truncated }),
 ])
 
-/** A slice is named, or found by how much is to stay. */
+/** A slice is named, or found by how much should stay. */
 const isOneSlice = ({ covers, fraction, keepFirst, keepLast, keepTokens }: Slicing): boolean =>
   covers === undefined || [fraction, keepFirst, keepLast, keepTokens].every((given) => given === undefined)
 type Slicing = { readonly [K in keyof typeof selection]?: unknown }
@@ -98,7 +98,7 @@ export const commandSchemas = {
       /** Who wrote the summary. Default `manual`. */
       method: dataSchemas.Condensed.shape.method.optional(),
       origin: originSchema.optional(),
-      /** Why, where nobody asked for it. */
+      /** Why a turn wrote it, if a turn did. */
       policy: policySchema.optional(),
     })
     .refine(isOneSlice, oneSlice),

@@ -1,7 +1,7 @@
 import type { Effective } from '../projections/effective.ts'
 import { toolCalls } from '../projections/render/renderer.ts'
 
-/** A tool call and the indices of the items that hold it and its result; a call that still waits for its result ends nowhere. */
+/** A tool call with the indices of the items that hold it and its result; `Infinity` for a result that has not come. */
 interface Call {
   readonly id: string
   readonly use: number

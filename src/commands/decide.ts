@@ -16,7 +16,7 @@ type Decision<T extends ConversationCommand['type'] = ConversationCommand['type'
   readonly Event[]
 >
 
-/** What happens when a command meets a conversation: the events to append, none if nothing has to be, or why it is refused. */
+/** What a command on a conversation leads to: the events to append, possibly none, or why it is refused. */
 export const decide = (command: ConversationCommand, state: State): Decision =>
   isMove(command) ? decideMove(command, state) : decideShown(command, state)
 
@@ -24,7 +24,7 @@ type Move = Command<'rewind' | 'undo'>
 export const isMove = (command: ConversationCommand): command is Move =>
   command.type === 'rewind' || command.type === 'undo'
 
-/** As `decide`, of a command that leads to another place: what is shown does not matter. */
+/** As `decide`, for a command that moves to another position: what is shown does not matter. */
 export const decideMove = (command: Move, standing: MoveState): Decision<Move['type']> =>
   pipe(
     fenced(command, standing),
@@ -34,7 +34,7 @@ export const decideMove = (command: Move, standing: MoveState): Decision<Move['t
     ),
   )
 
-/** As `decide`, of every other command. */
+/** As `decide`, for every other command. */
 export const decideShown = (
   command: Exclude<ConversationCommand, Move>,
   shown: ShownState,
@@ -42,7 +42,7 @@ export const decideShown = (
   switch (command.type) {
     case 'append':
       return E.map((events: readonly Event[]) => withLastView(events, shown))(decideAppend(command, shown))
-    // A configuration may come before the first message; nothing else can be done to what is not there.
+    // A configuration may come before the first message; any other command needs a conversation.
     case 'configure':
       return E.map(() => configure(command, shown))(fenced(command, shown))
     case 'condense':
@@ -71,7 +71,7 @@ const change = (command: Change, shown: ShownState): Decision<Change['type']> =>
 const existing = ({ conversation, last }: AppendState): E.Either<Rejection<'configure'>, void> =>
   last < 0 ? E.left(conversationNotFound(conversation)) : E.right(undefined)
 
-/** As `decide`, of an append without edits, which needs to know no more than where the conversation ends. */
+/** As `decide`, for an append without edits, which needs only where the conversation ends. */
 export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision<'append'> =>
   pipe(
     fenced(command, tail),

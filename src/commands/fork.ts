@@ -3,14 +3,14 @@ import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
 import { conversationExists, conversationNotFound, outOfRange, type Rejection } from './rejections.ts'
 
-/** What a fork is decided on. */
+/** All that a fork needs. */
 export interface ForkState {
   /** The parent, and its last position. */
   readonly conversation: string
   readonly last: number
   /** Hash of the parent's event at the position of the fork. */
   readonly hash: string | undefined
-  /** Whether the conversation to be created is there already. */
+  /** Whether the conversation to create exists already. */
   readonly exists: boolean
 }
 

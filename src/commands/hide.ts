@@ -59,7 +59,7 @@ const isSaid = (part: Said | Block): part is Said => 'role' in part
 
 type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens' | 'container'>
 
-/** What a marker says of the items that it hides (one or more, as they are shown) and of what replaces them. */
+/** What a marker says about the items that it hides (one or more, as they are shown) and about what replaces them. */
 export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts => {
   const container = containerIn(hidden)
   return {
@@ -81,11 +81,11 @@ export type Outlined = Pick<ShownState, 'last' | 'sinceView' | 'named'> & {
   readonly effective: Pick<ShownState['effective'], 'outline'>
 }
 
-/** Events that are written at once, with a view in the last one where that is an edit that must have one. */
+/** Events that are written at once, with a view in the last one if that is an edit that must have one. */
 export const withLastView = (events: readonly Event[], state: Outlined): readonly Event[] => {
   const edit = events.at(-1)
   const before = events.slice(0, -1)
-  // After a rewind the outline is another one; a later marker has a view.
+  // After a rewind the outline differs; a later marker has a view.
   if (edit?.type !== 'Condensed' || before.some(({ type }) => type === 'Rewound')) return events
   const outline = draftOf(state.effective.outline)
   for (const [index, event] of before.entries())
@@ -97,7 +97,7 @@ export const withLastView = (events: readonly Event[], state: Outlined): readonl
   ]
 }
 
-/** The event with its view, where it must have one. */
+/** The event, with its view if it must have one. */
 export const withView = <E extends Event<'Condensed' | 'Truncated' | 'Restored'>>(
   event: E,
   { last, effective, sinceView, named }: Outlined,

@@ -38,7 +38,7 @@ export interface OutOfRange {
   readonly position: number
   readonly last: number
 }
-/** The position is no item of the effective history (or not of the kind that the command needs). */
+/** The position is not an item of the effective history (or not of the kind that the command needs). */
 export interface NotShown {
   readonly _tag: 'NotShown'
   readonly message: string
@@ -55,7 +55,7 @@ export interface UnsafeCut {
   /** Ids of the calls that the slice would part from their results. */
   readonly calls: readonly string[]
 }
-/** Nothing is left to hide once what is kept is kept. */
+/** Nothing is left to hide beside what has to be kept. */
 export interface NothingToHide {
   readonly _tag: 'NothingToHide'
   readonly message: string
@@ -79,7 +79,7 @@ export interface ConversationNotFound {
   readonly message: string
   readonly conversation: string
 }
-/** The conversation that a fork should create is there already. */
+/** The conversation that a fork should create exists already. */
 export interface ConversationExists {
   readonly _tag: 'ConversationExists'
   readonly message: string
@@ -116,7 +116,7 @@ export const notShown = (
   shown: readonly number[],
 ): NotShown => ({
   _tag: 'NotShown',
-  message: `position ${position} is no ${what} that conversation ${conversation} shows now; it shows ${listed(shown)}`,
+  message: `conversation ${conversation} shows no ${what} at position ${position} now; it shows ${listed(shown)}`,
   conversation,
   position,
   shown,
@@ -162,6 +162,6 @@ export const conversationNotFound = (conversation: string): ConversationNotFound
 
 export const conversationExists = (conversation: string): ConversationExists => ({
   _tag: 'ConversationExists',
-  message: `there is a conversation ${conversation} already: fork under another id`,
+  message: `conversation ${conversation} exists already: fork under another id`,
   conversation,
 })

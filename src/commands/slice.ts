@@ -55,7 +55,7 @@ const explicitSlice = (
     : E.right({ from, to })
 }
 
-/** The history with one item edited in place: as long as the same calls have the same results, that parts nothing. */
+/** The history with one item edited in place: if the same calls still have the same results, that parts nothing. */
 const edited = (effective: Effective, index: number, messages: readonly Message[]): Effective => ({
   ...effective,
   items: effective.items.map((item, at): Item => {
@@ -69,7 +69,7 @@ const edited = (effective: Effective, index: number, messages: readonly Message[
   }),
 })
 
-/** The slice that a selection asks for, moved to safe cuts: a little more is hidden rather than less, where that can be. */
+/** The slice that a selection asks for, moved to safe cuts: if possible, a little more is hidden rather than less. */
 const settle = (effective: Effective, selection: Selection): Slice => {
   const { items } = effective
   const calls = callsOf(effective)
@@ -95,13 +95,13 @@ const wishedSlice = (items: readonly Item[], selection: Selection): Slice => {
   return { from, to: Math.min(share, beforeLast(items, keepLast), beforeTokens(items, keepTokens)) }
 }
 
-/** The index of the n-th last message; the items' end for none. */
+/** The index of the n-th last message; for 0 the end of the items. */
 const beforeLast = (items: readonly Item[], n: number): number => {
   const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
   return n === 0 ? items.length : (messages.at(-n) ?? 0)
 }
 
-/** The index from which on the items are `limit` tokens or fewer. */
+/** The first index from which the items are at most `limit` tokens. */
 const beforeTokens = (items: readonly Item[], limit: number | undefined): number => {
   if (limit === undefined) return items.length
   let tokens = 0

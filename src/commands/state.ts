@@ -4,18 +4,18 @@ import { fold, type Slot, viewIn } from '../projections/outline.ts'
 import { lastOf, type Log, path, resolve } from '../projections/path.ts'
 import type { ConversationCommand } from './command.ts'
 
-/** Where a conversation ends: all that an append has to know. */
+/** Where a conversation ends: all that an append needs. */
 export interface AppendState {
   readonly conversation: string
-  /** The last position, whatever event it holds; `START` if there is none. */
+  /** The last position, whatever event it holds; `START` for an empty conversation. */
   readonly last: number
   /** The types of the events after the command's `after`, oldest first; empty without one. */
   readonly since: readonly EventType[]
 }
 
-/** Where a conversation stands: all that a rewind or an undo has to know. */
+/** Where a conversation is: all that a rewind or an undo needs. */
 export interface MoveState extends AppendState {
-  /** The position that the conversation stands at. */
+  /** The position that the conversation is at. */
   readonly head: number
   /** The type of the last event. */
   readonly lastType: EventType | undefined
@@ -23,7 +23,7 @@ export interface MoveState extends AppendState {
   readonly named: Named
 }
 
-/** What is shown: all that any other command has to know. */
+/** What is shown: all that any other command needs. */
 export interface ShownState extends AppendState {
   readonly effective: Effective
   /** Events of the path after the last one that carries a view. */
@@ -32,7 +32,7 @@ export interface ShownState extends AppendState {
   readonly named: Named
 }
 
-/** What every command can be decided on. */
+/** All that any command needs. */
 export type State = MoveState & ShownState
 
 /** What a command points at by a position. */
@@ -53,7 +53,7 @@ export const isTurn = ({ role, content }: Message): boolean =>
 export const beginsTurn = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && contentOf(event).some(isTurn)
 
-/** The state that a command is decided on, from a whole log: the meaning of what the command handler gathers piece by piece. */
+/** The state that a command is decided on, from a whole log: the model for what the command handler gathers piece by piece. */
 export const stateOf = (conversation: string, log: Log, command: ConversationCommand): State => {
   const last = lastOf(log)
   const positions = path(log)

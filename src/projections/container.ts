@@ -1,6 +1,6 @@
 import type { Container, Item } from './effective.ts'
 
-/** The newest container among items, hidden ones included: a marker knows that of what it hides. Undefined once it was dropped. */
+/** The newest container among items, hidden ones included: a marker knows that of what it hides. Undefined after it was dropped. */
 export const containerIn = (items: readonly Item[]): Container | undefined => {
   let newest: Container | undefined
   const dropped = new Map<string, number>()

@@ -3,7 +3,7 @@ import { type Entry, fulling } from './full.ts'
 import { lastOf, type Log } from './path.ts'
 import { atOnce } from './slices.ts'
 
-/** One item of either effective history. `entry` tells what it is at the later look: what disappeared says by which event. */
+/** An item of either effective history. `entry` is what it is at the later position: of what disappeared, by which event. */
 export interface Change {
   readonly change: 'kept' | 'appeared' | 'disappeared'
   readonly entry: Entry

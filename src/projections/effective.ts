@@ -17,7 +17,7 @@ import { lastOf, type Log, resolve } from './path.ts'
 export interface Container {
   readonly position: number
   readonly id: string
-  /** ISO 8601, where the API says so. */
+  /** ISO 8601, if the API says so. */
   readonly expires_at?: string | undefined
 }
 
@@ -40,17 +40,17 @@ interface MarkerItem extends Placed {
   readonly tokens: { readonly before: number; readonly after: number }
   /** The newest container of code execution that it hides. */
   readonly container?: Container | undefined
-  /** Why a turn wrote it by itself. */
+  /** Why a turn wrote it, if a turn did. */
   readonly policy?: Policy
 }
-/** What stands in place of a condensed slice. */
+/** What is shown in place of a condensed slice. */
 export interface SummaryItem extends MarkerItem {
   readonly kind: 'summary'
   readonly messages: readonly Message[]
   readonly method: 'model' | 'provider' | 'client' | 'manual'
   readonly origin?: Origin
 }
-/** What stands in place of a truncated slice. */
+/** What is shown in place of a truncated slice. */
 export interface TruncationItem extends MarkerItem {
   readonly kind: 'truncation'
   readonly reason?: string
@@ -58,17 +58,17 @@ export interface TruncationItem extends MarkerItem {
 /** An item of the effective history, tagged on `kind`. */
 export type Item = MessageItem | SummaryItem | TruncationItem
 
-/** What the model sees, in order, and what a request holds besides. */
+/** What the model sees, in order, and what else a request is made of. */
 export interface Effective {
-  /** The position that was asked for. */
+  /** The position that this is the history at. */
   readonly at: number
-  /** The position that the conversation stands at then: `at`, or what a rewind at `at` leads to. */
+  /** The head at that position: `at`, or where a rewind at `at` leads. */
   readonly head: number
   readonly items: readonly Item[]
   readonly outline: Outline
 }
 
-/** The item that a message or marker event is, alone; undefined for other events. Read-only, as it is kept and given away. */
+/** A message or marker event as an item; undefined for other events. Read-only, as it is both kept and given to callers. */
 export const itemOf = (event: ConversationEvent): Item | undefined => freeze(itemIn(event))
 
 const itemIn = (event: ConversationEvent): Item | undefined => {
@@ -122,11 +122,11 @@ const itemIn = (event: ConversationEvent): Item | undefined => {
 /** The configuration in force, empty if none was ever set. */
 export const configurationOf = ({ outline }: Effective): Configuration => outline.configuration ?? {}
 
-/** The messages that an item shows: itself, its summary, or none. */
+/** The messages that an item shows: itself, its summary, or nothing. */
 export const messagesOf = (item: Item): readonly Message[] =>
   item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
 
-/** The message that an item is to the model: itself, or what it was edited to in place; undefined for what stands for more, or for nothing. */
+/** The message that an item is to the model: itself, or its edit in place; undefined for any other marker. */
 export const messageIn = (item: Item): Message | undefined => {
   if (item.kind === 'message') return item
   return item.kind === 'summary' && isEdit(item) ? item.messages[0] : undefined
@@ -156,10 +156,10 @@ const itemAt = (log: Log, position: number): readonly Item[] => {
 }
 
 /**
- * The history once these events have happened, the first of them right behind it. Undefined where that takes a look further back:
- * a rewind, or a restore.
+ * The history after these events, the first of which comes right after it. Undefined if earlier events are needed: for a rewind or a
+ * restore.
  *
- * @param seen told of every event, with the slots that it hid
+ * @param seen called with every event, and the slots that it hid
  */
 export const evolved = (
   before: Effective,
@@ -185,7 +185,7 @@ export const evolved = (
   return { at: last.position, head: last.position, outline: draft, items }
 }
 
-/** The items that a slice covers; none where it is not shown. */
+/** The items that a slice covers; empty if it is not shown. */
 export const sliceOf = ({ items }: Effective, { first, last }: Covers): readonly Item[] => {
   const from = items.findIndex(({ position }) => position === first)
   const to = items.findIndex(({ position }) => position === last)

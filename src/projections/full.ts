@@ -6,7 +6,7 @@ import { atOnce, sliceLength } from './slices.ts'
 
 /**
  * What became of an entry: shown (`active`), hidden by the marker `by` (`condensed`, `truncated`), a marker that the event `by`
- * took back (`restored`), or left by the `Rewound` event `by` (`abandoned`).
+ * took back (`restored`), or abandoned by the `Rewound` event `by` (`abandoned`).
  */
 export type Status = 'active' | 'condensed' | 'truncated' | 'restored' | 'abandoned'
 
@@ -25,7 +25,7 @@ export interface FullOptions {
   readonly before?: number
 }
 
-/** Every message and marker once, by position, each with what became of it. Nothing is ever left out. */
+/** Every message and marker once, by position, each with what became of it. */
 export const full = (log: Log, options: FullOptions = {}): readonly Entry[] => atOnce(fulling(log, options))
 
 /** `full`, in slices. */

@@ -21,11 +21,11 @@ export interface Slot {
 /**
  * The effective history without its content: which items are shown, in what order.
  *
- * 1. The messages among `slots` ascend; a marker stands where what it hides stood.
+ * 1. The messages among `slots` ascend; a marker is where what it hides was.
  * 2. `configured` is the position of the `Configured` in force, `configuration` its data.
  * 3. `promptSince` ≤ `configured`: since that event system, tools and model have been the same.
- * 4. `toolsFrom` is there where what is in force has no tools: the position of the last `Configured` that had some, which are
- *    `formerTools`; `START` if there is none.
+ * 4. `toolsFrom` is set if the configuration in force has no tools: the position of the last `Configured` that had some, which are
+ *    `formerTools`; `START` if no `Configured` had any.
  * 5. The spans of `restored` ascend and do not overlap.
  */
 export interface Outline {
@@ -41,7 +41,7 @@ type Tools = NonNullable<Configuration['tools']>
 
 export const emptyOutline: Outline = { slots: [], restored: [] }
 
-/** An outline that `evolve` changes in place, and that nobody else holds. */
+/** An outline that `evolve` changes in place; nothing else may hold it. */
 export interface Draft {
   slots: Slot[]
   configured?: number
@@ -58,14 +58,14 @@ export const draftOf = (outline: Outline): Draft => ({
   restored: [...outline.restored],
 })
 
-/** What a marker on the path at hand replaced, if there is such a marker. */
+/** What a marker on the path replaced, if there is such a marker. */
 export type Replaced = (marker: number) => readonly Slot[] | undefined
 
 /**
  * Takes the next event of a path into a draft. Total: a marker whose slice is not shown and a restore of a marker that is not
  * shown change nothing (`decide` never writes them, `verify` reports them).
  *
- * @param replaced asked for restores only
+ * @param replaced called only for restores
  * @returns the slots that a marker hid or a restore brought back; undefined if there were none
  */
 export const evolve = (
@@ -116,7 +116,7 @@ const restore = (
   return slots
 }
 
-// Nothing but markers and restores stands on a span's ends, so joined spans hold the same messages.
+// The ends of a span are only markers and restores, so joined spans hold the same messages.
 const addSpan = (spans: readonly Span[], span: Span): Span[] => {
   // They ascend, so those to join are the last ones.
   const first = spans.findLastIndex(({ before }) => before <= span.after) + 1
@@ -153,11 +153,11 @@ export interface Fold {
 /**
  * The plain fold: every event of the path at `at`, from the first one on. The meaning of every other way to get an outline.
  *
- * @param seen told of every event of the path, with the slots that it hid or brought back
+ * @param seen called with every event of the path, and the slots that it hid or brought back
  */
 export const fold = (log: Log, at = lastOf(log), seen?: Seen): Fold => atOnce(folding(log, at, seen))
 
-/** Told of an event with the slots that it hid or brought back. */
+/** Called with an event, and the slots that it hid or brought back. */
 export type Seen = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 
 /** `fold`, in slices. */
@@ -175,7 +175,7 @@ export function* folding(log: Log, at: number, seen?: Seen): Generator<void, Fol
   return { outline: draft, replaced }
 }
 
-/** A range of a view may pass over this many positions at most between two messages: reading it costs what it shows. */
+/** A range of a view passes over at most this many positions between two messages, so that reading it costs what it shows. */
 export const maxGap = 32
 
 /** The table of contents of an outline, as marker events carry it. The same outline always has the same view. */
@@ -201,7 +201,7 @@ export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: 
   }
 }
 
-/** The view that an event carries, if it carries one. */
+/** The view of an event, if it carries one. */
 export const viewIn = (event: Event): View | undefined =>
   event.type === 'Condensed' || event.type === 'Truncated' || event.type === 'Restored'
     ? event.data.view

@@ -6,14 +6,14 @@ export type Log = readonly ConversationEvent[]
 /** The last position of a log, `START` for an empty one. */
 export const lastOf = (log: Log): number => log.length - 1
 
-/** The position that the conversation stands at right after `position`: what a chain of rewinds leads to. */
+/** The head right after `position`: where a chain of rewinds leads. */
 export const resolve = (log: Log, position: number): number => {
   let at = position
   for (let event = log[at]; event?.type === 'Rewound'; event = log[at]) at = event.data.to
   return at
 }
 
-/** The position whose event comes before this one on its path. */
+/** The position of the event before this one on its path. */
 export const parent = (log: Log, position: number): number => resolve(log, position - 1)
 
 /** The positions on the path at `at`, ascending: everything from the start to the head that was not rewound away. */

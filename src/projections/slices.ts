@@ -1,6 +1,6 @@
-// Long work in slices, so that who has other things to do can do them in between. What is computed does not depend on it.
+// Long work in slices, so that the caller can do other things in between. The result does not depend on it.
 
-/** Items that are worked on between two chances to do something else. */
+/** Items of a slice. */
 export const sliceLength = 500
 
 /** Does it all at once. */

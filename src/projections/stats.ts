@@ -23,7 +23,7 @@ export interface Stats {
   readonly events: Readonly<Partial<Record<EventType, number>>>
   /** Messages ever appended, by role, abandoned ones included. */
   readonly messages: Readonly<Record<Role, number>>
-  /** Lines of the tree that rewinds make, 1 without any. */
+  /** Branches of the tree that rewinds make, 1 without any. */
   readonly branches: number
   /** What became of the messages, abandoned branches included. */
   readonly shown: number

@@ -2,12 +2,12 @@ import type { ConversationEvent } from '../events/events.ts'
 import { lastOf, type Log, parent, path, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
-/** One event of the log, with its place in the tree that the log holds. */
+/** An event of the log, with its place in the log's tree of branches. */
 export interface TimelineEntry {
   readonly event: ConversationEvent
-  /** The position that it follows; of a `Rewound`, the one that it went back to. */
+  /** The position that it follows; for a `Rewound`, the one that it goes back to. */
   readonly parent: number
-  /** Which line of the tree it is on, 0-based by first appearance; a rewind to a line's end goes on with that line. */
+  /** The branch that it is on, 0-based by first appearance; a rewind to the end of a branch continues that branch. */
   readonly branch: number
   /** Whether it is on the path at the position looked from. Rewinds never are. */
   readonly onPath: boolean

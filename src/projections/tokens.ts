@@ -1,11 +1,11 @@
 import { type Block, isBlock, isWellShaped } from '../events/blocks.ts'
 
-// Bytes a token, for current models: prose and code, dense JSON. A picture's share depends on its size; this is a large one's.
+// Bytes per token, for current models: prose and code, dense JSON. A picture's tokens depend on its size; these are those of a large one.
 const proseBytes = 3.3
 const jsonBytes = 2
 const pictureTokens = 1_600
 
-/** About how many tokens the blocks are to a model: whole, ≥ 0; good to tell what is large, not to count by. */
+/** A rough estimate of the tokens of blocks: whole, ≥ 0. Good enough to tell what is large; `estimate` (src/context/tokens) looks into pictures. */
 export const estimateTokens = (blocks: readonly Block[]): number =>
   Math.ceil(blocks.reduce((sum, block) => sum + blockTokens(block), 0))
 

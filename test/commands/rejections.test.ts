@@ -11,9 +11,9 @@ const many = (length: number): readonly Event[] => Array.from({ length }, () => 
 const hello = { role: 'user' as const, content: 'Hello.' }
 
 const noMarker = (shown: string): string =>
-  `position 0 is no marker that conversation c shows now; it shows ${shown}`
+  `conversation c shows no marker at position 0 now; it shows ${shown}`
 const noItem = (position: number, shown: string): string =>
-  `position ${position} is no item that conversation c shows now; it shows ${shown}`
+  `conversation c shows no item at position ${position} now; it shows ${shown}`
 
 describe('a refusal says what is wrong, and what to do next', () => {
   it.each<readonly [string, readonly Event[], ConversationCommand, Refusal]>([
@@ -174,7 +174,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       _tag: 'Left',
       left: {
         _tag: 'ConversationExists',
-        message: 'there is a conversation child already: fork under another id',
+        message: 'conversation child exists already: fork under another id',
         conversation: 'child',
       },
     })

@@ -5,9 +5,9 @@ import type { Report } from './repairs.ts'
 const maxBreakpoints = 4
 
 type Part = { readonly [field: string]: unknown }
-/** Parts of a request in the order in which the cache sees them: tools, system blocks, each message's blocks. */
+/** Parts of a request in the order of the cache: tools, system blocks, each message's blocks. */
 type Parts = readonly { readonly position: number; readonly content: readonly Part[] }[]
-/** A part by the index of its content in the parts, and its own in that. */
+/** A place: the index of a part's content among the parts, and the part's index in it. */
 export type Place = readonly [content: number, part: number]
 
 const ttlOf = (part: Part): string | undefined => {
@@ -27,8 +27,8 @@ const ttlsOf = (content: readonly Part[]): readonly string[] =>
   content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? []))
 
 /**
- * Takes away stored cache breakpoints that the API would refuse: all but the last `most`, and one-hour ones after a five-minute
- * one. Parts that need no change are returned as they are.
+ * Removes stored cache breakpoints that the API would refuse: all but the last `most`, and one-hour ones after a five-minute one. Parts
+ * that need no change are returned as they are.
  */
 export const limitBreakpoints = (
   parts: Parts,
@@ -37,7 +37,7 @@ export const limitBreakpoints = (
 ): readonly (readonly Part[])[] => {
   const contents = parts.map(({ content }) => content)
   const [tools = [], system = [], ...messages] = contents
-  // Tools and system prompt may be other arrays of the same; the messages are the same ones.
+  // Tools and system prompt may be in other arrays; the messages are the same objects.
   const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...remembered(messages, ttlsOf).flat()]
   if (ttls.length === 0) return contents
   const first = Math.max(0, ttls.length - most)
@@ -65,7 +65,7 @@ export const limitBreakpoints = (
   return parts.map(({ position, content }) => content.map((part) => limited(part, position)))
 }
 
-/** As `limitBreakpoints`, with none of the stored breakpoints, but with these, which live that long; past the end is at the end. */
+/** As `limitBreakpoints`, with these breakpoints, which live that long, instead of the stored ones; an index past the end means the end. */
 export const placeBreakpoints = (
   parts: Parts,
   places: readonly Place[],
@@ -77,7 +77,7 @@ export const placeBreakpoints = (
     const content = placed[index] ?? []
     const last = Math.min(at, content.length - 1)
     const part = content[last]
-    // A compaction block is to be sent back as it was; thinking ends nothing that is marked.
+    // A compaction block has to be sent back as it was; thinking cannot carry a breakpoint.
     if (part && part['type'] !== 'compaction' && !ttlOf(part)) placed[index] = markedAt(content, last, ttl)
   }
   return placed
@@ -86,7 +86,7 @@ export const placeBreakpoints = (
 type Marked = ReadonlyMap<string, readonly Part[]>
 const marked = new WeakMap<readonly Part[], Marked>()
 
-/** The same content gives the same marked one: what is derived of it can be remembered by it. */
+/** The same content always gives the same marked object, so that what is derived from that can be remembered. */
 const markedAt = (content: readonly Part[], at: number, ttl: '5m' | '1h'): readonly Part[] => {
   const key = `${at} ${ttl}`
   const all: Marked = marked.get(content) ?? new Map()

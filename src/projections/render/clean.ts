@@ -9,7 +9,7 @@ import {
 import type { Role } from '../../events/events.ts'
 import type { Report } from './repairs.ts'
 
-// Which blocks may stand where, and what the API refuses inside one, whatever stands around it.
+// Which blocks are allowed where, and what the API refuses inside a block, whatever is around it.
 
 const serverResults = [
   'web_search_tool_result',
@@ -44,7 +44,7 @@ const allowed: Readonly<Record<Role | 'result', ReadonlySet<string>>> = {
   result: new Set(['text', 'image', 'document', 'search_result', 'tool_reference']),
 }
 
-/** Whether blocks of this type may stand inside of a tool result. */
+/** Whether blocks of this type are allowed in a tool result. */
 export const isResultType = (type: string): boolean => allowed.result.has(type)
 
 export const isThinking = (block: Block): boolean =>
@@ -55,7 +55,7 @@ export const isServerUse = (block: Block): boolean =>
 
 export const isServerResult = (block: Block): boolean => serverResults.includes(block.type)
 
-/** Whether a compaction block stands for the messages before it; one with null content says that compaction failed. */
+/** Whether a compaction block replaces the messages before it; one with null content says that the compaction failed. */
 export const isCompaction = (block: Block): boolean =>
   block.type === 'compaction' && block['content'] !== null && block['content'] !== ''
 
@@ -67,7 +67,7 @@ const omit = (block: Block, field: string): Block => {
 }
 
 /** The value with every lone surrogate in it replaced; the same object if there is none. */
-export const wellFormed = <T>(value: T): T => (isWellFormed(value) ? value : (mend(value) as T))
+export const wellFormed = <T>(value: T): T => (isWellFormed(value) ? value : (repaired(value) as T))
 
 const isWellFormed = (value: unknown): boolean => {
   if (typeof value === 'string') return value.isWellFormed()
@@ -76,14 +76,16 @@ const isWellFormed = (value: unknown): boolean => {
   return Object.entries(value).every(([key, field]) => key.isWellFormed() && isWellFormed(field))
 }
 
-const mend = (value: unknown): unknown => {
+const repaired = (value: unknown): unknown => {
   if (typeof value === 'string') return value.toWellFormed()
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(mend)
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key.toWellFormed(), mend(field)]))
+  if (Array.isArray(value)) return value.map(repaired)
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [key.toWellFormed(), repaired(field)]),
+  )
 }
 
-// Blocks never change, and histories that go on keep theirs: most have been looked at for the request before.
+// Blocks never change, and histories that grow keep theirs: most have been checked for the request before.
 const cleanIn = {
   user: new WeakSet<readonly Block[]>(),
   assistant: new WeakSet<readonly Block[]>(),
@@ -92,8 +94,8 @@ const cleanIn = {
 }
 
 /**
- * The blocks of a message that its place allows, each as the API takes it; the same array if there is nothing to change. Thinking
- * passes as it is, or not at all where it holds half a character: it must stay what was signed.
+ * The blocks of a message that its place allows, each as the API accepts it; the same array if there is nothing to change. Thinking
+ * stays as it is, or is left out if it holds half a character: it must stay what was signed.
  */
 export const clean = (
   content: readonly Block[],
@@ -143,7 +145,7 @@ const cleanBlocks = (
 
 const pictureTypes: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 
-/** Whether the API takes this source of an image; what it does not know of is for the API to say. */
+/** Whether the API accepts this source of an image; unknown kinds of sources are left to the API. */
 const isPicture = (source: Partial<BlockSource> | undefined): boolean =>
   source?.type !== 'base64' ||
   (pictureTypes.has(source.media_type) && typeof source.data === 'string' && source.data !== '')

@@ -2,20 +2,20 @@ import type { Block } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
 import { isThinking } from './clean.ts'
 
-/** A message of the request while it is written. Its content is added to while it is the last one, and else replaced. */
+/** A message of the request while it is written. Content is added to it only while it is the last one; later it is replaced. */
 export interface Draft {
   readonly role: Role
   readonly position: number
   content: Block[]
   /** Position of the last event that it shows something of. */
   until: number
-  /** Ascends through the messages: what a message is found by that may have been joined to an earlier one since. */
+  /** Ascends through the messages: finds a message even if it was joined to an earlier one since. */
   readonly nth: number
   /** Whether there may be thinking in it. */
   thinks: boolean
 }
 
-/** Adds to the last message, if it is of that role, which is returned; else a message. */
+/** Adds to the last message and returns it, if it has that role; else adds a message. */
 export const addTo = (
   drafts: Draft[],
   role: Role,
@@ -29,14 +29,14 @@ export const addTo = (
     drafts.push({ role, position, content: [...content], until: position, nth, thinks })
     return undefined
   }
-  // No spread: it may be longer than the stack is deep.
+  // Without a spread, which would overflow the stack.
   for (const block of content) last.content.push(block)
   last.until = position
   last.thinks ||= thinks
   return last
 }
 
-/** Index of the assistant's message that was given this number, or that it was joined to; from there on `joined` took its answers, too. */
+/** Index of the assistant's message that got this number, or of the one that it was joined to; from there on `joined` took its answers, too. */
 export const indexOf = (drafts: readonly Draft[], nth: number): number => {
   let [from, to] = [0, drafts.length]
   while (from < to) {
@@ -51,7 +51,7 @@ export const indexOf = (drafts: readonly Draft[], nth: number): number => {
 export const copyOf = (draft: Draft): Draft => ({ ...draft, content: [...draft.content] })
 
 /**
- * Leaves these blocks out of messages, and all of their thinking: a message that is not whole has none.
+ * Leaves these blocks out of messages, and all of their thinking: a message that is not whole has no thinking.
  *
  * @returns the thinking
  */
@@ -69,9 +69,8 @@ export const leaveOut = (drafts: readonly Draft[], blocks: ReadonlySet<Block>): 
 }
 
 /**
- * Of messages that speak of the same calls: all that the assistant said in the first one, then all that was given back to it, but for
- * these answers, which are the last ones in their messages. Adds to the first ones: rounds may be joined one after the other to one that
- * is long.
+ * Joins messages about the same calls: all that the assistant said in one message, then all results in another, but for these answers,
+ * which come last in their messages. Adds to the first messages, as many rounds may be joined one by one to a long one.
  */
 export const joined = (drafts: readonly Draft[], without: ReadonlySet<Block>): readonly Draft[] =>
   (['assistant', 'user'] as const).flatMap((role) => {
@@ -87,7 +86,7 @@ export const joined = (drafts: readonly Draft[], without: ReadonlySet<Block>): r
     return first.content.length > 0 ? [first] : []
   })
 
-/** Answered from the last one on, each round joins what is long already: that is kept, and not built anew block by block. */
+/** If rounds are answered from the last one on, each joins one that is long already: that is kept, not built again block by block. */
 const appendTo = (draft: Draft, blocks: Block[]): void => {
   const { content } = draft
   if (blocks.length <= content.length) for (const block of blocks) content.push(block)

@@ -1,17 +1,17 @@
-/** The ids of the calls in a request, none of them twice. */
+/** The ids of the calls in a request; each is used once. */
 export interface RequestIds {
   readonly has: (id: string) => boolean
   readonly take: (id: string) => void
-  /** An id may be taken again, as its call was left out. */
+  /** Releases an id, as its call was left out. */
   readonly free: (id: string) => void
-  /** The id under which a call is sent: its own, if that is free and has no characters that the API refuses. */
+  /** The id to send a call with: its own, if that is free and has no characters that the API refuses. */
   readonly freeFor: (id: string) => string
   readonly clear: () => void
 }
 
 export const idsOfRequest = (): RequestIds => {
   const used = new Set<string>()
-  // Some clients count their calls anew in each turn: so that the thousandth of an id need not try the 998 after the first.
+  // Some clients number their calls from 1 in each turn: the thousandth call with an id need not try the 998 numbers after the first.
   const next = new Map<string, number>()
   return {
     has: (id) => used.has(id),

@@ -10,11 +10,11 @@ import { scriptOf, written } from './script.ts'
 import { isAnyCall, toolsOf, type ToolsSent } from './tools.ts'
 import type { RenderedMessage } from './utterances.ts'
 
-/** A request for the Messages API, and what was done to make it one. */
+/** A request for the Messages API, and how it departs from what is stored. */
 export interface Rendered {
   readonly system?: string | readonly Block[]
   readonly tools?: Configuration['tools']
-  /** Sent along with tools that are not in force any more: none of them may be called. */
+  /** Sent with tools that are no longer in force, so that none of them is called. */
   readonly tool_choice?: { readonly type: 'none' }
   readonly messages: readonly RenderedMessage[]
   /** Every departure from the stored blocks, in the order of the messages. */
@@ -22,22 +22,22 @@ export interface Rendered {
   /**
    * Whose turn it is.
    * - `model`: this is a request, ready to be sent.
-   * - `user`: the history ends in a finished reply, rendered as it is; it is no request until the user has spoken.
+   * - `user`: the history ends in a finished reply, rendered as it is; it is not a request before the user has spoken.
    * - `beginning`: nothing has been said that can be shown, so there is nothing to send: `messages` is empty.
    */
   readonly awaits: 'model' | 'user' | 'beginning'
 }
 
 export interface RenderOptions {
-  /** The model takes messages of role `system` between the others. Default false: they are shown as user text. */
+  /** The model accepts messages of role `system` between the others. Default false: they are shown as user text. */
   readonly systemMessages?: boolean
-  /** The history's last assistant message is a prefill, which the model is to go on with. Default false. */
+  /** The history's last assistant message is a prefill, which the model should continue. Default false. */
   readonly prefill?: boolean
-  /** Say in the request that messages are left out, where a truncation left them out. Default true. */
+  /** Put a note in place of what a truncation hides. Default true. */
   readonly truncationNotes?: boolean
   /**
-   * Place cache breakpoints that live this long, at the ends of what the next request will share with this one, instead of those
-   * that are stored. Default: the stored ones, as many as the API takes.
+   * Set cache breakpoints that live this long, at the ends of what the next request will share with this one, instead of the stored
+   * ones. Default: the stored ones, as many as the API accepts.
    */
   readonly cache?: '5m' | '1h'
 }
@@ -46,11 +46,11 @@ export interface RenderOptions {
 const maxMessages = 100_000
 
 /**
- * The effective history as a request for the Messages API. Whatever happened to the log, the request is valid where `awaits` is
- * `model`; appending to the conversation leaves the messages already rendered as they are, but for the end of a turn that is open.
+ * The effective history as a request for the Messages API. Whatever happened to the log, the request is valid if `awaits` is `model`.
+ * Appending to the conversation does not change the messages already rendered, except at the end of an open turn.
  *
  * Total, and deterministic: the same history and options always give the same bytes. What it derives from a history is remembered.
- * The rules, and which repair serves which: docs/render.md.
+ * The rules and their repairs: docs/render.md.
  */
 export const render = (effective: Effective, options: RenderOptions = {}): Rendered => {
   const repairs: Repair[] = []
@@ -90,7 +90,7 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   }
 }
 
-/** `render`, in slices: what a history says is remembered, so a beginning of it is gone on with. */
+/** `render`, in slices: what a history's beginning says is remembered and continued. */
 export function* rendering(
   effective: Effective,
   options: RenderOptions,
@@ -105,8 +105,8 @@ export function* rendering(
 }
 
 /**
- * Where breakpoints are worth most, in the parts of a request: at the end of system prompt or tools, of the newest summary, of the
- * request before this one, and of this one.
+ * The most useful places for breakpoints in the parts of a request: the ends of system prompt or tools, of the newest summary, of the
+ * previous request, and of this one.
  */
 const placesIn = (messages: Messages, summary: Place | undefined, hasSystem: boolean): readonly Place[] => {
   const reply = messages.findLastIndex(({ role }) => role === 'assistant')
@@ -177,7 +177,7 @@ const trimEnd = (messages: Messages, report: Report): Messages => {
   ]
 }
 
-/** The last part of a history that is too long for one request, from a user message that answers no call. */
+/** The last part of a history that is too long for one request, from a user message without tool results. */
 const renderEnd = (effective: Effective, options: RenderOptions): Rendered => {
   const { items } = effective
   const isStart = (item: Item): boolean =>
@@ -188,7 +188,7 @@ const renderEnd = (effective: Effective, options: RenderOptions): Rendered => {
   const found = items.findIndex((item, index) => index > half && isStart(item))
   const start = found < 0 ? half + 1 : found
   const position = items[start]?.position ?? 0
-  // No thinking is valid without what came before it: all of it is older than such a prompt.
+  // Thinking is not valid without what came before it. With this prompt, all of it counts as older.
   const cut = {
     ...effective,
     items: items.slice(start),

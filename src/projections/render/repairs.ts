@@ -1,14 +1,14 @@
-/** What render did to make a request of a history, one for each place where the two differ. */
+/** What render did to make a request from a history: one kind for each way in which the two differ. */
 export type RepairKind =
   /** A tool_result without an open call of that id before it (its call is hidden, or already answered) left out. */
   | 'result-dropped'
-  /** A call that nobody answered given an error result. */
+  /** A call without a result given an error result. */
   | 'call-answered'
   /** Tool results moved before the other content of their message. */
   | 'results-moved'
   /** A tool_use id that is used twice or has characters that the API refuses replaced, in the call and in its result. */
   | 'id-replaced'
-  /** A tool input that is no object put into one. */
+  /** A tool input that is not an object put into one. */
   | 'input-wrapped'
   /** A server tool use without its result in the same turn, or the other way round, left out. */
   | 'server-tool-dropped'
@@ -24,7 +24,7 @@ export type RepairKind =
   | 'roles-merged'
   /** A system message in the middle shown as text of a user message. */
   | 'system-folded'
-  /** A message put in that nobody said, because roles must alternate and the first must be the user's. */
+  /** A message inserted, because roles must alternate and the first must be the user's. */
   | 'message-inserted'
   /** A field that its place does not allow left out. */
   | 'field-dropped'
@@ -32,13 +32,13 @@ export type RepairKind =
   | 'surrogate-replaced'
   /** A cache breakpoint beyond the four that are allowed, or a longer-lived one after a shorter, left out. */
   | 'cache-control-dropped'
-  /** What a server-side compaction stands for left out, or a compaction block that stands for nothing. */
+  /** What a server-side compaction replaces left out, or a compaction block that replaces nothing. */
   | 'compaction-applied'
   /** White space at the end of a prefill, or of a paused turn, cut off. */
   | 'whitespace-trimmed'
-  /** Tools defined that are not in force any more, as calls of them are shown. */
+  /** Tools defined that are no longer in force, as calls of them are shown. */
   | 'tools-recalled'
-  /** Calls shown without the definition of any tool: none is known, or what was thought without them forbids it. */
+  /** Calls shown without the definition of any tool: none is known, or thinking that was produced without them forbids it. */
   | 'tools-unknown'
   /** The beginning left out, as a request holds 100,000 messages at most. */
   | 'history-cut'
@@ -52,5 +52,5 @@ export interface Repair {
   readonly detail: string
 }
 
-/** Takes note of a repair. */
+/** Records a repair. */
 export type Report = (kind: RepairKind, position: number, detail: string) => void

@@ -13,7 +13,7 @@ import { utterancesIn } from './utterances.ts'
 export interface Script {
   readonly script: Transcript
   readonly repairs: readonly Repair[]
-  /** Where the newest summary ends, if it is shown. */
+  /** The end of the newest summary, if it is shown. */
   readonly summary: Place | undefined
 }
 
@@ -29,26 +29,26 @@ interface Begun {
   length: number
   end: End | undefined
 }
-/** Where the newest summary ends, and with which block, if it is shown. */
+/** The place and the last block of the newest summary, if it is shown. */
 interface End {
   readonly place: Place
   readonly block: Block | undefined
 }
 
-// A history that goes on keeps its items, and a transcript only adds at its end: so what was written of a history's beginning is
-// gone on with. By the first item, as long as anybody has that.
+// A history that grows keeps its items, and a transcript only adds at its end, so what was written of a history's beginning is continued.
+// Kept by the first item, as long as that is in use.
 const begun = new WeakMap<Item, Begun>()
 
-/** @param notes also say that messages are left out, where a truncation did it */
+/** @param notes with a note in place of each truncation */
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
   const { script, repairs, end } = written(effective, systemMessages, notes, effective.items.length)
   const [message, at] = end?.place ?? [0, 0]
-  // What was behind it may have been left out since.
+  // It may have been left out since.
   const isThere = end && script.messages[message]?.content[at] === end.block
   return { script, repairs, summary: isThere ? end.place : undefined }
 }
 
-/** Writes a history's first `length` items at least, where they are not written yet. */
+/** Writes at least a history's first `length` items, unless they are written already. */
 export const written = (
   effective: Effective,
   systemMessages: boolean,
@@ -77,7 +77,7 @@ const write = (into: Begun, item: Item): void => {
   }
 }
 
-/** Whether a reply was the answer to a request that showed system messages as this one does; as far as its receipt tells. */
+/** Whether a reply answers a request that showed system messages as this one does, as far as its receipt tells. */
 const isAsSent = (item: Item, systemMessages: boolean): boolean => {
   const sent = item.kind === 'message' ? item.origin?.context?.options : undefined
   return !sent || (sent['systemMessages'] === true) === systemMessages
@@ -101,7 +101,7 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
 }
 
 const isBeginning = ({ items, length, outline }: Begun, { items: all, outline: now }: Effective): boolean =>
-  // So that the slices of one rendering need not compare anew what they have.
+  // So that the slices of one rendering need not compare the items again.
   (items === all && outline === now) ||
   (outline.promptSince === now.promptSince &&
     outline.restored.length === now.restored.length &&
@@ -111,7 +111,7 @@ const isBeginning = ({ items, length, outline }: Begun, { items: all, outline: n
     }) &&
     sharedBeginning(items, all) >= length)
 
-/** Where an item's words end, in the last message; undefined if nothing of it is shown there. */
+/** The end of an item in the last message; undefined if nothing of it is shown there. */
 const endOf = ({ messages }: Transcript, { position }: Item): End | undefined => {
   const last = messages.at(-1)
   if (last?.until !== position) return undefined

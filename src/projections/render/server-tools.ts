@@ -4,24 +4,24 @@ import type { Report } from './repairs.ts'
 
 type Ids = Pick<ReadonlySet<string>, 'has'>
 
-/** What is said before a message, as far as its server tools go. */
+/** What comes before a message that matters for its server tools. */
 export interface Before {
-  /** Ids of the server tool uses that still wait for their result. */
+  /** Ids of the server tool uses without a result so far. */
   readonly waiting: Ids
-  /** Whether nothing stands between them and the message: then their results may come anywhere in it, else they come first. */
+  /** Whether nothing is between them and the message: if so, their results may come anywhere in it, else they come first. */
   readonly isSameMessage: boolean
   /** Ids that the request holds already. */
   readonly used: Ids
 }
 export interface Paired {
   readonly content: readonly Block[]
-  /** The uses whose result has come, those before the message included; and the uses in it that wait from now on. */
+  /** The uses whose result has come, including those before the message; and the uses in it that wait from now on. */
   readonly served: ReadonlySet<string>
   readonly opened: readonly Block[]
 }
 
 /**
- * Leaves out the results without a use before them, and the uses whose results cannot be sent. A use that has none yet may wait.
+ * Leaves out the results without a use before them, and the uses whose results cannot be sent. A use without a result so far may wait.
  *
  * @param stored the content as it was said
  */
@@ -53,7 +53,7 @@ export const pairServerTools = (
   }
   const answered = new Set(stored.map((block) => block['tool_use_id']))
   for (const [id, use] of opened)
-    // What has a result that cannot be sent gets no other one.
+    // A use whose result cannot be sent does not get another one.
     if (served.has(id) || answered.has(id)) opened.delete(id)
     else kept.add(use)
   return {
@@ -71,7 +71,7 @@ const isServer = (block: Block): boolean => isServerUse(block) || isServerResult
 
 const idOf = (block: Block): string => String(isServerUse(block) ? block['id'] : block['tool_use_id'])
 
-/** Ids of the server tool uses whose programs make the calls of a message: they still run. */
+/** Ids of the server tool uses whose programs make the calls of a message: they are still running. */
 export const callersIn = (content: readonly Block[]): ReadonlySet<unknown> =>
   new Set(
     content.flatMap(({ type, caller }) => (type === 'tool_use' && isCaller(caller) ? [caller.tool_id] : [])),

@@ -3,13 +3,13 @@ import type { Effective, Item } from '../effective.ts'
 import { isThinking, wellFormed } from './clean.ts'
 
 /**
- * Tells of each item, asked in order, whether what comes before it is what came before it when it was said: only then are its
- * thinking blocks valid. It is not so
- * - after a marker that is younger than the message,
+ * Tells for each item, in order, whether the same comes before it as when it was said: only then are its thinking blocks valid. It is
+ * not so
+ * - after a marker that is newer than the message,
  * - for a message that was said while something was hidden that has been restored since,
  * - when system, tools or model have changed since.
  *
- * A reply with a receipt was said under what its request was made of, not under what has come meanwhile; if it was broken off, its
+ * A reply with a receipt was produced after what its request was made of, not after what has come meanwhile; if it was broken off, its
  * thinking counts as changed.
  */
 export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
@@ -32,7 +32,7 @@ export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolea
       return false
     }
     const { position, origin } = item
-    // A reply that was broken off: nobody knows whether all of its thinking is there.
+    // A reply that was broken off: its thinking may be incomplete.
     if (origin?.context && origin.stopReason === null) return false
     const since = origin?.context?.position ?? position - 1
     return since >= youngestMarker && since >= promptSince && !wasHidden(position, since)
@@ -46,7 +46,7 @@ const isSendable = (block: Block): boolean =>
   (!isBlock(block, 'thinking') || (block.signature !== undefined && block.signature !== ''))
 
 /**
- * Why a message's thinking cannot be sent, or undefined. All of it goes or none: a message with a part of it is refused.
+ * Why a message's thinking cannot be sent, or undefined. All or nothing: a message with a part of it is refused.
  *
  * @param stored the content as it was said
  */

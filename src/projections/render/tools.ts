@@ -5,13 +5,13 @@ import type { Configuration } from '../../events/events.ts'
 import { isCompaction, isServerUse, isThinking } from './clean.ts'
 import type { Block } from '../../events/blocks.ts'
 
-/** The tools of a request. `isFormer`: they are in force no more, and are named because calls of them are shown. */
+/** The tools of a request. `isFormer`: they are no longer in force, and are sent because calls of them are shown. */
 export interface ToolsSent {
   readonly tools?: Configuration['tools']
   readonly isFormer: boolean
 }
 
-/** The tools in force; where there are none, those that were, if calls are shown that were made then. */
+/** The tools in force; if there are none, the former ones, if calls are shown that were made with them. */
 export const toolsOf = (effective: Effective): ToolsSent => {
   const { tools } = configurationOf(effective)
   const { formerTools } = effective.outline
@@ -23,9 +23,8 @@ export const toolsOf = (effective: Effective): ToolsSent => {
 export const isAnyCall = (block: Block): boolean => block.type === 'tool_use' || isServerUse(block)
 
 /**
- * Whether calls are shown for which former tools are defined: calls that were made under an earlier prompt, or that were recorded since
- * before anything was thought. Thinking is bound to the tools, so the first call or thought decides, and what is appended later changes
- * nothing of it.
+ * Whether calls are shown that need the former tools: calls that were made under an earlier prompt, or since then before any thinking.
+ * Thinking is bound to the tools, so the first call or thinking decides, and what is appended later changes nothing.
  */
 const wereCalled = ({ items, outline }: Effective): boolean => {
   const { promptSince = START } = outline
@@ -37,7 +36,7 @@ const wereCalled = ({ items, outline }: Effective): boolean => {
   return deciding !== undefined && !hasThought(deciding)
 }
 
-/** A compaction of the API's stands for everything before it. */
+/** A compaction of the API replaces everything before it. */
 const isCompacted = (item: Item): boolean =>
   item.kind === 'summary' && messagesOf(item).some(({ content }) => content.some(isCompaction))
 

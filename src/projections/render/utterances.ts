@@ -9,24 +9,24 @@ export interface RenderedMessage {
   readonly content: readonly Block[]
 }
 
-/** What is said next: a message of an item, with what decides how it may be shown. */
+/** A message of an item, with all that decides how it may be shown. */
 export interface Utterance extends RenderedMessage {
   readonly position: number
-  /** Whether the thinking in it was produced under what the request holds before it. */
+  /** Whether the request holds before it what was there when its thinking was produced. */
   readonly unchanged: boolean
-  /** Names the model's reply that this is a part of: consecutive parts of one reply are one message. */
+  /** Identifies the model's reply that this is a part of: consecutive parts of one reply are one message. */
   readonly reply: string | undefined
-  /** The position of the history that the reply is the answer to, where that was recorded. */
+  /** The position of the history that the reply answers, if that was recorded. */
   readonly answers: number | undefined
-  /** A summary, whose compaction block stands for everything before it. */
+  /** A summary, whose compaction block replaces everything before it. */
   readonly summary: boolean
-  /** A turn that the model paused: the request goes on with it, and it cannot end in white space. */
+  /** A turn that the model paused: it will be continued, so it cannot end in white space. */
   readonly paused: boolean
-  /** A text of render's own: joining it to a message is no repair. */
+  /** A text added by render: joining it to a message is not a repair. */
   readonly note: boolean
 }
 
-/** What the effective history says, message by message. `notes`: also that messages are left out, where a truncation did it. */
+/** What the effective history says, message by message. `notes`: with a note in place of each truncation. */
 export const utterancesOf = (effective: Effective, notes: boolean): readonly Utterance[] => {
   const unchanged = prefixUnchanged(effective)
   return effective.items.flatMap((item) => utterancesIn(item, unchanged(item), notes))
@@ -71,6 +71,6 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
   }))
 }
 
-/** An edit in place is a message as any other: a compaction that it holds stands for nothing, as it did in the message. */
+/** An edit in place counts as a message: a compaction block in it replaces nothing, as in the message. */
 const isSummary = (item: Item): boolean =>
   item.kind === 'summary' && (item.method === 'provider' || item.covers.first !== item.covers.last)

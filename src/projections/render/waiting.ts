@@ -2,12 +2,12 @@ import type { Block } from '../../events/blocks.ts'
 import { START } from '../../events/events.ts'
 import type { Report } from './repairs.ts'
 
-// What waits for a result in a request while it is written. There may be hundreds of thousands of calls: nothing here looks through
-// all of them to find one.
+// What waits for a result in a request while it is written. There may be hundreds of thousands of calls, so nothing here searches all of
+// them for one.
 
 /**
- * A tool call, by the positions of the events that make it and that answer it; without `result` nobody has answered yet. A server tool's
- * is one only where no one message holds its result, too.
+ * A tool call, by the positions of the events that make and answer it; without `result` it has no answer yet. Calls of a server tool are
+ * included only if use and result are not in one message.
  */
 export interface ToolCall {
   readonly id: string
@@ -23,13 +23,13 @@ export interface Call {
   /** Ascends in the order in which calls are made. */
   readonly nth: number
 }
-/** A call with an error result, since the model went on: a real one that comes before anybody else speaks takes its place. */
+/** A call with an error result, since the model continued without one: a real result before anybody else speaks takes its place. */
 export interface Late extends Call {
   readonly answer: Block
-  /** `nth` of the message that it was in then. */
+  /** `nth` of the message that the call was in then. */
   readonly message: number
 }
-/** A server tool use whose result has not come. */
+/** A server tool use without a result so far. */
 export interface Waiting {
   readonly id: string
   readonly block: Block
@@ -44,25 +44,25 @@ export const blocksOf = (uses: readonly Waiting[]): ReadonlySet<Block> =>
 interface Reply {
   readonly answers: number | undefined
 }
-/** Whether a reply was the answer to a request that held error results for some of these calls. */
+/** Whether a reply answers a request that held error results for some of these calls. */
 type WereSent = (reply: Reply) => boolean
 
-/** The calls of the tool round at hand that have no result. All are in one message. */
+/** The calls of the current tool round without a result. All are in one message. */
 export interface OpenCalls {
   readonly size: () => number
-  /** In the order in which they were made. */
+  /** In the order of the calls. */
   readonly list: () => readonly Call[]
   readonly add: (call: Call) => void
   /** Adds calls that were made before all others. */
   readonly reopen: (calls: readonly Call[]) => void
   readonly has: (storedId: string) => boolean
-  /** Takes away the first call that is stored under this id. */
+  /** Removes the first call that is stored under this id. */
   readonly take: (storedId: string) => Call | undefined
   readonly clear: () => void
   readonly wereSent: WereSent
 }
 
-/** The calls of one stored id: first those of `again`, from its end; then the others, without those that were taken. */
+/** The calls of one stored id: first those of `again`, from its end; then the others, without those already taken. */
 interface Queue {
   readonly again: Call[]
   readonly calls: Call[]
@@ -72,7 +72,7 @@ interface Queue {
 export const openCalls = (): OpenCalls => {
   const open = new Set<Call>()
   const queues = new Map<string, Queue>()
-  /** No open call is of an earlier position. */
+  /** No open call has an earlier position. */
   let lowest = Infinity
 
   const queueFor = (call: Call): Queue => {
@@ -110,13 +110,13 @@ export const openCalls = (): OpenCalls => {
   }
 }
 
-/** The calls with error results, whose real ones may still come. */
+/** The calls with error results whose real results may still come. */
 export interface LateCalls {
   readonly list: () => readonly Late[]
   readonly add: (call: Late) => void
   /** The first one that is stored under this id. */
   readonly find: (storedId: string) => Late | undefined
-  /** Takes away the calls of this message and of those after it. */
+  /** Removes the calls of this message and of those after it. */
   readonly takeFrom: (message: number) => readonly Late[]
   readonly clear: () => void
   readonly wereSent: WereSent
