@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../commands/rejections.ts'
-import { decode, type StoredEvent } from '../events/codec.ts'
+import type { StoredEvent } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { breath } from '../store/breath.ts'
 import { eventMissing } from '../store/dense.ts'
 import { toError } from '../store/errors.ts'
-import { ofItself } from './lineage.ts'
+import { ofItself, originOf } from './lineage.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { type Extent, extentOf } from '../store/whole/whole-writes.ts'
 
@@ -65,6 +65,6 @@ const parentOf = async (store: EventStore, conversation: string): Promise<string
   const [first] = await page(store, conversation, 0, 1)
   if (!first) throw toError(conversationNotFound(conversation))
   // Only its beginning is read here: what cannot be decoded is exported as it is.
-  const event = decode(first, { stream: first.stream, revision: 0, position: 0 })
-  return E.isRight(event) && event.right.type === 'Forked' ? event.right.data.from.conversation : undefined
+  const origin = originOf(first)
+  return E.isRight(origin) ? origin.right?.conversation : undefined
 }
