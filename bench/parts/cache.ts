@@ -63,7 +63,7 @@ const pairsOf = async (chat: Conversation, requests: readonly Received[]): Promi
     const pieces = piecesOf(sentFor(call, requests))
     if (before) {
       const between = events.slice(before.call.receipt.position + 1, call.receipt.position + 1)
-      const view = await chat.view({ at: before.call.receipt.position })
+      const view = await chat.context({ at: before.call.receipt.position })
       pairs.push({
         call: number,
         bytes: bytesOf(pieces),

@@ -39,7 +39,7 @@ export async function* play(
     await agent(prompt)
     const events = await eventsFrom(chat, from)
     from += events.length
-    yield { turn: ++turn, context: countTokens(await chat.view()).total, ...tallyOf(events) }
+    yield { turn: ++turn, context: countTokens(await chat.context()).total, ...tallyOf(events) }
   }
 }
 

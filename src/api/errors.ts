@@ -30,9 +30,9 @@ export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError
  * Whether something that was thrown, or an error in an answer, is the typed error of this tag; then its data have their types.
  *
  * @example
- * const view = await chat.view()
+ * const { at } = await chat.context()
  * try {
- *   await chat.append({ role: 'assistant', content: 'At line 80.' }, { after: view.at })
+ *   await chat.append({ role: 'assistant', content: 'At line 80.' }, { after: at })
  * } catch (error) {
  *   if (!isError(error, 'StaleContext')) throw error
  *   console.error(`something was appended after ${error.after}: the last position is ${error.last}`)

@@ -76,16 +76,29 @@ export type FollowedEvent =
 export interface Store {
   /** The URL that it was opened with, without credentials. */
   readonly url: string
-  /** The handle of a conversation, whether it is there yet or not. */
+  /**
+   * The handle of a conversation, whether it is there yet or not. Reads nothing; an id that cannot be is an `InvalidInput` of each method.
+   *
+   * @example
+   * await store.conversation('task-44').append({ role: 'user', content: 'Hello.' })
+   */
   readonly conversation: (id: string) => Conversation
   /**
    * All conversations, the one that was begun last first; one that cannot be read says why in `problem`. Iteration throws a
-   * `StoreError`.
+   * `StoreError`, or `InvalidInput`.
+   *
+   * @example
+   * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)
    */
   readonly conversations: (options?: ListOptions) => AsyncIterable<Overview>
   /**
    * Imports a session file, as a text or, at any size, as its bytes: every format of `Format`, recognised by content. Nothing is
-   * written unless all of it can be; importing the same file twice adds nothing.
+   * written unless all of it can be; importing the same file twice adds nothing. Errors: an
+   * `ImportError`, such as `UnknownFormat` or `BadLine`, or a `WriteError`.
+   *
+   * @example
+   * const text = JSON.stringify([{ role: 'user', content: 'Hello.' }])
+   * const { conversations } = await store.importSession({ text, file: 'session.json', id: 'imported' })
    */
   readonly importSession: (
     session: SessionFile | SessionStream,
@@ -94,27 +107,51 @@ export interface Store {
   /**
    * All events in global order, as far as they go now; without those of conversations that have lost some (`conversations` names
    * them). Iteration throws a `ReadError`.
+   *
+   * @example
+   * for await (const { conversation, event } of store.readAll()) console.log(conversation, event.position, event.type)
    */
   readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
-  /** All events, then what comes, until the signal aborts or the store closes. Iteration throws a `ReadError`. */
+  /**
+   * All events in global order, then what comes, until the signal aborts or the store closes; after a checkpoint only what came since.
+   * Iteration throws a `ReadError`.
+   *
+   * @example
+   * for await (const followed of store.follow({ prefixes: ['task-'], signal: AbortSignal.timeout(100) }))
+   *   if (followed.type === 'event') console.log(followed.conversation, followed.event.type)
+   */
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
   /**
    * Looks at the database as a whole, all of its file: damaged pages, indexes that do not match their tables. Errors: `StoreCorrupt`
    * tells what is damaged. Stores that are no file have nothing to look at.
+   *
+   * @example
+   * await store.check()
    */
   readonly check: () => TE.TaskEither<StoreError, void>
   /**
    * Writes all that is committed now into a file of its own, large content too, while others go on writing; it is whole, checked and on
    * disk when it appears under its name, private to its owner, and opens as `sqlite:FILE`. SQLite stores only. Errors: `FileExists`
    * (overwrite with `force`), `InvalidInput`, `StoreCorrupt` where the store is damaged.
+   *
+   * @example
+   * await store.backup('monday.db', { force: true })
    */
   readonly backup: (file: string, options?: BackupOptions) => TE.TaskEither<BackupError, BackedUp>
   /**
    * Removes large content that no event refers to: what an interrupted append leaves behind. Errors: `InvalidInput` for an `olderThan`
    * in the future.
+   *
+   * @example
+   * const { unreferenced } = await store.gc({ dryRun: true })
    */
   readonly gc: (options?: GcOptions) => TE.TaskEither<StoreError | InvalidInput, Collected>
-  /** Waits for appends under way, then closes. */
+  /**
+   * Waits for appends under way, then closes; what is asked for later is `StoreClosed`.
+   *
+   * @example
+   * await store.close()
+   */
   readonly close: () => TE.TaskEither<StoreError, void>
 }
 

@@ -29,16 +29,43 @@ export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<T
   readonly full: (options: FullWithNotes & { readonly notes: true }) => Promise<Entries>
   /**
    * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
-   * results, and goes on until the model stops. docs/turns.md.
+   * results, and goes on until the model stops. docs/turns.md. Rejects with a `TurnError`.
+   *
+   * @example
+   * const { content } = await chat.turn({ client, model: 'claude-opus-5-5', maxCalls: 5 })
    */
   readonly turn: (options: TurnOptions) => Promise<Turned>
-  /** How many tokens the next request is: counted from the log, and by the API where a client is given. */
+  /**
+   * How many tokens the next request is: counted from the log, and by the API where a client is given. Rejects with a `ReadError`, or a
+   * `ModelError` of the client.
+   *
+   * @example
+   * const { total } = await chat.tokens()
+   */
   readonly tokens: (options?: CountOptions) => Promise<Counted>
-  /** The calls of a model that have a receipt, in the order of their answers. Iteration throws a `ReadError`. */
+  /**
+   * The calls of a model that have a receipt, in the order of their answers. Iteration throws a `ReadError`.
+   *
+   * @example
+   * for await (const { position, receipt } of chat.calls()) console.log(position, receipt.digest)
+   */
   readonly calls: () => AsyncIterable<ModelCall>
-  /** What the model was sent in the call of that number, from 1; in the last one by default. */
+  /**
+   * What the model was sent in the call of that number, from 1; in the last one by default. Rejects with `CallOutOfRange`, or a
+   * `ReadError`.
+   *
+   * @example
+   * await chat.turn({ client, model: 'claude-opus-5-5' })
+   * const { request } = await chat.sent(1)
+   */
   readonly sent: (call?: number) => Promise<SentCall>
-  /** Makes every request that has a receipt again from the log, and compares. A difference is an answer, not an error. */
+  /**
+   * Makes every request that has a receipt again from the log, and compares. A difference is an answer, not an error. Rejects with a
+   * `ReadError`.
+   *
+   * @example
+   * const { receipts, findings } = await chat.verifyReceipts()
+   */
   readonly verifyReceipts: () => Promise<ReceiptsVerified>
 }
 /** A store, its answers as promises. */
@@ -81,7 +108,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
     position: promised(chat.position),
     effective: promised(chat.effective),
-    view: promised(chat.view),
+    context: promised(chat.context),
     full: promised(chat.full),
     render: promised(chat.render),
     diff: promised(chat.diff),

@@ -73,55 +73,168 @@ export interface EventsOptions {
 type Write<E, A> = TE.TaskEither<E, A>
 type Read<A> = TE.TaskEither<ReadError, A>
 
-/** One conversation of a store. It need not be there yet: the first append creates it. */
+/**
+ * One conversation of a store. It need not be there yet: the first append creates it.
+ *
+ * Positions are 0-based; -1 is before the first event. Every method fails with `InvalidInput` for an argument that it does not take, an
+ * unknown option included, and with a `StoreError` where the store cannot do its part; the other errors are named with each. Writers also
+ * fail with `StaleContext` where `after` is given and is not the last position, and with `EventTooLarge`. After an error nothing was
+ * written. A writer that is repeated under the same `commandId` writes nothing and answers as the first time.
+ */
 export interface Conversation extends Noting {
+  /** 1 to 200 characters of `A–Z a–z 0–9 . _ : -`. */
   readonly id: string
-  /** Appends a message, or several of which all are written or none. */
+  /**
+   * Appends a message, or several, in order, of which all are written or none. Appends that are not waited for are written in the order
+   * in which they were asked for. Errors: with `branchAt` and `rewindTo`, `OutOfRange` and `ConversationNotFound`.
+   *
+   * @example
+   * const { position } = await chat.append({ role: 'assistant', content: 'Nothing else is open.' })
+   * await chat.append({ role: 'user', content: 'Then close line 80.' }, { after: position })
+   */
   readonly append: (
     message: MessageInput | readonly MessageInput[],
     options?: AppendOptions,
   ) => Write<AppendError, Written>
-  /** Records what requests hold besides messages. What is left out stays; null takes it away. */
-  readonly configure: (input: ConfigureInput) => Write<ConfigureError, Written>
-  /** Shows a slice of the effective history as a summary from now on. */
-  readonly condense: (input: CondenseInput) => Write<HideError, Written>
-  /** Shows a slice of the effective history no longer. */
-  readonly truncate: (input: TruncateInput) => Write<HideError, Written>
-  /** Shows again, in its place, what a marker hid; later messages stay. */
-  readonly restore: (input: RestoreInput) => Write<RestoreError, Written>
-  /** Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone. */
-  readonly rewind: (input: RewindInput) => Write<RewindError, Written>
-  /** Takes back the last event, if it is a rewind, condense, truncate or restore. */
-  readonly undo: (input?: UndoInput) => Write<UndoError, Written>
-  /** A new conversation that begins with this one's history. Copies nothing. */
-  readonly fork: (id: string, options?: At & Envelope) => Write<ForkError, Conversation>
-  /** The last position. */
-  readonly position: () => Read<number>
-  /** What the model sees. Reads what it shows, however long the log is. */
-  readonly effective: (options?: At) => Read<readonly Item[]>
-  /** The same with all that a request is made of: what `render`, `countTokens` and `manageContext` take. */
-  readonly view: (options?: At) => Read<Effective>
   /**
-   * Every message and marker, each with what became of it. With `last` it reads those entries and what comes after them, not the whole
-   * conversation.
+   * Records what requests hold besides messages, from here on. What is left out stays as it is; null removes it. What changes nothing
+   * writes nothing.
+   *
+   * @example
+   * await chat.configure({ system: 'Answer in one sentence.', model: 'claude-opus-5-5', tools: null })
+   */
+  readonly configure: (input: ConfigureInput) => Write<ConfigureError, Written>
+  /**
+   * Shows a slice of the effective history as a summary from now on; nothing is deleted. By default all but the first message and the
+   * last three. Errors: `NothingToHide`; of `covers`, `NotShown` and `UnsafeCut`; `ConversationNotFound`.
+   *
+   * @example
+   * await chat.condense({ summary: 'Three strings were not closed.', keepLast: 1 })
+   */
+  readonly condense: (input: CondenseInput) => Write<HideError, Written>
+  /**
+   * Shows a slice of the effective history no longer; nothing is deleted. Which slice, and errors: as `condense`.
+   *
+   * @example
+   * await chat.truncate({ fraction: 0.5, reason: 'the first strings are closed' })
+   */
+  readonly truncate: (input: TruncateInput) => Write<HideError, Written>
+  /**
+   * Shows again, in its place, what a marker hid; later messages stay. Errors: `NotShown` where no such marker is shown (one that is
+   * hidden itself is restored from the outside in), `ConversationNotFound`.
+   *
+   * @example
+   * const { position: marker } = await chat.truncate({ covers: { first: 1, last: 2 } })
+   * await chat.restore({ marker })
+   */
+  readonly restore: (input: RestoreInput) => Write<RestoreError, Written>
+  /**
+   * Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone, and any position can be gone to,
+   * also one on an abandoned branch. Errors: `OutOfRange`, `NothingToRewind`, `ConversationNotFound`.
+   *
+   * @example
+   * await chat.rewind({ turns: 1, reason: 'asked too early' })
+   */
+  readonly rewind: (input: RewindInput) => Write<RewindError, Written>
+  /**
+   * Takes back the last event, if it is a rewind, condense, truncate or restore. An undo is a rewind: undone, it is a redo. Errors:
+   * `NothingToUndo`, `ConversationNotFound`.
+   *
+   * @example
+   * await chat.rewind({ to: 3 })
+   * await chat.undo()
+   */
+  readonly undo: (input?: UndoInput) => Write<UndoError, Written>
+  /**
+   * A new conversation that begins with this one's history up to `at` (default: all of it). Copies nothing. Errors: `ConversationExists`,
+   * `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const second = await chat.fork('task-42-second-try', { at: 3 })
+   * await second.append({ role: 'user', content: 'Look at line 60 first.' })
+   */
+  readonly fork: (id: string, options?: At & Envelope) => Write<ForkError, Conversation>
+  /**
+   * The last position. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const after = await chat.position()
+   */
+  readonly position: () => Read<number>
+  /**
+   * The effective history: the messages, summaries and truncations that the model sees, in the order in which it sees them. Reads what
+   * it shows, however long the log is. Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * for (const item of await chat.effective({ at: 3 })) console.log(item.position, item.kind)
+   */
+  readonly effective: (options?: At) => Read<readonly Item[]>
+  /**
+   * The context: the effective history with all else that a request is made of. What `render`, `countTokens` and `manageContext` of
+   * `palimpsest/core` and `palimpsest/fp` take. Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const { at, items, outline } = await chat.context()
+   * console.log(at, items.length, outline.configuration?.model)
+   */
+  readonly context: (options?: At) => Read<Effective>
+  /**
+   * Every message and marker of the path, by position, each with what became of it; with `abandoned` (default false) also those of
+   * abandoned branches, and with `notes` (default false) what was noted. With `last` it reads
+   * those newest entries and what comes after them, else the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const entries = await chat.full({ abandoned: true })
+   * console.log(entries.filter(({ status }) => status !== 'active').length, 'are not shown')
    */
   readonly full: FullReader
-  /** What the model sees, as a request that the Messages API accepts. */
+  /**
+   * What the model sees, as a request that the Messages API accepts, with each departure from what is stored in `repairs`. Errors:
+   * `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const { system, messages, awaits, repairs } = await chat.render({ cache: '1h' })
+   */
   readonly render: (options?: At & RenderOptions) => Read<Rendered>
-  /** How what the model sees at `to` (default: now) differs from what it saw at `from`. */
+  /**
+   * How what the model sees at `to` (default: the last position) differs from what it saw at `from`; either may be the later one.
+   * Reads the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const { changes } = await chat.diff({ from: 3 })
+   */
   readonly diff: (options: DiffOptions) => Read<Diff>
-  /** Every event with its place in the tree of branches. */
+  /**
+   * Every event through `at`, by position, each with its place in the tree of branches. Reads the whole log. Errors: `OutOfRange`,
+   * `ConversationNotFound`.
+   *
+   * @example
+   * for (const { event, branch, onPath } of await chat.timeline()) console.log(event.position, branch, onPath)
+   */
   readonly timeline: (options?: At) => Read<readonly TimelineEntry[]>
-  /** The events as recorded. Iteration throws a `ReadError`. */
+  /**
+   * The events as recorded, by position, `from` and `to` both included; with `follow` also those that come. Iteration throws a
+   * `ReadError`.
+   *
+   * @example
+   * for await (const { position, type, metadata } of chat.events({ from: 2 })) console.log(position, type, metadata.time)
+   */
   readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
   /**
    * The events to the byte, for an export that another store can take in: this conversation's own, and before them those of the
    * conversations that it was forked from. Iteration throws a `ReadError`.
+   *
+   * @example
+   * for await (const { revision, type, data } of chat.stored()) console.log(revision, type, data.length)
    */
   readonly stored: () => AsyncIterable<PlacedEvent>
   /**
    * Recomputes the hash chain and every view, and looks at the database's file as a whole. A difference in the conversation is an
-   * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out.
+   * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const { events, discrepancy } = await chat.verify()
+   * console.log(discrepancy ?? `${events} events are as they were written`)
    */
   readonly verify: (options?: VerifyOptions) => Read<Verified>
 }
@@ -356,7 +469,7 @@ export const conversation = (
         look(options, atFields, ({ at }) => loaded(at, false)),
         TE.map(({ items }) => items),
       ),
-    view: (options) => look(options, atFields, ({ at }) => loaded(at, true)),
+    context: (options) => look(options, atFields, ({ at }) => loaded(at, true)),
     full: ((options) =>
       look<FullWithNotes, Entries>(options, fullFields, ({ notes: withNotes = false, ...given }) =>
         pipe(

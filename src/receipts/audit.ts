@@ -17,7 +17,7 @@ export interface ReceiptsVerified {
   readonly findings: readonly ReceiptFinding[]
 }
 
-type Source = Pick<Conversation, 'id' | 'events' | 'view'>
+type Source = Pick<Conversation, 'id' | 'events' | 'context'>
 
 /** The calls of a model in a conversation. Iteration throws a `ReadError`. */
 export const modelCalls = (chat: Pick<Conversation, 'events'>): AsyncIterable<ModelCall> =>

@@ -8,7 +8,7 @@ import { toError } from '../result/typed.ts'
  * The effective history at positions that mostly ascend, while the events of the log pass by: continues from the last one, and loads it
  * again only after a jump.
  */
-export const historyOf = (chat: Pick<Conversation, 'view'>) => {
+export const historyOf = (chat: Pick<Conversation, 'context'>) => {
   let known: Effective | undefined
   /** Events that have passed since. */
   let since: ConversationEvent[] = []
@@ -32,7 +32,7 @@ export const historyOf = (chat: Pick<Conversation, 'view'>) => {
           return next
         }
       }
-      const loaded = await chat.view({ at: position })()
+      const loaded = await chat.context({ at: position })()
       if (E.isLeft(loaded)) throw toError(loaded.left)
       if (position === last) {
         known = loaded.right

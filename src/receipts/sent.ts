@@ -32,7 +32,7 @@ export const sentCall = (
   number?: number,
 ): TaskEither<ReadError | CallOutOfRange | UnknownRenderer, SentCall> => task(() => sent(chat, number))
 
-type Source = Pick<Conversation, 'id' | 'events' | 'view'>
+type Source = Pick<Conversation, 'id' | 'events' | 'context'>
 
 async function* sent(
   chat: Source,
@@ -45,7 +45,7 @@ async function* sent(
   if (!call) return yield callOutOfRange(chat.id, number, calls.length)
   const ofCall = unusableOf(call)
   yield* ok(ofCall(checkCall(call)))
-  const effective = yield* ok(chat.view({ at: call.receipt.position }))
+  const effective = yield* ok(chat.context({ at: call.receipt.position }))
   const made = yield* ok(ofCall(requestIn(call, effective)))
   const { betas, ...request } = asSent(call, effective, made)
   const isSame = digestOf(made) === call.receipt.digest

@@ -55,7 +55,7 @@ export async function* fit(chat: Conversation, now: Effective, means: Means): St
     covers: plan.covers,
     summarizer: summarizer as Summarizer,
     condense: (input) => chat.condense({ ...input, policy }),
-    view: chat.view,
+    context: chat.context,
     ...(signal && { signal }),
   })
   if (E.isRight(condensed)) return { type: 'condensed' }

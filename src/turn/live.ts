@@ -14,7 +14,7 @@ export const liveHistory = (chat: Conversation): LiveHistory => {
     // Another turn of the conversation may call it meanwhile.
     const before = known
     const next = before && evolved(before, yield* eventsAfter(chat, before.at))
-    known = next ?? (yield* ok(chat.view()))
+    known = next ?? (yield* ok(chat.context()))
     return known
   }
 }

@@ -19,7 +19,7 @@ import { text, toolResult, toolUse } from '../support/log.ts'
 import { write } from '../support/write.ts'
 
 const storeOf = (largeContent?: number) => storeOn(memoryStore(), { kind: 'test' }, largeContent)
-const now = async (chat: Conversation): Promise<Effective> => right(await chat.view()())
+const now = async (chat: Conversation): Promise<Effective> => right(await chat.context()())
 const said = async (chat: Conversation, ...texts: readonly string[]): Promise<void> => {
   right(await chat.append(texts.map((content) => ({ role: 'user', content })))())
 }

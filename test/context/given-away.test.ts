@@ -86,7 +86,7 @@ describe('what is given away may be changed, and nothing else changes', () => {
     const readers = [
       () => chat.render({ cache: '5m' }),
       () => chat.effective(),
-      () => chat.view(),
+      () => chat.context(),
       () => chat.full({ abandoned: true }),
       () => chat.diff({ from: 2 }),
       () => chat.timeline(),
@@ -105,11 +105,11 @@ describe('what is given away may be changed, and nothing else changes', () => {
   it('what the pure functions give, of the history that they were given', async () => {
     const { chat, turn } = await scene([{ content: [call, text(' ')] }, yes])
     await turn(options)
-    const view: Effective = await chat.view()
+    const view: Effective = await chat.context()
     const before = JSON.stringify(render(view, { cache: '5m' }))
     spoil(render(view, { cache: '5m' }))
     expect(JSON.stringify(render(view, { cache: '5m' }))).toBe(before)
-    expect(JSON.stringify(render(view))).toBe(JSON.stringify(render(await chat.view())))
+    expect(JSON.stringify(render(view))).toBe(JSON.stringify(render(await chat.context())))
   })
 
   it('what the caller has passed', async () => {

@@ -207,7 +207,7 @@ describe('a failure leaves the conversation as it was', () => {
       }
       return {
         chat,
-        answer: await condensing(chat, late, { covers: { first: 1, last: 2 }, view: chat.view }),
+        answer: await condensing(chat, late, { covers: { first: 1, last: 2 }, context: chat.context }),
       }
     }
     const said = { role: 'user', content: 'Wait.' } as const

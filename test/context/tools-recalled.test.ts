@@ -28,7 +28,7 @@ it('tools that are recalled for calls reach the API, the count, the receipt and 
   const { request, isSame } = await chat.sent(1)
   expect(isSame).toBe(true)
   expect([request.tools, request.parameters['tool_choice']]).toMatchObject([tools, { type: 'none' }])
-  expect(anthropicRequest(await chat.view())).toMatchObject({ tools, tool_choice: { type: 'none' } })
+  expect(anthropicRequest(await chat.context())).toMatchObject({ tools, tool_choice: { type: 'none' } })
 })
 
 it('tools that are recalled are counted as a part of the prompt', async () => {

@@ -25,7 +25,7 @@ const outcome = async (chat: Conversation, { type, ...input }: ConversationComma
 const seen = async (chat: Conversation): Promise<unknown> => {
   const read = await Promise.all([
     chat.position()(),
-    chat.view()(),
+    chat.context()(),
     chat.full({ abandoned: true })(),
     chat.full({ at: 1 })(),
   ])

@@ -32,7 +32,7 @@ it.each<readonly [string, readonly Event[]]>([
     const log = logWith(events, isOlder)
     await write(store, 'c', log)
     const chat = storeOn(store, { kind: 'test' }).conversation('c')
-    expect(right(await chat.view()()).outline).toEqual(effective(log).outline)
+    expect(right(await chat.context()()).outline).toEqual(effective(log).outline)
     expect(right(await chat.verify()())).not.toHaveProperty('discrepancy')
   }
 })

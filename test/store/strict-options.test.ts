@@ -13,7 +13,7 @@ const firstOf = (items: AsyncIterable<unknown>): Promise<unknown> => items[Symbo
 /** Each with one option whose name is misspelt. */
 const misspelt: readonly (readonly [string, string, string, (options: never) => Promise<unknown>])[] = [
   ['effective', 'att', 'at', chat.effective],
-  ['view', 'At', 'at', chat.view],
+  ['context', 'At', 'at', chat.context],
   ['full', 'abandonned', 'abandoned', chat.full],
   ['render', 'cach', 'cache', chat.render],
   ['diff', 'form', 'from', chat.diff],
@@ -56,7 +56,7 @@ describe('a misspelt option', () => {
     )
     expect(error).toMatchObject({
       _tag: 'InvalidInput',
-      path: method.endsWith('context') ? `context.${name}` : name,
+      path: method === 'turn, context' ? `context.${name}` : name,
       message: expect.stringMatching(new RegExp(`did you mean ${meant}\\?$`)),
     })
   })

@@ -26,10 +26,10 @@ export interface CondenseStep extends SummaryInput {
   /** `markers`: do not refuse because of markers and restores that came since. */
   readonly tolerate?: 'markers'
   /**
-   * Reads what is shown now: `view` of the conversation. With it, what came since is no reason to refuse as long as the slice, and the item
+   * Reads what is shown now: `context` of the conversation. With it, what came since is no reason to refuse as long as the slice, and the item
    * after it, are shown as they were.
    */
-  readonly view?: Conversation['view']
+  readonly context?: Conversation['context']
 }
 export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteError | ReadError) & {
   /** The failed calls of a model, including those for a summary that was not recorded. */
@@ -38,7 +38,7 @@ export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteErro
 
 /**
  * Condenses a slice: gets a summary and records it if it is valid (else `SummaryFailed`), smaller than what it replaces (else
- * `ContextGrew`), and nothing was written since `effective.at`, or, with `view`, nothing that changes the slice (else `StaleContext`).
+ * `ContextGrew`), and nothing was written since `effective.at`, or, with `context`, nothing that changes the slice (else `StaleContext`).
  * If anything fails, nothing is written; `NothingNew` comes before the summarizer is called.
  */
 export const condenseWith = (step: CondenseStep): Promise<E.Either<CondenseError, Written>> =>
@@ -61,7 +61,7 @@ async function* condensing(step: CondenseStep): Steps<CondenseError, Written> {
 const maxStale = 10
 
 async function* record(
-  { effective, covers, condense, tolerate, view }: CondenseStep,
+  { effective, covers, condense, tolerate, context }: CondenseStep,
   { blocks, origin }: Summarized,
 ): Steps<CondenseError, Written> {
   const summary = [{ role: 'user', content: blocks }] as const
@@ -70,8 +70,8 @@ async function* record(
   let after = effective.at
   for (let stale = 0; ; stale++) {
     const written = await condense({ covers, summary, method: 'model', ...more, after })()
-    if (!isStale(written) || !view || stale === maxStale) return yield* ok(written)
-    const now = yield* ok(view())
+    if (!isStale(written) || !context || stale === maxStale) return yield* ok(written)
+    const now = yield* ok(context())
     if (!isShownAsBefore(covers, effective, now)) return yield* ok(written)
     after = now.at
   }

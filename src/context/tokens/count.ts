@@ -59,12 +59,12 @@ async function* counted(
   const fields = { at: kinds.position, client: kinds.anything, model: kinds.text }
   const { at, client, model } = yield* ok(checkedOptions(options, fields))
   if (client !== undefined && !isClient(client)) return yield invalidInput('client', noClient)
-  const view = yield* ok(chat.view(at === undefined ? {} : { at }))
-  const count = countTokens(view)
+  const context = yield* ok(chat.context(at === undefined ? {} : { at }))
+  const count = countTokens(context)
   if (!client) return count
-  const rendered = render(view)
+  const rendered = render(context)
   if (rendered.awaits !== 'model') return count
-  const named = model ?? configurationOf(view).model ?? count.model ?? ''
+  const named = model ?? configurationOf(context).model ?? count.model ?? ''
   const request = requestWith(rendered, { model: named, parameters: {} })
   return { ...count, exact: yield* ok(modelOf(client).countTokens(request)) }
 }

@@ -1,12 +1,24 @@
 // What an example of the docs may name without declaring it, and the files that it may read. Every example runs in a process and a
 // directory of its own; its models are asked at the stand-in.
 import { writeFile } from 'node:fs/promises'
-import { openStore } from 'palimpsest'
+import { type Model, openStore } from 'palimpsest'
 
 export { readFile } from 'node:fs/promises'
 export { copyConversations, isError, openStore, registerStore, resultReader } from 'palimpsest'
 
 await writeFile('parser.ts', 'let open = "')
+
+/** A client of the API, as `new Anthropic()` is one; it says the same whatever it is asked. */
+export const client: Model = {
+  call: async ({ model }) => ({
+    _tag: 'Right',
+    right: {
+      content: [{ type: 'text', text: 'It is not closed.' }],
+      origin: { model, stopReason: 'end_turn' },
+    },
+  }),
+  countTokens: async () => ({ _tag: 'Right', right: 100 }),
+}
 
 export const store = await openStore('sqlite:laptop.db')
 /** Six messages, and at position 6 a question that waits. */

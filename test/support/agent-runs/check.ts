@@ -219,13 +219,13 @@ const digestAt = async (
   chat: Observed['conversations'][number]['chat'],
   receipt: Receipt,
 ): Promise<string> => {
-  const effective = await chat.view({ at: receipt.position })
+  const effective = await chat.context({ at: receipt.position })
   return digestOf(right(requestOf(effective, right(receiptOptionsIn(receipt)))))
 }
 
 const checkRequest = async (chat: Observed['conversations'][number]['chat'], url: string): Promise<void> => {
   await chat.append({ role: 'user', content: 'And now?' })
-  const view = await chat.view()
+  const view = await chat.context()
   const { model = 'model-0-a', parameters } = configurationOf(view)
   // Thinking is bound to how system messages were sent.
   const last = view.items.findLast((item) => item.kind === 'message' && item.origin?.context)
