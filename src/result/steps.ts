@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { isTyped, type Typed } from './typed.ts'
+import { isTyped, toError, type Typed } from './typed.ts'
 
 /**
  * Work in steps that may fail with a typed error: an async generator that returns its value, or yields its error and is never resumed.
@@ -24,6 +24,15 @@ export async function* caught<E extends Typed, A>(work: () => Promise<A>): Steps
     if (!isTyped(error)) throw error
     return yield error as Error & E
   }
+}
+
+/** As `ok`, in iterations: its left is thrown. */
+export const orThrow = async <E extends Typed, A>(
+  answer: E.Either<E, A> | Promise<E.Either<E, A>> | TaskEither<E, A>,
+): Promise<A> => {
+  const given = await (typeof answer === 'function' ? answer() : answer)
+  if (E.isLeft(given)) throw toError(given.left)
+  return given.right
 }
 
 /** What steps come to. A bug in them rejects, as itself. */

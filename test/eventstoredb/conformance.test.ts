@@ -242,7 +242,7 @@ describe('a read of a stream', () => {
     ['forwards from the start', {}, [0, 1, 2, 3, 4]],
     ['forwards from a revision', { fromRevision: 2n }, [2, 3, 4]],
     ['forwards with a limit', { fromRevision: 1n, maxCount: 2 }, [1, 2]],
-    ['forwards from behind the end', { fromRevision: 9n }, []],
+    ['forwards from beyond the end', { fromRevision: 9n }, []],
     ['backwards from the end', { direction: BACKWARDS, fromRevision: END }, [4, 3, 2, 1, 0]],
     [
       'backwards from a revision, with a limit',
@@ -323,7 +323,7 @@ describe('a subscription', () => {
     expect(numbers(await taken)).toEqual([0, 1, 2])
   })
 
-  test('to a stream begins behind its revision', async () => {
+  test('to a stream begins after its revision', async () => {
     const stream = streamName()
     await client.appendToStream(stream, some(4))
     expect(numbers(await take(client.subscribeToStream(stream, { fromRevision: 1n }), 2))).toEqual([2, 3])
@@ -348,7 +348,7 @@ describe('a subscription', () => {
     expect(numbers(await taken)).toEqual([3])
   })
 
-  test('to $all with stream prefixes gives those streams only, behind its position, and goes on', async () => {
+  test('to $all with stream prefixes gives only those streams, after its position, and continues', async () => {
     const [one, two, other] = [streamName(), streamName(), streamName()]
     const { position } = await client.appendToStream(one, event(0))
     await client.appendToStream(other, event(1))
@@ -377,7 +377,7 @@ describe('a subscription', () => {
     expect(numbers(await take(byType, 1))).toEqual([2])
   })
 
-  test('tells a checkpoint every 32 events that do not match, so that it can go on from there', async () => {
+  test('tells a checkpoint every 32 events that do not match, so that it can resume from there', async () => {
     const [stream, other] = [streamName(), streamName()]
     const { position } = await client.appendToStream(stream, event(0))
     const checkpoints: Position[] = []
@@ -439,7 +439,7 @@ describe('a filtered subscription from the start that goes live before it has re
 })
 
 describe('a deleted stream', () => {
-  test('reads as missing; a later append goes on with the numbering, and the old events stay hidden', async () => {
+  test('reads as missing; a later append continues the numbering, and the old events stay hidden', async () => {
     const stream = streamName()
     await client.appendToStream(stream, some(2))
     expect((await client.deleteStream(stream)).position?.commit).toBeGreaterThan(0n)
@@ -485,7 +485,7 @@ describe('the metadata of a stream', () => {
     expect(first?.event).toMatchObject({ streamId: `$$${stream}`, type: '$metadata' })
   })
 
-  test('$maxCount shows the last events only, and the revisions go on counting', async () => {
+  test('$maxCount shows the last events only, and the revisions continue', async () => {
     const stream = streamName()
     await client.setStreamMetadata(stream, { maxCount: 1 })
     for (let n = 0; n < 3; n++) {

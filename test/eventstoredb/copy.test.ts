@@ -65,7 +65,7 @@ test('two copies at once each tell what they wrote, and together that is all', a
   expect(await contents(to, ids)).toEqual(await contents(from, ids))
 })
 
-test('a copy goes on through connections that break again and again, and writes everything once', async () => {
+test('a copy continues through connections that break again and again, and writes everything once', async () => {
   const from = await stored()
   const db = await serve()
   let breaks = 0
@@ -81,7 +81,7 @@ test('a copy goes on through connections that break again and again, and writes 
   expect(await contents(db.url)).toEqual(await contents(from))
 })
 
-test('a copy to a server that goes away ends with what it managed, and the next one goes on there', async () => {
+test('a copy to a server that goes away ends with what it managed, and the next one continues there', async () => {
   const from = await stored()
   const db = await serve()
   const [interrupted, ...others] = await copyConversations({

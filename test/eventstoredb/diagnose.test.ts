@@ -65,7 +65,7 @@ describe('a cluster of which two nodes are frozen', () => {
     expect(connections.map(({ status }) => status)).toEqual(['warning', 'ok', 'warning'])
     for (const node of nodes)
       expect(connections.map(({ message }) => message)).toContainEqual(
-        expect.stringContaining(`${node}: it takes connections, and says nothing`),
+        expect.stringContaining(`${node}: it accepts connections and says nothing`),
       )
   })
 })
@@ -149,14 +149,14 @@ describe('the diagnosis of an EventStoreDB', () => {
     const client = EventStoreDBClient.connectionString(url)
     atEnd(() => client.dispose())
     const said = jsonEvent({ type: 'MessageAppended', data: {} })
-    for (const id of ['capped', 'aged', 'deleted', 'buried', 'mended', 'whole'])
+    for (const id of ['capped', 'aged', 'deleted', 'buried', 'repaired', 'whole'])
       await client.appendToStream(`conversation-${id}`, said)
     await client.setStreamMetadata('conversation-capped', { maxCount: 10 })
     await client.setStreamMetadata('conversation-aged', { maxAge: 3_600, owner: 'dana' })
     await client.deleteStream('conversation-deleted')
     await client.tombstoneStream('conversation-buried')
-    await client.setStreamMetadata('conversation-mended', { maxCount: 10 })
-    await client.setStreamMetadata('conversation-mended', {})
+    await client.setStreamMetadata('conversation-repaired', { maxCount: 10 })
+    await client.setStreamMetadata('conversation-repaired', {})
     await client.setStreamMetadata('other', { maxCount: 1 })
     expect(found(await findingsOf(url), 'history')).toMatch(
       /^problem: the database drops events of capped \(\$maxCount 10\), aged \(\$maxAge 3600\), deleted \(deleted\), buried \(deleted for ever\): take /,
@@ -235,7 +235,7 @@ describe('the diagnosis of a connection says', () => {
 
   test('that there is no such host', async () => {
     expect(found(await findingsOf('esdb://no-such-host.invalid?tls=false'), 'connection')).toBe(
-      'problem: no-such-host.invalid:2113: there is no host of that name: correct it',
+      'problem: no-such-host.invalid:2113: there is no host with that name: correct it',
     )
   })
 
@@ -254,7 +254,7 @@ describe('the diagnosis of a connection says', () => {
     )
     const { port } = silent.address() as AddressInfo
     const findings = await findingsOf(`esdb://127.0.0.1:${port}?tls=false`)
-    expect(found(findings, 'connection')).toMatch(/^problem: .*it takes connections, and says nothing/)
+    expect(found(findings, 'connection')).toMatch(/^problem: .*it accepts connections and says nothing/)
   })
 
   test('that the file of tlsCAFile cannot be read', async () => {

@@ -174,7 +174,7 @@ describe('a database of an earlier release', () => {
     expect(entries()).toBe(3)
   })
 
-  test('to which a writer of that release goes on writing: whoever asks for all names has its new ones too', async () => {
+  test('to which a writer of that release keeps adding: a list of all names includes its new ones', async () => {
     const { server, store } = await openBoth()
     beginUnlisted(server, 'a')
     expect(await sorted(store)).toEqual(['a'])
@@ -246,7 +246,7 @@ describe('gc', () => {
 })
 
 describe('a server that looks for something', () => {
-  test('and says nothing meanwhile is no dead one', async () => {
+  test('and is silent meanwhile is not a dead one', async () => {
     // Some 900 ms, at 300 ms for an attempt.
     const { server, store } = await openBoth({ scanSpeed: 10_000 }, impatient)
     server.preload('other', proposed(9_000, 1))

@@ -64,7 +64,7 @@ const fourWriters = (
   )
 
 describe('a follower', () => {
-  test('goes on behind its last event when the server restarts at random moments while four writers append: no gap, no repeat', async () => {
+  test('continues after its last event when the server restarts at random moments while four writers append: no gap, no repeat', async () => {
     const server = await temporaryServer()
     const store = await open(server)
     const each = 150
@@ -89,7 +89,7 @@ describe('a follower', () => {
     expect(subscriptions(server)).toBeGreaterThan(3)
   })
 
-  test('goes on where its subscription is refused or broken in the middle', async () => {
+  test('continues where its subscription is refused or broken in the middle', async () => {
     const server = await temporaryServer()
     const store = await open(server)
     const ids: string[] = []
@@ -128,7 +128,7 @@ describe('a follower', () => {
     expect(await idsOf(store, 3, { prefixes, ...(after !== undefined && { after }) })).toEqual(ids.slice(1))
   })
 
-  test('learns how far the store was looked through while nothing is for it, and can go on from there', async () => {
+  test('learns how far the store was searched while nothing is for it, and can resume from there', async () => {
     const store = await openSomewhere(await somewhere())
     const checkpoints: string[] = []
     const stop = new AbortController()
@@ -178,7 +178,7 @@ describe('a follower', () => {
     expect(right(await store.readAll({ after, limit: 9 })()).events.map((read) => read.id)).toEqual([id])
   })
 
-  test('may stand right before an event: a reader that goes on from there gets it', async () => {
+  test('may be right before an event: a reader that resumes from there gets it', async () => {
     const server = await temporaryServer()
     const store = await open(server)
     const some = (count: number): Proposed[] => proposed(count, 3)

@@ -226,7 +226,7 @@ describe('a conversation that the database has lost events of', () => {
     const stream = (id: string): string => place.stream(`conversation-${id}`)
     const lose: Readonly<Record<string, () => Promise<unknown>>> = {
       sound: () => Promise.resolve(),
-      mended: () => client.setStreamMetadata(stream('mended'), { maxCount: 1 }),
+      repaired: () => client.setStreamMetadata(stream('repaired'), { maxCount: 1 }),
       harmless: () =>
         client.setStreamMetadata(stream('harmless'), { maxCount: 1_000_000, truncateBefore: 0 }),
       deleted: () => client.deleteStream(stream('deleted')),
@@ -238,12 +238,12 @@ describe('a conversation that the database has lost events of', () => {
     for (const id of ids) await say(store.conversation(id), 3)
     for (const act of Object.values(lose)) await act()
     const lost = ids.slice(3)
-    for (const id of [...lost, 'mended'])
+    for (const id of [...lost, 'repaired'])
       await expect.poll(() => says(id), { timeout: 20_000 }).toBe('HistoryLost')
     for (const id of lost) expect([id, await says(id)]).toEqual([id, 'HistoryLost'])
     // Nothing was scavenged yet.
-    await client.setStreamMetadata(stream('mended'), {})
-    for (const id of ['sound', 'harmless', 'mended']) {
+    await client.setStreamMetadata(stream('repaired'), {})
+    for (const id of ['sound', 'harmless', 'repaired']) {
       for (let n = 0; n < 3; n++) expect([id, await says(id)]).toEqual([id, 'written'])
       expect(await store.conversation(id).verify()).not.toHaveProperty('discrepancy')
     }

@@ -175,17 +175,17 @@ describe('an append whose outcome is unknown is sent again until it is known', (
     })
   })
 
-  test('written, its answer lost, and others went on behind it: it is recognised as its own', async () => {
+  test('written, its answer lost, and others have written after it: it is recognised as its own', async () => {
     const server = await temporaryServer()
     const [store, other] = [await open(server, { attempt: shortAttempt }), await open(server)]
     await begin(server, 's')
     server.misbehave({ kind: 'silence', written: true })
-    const [own, behind] = [event(), event()]
+    const [own, later] = [event(), event()]
     const appended = store.append({ stream: 's', events: [own], expected: 0, isNew: true })()
     await expect.poll(() => appendsTo(server, 's')).toBeGreaterThanOrEqual(2)
-    right(await other.append({ stream: 's', events: [behind], expected: 1 })())
+    right(await other.append({ stream: 's', events: [later], expected: 1 })())
     expect(right(await appended)).toBe('written')
-    expect((await idsIn(store, 's')).slice(1)).toEqual([own.id, behind.id])
+    expect((await idsIn(store, 's')).slice(1)).toEqual([own.id, later.id])
   })
 
   test('not written, and others took its place: it is a conflict', async () => {
@@ -216,7 +216,7 @@ describe('an append whose outcome is unknown is sent again until it is known', (
     expect(appendsTo(server, 's')).toBe(0)
   })
 
-  test('written, and then it cannot be read what stands there: its outcome is unknown, not a failure', async () => {
+  test('written, and then what is there cannot be read: its outcome is unknown, not a failure', async () => {
     const server = await temporaryServer()
     const store = await open(server, { patience: impatient.patience })
     server.misbehave({ kind: 'unavailable', on: 'read', times: 1_000 })
@@ -290,7 +290,7 @@ describe('connections', () => {
       expect(left(outcome)).toMatchObject({ _tag: 'OutcomeUnknown' })
   })
 
-  test('a slow one is no silent one: a large page may take longer than an attempt', async () => {
+  test('a slow one is not a silent one: a large page may take longer than an attempt', async () => {
     const server = await temporaryServer()
     const data = Buffer.alloc(200_000, ' ')
     const events = Array.from({ length: 40 }, () => ({
@@ -496,7 +496,7 @@ describe('a command that is sent again', () => {
     },
   )
 
-  test('by two writers at once is written once, and both go on behind it', async () => {
+  test('by two writers at once is written once, and both continue after it', async () => {
     const place = await somewhere()
     const writers = [await conversationsAt(place), await conversationsAt(place)]
     for (let round = 0; round < 20; round++) {

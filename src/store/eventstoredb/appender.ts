@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import * as E from 'fp-ts/lib/Either.js'
+import type { Steps } from '../../result/steps.ts'
 import { type Conflict, conflict, historyLost, outcomeUnknown, type StoreError } from '../errors.ts'
 import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
 import { finalFailure, noAnswer, refused, storeDenied } from './failures.ts'
@@ -16,7 +16,7 @@ import {
 } from './messages.ts'
 import { appendMargin } from './settings.ts'
 
-/** What one attempt came to: an answer, or nothing that one could rely on. */
+/** What one attempt came to: an answer, or nothing to rely on. */
 type Answer =
   | { readonly type: 'written'; readonly revision: number }
   | { readonly type: 'error'; readonly error: BatchAppendError }
@@ -24,7 +24,7 @@ type Answer =
 
 export interface AppendTo {
   readonly stream: string
-  /** The stream's last revision; -1: it must not be there. */
+  /** The stream's last revision; -1 if it must not exist. */
   readonly expected: number | 'any'
   readonly events: readonly Proposed[]
 }
@@ -34,9 +34,9 @@ export interface Done {
   readonly revision: number
 }
 
-export type Append = (append: AppendTo) => Promise<E.Either<StoreError | Conflict, Done>>
+export type Append = (append: AppendTo) => Steps<StoreError | Conflict, Done>
 
-/** A call that carries any number of appends, told apart by correlation ids. */
+/** A call that carries any number of appends, each with a correlation id. */
 interface Line {
   readonly client: StreamsClient
   readonly call: ReturnType<StreamsClient['batchAppend']>
@@ -45,9 +45,9 @@ interface Line {
 }
 
 /**
- * Appends over one call at a time. Whatever is no clear answer (a deadline, a broken connection, another leader) leaves the outcome
- * unknown: the same events are sent again, at the same expected revision, until it is known or patience ends (`OutcomeUnknown`).
- * The server recognises events that it has.
+ * Appends over one call at a time. Without a clear answer (a deadline, a broken connection, another leader) the outcome is unknown:
+ * the same events are sent again, at the same expected revision, until it is known or patience ends (`OutcomeUnknown`). The server
+ * recognises events that it has.
  */
 export const appender = (connection: Connection): Append => {
   const { settings } = connection
@@ -57,7 +57,7 @@ export const appender = (connection: Connection): Append => {
     const opened = connection.once(async (client) => {
       const pending: Line['pending'] = new Map()
       const call = client.batchAppend(...connection.callArguments(Infinity))
-      /** Ends the line; what it still carries is unknown. Appends of other lines, and of other stores, go on. */
+      /** Ends the line; the outcome of the appends still on it is unknown. Other lines, and other stores, are not affected. */
       const drop = (cause: unknown): void => {
         if (line === opened) line = undefined
         for (const settle of pending.values()) settle({ type: 'unknown', cause })
@@ -83,7 +83,7 @@ export const appender = (connection: Connection): Append => {
 
   const attempt = async ({ stream, expected, events }: AppendTo): Promise<Answer> => {
     const opened = (line ??= open())
-    /** Leaves a line to the appends that are under way on it. */
+    /** Takes no more appends onto the line; those under way on it continue. */
     const leave = (): void => {
       if (line === opened) line = undefined
     }
@@ -112,21 +112,19 @@ export const appender = (connection: Connection): Append => {
     }
   }
 
-  return async (request) => {
+  return async function* (request) {
     const end = Date.now() + settings.patience
     for (let pause = firstPause, isFirst = true; ; pause = Math.min(pause * 2, longestPause)) {
       const answer = await attempt(request)
-      if (answer.type === 'written') return E.right({ revision: answer.revision })
+      if (answer.type === 'written') return { revision: answer.revision }
       const final = finalError(settings.url, request, answer)
-      // A refusal of who asks, or of what, says nothing of an earlier attempt.
-      if (final && (isFirst || final._tag === 'Conflict')) return E.left(final)
+      // A refusal (credentials, size) does not tell what became of an earlier attempt.
+      if (final && (isFirst || final._tag === 'Conflict')) return yield final
       if (final || connection.closing.aborted || Date.now() + pause > end)
-        return E.left(
-          outcomeUnknown(
-            request.stream,
-            request.events.map(({ id }) => id),
-            answer.type === 'unknown' ? answer.cause : answer.error.getMessage(),
-          ),
+        return yield outcomeUnknown(
+          request.stream,
+          request.events.map(({ id }) => id),
+          answer.type === 'unknown' ? answer.cause : answer.error.getMessage(),
         )
       isFirst = false
       await sleep(pause)
@@ -134,7 +132,7 @@ export const appender = (connection: Connection): Append => {
   }
 }
 
-/** The error of an answer that is final; undefined for one after which the events may still be written, or already are. */
+/** The error of a final answer; undefined if the events may still be written, or already are. */
 const finalError = (
   store: string,
   { stream, expected }: AppendTo,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import * as E from 'fp-ts/lib/Either.js'
-import { type StoreError, toError } from '../errors.ts'
+import { orThrow, run, type Steps, task } from '../../result/steps.ts'
+import type { StoreError } from '../errors.ts'
 import type { BlobInfo, Blobs } from '../port.ts'
 import type { Append } from './appender.ts'
 import type { Connection } from './connection.ts'
@@ -9,7 +9,7 @@ import type { ServerEvent } from './messages.ts'
 import type { Reads } from './reads.ts'
 
 // A stream `blob-<sha256>` holds chunks (`BlobChunk`), then a `BlobStored` that names their revisions; a `BlobKept` renews its time.
-// Chunks without a `BlobStored` are what a crash left, or what another writer has begun.
+// Chunks without a `BlobStored` were left by a crash, or belong to a write under way.
 
 const streamOf = (sha256: string): string => `blob-${sha256}`
 
@@ -22,97 +22,86 @@ interface Seal {
 
 /** How many events are read at once: chunks are large. */
 const page = 4
-/** How many blobs are looked at side by side. */
+/** How many blobs are looked at concurrently. */
 const atOnce = 32
 
 const isSeal = ({ type }: ServerEvent): boolean => type === 'BlobStored' || type === 'BlobKept'
 const sealOf = ({ data }: ServerEvent): Seal => JSON.parse(Buffer.from(data).toString()) as Seal
 
 export const blobs = (connection: Connection, reads: Reads, append: Append, directory: Directory): Blobs => {
-  const newestSeal = async (sha256: string): Promise<E.Either<StoreError, ServerEvent | undefined>> => {
+  async function* newestSeal(sha256: string): Steps<StoreError, ServerEvent | undefined> {
     const stream = streamOf(sha256)
-    // Most often it is the last event, and what comes before it are chunks.
+    // Most often it is the last event, and all before it are chunks.
     for (let from = Number.MAX_SAFE_INTEGER, limit = 1; ; limit = page) {
-      const found = await reads.whatIsThere({ stream, from, direction: 'backwards', limit })
-      if (E.isLeft(found)) return found
-      const seal = found.right.find(isSeal)
-      const oldest = found.right.at(-1)
-      if (seal || !oldest || oldest.revision === 0) return E.right(seal)
+      const found = yield* reads.whatIsThere({ stream, from, direction: 'backwards', limit })
+      const seal = found.find(isSeal)
+      const oldest = found.at(-1)
+      if (seal || !oldest || oldest.revision === 0) return seal
       from = oldest.revision - 1
     }
   }
 
-  const write = async (
-    sha256: string,
-    type: string,
-    data: string | Uint8Array,
-  ): Promise<E.Either<StoreError, number>> => {
+  /** Appends to the blob's stream. Returns the revision. */
+  async function* write(sha256: string, type: string, data: string | Uint8Array): Steps<StoreError, number> {
     const event = { id: randomUUID(), type, data, metadata: '{}' }
-    const written = await append({ stream: streamOf(sha256), expected: 'any', events: [event] })
-    return E.map(({ revision }: { readonly revision: number }) => revision)(written)
+    const { revision } = yield* append({ stream: streamOf(sha256), expected: 'any', events: [event] })
+    return revision
   }
 
-  const put = async (sha256: string, chunks: Iterable<Uint8Array>): Promise<E.Either<StoreError, void>> => {
-    const found = await newestSeal(sha256)
-    if (E.isLeft(found)) return found
-    if (found.right)
-      return E.map(() => undefined)(await write(sha256, 'BlobKept', JSON.stringify(sealOf(found.right))))
-    const begun = await directory.begin(streamOf(sha256))
-    if (E.isLeft(begun)) return begun
+  async function* put(sha256: string, chunks: Iterable<Uint8Array>): Steps<StoreError, void> {
+    const found = yield* newestSeal(sha256)
+    if (found) {
+      yield* write(sha256, 'BlobKept', JSON.stringify(sealOf(found)))
+      return
+    }
+    yield* directory.begin(streamOf(sha256))
     const revisions: number[] = []
     let bytes = 0
     for (const chunk of chunks) {
-      const written = await write(sha256, 'BlobChunk', chunk)
-      if (E.isLeft(written)) return written
-      revisions.push(written.right)
+      revisions.push(yield* write(sha256, 'BlobChunk', chunk))
       bytes += chunk.length
     }
     const seal: Seal = { bytes, chunks: revisions }
-    return E.map(() => undefined)(await write(sha256, 'BlobStored', JSON.stringify(seal)))
+    yield* write(sha256, 'BlobStored', JSON.stringify(seal))
   }
 
   async function* get(sha256: string): AsyncGenerator<Uint8Array, void> {
     const stream = streamOf(sha256)
-    const found = await newestSeal(sha256)
-    if (E.isLeft(found)) throw toError(found.left)
-    const chunks = found.right ? sealOf(found.right).chunks : []
+    const found = await orThrow(run(newestSeal(sha256)))
+    const chunks = found ? sealOf(found).chunks : []
     const wanted = new Set(chunks)
     const last = chunks.at(-1) ?? -1
     for (let from = chunks[0] ?? 0; from <= last; from += page) {
-      const read = await reads.whatIsThere({ stream, from, direction: 'forwards', limit: page })
-      if (E.isLeft(read)) throw toError(read.left)
-      for (const { revision, data } of read.right) if (wanted.has(revision)) yield data
+      const read = await orThrow(run(reads.whatIsThere({ stream, from, direction: 'forwards', limit: page })))
+      for (const { revision, data } of read) if (wanted.has(revision)) yield data
     }
   }
 
-  const infoOf = async (name: string): Promise<E.Either<StoreError, BlobInfo | undefined>> => {
+  /** Undefined for a blob that was removed, or never written: the directory lists it too. */
+  async function* infoOf(name: string): Steps<StoreError, BlobInfo | undefined> {
     const sha256 = name.slice(streamOf('').length)
-    // One that was removed keeps its entry, and one that never came has one.
-    return E.map(
-      (seal: ServerEvent | undefined) =>
-        seal && { sha256, bytes: sealOf(seal).bytes, time: new Date(seal.created) },
-    )(await newestSeal(sha256))
+    const seal = yield* newestSeal(sha256)
+    return seal && { sha256, bytes: sealOf(seal).bytes, time: new Date(seal.created) }
   }
 
   async function* list(): AsyncGenerator<BlobInfo, void> {
-    const names = await directory.newest('', undefined, Infinity)
-    if (E.isLeft(names)) throw toError(names.left)
-    for (let next = 0; next < names.right.length; next += atOnce)
-      for (const info of await Promise.all(names.right.slice(next, next + atOnce).map(infoOf))) {
-        if (E.isLeft(info)) throw toError(info.left)
-        if (info.right) yield info.right
+    const names = await orThrow(run(directory.newest('', undefined, Infinity)))
+    for (let next = 0; next < names.length; next += atOnce) {
+      const looks = names.slice(next, next + atOnce).map((name) => run(infoOf(name)))
+      for (const look of await Promise.all(looks)) {
+        const info = await orThrow(look)
+        if (info) yield info
       }
+    }
   }
 
-  const remove = async (sha256: string, before: Date): Promise<E.Either<StoreError, void>> => {
-    const found = await newestSeal(sha256)
-    if (E.isLeft(found)) return found
-    const seal = found.right
-    if (!seal || seal.created >= before.getTime()) return E.right(undefined)
-    return connection.again(async () => {
+  async function* remove(sha256: string, before: Date): Steps<StoreError, void> {
+    const seal = yield* newestSeal(sha256)
+    if (!seal || seal.created >= before.getTime()) return
+    yield* connection.again(async () => {
       try {
         await connection.client.deleteStream(streamOf(sha256), {
-          // One that was put in the meantime has another last event, and stays.
+          // A blob that was put in the meantime has another last event, and stays.
           expectedRevision: BigInt(seal.revision),
           requiresLeader: true,
           ...(connection.settings.credentials && { credentials: connection.settings.credentials }),
@@ -124,10 +113,10 @@ export const blobs = (connection: Connection, reads: Reads, append: Append, dire
   }
 
   return {
-    put: (sha256, chunks) => () => put(sha256, chunks),
+    put: (sha256, chunks) => task(() => put(sha256, chunks)),
     get,
     list,
-    remove: (sha256, before) => () => remove(sha256, before),
+    remove: (sha256, before) => task(() => remove(sha256, before)),
   }
 }
 

@@ -1,30 +1,29 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { run, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
 import { type Changed, type Checkpoint, maxPage } from '../port.ts'
 import { checkpointOf, isSamePlace, placeOf } from './messages.ts'
 import type { Reads } from './reads.ts'
 
-/** Bytes of the database that are looked through for what has changed: to read the ends of some thousand streams takes no longer. */
+/** The most bytes of the database that are searched for changes: reading the ends of some thousand streams takes no longer. */
 const most = 16 * 1024 * 1024
 
-/** Which streams were written since a checkpoint; a change of a stream's metadata counts, as it may hide events. */
-export const changes =
-  (reads: Reads) =>
-  async (prefix: string, since: Checkpoint | undefined): Promise<E.Either<StoreError, Changed>> => {
-    const newest = await reads.end()
-    // Who may not read $all gets by without.
+/** Which streams were written since a checkpoint. A change of a stream's metadata counts: it may hide events. */
+export const changes = (reads: Reads) =>
+  async function* (prefix: string, since: Checkpoint | undefined): Steps<StoreError, Changed> {
+    const newest = await run(reads.end())
+    // A user who may not read $all does without.
     if (E.isLeft(newest))
       return newest.left._tag === 'StoreDenied'
-        ? E.right({ checkpoint: undefined, streams: undefined })
-        : newest
+        ? { checkpoint: undefined, streams: undefined }
+        : yield newest.left
     const end = newest.right
     const place = since === undefined ? undefined : placeOf(since)
     const checkpoint = end && checkpointOf(end)
     if (!end || !place || Number(end.commit) - Number(place.commit) > most)
-      return E.right({ checkpoint, streams: undefined })
-    if (isSamePlace(end, place)) return E.right({ checkpoint, streams: new Set() })
-    const read = await reads.all({ on: 'stream', prefixes: [prefix, `$$${prefix}`] }, place, maxPage)
-    if (E.isLeft(read)) return read
-    const names = read.right.map(({ stream }) => stream.replace(/^\$\$/, ''))
-    return E.right({ checkpoint, streams: names.length < maxPage ? new Set(names) : undefined })
+      return { checkpoint, streams: undefined }
+    if (isSamePlace(end, place)) return { checkpoint, streams: new Set() }
+    const read = yield* reads.all({ on: 'stream', prefixes: [prefix, `$$${prefix}`] }, place, maxPage)
+    const names = read.map(({ stream }) => stream.replace(/^\$\$/, ''))
+    return { checkpoint, streams: names.length < maxPage ? new Set(names) : undefined }
   }

@@ -1,22 +1,23 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { run } from '../../result/steps.ts'
 import { conversationOf } from '../../events/ids.ts'
 import { type Finding, finding } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import type { Place } from './messages.ts'
 import type { Reads } from './reads.ts'
 
-/** Configurations that are looked at, and how many at once: each may hold a hundred tools. */
+/** How many configurations are looked at, and how many at once: each may hold a hundred tools. */
 const most = 1_000
 const page = 100
 
-/** Looks for secrets in the oldest configurations: earlier versions recorded them. */
+/** Searches the oldest configurations for secrets: earlier versions recorded them. */
 export const configurationsFinding = async (reading: Reads): Promise<Finding> => {
   const found = new Set<string>()
   let after: Place | undefined
   for (let looked = 0; looked < most; looked += page) {
-    const read = await reading.all({ on: 'type', prefixes: ['Configured'] }, after, page)
+    const read = await run(reading.all({ on: 'type', prefixes: ['Configured'] }, after, page))
     if (E.isLeft(read))
-      return finding('secrets', 'warning', `$all cannot be looked through for them: ${read.left.message}`)
+      return finding('secrets', 'warning', `$all cannot be searched for them: ${read.left.message}`)
     for (const { stream, data } of read.right) {
       const id = conversationOf(stream)
       if (id !== undefined && holdsSecret(Buffer.from(data).toString())) found.add(id)

@@ -4,6 +4,7 @@ import streamsServices from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import type { Steps } from '../../result/steps.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { finalFailure, isTimeOut, noAnswer, reasonOf, unavailable } from './failures.ts'
 import { type ChannelMaker, withoutAddressAsName } from './server-name.ts'
@@ -13,17 +14,17 @@ export type StreamsClient = InstanceType<typeof streamsServices.StreamsClient>
 type CallArguments = Parameters<StreamsClient['batchAppend']>
 
 /**
- * What the client offers its own methods: where the leader is, the channel to it, deadlines and credentials. Its methods themselves
- * cannot be used where it matters: an append keeps its answer in a table that all clients of the process share, and has no deadline;
- * a read has none either, and to end one early closes the channel for all (docs/adr/0009-the-client-connects-we-speak.md).
+ * What the client offers its own methods: where the leader is, the channel to it, deadlines and credentials. The methods themselves
+ * do not serve: an append keeps its answer in a table that all clients of the process share, and has no deadline; a read has none
+ * either, and ending one early closes the channel for everybody (docs/adr/0009-the-client-connects-we-speak.md).
  */
 interface Internals extends ChannelMaker {
-  /** A client on the channel to the leader, which is looked for if it is not known; that may take long. */
+  /** A client on the channel to the leader. Finding the leader may take long. */
   readonly getGRPCClient: (
     service: typeof streamsServices.StreamsClient,
     name: string,
   ) => Promise<StreamsClient>
-  /** Leaves the channel of that client, if the error is one of the channel and it is still the current one. */
+  /** Drops the channel of that client, if the error is the channel's and the channel is still the current one. */
   readonly handleError: (client: StreamsClient, error: unknown) => Promise<void>
   readonly callArguments: (
     options: {
@@ -38,28 +39,28 @@ interface Internals extends ChannelMaker {
 /** A connection to a server, or to a cluster's leader. */
 export interface Connection {
   readonly settings: Settings
-  /** What a call is given besides its request: who asks, and how long it may take, in milliseconds. */
+  /** The credentials and the deadline of a call, in milliseconds from now. */
   readonly callArguments: (deadline: number) => ReturnType<Internals['callArguments']>
   /** Runs an action once. Rejects when no leader is found within the time for one attempt. */
   readonly once: <T>(action: (client: StreamsClient) => Promise<T>) => Promise<T>
   /**
-   * Runs an action that changes nothing until it succeeds or patience ends.
+   * Runs an action that changes nothing, until it succeeds or patience ends.
    *
-   * @param finalOf the error of a failure after which trying again would not help
+   * @param finalOf the error, for a failure that another attempt would not cure
    */
   readonly again: <T>(
     action: (client: StreamsClient) => Promise<T>,
     finalOf?: (failure: unknown) => StoreError | undefined,
-  ) => Promise<E.Either<StoreError, T>>
-  /** Tells that a call outside `once` has failed, or was not answered in time (`noAnswer`). */
+  ) => Steps<StoreError, T>
+  /** Reports that a call outside `once` failed, or was not answered in time (`noAnswer`). */
   readonly failed: (client: StreamsClient, error: unknown) => void
-  /** Has a call ended when the connection ends, or when the function returned is called. */
+  /** Cancels a call when the connection ends, or when the returned function is called. */
   readonly tracked: (cancel: () => void) => () => void
-  /** For what its own methods do well enough. */
+  /** For what the client's own methods do well enough. */
   readonly client: EventStoreDBClient
-  /** Aborts as soon as the connection is being closed: nothing is begun or tried again from then on. */
+  /** Aborts when closing begins: from then on nothing is started or retried. */
   readonly closing: AbortSignal
-  /** Waits for what is under way, then ends every call. */
+  /** Waits for the work under way, then ends every call. */
   readonly close: (underWay?: Iterable<Promise<unknown>>) => Promise<void>
 }
 
@@ -70,7 +71,7 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
   const internals = client.right as unknown as Internals
   const calls = new Set<() => void>()
   const closing = new AbortController()
-  // One listener a follower.
+  // One listener per follower.
   setMaxListeners(0, closing.signal)
   let named: Promise<void> | undefined
   let newest: StreamsClient | undefined
@@ -88,7 +89,7 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
   }
   const failed: Connection['failed'] = (failing, error) =>
     void internals
-      // What has gone silent may stay so: another connection is made.
+      // A channel that fell silent may stay silent: the client opens another.
       .handleError(failing, isTimeOut(error) ? noAnswer(settings.attempt) : error)
       .catch(() => undefined)
   const once: Connection['once'] = async (action) => {
@@ -110,16 +111,16 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
         { deadline: deadline === Infinity ? deadline : Date.now() + deadline },
       ),
     once,
-    again: async (action, finalOf = () => undefined) => {
+    again: async function* (action, finalOf = () => undefined) {
       const end = Date.now() + settings.patience
       for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
         try {
-          return E.right(await once(action))
+          return await once(action)
         } catch (failure) {
           const final = finalOf(failure) ?? finalFailure(settings.url, failure)
-          if (final) return E.left(final)
-          if (closing.signal.aborted) return E.left(storeClosed(settings.url))
-          if (Date.now() + pause > end) return E.left(unavailable(settings.url, reasonOf(failure), failure))
+          if (final) return yield final
+          if (closing.signal.aborted) return yield storeClosed(settings.url)
+          if (Date.now() + pause > end) return yield unavailable(settings.url, reasonOf(failure), failure)
         }
         await sleep(pause)
       }
@@ -156,8 +157,8 @@ const within = async <T>(ms: number, promise: Promise<T>): Promise<T> => {
 const connecting = new Set([0, 1])
 
 /**
- * Waits until a node has said its first word, or that fails, which the call then tells. One that is frozen never says it, though the
- * system takes connections for it; and the other nodes name it as the leader until they have elected another.
+ * Waits until the channel is connected or has failed; a failure then shows in the call. A frozen node never answers, although its
+ * system accepts connections, and the other nodes call it the leader until they have elected another.
  */
 const reached = async (client: StreamsClient, ms: number): Promise<void> => {
   const channel = client.getChannel()

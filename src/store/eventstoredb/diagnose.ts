@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf } from '../../events/ids.ts'
@@ -13,30 +14,27 @@ import { type Reads, reads } from './reads.ts'
 import { patience, scratchFindings, within } from './scratch.ts'
 import { esdbSettings, type Settings } from './settings.ts'
 
-/** Settings of conversations that are looked at. */
+/** How many settings of conversations are looked at. */
 const mostSettings = 1_000
 
 /**
- * Looks at an EventStoreDB. It writes about a megabyte to a stream `palimpsest-doctor-…` of its own, which the database drops after a
- * minute; nothing else.
+ * Examines an EventStoreDB. It writes about a megabyte to a stream `palimpsest-doctor-…` of its own, which the database drops after a
+ * minute, and nothing else.
  */
-export const diagnoseEventStoreDb =
-  (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
-  async () => {
-    const settings = esdbSettings(url)
-    if (E.isLeft(settings)) return settings
-    const reached = await connectionFindings(settings.right)
-    if (reached.every(({ status }) => status !== 'ok')) return E.right(reached)
-    const connection = connect({ ...settings.right, attempt: patience, patience })
-    if (E.isLeft(connection)) return connection
+export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
+  task(async function* (): Steps<InvalidInput, readonly Finding[]> {
+    const settings = yield* ok(esdbSettings(url))
+    const reached = await connectionFindings(settings)
+    if (reached.every(({ status }) => status !== 'ok')) return reached
+    const connection = yield* ok(connect({ ...settings, attempt: patience, patience }))
     try {
-      return E.right([...reached, ...(await serverFindings(connection.right))])
+      return [...reached, ...(await serverFindings(connection))]
     } finally {
-      await connection.right.close()
+      await connection.close()
     }
-  }
+  })
 
-/** A node that is down is a problem only where no other one answers. */
+/** A node that is down is a problem only if no other node answers. */
 const connectionFindings = async ({ connectionString }: Settings): Promise<readonly Finding[]> => {
   const nodes = await Promise.all(
     addressesIn(connectionString).map(async (address) => ({
@@ -54,12 +52,8 @@ const connectionFindings = async ({ connectionString }: Settings): Promise<reado
 
 const serverFindings = async (connection: Connection): Promise<readonly Finding[]> => {
   const reading = reads(connection)
-  const read = await reading.whatIsThere({
-    stream: streamOf('palimpsest-doctor'),
-    from: 0,
-    direction: 'forwards',
-    limit: 1,
-  })
+  const stream = streamOf('palimpsest-doctor')
+  const read = await run(reading.whatIsThere({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (E.isLeft(read))
     return [
       finding(read.left._tag === 'StoreDenied' ? 'credentials' : 'answers', 'problem', read.left.message),
@@ -86,7 +80,7 @@ interface Features {
   readonly supports: (method: { readonly path: string }) => boolean
 }
 
-/** What the client found out about the server, which it keeps to itself. */
+/** What the client has found out about the server; it offers no way to ask. */
 const versionFinding = async ({ client }: Connection): Promise<Finding> => {
   try {
     const { serverVersion, supports } = await within(Reflect.get(client, 'capabilities') as Promise<Features>)
@@ -102,35 +96,35 @@ const versionFinding = async ({ client }: Connection): Promise<Finding> => {
   }
 }
 
-/** Looks for what makes the database drop events of conversations. */
+/** Looks for whatever makes the database drop events of conversations. */
 const settingsFinding = async (reading: Reads): Promise<Finding> => {
-  const check = 'history'
-  const unseen = ({ _tag, message }: StoreError): Finding =>
-    finding(
-      check,
-      _tag === 'StoreDenied' ? 'problem' : 'warning',
-      `$all cannot be looked through, which is also where the list of conversations comes from: ${message}`,
-    )
-  const changes = await reading.all(
-    { on: 'stream', prefixes: [`$$${streamOf('')}`] },
-    undefined,
-    mostSettings,
+  const found = await run(limitsFinding(reading))
+  if (E.isRight(found)) return found.right
+  const { _tag, message } = found.left
+  return finding(
+    'history',
+    _tag === 'StoreDenied' ? 'problem' : 'warning',
+    `$all cannot be searched, which is also where the list of conversations comes from: ${message}`,
   )
-  if (E.isLeft(changes)) return unseen(changes.left)
-  const tombstones = await reading.all({ on: 'type', prefixes: ['$streamDeleted'] }, undefined, mostSettings)
-  if (E.isLeft(tombstones)) return unseen(tombstones.left)
+}
+
+async function* limitsFinding(reading: Reads): Steps<StoreError, Finding> {
+  const check = 'history'
+  const onSettings = { on: 'stream', prefixes: [`$$${streamOf('')}`] } as const
+  const changes = yield* reading.all(onSettings, undefined, mostSettings)
+  const tombstones = yield* reading.all({ on: 'type', prefixes: ['$streamDeleted'] }, undefined, mostSettings)
   const traps = new Map<string, string>()
-  for (const change of changes.right) {
+  for (const change of changes) {
     const id = conversationOf(change.stream.slice('$$'.length)) ?? ''
     const trap = trapIn(change)
     if (trap === undefined) traps.delete(id)
     else traps.set(id, trap)
   }
-  for (const { stream } of tombstones.right) {
+  for (const { stream } of tombstones) {
     const id = conversationOf(stream)
     if (id !== undefined) traps.set(id, 'deleted for ever')
   }
-  const looked = Math.max(changes.right.length, tombstones.right.length)
+  const looked = Math.max(changes.length, tombstones.length)
   const bound =
     looked === mostSettings ? ` (only the first ${mostSettings} settings of streams were looked at)` : ''
   if (traps.size === 0) return finding(check, 'ok', `no conversation is limited or deleted${bound}`)

@@ -1,19 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
+import { run, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
 import type { Append } from './appender.ts'
 import { checkpointOf, type Filter, isOfServer, type Place, placeOf, type ServerEvent } from './messages.ts'
 import type { Reads } from './reads.ts'
 
-type Result<A> = Promise<E.Either<StoreError, A>>
-
-/** The stream that lists streams found by looking, and what finds them. */
+/** The stream that lists streams found by a search, and what finds them. */
 export interface Entries {
   readonly stream: string
   readonly filter: Filter
 }
 
-/** An entry of a stream that lists streams. `place`: of an event of it, in a stream that was found by looking. */
+/** An entry of a stream that lists streams. `place`: of one of its events, if the stream was found by a search. */
 interface Entry {
   readonly stream: string
   readonly place?: string
@@ -22,50 +21,43 @@ interface Entry {
 export const entryIn = ({ type, data }: ServerEvent): Entry | undefined =>
   type === 'StreamBegun' ? (JSON.parse(Buffer.from(data).toString()) as Entry) : undefined
 
-/** What a look has come to. */
+/** What a search has found. */
 interface Earlier {
   /** How many streams were listed. */
   readonly found: number
-  /** Streams that were found and cannot be listed, as the user may not write; newest first. */
+  /** Streams that cannot be listed, because the user may not write; newest first. */
   readonly unlisted: readonly string[]
 }
 
-interface Look {
-  /** Whether to look for more where somebody has looked through all. */
+interface Search {
+  /** Whether to search again if everything has been searched before. */
   readonly again: boolean
   /** Reads which streams have an entry. */
-  readonly known: () => Result<(name: string) => boolean>
+  readonly known: () => Steps<StoreError, (name: string) => boolean>
 }
 
 /** Events that are read at once: those of conversations may be large. */
 const page = 200
-/** So many bytes of the database are looked through again rather than to write down how far one has looked. */
+/** Searching so many bytes of the database again is better than writing down how far the search has come. */
 const unnoted = 1024 * 1024
 
 /**
- * Lists the streams that have no entry: those which an earlier release has begun. It writes at the revision that it read, so of several
- * that look at once, one writes, and the others go on from what that has written; one that is interrupted is continued.
+ * Lists the streams that have no entry: those that an earlier release has begun. It writes at the revision that it read, so of several
+ * searches at once, one writes, and the others continue from what it has written; one that was interrupted is continued.
  */
-export const lookForEarlier = async (
+export async function* listEarlier(
   reads: Reads,
   append: Append,
   { stream, filter }: Entries,
-  { again, known }: Look,
-): Result<Earlier> => {
+  { again, known }: Search,
+): Steps<StoreError, Earlier> {
   for (;;) {
-    const newest = await reads.whatIsThere({
-      stream,
-      from: Number.MAX_SAFE_INTEGER,
-      direction: 'backwards',
-      limit: 1,
-    })
-    if (E.isLeft(newest)) return newest
-    const [last] = newest.right
-    if (last?.type === 'LookedThrough' && !again) return E.right({ found: 0, unlisted: [] })
-    const isKnown = await known()
-    if (E.isLeft(isKnown)) return isKnown
-    const looked = await lookFrom(reads, append, { stream, filter }, { last, isKnown: isKnown.right })
-    if (looked !== 'overtaken') return looked
+    const from = Number.MAX_SAFE_INTEGER
+    const [last] = yield* reads.whatIsThere({ stream, from, direction: 'backwards', limit: 1 })
+    if (last?.type === 'LookedThrough' && !again) return { found: 0, unlisted: [] }
+    const isKnown = yield* known()
+    const found = yield* searchFrom(reads, append, { stream, filter }, { last, isKnown })
+    if (found) return found
   }
 }
 
@@ -74,55 +66,48 @@ interface Begun {
   readonly isKnown: (name: string) => boolean
 }
 
-const lookFrom = async (
+/** Undefined if another search has written meanwhile. */
+async function* searchFrom(
   reads: Reads,
   append: Append,
   { stream, filter }: Entries,
   { last, isKnown }: Begun,
-): Promise<E.Either<StoreError, Earlier> | 'overtaken'> => {
+): Steps<StoreError, Earlier | undefined> {
   const start = last && placeIn(last)
   const found = new Set<string>()
   let unlisted: string[] = []
   let revision = last?.revision ?? -1
   let isDenied = false
 
-  const write = async (
-    type: string,
-    all: readonly object[],
-  ): Promise<E.Either<StoreError, void> | 'overtaken'> => {
-    if (isDenied || all.length === 0) return E.right(undefined)
+  /** False if another search has written meanwhile. */
+  async function* write(type: string, all: readonly object[]): Steps<StoreError, boolean> {
+    if (isDenied || all.length === 0) return true
     const events = all.map((data) => ({ id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' }))
-    const written = await append({ stream, expected: revision, events })
+    const written = await run(append({ stream, expected: revision, events }))
     if (E.isRight(written)) revision = written.right.revision
-    else if (written.left._tag === 'Conflict') return 'overtaken'
+    else if (written.left._tag === 'Conflict') return false
     else if (written.left._tag === 'StoreDenied') isDenied = true
-    else return E.left(written.left)
-    return E.right(undefined)
+    else return yield written.left
+    return true
   }
 
   for (let place = start; ;) {
-    const end = await reads.end()
-    if (E.isLeft(end)) return end
-    const read = await reads.all(filter, place, page)
-    if (E.isLeft(read)) return read
+    const end = yield* reads.end()
+    const read = yield* reads.all(filter, place, page)
     const entries: Entry[] = []
-    for (const event of read.right) {
+    for (const event of read) {
       if (isOfServer(event) || isKnown(event.stream) || found.has(event.stream)) continue
       found.add(event.stream)
       entries.push({ stream: event.stream, place: checkpointOf(event.place) })
     }
-    const listed = await write('StreamBegun', entries)
-    if (listed === 'overtaken' || E.isLeft(listed)) return listed
+    if (!(yield* write('StreamBegun', entries))) return undefined
     if (isDenied) unlisted = [...unlisted, ...entries.map((entry) => entry.stream)]
-    place = read.right.at(-1)?.place ?? place
-    if (read.right.length === page) continue
-    const isNear = last?.type === 'LookedThrough' && distance(start, end.right) < unnoted
-    const noted = await write(
-      'LookedThrough',
-      end.right && (found.size > 0 || !isNear) ? [{ place: checkpointOf(end.right) }] : [],
-    )
-    if (noted === 'overtaken' || E.isLeft(noted)) return noted
-    return E.right({ found: found.size - unlisted.length, unlisted: unlisted.toReversed() })
+    place = read.at(-1)?.place ?? place
+    if (read.length === page) continue
+    const isNear = last?.type === 'LookedThrough' && distance(start, end) < unnoted
+    const note = end && (found.size > 0 || !isNear) ? [{ place: checkpointOf(end) }] : []
+    if (!(yield* write('LookedThrough', note))) return undefined
+    return { found: found.size - unlisted.length, unlisted: unlisted.toReversed() }
   }
 }
 

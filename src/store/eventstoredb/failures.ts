@@ -11,14 +11,14 @@ const unauthenticated = 16
 const fieldOf = (error: unknown, field: string): unknown =>
   typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[field] : undefined
 
-/** Whether the server refuses who asks; trying again would not help. */
+/** Whether the server rejects the credentials; trying again would not help. */
 export const isDenied = (error: unknown): boolean =>
   fieldOf(error, 'code') === permissionDenied || fieldOf(error, 'code') === unauthenticated
 
-/** Whether a call was not answered in time. */
+/** Whether a call missed its deadline. */
 export const isTimeOut = (error: unknown): boolean => fieldOf(error, 'code') === deadlineExceeded
 
-/** The failure of an attempt that was not answered in time, as one of the connection. */
+/** The failure of an attempt without an answer in time; it counts as a failure of the connection. */
 export const noAnswer = (ms: number): Error =>
   Object.assign(new Error(`no answer within ${ms} ms`), { code: unavailableCode })
 
@@ -53,7 +53,7 @@ export const storeDenied = (store: string, cause: unknown): StoreError => ({
   cause,
 })
 
-/** The server answered, and will not do it. */
+/** The server answered, and refuses. */
 export const refused = (store: string, problem: string, cause?: unknown): StoreError => ({
   _tag: 'StoreUnavailable',
   message: `${store}: ${problem}`,
@@ -61,11 +61,11 @@ export const refused = (store: string, problem: string, cause?: unknown): StoreE
   cause,
 })
 
-/** The error of a failure after which trying again would not help; undefined for every other. */
+/** The error of a failure that another attempt would not cure; undefined for any other failure. */
 export const finalFailure = (store: string, failure: unknown): StoreError | undefined => {
   if (isDenied(failure)) return storeDenied(store, failure)
   const code = fieldOf(failure, 'code')
-  // gRPC says no more of it than in its text.
+  // gRPC has no code for it, only a text.
   if (code === unavailableCode && /certificate/i.test(reasonOf(failure)))
     return refused(
       store,
@@ -75,7 +75,7 @@ export const finalFailure = (store: string, failure: unknown): StoreError | unde
   if (code === unimplemented)
     return refused(
       store,
-      `no EventStoreDB of version 21.10 or newer (${reasonOf(failure)}): check host and port`,
+      `not an EventStoreDB of version 21.10 or newer (${reasonOf(failure)}): check host and port`,
       failure,
     )
   return code === invalidArgument ? refused(store, reasonOf(failure), failure) : undefined

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { toError } from '../errors.ts'
+import { toError } from '../../result/typed.ts'
 import type { Followed, FollowOptions } from '../port.ts'
 import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
 import { finalFailure } from './failures.ts'
@@ -15,8 +15,8 @@ import {
 } from './messages.ts'
 
 /**
- * Follows streams by prefix, filtered on the server. A subscription that breaks is made anew, behind the last place that was
- * reached: nothing is missed, nothing comes twice.
+ * Follows streams by prefix, filtered on the server. A subscription that breaks is replaced by one from the last place reached: no
+ * event is missed or repeated.
  */
 export async function* follow(
   connection: Connection,
@@ -57,7 +57,7 @@ export async function* follow(
   }
 }
 
-/** The responses to a subscription, until it breaks, it is over, or nobody asks for more. */
+/** The responses to a subscription, until it breaks, is aborted, or the caller stops. */
 async function* responsesTo(
   connection: Connection,
   client: StreamsClient,
@@ -68,7 +68,7 @@ async function* responsesTo(
   const call = client.read(request, ...connection.callArguments(Infinity))
   const cancel = (): void => call.cancel()
   over.addEventListener('abort', cancel)
-  // A cancelled call reports that as an error, maybe when nobody listens any more.
+  // A call that is cancelled emits an error, maybe when nobody listens any more.
   call.on('error', () => undefined)
   try {
     yield* call as AsyncIterable<ReadResp>

@@ -3,8 +3,8 @@ import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { RecordedEvent } from '../port.ts'
 import { unstamped } from './stamp.ts'
 
-// The messages of the protocol (streams.proto of EventStoreDB), made and read by the client's generated code. Texts go as bytes: what
-// the client's own methods parse and write anew need not come back as it was.
+// The messages of the protocol (streams.proto of EventStoreDB), written and read by the client's generated code. Texts are sent as bytes:
+// the client's own methods would parse and rewrite them, and not always to the same text.
 
 type ReadReq = InstanceType<typeof streams.ReadReq>
 type Options = InstanceType<typeof streams.ReadReq.Options>
@@ -16,7 +16,7 @@ type GoogleEmpty = NonNullable<
   Parameters<InstanceType<typeof streams.BatchAppendReq.Options>['setNoStream']>[0]
 >
 
-/** A place in `$all`; commit and prepare position are the same without explicit transactions, which nobody makes. */
+/** A place in `$all`. Commit and prepare position differ only in explicit transactions, which nobody uses. */
 export interface Place {
   readonly commit: string
   readonly prepare: string
@@ -45,16 +45,16 @@ export const readStreamRequest = (
   return new streams.ReadReq().setOptions(options)
 }
 
-/** Which events of `$all`: those of streams, or of types, whose names begin with one of these. */
+/** The events of `$all` whose stream's name, or type, begins with one of these. */
 export interface Filter {
   readonly on: 'stream' | 'type'
   readonly prefixes: readonly string[]
 }
 
-/** Streams of the server itself, those of blobs, and of the store's own: never meant by "all". */
+/** "All" streams are all but those of the server, of blobs, and of the store itself. */
 const ofUsers = String.raw`^(?!\$|blob-|palimpsest-)`
 
-/** `after` undefined: the start. A read begins at the place, a subscription behind it. */
+/** `after` undefined: the start. A read begins at the place, a subscription after it. */
 const allOptions = ({ on, prefixes }: Filter, after: Place | undefined, window: number): Options => {
   const all = new streams.ReadReq.Options.AllOptions()
   if (after === undefined) all.setStart(empty())
@@ -73,12 +73,12 @@ const allOptions = ({ on, prefixes }: Filter, after: Place | undefined, window: 
   return readOptions(false).setAll(all).setFilter(filter)
 }
 
-/** Events that a subscription looks through between two checkpoints, if none of them is asked for. */
+/** After how many events that do not pass its filter a subscription sends a checkpoint. */
 const checkpointWindow = 32
-/** Events that the server looks through in one go: each one has it wait its turn. */
+/** Events that the server searches at a time; then it serves others. */
 const searchWindow = 2_048
 
-/** The last event there is, whosever. */
+/** The last event of the database, whoever wrote it. */
 export const readLastRequest = (): ReadReq => {
   const all = new streams.ReadReq.Options.AllOptions().setEnd(empty())
   return new streams.ReadReq().setOptions(readOptions(true).setAll(all).setCount('1').setNoFilter(empty()))
@@ -88,8 +88,8 @@ export const readAllRequest = (filter: Filter, from: Place | undefined, count: n
   new streams.ReadReq().setOptions(allOptions(filter, from, searchWindow).setCount(String(count)))
 
 /**
- * From the start it is sent from 0, where no event is: from "the start" the server begins at -1, tells that as a checkpoint if it has
- * caught up before any other, and tells no other then, as none is larger.
+ * A subscription from the start is sent as one from 0, where there is no event: the server takes "the start" as -1, may report that as
+ * a checkpoint, and then reports no other, because as an unsigned number none is larger.
  */
 export const subscribeRequest = (filter: Filter, after: Place = start): ReadReq =>
   new streams.ReadReq().setOptions(
@@ -98,10 +98,10 @@ export const subscribeRequest = (filter: Filter, after: Place = start): ReadReq 
     ),
   )
 const start: Place = { commit: '0', prepare: '0' }
-/** -1 in unsigned numbers. Resumed from it, the server begins at the end, and what was written since never comes. */
+/** -1 as an unsigned number. Resumed from it, the server begins at the end: events written since would never come. */
 const minusOne = String(2n ** 64n - 1n)
 
-/** An event to append: a text is JSON, bytes are not. */
+/** An event to append. Data that is a text is JSON; bytes are not. */
 export interface Proposed {
   readonly id: string
   readonly type: string
@@ -109,7 +109,7 @@ export interface Proposed {
   readonly metadata: string
 }
 
-/** `expected` -1: the stream must not be there. Without a deadline: the clocks of two machines differ. */
+/** `expected` -1: the stream must not exist. Has no deadline: the clocks of two machines differ. */
 export const appendRequest = (
   correlationId: string,
   stream: string,
@@ -117,7 +117,7 @@ export const appendRequest = (
   events: readonly Proposed[],
 ): BatchAppendReq => {
   const options = new streams.BatchAppendReq.Options().setStreamIdentifier(identifier(stream))
-  // On the wire all empty messages are the same.
+  // All empty messages are the same on the wire.
   const nothing: GoogleEmpty = empty()
   if (expected === 'any') options.setAny(nothing)
   else if (expected < 0) options.setNoStream(nothing)
@@ -158,7 +158,7 @@ export interface ServerEvent {
   readonly metadata: Uint8Array
 }
 
-/** Whether the server wrote it itself, as it does when a stream is deleted for ever. */
+/** Whether the server wrote the event itself, such as the tombstone of a stream. */
 export const isOfServer = ({ type }: ServerEvent): boolean => type.startsWith('$')
 
 /** .NET ticks in a millisecond. */
@@ -205,8 +205,8 @@ export const recordedOf = ({
 export const checkpointOf = ({ commit, prepare }: Place): string => `${commit}/${prepare}`
 
 /**
- * The place of a checkpoint; undefined if it is none of this kind of store. Earlier releases handed out -1 before any event: that is
- * the start.
+ * The place of a checkpoint; undefined if it is not of an EventStoreDB. Earlier releases issued -1 for the place before the first event:
+ * that is the start.
  */
 export const placeOf = (checkpoint: string): Place | undefined => {
   const [, commit, prepare] = /^(\d+)\/(\d+)$/.exec(checkpoint) ?? []
@@ -214,14 +214,14 @@ export const placeOf = (checkpoint: string): Place | undefined => {
   return commit === minusOne ? start : { commit, prepare }
 }
 
-/** How far a subscription has looked, where it says so. */
+/** How far a subscription has come, if the response says so. */
 export const placeReached = (response: ReadResp): Place | undefined => {
   const reached = response.getCheckpoint()
   if (!reached || reached.getCommitPosition() === minusOne) return undefined
   return { commit: reached.getCommitPosition(), prepare: reached.getPreparePosition() }
 }
 
-/** A checkpoint may stand right before an event: it has its commit position then, and a lower prepare position. */
+/** A checkpoint right before an event has the event's commit position and a lower prepare position. */
 export const isSamePlace = (one: Place, other: Place | undefined): boolean =>
   one.commit === other?.commit && one.prepare === other.prepare
 
@@ -229,7 +229,7 @@ export const isSamePlace = (one: Place, other: Place | undefined): boolean =>
 export const revisionWritten = (response: BatchAppendResp): number =>
   Number(response.getSuccess()?.getCurrentRevision() ?? -1)
 
-/** The last revision of a stream as a refusal names it; undefined if the error is another. */
+/** The stream's last revision that a `WrongExpectedVersion` names; undefined for any other error. */
 export const actualRevision = (error: BatchAppendError): number | undefined => {
   const details = error.getDetails()
   if (details?.getTypeName() !== 'event_store.client.WrongExpectedVersion') return undefined
@@ -240,7 +240,7 @@ export const actualRevision = (error: BatchAppendError): number | undefined => {
   return wrong?.hasCurrentStreamRevision() ? Number(wrong.getCurrentStreamRevision()) : -1
 }
 
-/** The most bytes of an append, as a refusal names them. */
+/** The most bytes of an append that a `MaximumAppendSizeExceeded` names; undefined for any other error. */
 export const appendLimit = (error: BatchAppendError): number | undefined => {
   const details = error.getDetails()
   if (details?.getTypeName() !== 'event_store.client.MaximumAppendSizeExceeded') return undefined
@@ -249,6 +249,6 @@ export const appendLimit = (error: BatchAppendError): number | undefined => {
     ?.getMaxappendsize()
 }
 
-/** `AccessDenied`, `StreamDeleted`, `Timeout`, …; empty where an error says nothing of the kind. */
+/** `AccessDenied`, `StreamDeleted`, `Timeout`, …; empty if the error names no kind. */
 export const kindOf = (error: BatchAppendError): string =>
   error.getDetails()?.getTypeName().replace('event_store.client.', '') ?? ''

@@ -1,11 +1,11 @@
-/** Different names in the order in which they came, of which the newest are known first: it grows at both its ends. */
+/** A list of distinct names, newest first, that grows at both ends. */
 export interface NewestFirst {
   readonly has: (name: string) => boolean
-  /** Adds a name before all others; one that is there stays where it is. */
+  /** Adds a name at the front; a name in the list stays where it is. */
   readonly newer: (name: string) => void
-  /** Adds a name after all others; one that is there stays where it is. */
+  /** Adds a name at the end; a name in the list stays where it is. */
   readonly older: (name: string) => void
-  /** The name after this one; the first without one. */
+  /** The name after this one; for undefined, the first. */
   readonly after: (name: string | undefined) => string | undefined
   readonly all: () => readonly string[]
 }

@@ -3,12 +3,12 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 
-/** A node as a URL names it, and how it is to be talked to. */
+/** A node as a URL names it, and how to connect to it. */
 export interface Address {
   readonly host: string
   readonly port: number
   readonly hasTls: boolean
-  /** A file with the certificates of authorities to trust, besides the well-known ones. */
+  /** A file with the certificates of authorities to trust. */
   readonly authorities: string | undefined
 }
 
@@ -26,7 +26,7 @@ export const addressesIn = (connectionString: string): readonly Address[] => {
   })
 }
 
-/** Why a node cannot be talked to, and what to do; undefined where it can. */
+/** Why a node cannot be reached, and what to do; undefined if it can. */
 export const probe = async (address: Address, patience: number): Promise<string | undefined> => {
   const { hasTls, authorities } = address
   if (hasTls) {
@@ -38,13 +38,13 @@ export const probe = async (address: Address, patience: number): Promise<string 
   }
   const { code, message } = await failureOf(connectTcp({ host: address.host, port: address.port }), patience)
   if (code !== undefined) return problems[code] ?? message
-  // A server with TLS answers a greeting in TLS, whatever its certificate; another one hangs up, or waits.
+  // A server with TLS answers a TLS greeting, whatever its certificate; one without hangs up, or waits.
   const greeted = await failureOf(secured(address, { rejectUnauthorized: false }), greetingPatience)
   if (greeted.code === undefined) return 'the server speaks TLS: leave tls=false out of the URL'
   return (await isSilent(address)) ? silent : undefined
 }
 
-/** Whether a node takes connections and says nothing on them: the system does the first also for a process that is frozen. */
+/** Whether a node accepts connections and then says nothing: the operating system accepts them for a frozen process too. */
 const isSilent = ({ host, port }: Address): Promise<boolean> =>
   new Promise((resolve) => {
     const session = connectHttp2(`http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`)
@@ -60,9 +60,9 @@ const isSilent = ({ host, port }: Address): Promise<boolean> =>
   })
 
 const silent =
-  'it takes connections, and says nothing: the process is frozen or overloaded, or no EventStoreDB'
+  'it accepts connections and says nothing: the process is frozen, overloaded, or not an EventStoreDB'
 
-/** Milliseconds to wait for an answer to a greeting that most likely gets none. */
+/** How long to wait for an answer to a greeting that most likely gets none, in milliseconds. */
 const greetingPatience = 500
 
 const secured = ({ host, port }: Address, trust: ConnectionOptions): Socket =>
@@ -77,7 +77,7 @@ const readAuthorities = (file: string): Buffer | Error => {
 }
 
 interface Failure {
-  /** Node's, or OpenSSL's; undefined if all went well. */
+  /** Node's or OpenSSL's; undefined if it succeeded. */
   readonly code?: string
   readonly message?: string
 }
@@ -100,8 +100,8 @@ const untrusted =
   'its certificate is signed by an authority that is not trusted here: name the file with the authority’s certificate as tlsCAFile in the URL'
 const noTls =
   'the server does not speak TLS there: correct the port, or add tls=false to the URL (on a trusted network only)'
-const unheard = 'no answer: check the host, and the firewalls on the way'
-const unknownName = 'there is no host of that name: correct it'
+const unheard = 'no answer: check the host, and the firewalls in between'
+const unknownName = 'there is no host with that name: correct it'
 
 const problems: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: start the server, or correct the port',

@@ -1,4 +1,4 @@
-import * as E from 'fp-ts/lib/Either.js'
+import type { Steps } from '../../result/steps.ts'
 import { historyLost, type StoreError } from '../errors.ts'
 import type { Range } from '../port.ts'
 import type { Connection, StreamsClient } from './connection.ts'
@@ -15,37 +15,37 @@ import {
   type ServerEvent,
 } from './messages.ts'
 
-type Result<A> = Promise<E.Either<StoreError, A>>
+type Read<A> = Steps<StoreError, A>
 
 export interface Reads {
-  /** As the port's `read`: `HistoryLost` where the database no longer has all that was asked for. */
-  readonly range: (range: Range) => Result<readonly ServerEvent[]>
+  /** As the port's `read`; `HistoryLost` if the database has dropped some of the events. */
+  readonly range: (range: Range) => Read<readonly ServerEvent[]>
   /**
-   * Events that pass the filter, behind a place; fewer than `limit` if there are no more. May take as long as the server needs to
-   * look through all of its events.
+   * Events that pass the filter, after a place; fewer than `limit` if there are no more. May take as long as the server needs to
+   * search all of its events.
    */
-  readonly all: (filter: Filter, after: Place | undefined, limit: number) => Result<readonly ServerEvent[]>
-  /** The place of the last event there is, whosever; undefined in an empty database. */
-  readonly end: () => Result<Place | undefined>
-  /** A stream's metadata as they were last set; undefined if they never were. One attempt. */
-  readonly settings: (stream: string) => Promise<E.Either<unknown, ServerEvent | undefined>>
-  /** As `range`, of streams that may be deleted and come back: what is there, and no complaint. */
-  readonly whatIsThere: (range: Range) => Result<readonly ServerEvent[]>
+  readonly all: (filter: Filter, after: Place | undefined, limit: number) => Read<readonly ServerEvent[]>
+  /** The place of the last event of the database, whoever wrote it; undefined in an empty one. */
+  readonly end: () => Read<Place | undefined>
+  /** A stream's metadata as last set; undefined if they never were. One attempt: rejects if it fails. */
+  readonly settings: (stream: string) => Promise<ServerEvent | undefined>
+  /** As `range`, for streams that may be deleted and come back: returns what there is, without complaint. */
+  readonly whatIsThere: (range: Range) => Read<readonly ServerEvent[]>
 }
 
 type Request = ReturnType<typeof readAllRequest>
 
 interface Patience {
-  /** Enough events. */
+  /** The read ends after so many events. */
   readonly most?: number
-  /** Whether the server may have to look through much before it has anything to say. */
+  /** Whether the server may search for long before it sends anything. */
   readonly maySearch?: boolean
 }
 
 export const reads = (connection: Connection): Reads => {
   /**
-   * The events of a response, the first `most` of them; undefined if there is no such stream. A page of large events may take longer
-   * than an attempt; silence may not, unless the server looks for something and answers others meanwhile.
+   * The first `most` events of a response; undefined if there is no such stream. A page of large events may take longer than an
+   * attempt; silence may not, unless the server is searching, and still answers other reads.
    */
   const readOnce = async (
     client: StreamsClient,
@@ -55,10 +55,10 @@ export const reads = (connection: Connection): Reads => {
     const { attempt } = connection.settings
     const call = client.read(request, ...connection.callArguments(Infinity))
     const end = connection.tracked(() => call.cancel())
-    // One that is left early reports that as an error, when nobody listens any more.
+    // A call that is cancelled emits an error, when nobody listens any more.
     call.on('error', () => undefined)
     const events: ServerEvent[] = []
-    let isThere = true
+    let exists = true
     let isLate = false
     const isSearching = (): Promise<boolean> =>
       maySearch
@@ -76,9 +76,9 @@ export const reads = (connection: Connection): Reads => {
     try {
       for await (const response of call as AsyncIterable<ReadResp>) {
         timer.refresh()
-        if (response.hasStreamNotFound()) isThere = false
+        if (response.hasStreamNotFound()) exists = false
         const event = eventIn(response)
-        // A filtered read does not end before the server has found one event more, or looked through all.
+        // A filtered read ends only when the server has found one event more, or has searched everything.
         if (event && events.push(event) === most) break
       }
     } catch (failure) {
@@ -87,14 +87,14 @@ export const reads = (connection: Connection): Reads => {
       clearTimeout(timer)
       end()
     }
-    return isThere ? events : undefined
+    return exists ? events : undefined
   }
 
   const read = (
     request: Request,
     stream?: string,
     patience?: Patience,
-  ): Result<readonly ServerEvent[] | undefined> =>
+  ): Read<readonly ServerEvent[] | undefined> =>
     connection.again(
       (client) => readOnce(client, request, patience),
       (error) =>
@@ -103,7 +103,7 @@ export const reads = (connection: Connection): Reads => {
           : undefined,
     )
 
-  const rangeOf = ({ stream, from, direction, limit }: Range): Result<readonly ServerEvent[] | undefined> => {
+  const rangeOf = ({ stream, from, direction, limit }: Range): Read<readonly ServerEvent[] | undefined> => {
     const isBackwards = direction === 'backwards'
     const isEnd = isBackwards && from >= Number.MAX_SAFE_INTEGER
     return read(readStreamRequest(stream, isEnd ? undefined : from, isBackwards, limit), stream)
@@ -111,44 +111,39 @@ export const reads = (connection: Connection): Reads => {
 
   const settingsRequest = (stream: string): Request => readStreamRequest(`$$${stream}`, undefined, true, 1)
 
-  /** Whether a stream that reads as one that was never there was deleted. */
-  const isDeleted = async (stream: string): Result<boolean> => {
-    const found = await read(settingsRequest(stream))
-    return E.map(([last]: readonly ServerEvent[] = []) => last !== undefined && showsNothing(last))(found)
+  /** Whether a stream was deleted: it reads like one that never existed. */
+  async function* isDeleted(stream: string): Read<boolean> {
+    const [last] = (yield* read(settingsRequest(stream))) ?? []
+    return last !== undefined && showsNothing(last)
   }
 
   return {
-    range: async (range) => {
-      const found = await rangeOf(range)
-      if (E.isLeft(found)) return found
-      if (found.right === undefined) {
-        const deleted = await isDeleted(range.stream)
-        if (E.isLeft(deleted)) return deleted
-        return deleted.right ? E.left(historyLost(range.stream, 'it was deleted')) : E.right([])
-      }
-      const gap = gapIn(range, found.right)
-      return gap === undefined ? E.right(found.right) : E.left(historyLost(range.stream, gap))
+    range: async function* (range): Read<readonly ServerEvent[]> {
+      const found = yield* rangeOf(range)
+      const gap = found ? gapIn(range, found) : undefined
+      if (gap !== undefined) return yield historyLost(range.stream, gap)
+      if (!found && (yield* isDeleted(range.stream))) return yield historyLost(range.stream, 'it was deleted')
+      return found ?? []
     },
-    // A read begins with the event at the place, if it passes the filter.
-    all: async (filter, after, limit) => {
+    // A read begins with the event at the place itself, if it passes the filter.
+    all: async function* (filter, after, limit): Read<readonly ServerEvent[]> {
       const most = after ? limit + 1 : limit
-      const found = await read(readAllRequest(filter, after, most), undefined, { most, maySearch: true })
-      return E.map((events: readonly ServerEvent[] = []) =>
-        events.filter(({ place }) => !isSamePlace(place, after)).slice(0, limit),
-      )(found)
+      const found = yield* read(readAllRequest(filter, after, most), undefined, { most, maySearch: true })
+      return (found ?? []).filter(({ place }) => !isSamePlace(place, after)).slice(0, limit)
     },
     settings: (stream) =>
-      connection
-        .once((client) => readOnce(client, settingsRequest(stream)))
-        .then(([last]: readonly ServerEvent[] = []) => E.right(last), E.left),
-    end: async () =>
-      E.map(([last]: readonly ServerEvent[] = []) => last?.place)(await read(readLastRequest())),
-    whatIsThere: async (range) =>
-      E.map((events: readonly ServerEvent[] | undefined) => events ?? [])(await rangeOf(range)),
+      connection.once((client) => readOnce(client, settingsRequest(stream))).then((events) => events?.[0]),
+    end: async function* (): Read<Place | undefined> {
+      const [last] = (yield* read(readLastRequest())) ?? []
+      return last?.place
+    },
+    whatIsThere: async function* (range): Read<readonly ServerEvent[]> {
+      return (yield* rangeOf(range)) ?? []
+    },
   }
 }
 
-/** Whether a stream's metadata say that none of its events is shown, now or later: what a deletion leaves. */
+/** Whether a stream's metadata hide all of its events, present and future: the mark of a deletion. */
 const showsNothing = ({ data }: ServerEvent): boolean => {
   try {
     const limits = JSON.parse(Buffer.from(data).toString()) as { readonly $tb?: number } | null
@@ -158,7 +153,7 @@ const showsNothing = ({ data }: ServerEvent): boolean => {
   }
 }
 
-/** How the events read differ from those asked for, if some are gone. */
+/** Which events are missing from a read, in words; undefined if none are. */
 const gapIn = ({ from, direction, limit }: Range, events: readonly ServerEvent[]): string | undefined => {
   const [first] = events
   const last = events.at(-1)

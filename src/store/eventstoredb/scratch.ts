@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
+import { run } from '../../result/steps.ts'
 import { bytesText, type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
 import type { Connection } from './connection.ts'
 import { appendLimit, appendRequest, type BatchAppendResp, kindOf, type Proposed } from './messages.ts'
@@ -10,18 +11,15 @@ import { appendMargin, type Settings } from './settings.ts'
 export const patience = 5_000
 /** Seconds until the database drops what was written to a scratch stream. */
 const scratchAge = 60
-/** The limit of a server that nobody has configured. */
+/** The limit of a server with default settings. */
 const usualLimit = 1024 * 1024
-/** Clocks are never the same; more than this (ms) shows in the order of times, and more than that defeats the age of blobs. */
+/** Clocks never agree: above the first difference (ms), times are out of order; above the second, the age of blobs means nothing. */
 const visibleDifference = 2_000
 const harmfulDifference = 3_600_000
 /** A median append (ms) that is slow for a database in the same building. */
 const slow = 100
 
-/**
- * What only an append tells: the limit, the clocks, the times. Writes to a stream of its own. Throws what the server says where it
- * takes no append.
- */
+/** What only an append shows: the limit, the clocks, the round trips. Writes to a stream of its own. Throws if the server refuses. */
 export const scratchFindings = async (
   connection: Connection,
   reading: Reads,
@@ -42,17 +40,17 @@ export const scratchFindings = async (
     await append(eventOf('Scratch', '{}'))
     const answered = Date.now()
     const range = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
-    const last = await reading.whatIsThere(range)
+    const last = await run(reading.whatIsThere(range))
     const created = E.isRight(last) ? last.right[0]?.created : undefined
     const appends = await roundTrips(() => append(eventOf('Scratch', '{}')))
-    const readTimes = await roundTrips(() => reading.whatIsThere(range))
+    const readTimes = await roundTrips(() => run(reading.whatIsThere(range)))
     return [
       limit,
       clockFinding(created, sent, answered),
       finding(
         'round trips',
         appends.median > slow ? 'warning' : 'ok',
-        `a read: ${roundTripsText(readTimes)}; an append: ${roundTripsText(appends)}${appends.median > slow ? '. Every command waits for both: let workers run nearer to the database, or give it a faster disk' : ''}`,
+        `a read: ${roundTripsText(readTimes)}; an append: ${roundTripsText(appends)}${appends.median > slow ? '. Every command waits for both: run the workers nearer to the database, or give it a faster disk' : ''}`,
       ),
     ]
   } finally {
@@ -70,7 +68,7 @@ const eventOf = (type: string, data: string | Uint8Array): Proposed => ({
   metadata: '{}',
 })
 
-/** Appends over a call of its own, one after the other, each answered as the server answers it. */
+/** Sends appends over a call of its own, one after the other, and returns the server's answers as they are. */
 const sender = (
   connection: Connection,
 ): Promise<{
@@ -113,7 +111,7 @@ export const within = async <A>(promise: Promise<A>): Promise<A> => {
   }
 }
 
-/** Tries the largest append that the URL allows, then one that a server with the usual limit refuses. */
+/** Tries the largest append that the URL allows, then one that a server with default settings refuses. */
 const limitFinding = async (
   { maxAppendBytes: assumed }: Settings,
   append: (event: Proposed) => Promise<BatchAppendResp>,
@@ -128,7 +126,7 @@ const limitFinding = async (
     return finding(
       check,
       'problem',
-      `the server takes ${limit} bytes in one append, fewer than the ${assumed} that are assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
+      `the server takes ${limit} bytes in one append, fewer than the ${assumed} assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
     )
   const usual = await limitAt(Math.max(usualLimit, assumed) + appendMargin)
   return finding(
@@ -144,7 +142,7 @@ const clockFinding = (created: number | undefined, sent: number, answered: numbe
   const check = 'clock'
   if (created === undefined)
     return finding(check, 'warning', 'the event written for it cannot be read: try again')
-  // The event was made at some moment between the two.
+  // The event was written at some moment between the two.
   const difference = created - (sent + answered) / 2
   const size = Math.abs(difference)
   const text = `the server's clock is ${(size / 1000).toFixed(1)} s ${difference < 0 ? 'behind' : 'ahead of'} this machine's`

@@ -1,22 +1,22 @@
 import { isIP } from 'node:net'
 import { type Fields, isFields } from '../../events/json.ts'
 
-/** The client's way to a channel. */
+/** How the client makes a channel. */
 export interface ChannelMaker {
-  /** Where the next channel leads. */
+  /** The address of the next channel. */
   resolveUri: () => Promise<string>
   readonly createChannel: () => Promise<{ readonly close: () => void }>
 }
 
 /**
- * Has TLS give no server name where a server is known by its IP address: RFC 6066 allows none there, and Node warns of it (DEP0123).
- * What the certificate must name stays that address. The gRPC library gives the address as the name, and has no option for none; so
- * the credentials that the client holds for all its channels are changed. Where a version of the library keeps them elsewhere,
- * nothing is, and Node warns (docs/adr/0009-the-client-connects-we-speak.md).
+ * Makes TLS send no server name to a server named by its IP address: RFC 6066 forbids it, and Node warns (DEP0123). The certificate is
+ * still checked against that address. The gRPC library sends the address as the name and has no option against it, so this changes the
+ * credentials that the client uses for all its channels. If a version of the library keeps them elsewhere, nothing is changed, and
+ * Node warns (docs/adr/0009-the-client-connects-we-speak.md).
  */
 export const withoutAddressAsName = async (client: ChannelMaker): Promise<void> => {
   const { resolveUri } = client
-  // A channel connects when it is first used: this one never is.
+  // A channel connects when it is first used; this one never is.
   client.resolveUri = () => Promise.resolve('localhost')
   const channel = await client.createChannel().finally(() => (client.resolveUri = resolveUri))
   const credentials = fieldsIn(channel, 'internalChannel', 'credentials')

@@ -6,18 +6,18 @@ export interface Credentials {
   readonly password: string
 }
 
-/** What an `esdb:` or `esdb+discover:` URL asks for. */
+/** The settings in an `esdb:` or `esdb+discover:` URL. */
 export interface Settings {
   /** Without credentials and parameters, for messages. */
   readonly url: string
-  /** For the client: without credentials, so that nothing that it prints shows them. */
+  /** For the client, without credentials: nothing that it prints can show them. */
   readonly connectionString: string
   readonly credentials: Credentials | undefined
   /** How long one attempt may take, in milliseconds. */
   readonly attempt: number
-  /** How long to go on trying, in milliseconds. */
+  /** How long to keep trying, in milliseconds. */
   readonly patience: number
-  /** How long one node of a cluster may take before another is asked, in milliseconds; undefined where there is no other. */
+  /** How long one node of a cluster may take before another is tried, in milliseconds; undefined if there is only one. */
   readonly nodePatience: number | undefined
   /** The most bytes that the server takes in one append. */
   readonly maxAppendBytes: number
@@ -28,7 +28,7 @@ const hostPattern = /^(?:\[[^\]]+\]|[^[\]:%]+)(?::\d+)?$/
 
 /** Ours; the client never sees them. */
 const own = ['maxAppendBytes', 'patience']
-// Those of the client that make sense here. It would warn about others, with the whole URL.
+// The client's, as far as they apply here. It would warn about any other, with the whole URL.
 const clients = [
   'tls',
   'tlsCAFile',
@@ -50,30 +50,30 @@ const numbers = new Set([
   'discoveryInterval',
   'gossipTimeout',
 ])
-// A timer of more milliseconds than it can hold goes off at once.
+// A timer fires at once if its milliseconds overflow.
 const wholeNumber = /^[1-9]\d{0,8}$/
 
 const defaultAttempt = 5_000
-/** How long one node may take to say which one leads, and that one to answer, in seconds: one that is frozen must leave time for others. */
+/** How long a node may take to name the leader, and the leader to answer, in seconds: a frozen node must leave time for the others. */
 const gossipTimeout = 1
-/** Attempts that fit into the default patience. */
+/** How many attempts fit into the default patience. */
 const attempts = 4
-/** What a server may count in an append besides data and metadata, in bytes. */
+/** What a server counts in an append besides data and metadata, at most, in bytes. */
 export const appendMargin = 16 * 1024
 const defaultMaxAppendBytes = 1024 * 1024 - appendMargin
 
 /**
  * Reads `esdb://user:password@host:2113?tls=true`. Parameters: those of the client (`tls`, `tlsCAFile`, `userCertFile`,
  * `userKeyFile`, `nodePreference`, …), of which `defaultDeadline` is the time for one attempt (ms, default 5,000); `patience`, the
- * time for all (ms, default four attempts); `maxAppendBytes`, the server's limit.
+ * time for all attempts (ms, default four times that); `maxAppendBytes`, the server's limit.
  *
- * @param environment where credentials are taken from that the URL does not name: PALIMPSEST_ESDB_USER, PALIMPSEST_ESDB_PASSWORD
+ * @param environment for credentials that the URL does not contain: PALIMPSEST_ESDB_USER, PALIMPSEST_ESDB_PASSWORD
  */
 export const esdbSettings = (
   url: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): E.Either<InvalidInput, Settings> => {
-  // Before anything is said of a part of the URL: it may be one of the password.
+  // Checked first, because a message about any part of the URL might then show a part of the password.
   if (/[@/?]/.test(url.slice(url.indexOf('//') + 2, Math.max(0, url.lastIndexOf('@')))))
     return E.left(
       invalidInput('url', 'an @, / or ? in a user name, password or parameter is written as %40, %2F or %3F'),
@@ -82,7 +82,7 @@ export const esdbSettings = (
   const [, scheme, userinfo, hosts, query = ''] = match ?? []
   if (scheme === undefined || hosts === undefined)
     return E.left(invalidInput('url', 'write it like esdb://user:password@host:2113?tls=true'))
-  // What is told of a host may be a password, if the @ behind it was forgotten or encoded.
+  // Not repeated in the message: without the @ (or with it encoded) a password looks like a host.
   if (!hosts.split(',').every((host) => hostPattern.test(host)))
     return E.left(
       invalidInput(
@@ -100,7 +100,7 @@ export const esdbSettings = (
     )
   const credentials = credentialsIn(userinfo, environment)
   if (E.isLeft(credentials)) return credentials
-  // A + is one: only forms write a space so.
+  // A + is a plus: only forms write a space that way.
   const parameters = new URLSearchParams(query.replaceAll('+', '%2B'))
   for (const [name, value] of parameters) {
     if (!own.includes(name) && !clients.includes(name))

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { StoredEvent } from '../../events/codec.ts'
 
-// The server takes events that it has for a success and does not say so. An append that somebody else may have sent as well, to the
-// byte, therefore stamps its last event: whose stamp stands there has written it. Readers get the metadata without it.
+// The server reports success for events that it has already, and does not say so. An append that somebody else may send as well, byte for
+// byte, therefore stamps its last event: the writer whose stamp is stored has written it. Readers get the metadata without it.
 
 const mark = '{"$append":"'
 const stampLength = `${mark}${randomUUID()}"`.length
 
 /**
- * The events of one append as they are sent. Stamped are the last one, where the append is ambiguous, and what looks as if it were: of
- * that one stamp is taken off again. Metadata that are no object stay as they are.
+ * The events of one append as they are sent: the last one is stamped if the append is ambiguous, and so is any whose metadata look
+ * stamped already, because readers take one stamp off. Metadata that are not an object stay as they are.
  */
 export const stamped = (events: readonly StoredEvent[], isAmbiguous: boolean): readonly StoredEvent[] =>
   events.map((event, index) =>
@@ -25,7 +25,7 @@ const withStamp = (event: StoredEvent): StoredEvent => {
   return { ...event, metadata: `${mark}${randomUUID()}"${comma}${rest}` }
 }
 
-/** Metadata as they were before they were stamped. */
+/** Metadata without the stamp. */
 export const unstamped = (metadata: string): string => {
   if (!metadata.startsWith(mark)) return metadata
   const rest = metadata.slice(stampLength)
