@@ -54,6 +54,9 @@ export type NoteEvent<T extends NoteType = NoteType> = Fact<T> & {
   readonly metadata: Metadata
 }
 
+/** Whether this is the type of an event in a stream of notes. */
+export const isNoteType = (type: string): type is NoteType => Object.hasOwn(noteSchemas, type)
+
 /** As `encode` of the codec. */
 export const encodeNote = (
   fact: Fact,

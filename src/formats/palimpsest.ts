@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { decode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
-import { conversationIdSchema, streamOf } from '../events/ids.ts'
+import { conversationIdSchema, notesStreamOf, streamOf } from '../events/ids.ts'
+import { decodeNote, isNoteType, type NoteEvent } from '../events/notes.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { StoredConversation } from './plan.ts'
 import { listOn, type Shelf } from './shelf.ts'
@@ -17,6 +18,12 @@ interface Chain {
   readonly parent: { readonly conversation: string; readonly position: number } | undefined
 }
 
+/** The notes of a conversation. */
+interface NoteChain {
+  readonly places: number[]
+  hash: string | null
+}
+
 /** What `palimpsest export` writes (write-palimpsest.ts). */
 export const palimpsest: LineFormat<readonly StoredConversation[]> = {
   name: 'palimpsest',
@@ -30,15 +37,21 @@ export const palimpsest: LineFormat<readonly StoredConversation[]> = {
  */
 const readPalimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
   const chains = new Map<string, Chain>()
+  const beside = new Map<string, NoteChain>()
   const read = (line: Line): void => {
     for (const entry of entriesIn(line, notes)) {
-      const added = follow(entry, chains, shelf)
+      const isNote = isNoteType(String(entry.fields['type']))
+      const added = isNote ? followNote(entry, chains, beside, shelf) : follow(entry, chains, shelf)
       if (E.isLeft(added)) notes.bad(entry.line, added.left)
       else notes.mapped(added.right.type)
     }
   }
   const finish = (): readonly StoredConversation[] =>
-    inOrder(chains).map(({ id, places }) => ({ id, events: listOn(places, readerOf(shelf)) }))
+    inOrder(chains).map(({ id, places }) => ({
+      id,
+      events: listOn(places, readerOf(shelf)),
+      notes: listOn(beside.get(id)?.places ?? [], readerOf(shelf)),
+    }))
   return { read, finish }
 }
 
@@ -52,21 +65,14 @@ const follow = (
   chains: Map<string, Chain>,
   shelf: Shelf,
 ): E.Either<string, ConversationEvent> => {
-  const { conversation, revision, id, type, data, metadata } = fields
-  if (typeof conversation !== 'string' || !conversationIdSchema.safeParse(conversation).success)
-    return E.left('"conversation" is not a conversation id')
-  if (stringOf(id) === undefined || stringOf(type) === undefined)
-    return E.left('an event needs "id" and "type"')
+  const placed = placedIn(fields)
+  if (E.isLeft(placed)) return placed
+  const { conversation, revision, stored } = placed.right
+  const { type, data } = fields
   const chain = chains.get(conversation)
   const expected = chain?.places.length ?? 0
   if (revision !== expected)
     return E.left(`revision ${String(revision)} of ${conversation} where revision ${expected} must follow`)
-  const stored = {
-    id: String(id),
-    type: String(type),
-    data: JSON.stringify(data ?? null),
-    metadata: JSON.stringify(metadata ?? null),
-  }
   const start = chain?.start ?? startOf(data, type)
   const decoded = decode(stored, { stream: streamOf(conversation), revision, position: start + revision })
   if (E.isLeft(decoded)) return E.left(decoded.left.message)
@@ -80,6 +86,54 @@ const follow = (
   grown.places.push(shelf.put(stored))
   grown.hash = hashOf(stored)
   chains.set(conversation, grown)
+  return decoded
+}
+
+/** What a line says, before it is known to follow on anything. */
+interface Placed {
+  readonly conversation: string
+  readonly revision: unknown
+  readonly stored: StoredEvent
+}
+
+const placedIn = (fields: Entry['fields']): E.Either<string, Placed> => {
+  const { conversation, revision, id, type, data, metadata } = fields
+  if (typeof conversation !== 'string' || !conversationIdSchema.safeParse(conversation).success)
+    return E.left('"conversation" is not a conversation id')
+  if (stringOf(id) === undefined || stringOf(type) === undefined)
+    return E.left('an event needs "id" and "type"')
+  const stored = {
+    id: String(id),
+    type: String(type),
+    data: JSON.stringify(data ?? null),
+    metadata: JSON.stringify(metadata ?? null),
+  }
+  return E.right({ conversation, revision, stored })
+}
+
+/** Notes of a conversation follow its events. */
+const followNote = (
+  { fields }: Entry,
+  chains: ReadonlyMap<string, Chain>,
+  beside: Map<string, NoteChain>,
+  shelf: Shelf,
+): E.Either<string, NoteEvent> => {
+  const placed = placedIn(fields)
+  if (E.isLeft(placed)) return placed
+  const { conversation, revision, stored } = placed.right
+  if (!chains.has(conversation))
+    return E.left(`a note beside ${conversation}, none of whose events come before`)
+  const chain = beside.get(conversation) ?? { places: [], hash: null }
+  const expected = chain.places.length
+  if (revision !== expected)
+    return E.left(`note ${String(revision)} of ${conversation} where note ${expected} must follow`)
+  const decoded = decodeNote(stored, { stream: notesStreamOf(conversation), revision: expected })
+  if (E.isLeft(decoded)) return E.left(decoded.left.message)
+  if (decoded.right.metadata.prev !== chain.hash)
+    return E.left(`the notes of ${conversation} break at revision ${expected}: one was changed or is missing`)
+  chain.places.push(shelf.put(stored))
+  chain.hash = hashOf(stored)
+  beside.set(conversation, chain)
   return decoded
 }
 

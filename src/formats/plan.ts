@@ -1,6 +1,7 @@
 import type { NewMessage } from '../commands/command.ts'
 import type { StoredEvent } from '../events/codec.ts'
 import type { Configuration, EventData, Message, Origin } from '../events/events.ts'
+import type { Fact } from '../events/notes.ts'
 import type { List } from './shelf.ts'
 
 /** The library's own formats that can be imported. */
@@ -32,6 +33,8 @@ export interface StoredConversation {
   readonly id: string
   /** By revision, from 0 on, without a gap. */
   readonly events: List<StoredEvent>
+  /** Those beside it; likewise. */
+  readonly notes?: List<StoredEvent>
 }
 
 /** One conversation of a file. `id` fits `conversationIdSchema`. */
@@ -40,7 +43,15 @@ export interface ConversationPlan {
   readonly steps: List<Step>
   /** Refs of steps that a shorter version of the file may have had, where this one knows better. */
   readonly withdrawn?: readonly string[]
+  /** What is to be noted beside it. */
+  readonly notes?: List<PlannedNote>
 }
+
+/** A note or link of a file. `ref` is unique among those of the conversation, and the same in every later version of the file. */
+export type PlannedNote = { readonly ref: string; readonly time?: string } & (
+  | { readonly type: 'Noted'; readonly data: Omit<Fact<'Noted'>['data'], 'at'> }
+  | { readonly type: 'Linked'; readonly data: Omit<Fact<'Linked'>['data'], 'at'> }
+)
 
 /**
  * One thing that happened, in the order of the file.

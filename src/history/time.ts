@@ -1,3 +1,5 @@
+import { isoTime } from '../events/events.ts'
+
 const minute = 60_000
 let begun = Number.NaN
 let text = ''
@@ -15,4 +17,11 @@ export const isoTimeOf = (date: Date): string => {
   }
   const digits = String(100_000 + time - start)
   return `${text}${digits.slice(1, 3)}.${digits.slice(3)}Z`
+}
+
+/** The time that a file gives for something; what it gives that is no such time counts for nothing. */
+export const recordedTime = (time: string | undefined, otherwise: Date): Date => {
+  const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : otherwise
+  // What looks like a time need not be one: the 99th month.
+  return Number.isNaN(recorded.getTime()) ? otherwise : recorded
 }

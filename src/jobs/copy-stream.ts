@@ -28,10 +28,12 @@ export interface CopyNotVerified {
   readonly discrepancy: Discrepancy
 }
 
-/** A conversation to copy. */
+/** A stream to copy. */
 export interface StreamCopy {
+  /** The conversation that it is of. */
   readonly id: string
-  /** Its own stream is copied through this revision, at least. */
+  readonly stream: string
+  /** It is copied through this revision, at least. */
   readonly last: number
   /** Told after each append how many events it added. */
   readonly wrote: (events: number) => void
@@ -45,8 +47,8 @@ const batchBytes = 1024 * 1024
 const maxTries = 20
 
 /**
- * Copies the events of a conversation's own stream that the target lacks, then verifies the target's conversation. The parents of a
- * fork must be there already.
+ * Copies the events of a conversation's stream that the target lacks, then verifies the target's conversation. The parents of a fork
+ * must be there already.
  *
  * @returns how many events the target has of the source
  */
@@ -63,31 +65,31 @@ export async function* copyStream(
 }
 
 async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> {
-  const { id, last } = copy
-  const there = yield* ok(readStreamEnd(to, streamOf(id)))
+  const { id, stream, last } = copy
+  const there = yield* ok(readStreamEnd(to, stream))
   const { unfinished = there.last } = there
   // A target that has gone on alone has everything of the source, or another history.
   const begun = Math.min(unfinished?.revision ?? -1, last)
-  if (begun >= 0) yield* checkSame(from, to, { id, revision: begun })
+  if (begun >= 0) yield* checkSame(from, to, { id, stream, revision: begun })
   if (there.unfinished && begun === last) return yield importUnfinished(id)
   const first = there.unfinished?.part?.from ?? begun + 1
   const reached = yield* appendBehind(begun, first, { from, to, copy })
   const { discrepancy } = yield* verify(to, id)
   if (discrepancy) return yield copyNotVerified(id, discrepancy)
-  yield* checkSame(from, to, { id, revision: reached })
+  yield* checkSame(from, to, { id, stream, revision: reached })
   return reached + 1
 }
 
 async function* checkSame(
   from: EventStore,
   to: EventStore,
-  { id, revision }: { readonly id: string; readonly revision: number },
+  { id, stream, revision }: { readonly id: string; readonly stream: string; readonly revision: number },
 ): Steps<CopyError, void> {
-  const range = { stream: streamOf(id), from: revision, direction: 'forwards', limit: 1 } as const
+  const range = { stream, from: revision, direction: 'forwards', limit: 1 } as const
   const [source, target] = await Promise.all([from.read(range)(), to.read(range)()])
   const [ours] = yield* ok(source)
   const [theirs] = yield* ok(target)
-  if (!ours || !theirs || hashOf(ours) !== hashOf(theirs)) yield copyDiverged(id, revision)
+  if (!ours || !theirs || hashOf(ours) !== hashOf(theirs)) yield copyDiverged(id, revision, stream)
 }
 
 /**
@@ -99,7 +101,7 @@ async function* appendBehind(
   first: number,
   { from, to, copy }: { readonly from: EventStore; readonly to: EventStore; readonly copy: StreamCopy },
 ): Steps<CopyError, number> {
-  const stream = streamOf(copy.id)
+  const { stream } = copy
   const pageAt = (revision: number) => {
     const limit = Math.min(batchEvents, copy.last + 1 - revision)
     return from.read({ stream, from: revision, direction: 'forwards', limit })()
@@ -130,9 +132,9 @@ async function* appendBehind(
   return reached
 }
 
-const copyDiverged = (conversation: string, revision: number): CopyDiverged => ({
+const copyDiverged = (conversation: string, revision: number, stream: string): CopyDiverged => ({
   _tag: 'CopyDiverged',
-  message: `the event at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store`,
+  message: `the ${stream === streamOf(conversation) ? 'event' : 'note'} at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store`,
   conversation,
   revision,
 })

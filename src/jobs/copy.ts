@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
-import { conversationOf, streamOf } from '../events/ids.ts'
-import { type CopyError, copyStream } from './copy-stream.ts'
+import { conversationOf, notesStreamOf, streamOf } from '../events/ids.ts'
+import { type CopyError, copyStream, type StreamCopy } from './copy-stream.ts'
 import { originOf } from '../history/lineage.ts'
 import { importUnfinished } from '../store/errors.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
@@ -13,7 +13,7 @@ export interface Copied {
   readonly id: string
   /** Events of its own stream that the target has of the source's; 0 after an error. */
   readonly events: number
-  /** How many of them were written now. */
+  /** How many were written now, notes included. */
   readonly added: number
   /** Why it was not copied, or not wholly. Copying again goes on where this ended. */
   readonly error?: CopyError
@@ -32,6 +32,8 @@ interface Planned {
   readonly parent: string | undefined
   /** Last revision of its own stream. */
   readonly last: number
+  /** Last revision of its notes. */
+  readonly lastNote: number
 }
 
 type Plan = ReadonlyMap<string, E.Either<CopyError, Planned>>
@@ -66,9 +68,8 @@ export async function* copyBetween(
     }
     const parentError = E.isRight(planned) ? errorOf(planned.right.parent) : planned.left
     const error = broken ?? parentError
-    const copied = error
-      ? E.left(error)
-      : await run(copyStream(from, to, { id, last: eventsOf(planned) - 1, wrote }))
+    const ready = error ? E.left(error) : planned
+    const copied = E.isLeft(ready) ? ready : await run(copyPlanned(from, to, { ...ready.right, id, wrote }))
     outcomes.set(
       id,
       E.isRight(copied) ? { id, events: copied.right, added } : { id, events: 0, added, error: copied.left },
@@ -80,9 +81,20 @@ export async function* copyBetween(
   return [...outcomes.values()]
 }
 
-/** How many events are to be copied of a conversation. */
+/** Copies the conversation, then what was noted beside it. Answers with how many events of the source the target has. */
+async function* copyPlanned(
+  from: EventStore,
+  to: EventStore,
+  { id, last, lastNote, wrote }: Planned & Pick<StreamCopy, 'id' | 'wrote'>,
+): Steps<CopyError, number> {
+  const events = yield* copyStream(from, to, { id, stream: streamOf(id), last, wrote })
+  if (lastNote >= 0) yield* copyStream(from, to, { id, stream: notesStreamOf(id), last: lastNote, wrote })
+  return events
+}
+
+/** How many events are to be copied of a conversation, its notes included. */
 const eventsOf = (planned: E.Either<CopyError, Planned>): number =>
-  E.isRight(planned) ? planned.right.last + 1 : 0
+  E.isRight(planned) ? planned.right.last + planned.right.lastNote + 2 : 0
 
 /** Errors that every further conversation would meet as well, maybe after a long wait. */
 const isOfStore = ({ _tag }: CopyError): boolean =>
@@ -133,5 +145,6 @@ async function* look(store: EventStore, id: string): Steps<CopyError, Planned> {
   const [first] = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (!first) return yield conversationNotFound(id)
   const from = yield* ok(originOf(first))
-  return { parent: from?.conversation, last: last?.revision ?? -1 }
+  const notes = yield* ok(readStreamEnd(store, notesStreamOf(id)))
+  return { parent: from?.conversation, last: last?.revision ?? -1, lastNote: notes.last?.revision ?? -1 }
 }

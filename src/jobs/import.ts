@@ -1,8 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { run } from '../result/steps.ts'
+import { run, type Steps } from '../result/steps.ts'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
-import { isoTime } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { checkedOptions, kinds, oneOf } from '../store/options.ts'
 import { type ImportError, importDiverged, unknownFormat } from '../formats/errors.ts'
@@ -38,7 +37,9 @@ import { reader } from '../history/reader.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { encodeChain, completeEnvelope } from '../history/encode.ts'
-import { writeAll } from './write-whole.ts'
+import { recordedTime } from '../history/time.ts'
+import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
+import { type Addition, writeAll } from './write-whole.ts'
 
 /** What an import did. */
 export interface Imported {
@@ -58,6 +59,7 @@ type Result<A> = Promise<E.Either<ImportError | WriteError, A>>
 /** New events of one conversation, encoded, and the end that they go behind. */
 interface Prepared {
   readonly id: string
+  readonly stream: string
   /** The end of all that is there, whether it counts yet or not. */
   readonly end: ChainEnd
   /** What the last event there is part of, if it does not count yet: an import was interrupted, or is under way. */
@@ -148,10 +150,13 @@ const importOnce = async (
     return E.left(
       unknownFormat(`${file} holds no message of a ${plan.format} session`, 'it is one of another format'),
     )
-  const total = prepared.reduce((sum, { events }) => sum + events.length, 0)
+  const notes = await run(prepareAllNotes(store, plan, prepared))
+  if (E.isLeft(notes)) return notes
+  const additions = [...prepared, ...notes.right]
+  const total = additions.reduce((sum, { events }) => sum + events.length, 0)
   let written = 0
-  const writing = writeAll(store, prepared, (id, events) => {
-    added.set(id, (added.get(id) ?? 0) + events)
+  const writing = writeAll(store, additions, ({ id, stream }, events) => {
+    if (stream === streamOf(id)) added.set(id, (added.get(id) ?? 0) + events)
     progress?.((written += events), total)
   })
   const wrote = await run(writing)
@@ -162,6 +167,28 @@ const importOnce = async (
     events: lastPosition(end) + 1 + events.length,
   }))
   return E.right({ format: plan.format, report: plan.report, conversations })
+}
+
+/** What is to be noted beside the conversations of a file. */
+async function* prepareAllNotes(
+  store: LargeContentStore,
+  plan: ImportPlan | StoredImport,
+  prepared: readonly Prepared[],
+): Steps<ImportError | WriteError, readonly Addition[]> {
+  const additions: Addition[] = []
+  for (const [index, conversation] of plan.conversations.entries()) {
+    const { id, notes } = conversation
+    const own = prepared[index]
+    if (!notes || !own) continue
+    const at = lastPosition(own.end) + own.events.length
+    if (at < 0 || notes.length === 0) continue
+    additions.push(
+      'steps' in conversation
+        ? yield* prepareNotes(store, id, conversation.notes ?? [], { at, format: plan.format })
+        : yield* prepareStoredNotes(store, id, conversation.notes ?? []),
+    )
+  }
+  return additions
 }
 
 const prepare = async (
@@ -180,7 +207,7 @@ const prepare = async (
   const places: number[] = []
   const checked = await checkAll(store, encodings, { id, end }, (event) => places.push(shelf.put(event)))
   const events = listOn(places, (place) => shelf.get(place) as StoredEvent)
-  return E.map(() => ({ id, end, open, events }))(checked)
+  return E.map(() => ({ id, stream: streamOf(id), end, open, events }))(checked)
 }
 
 type Encoding = E.Either<ImportError, StoredEvent> | undefined
@@ -205,9 +232,7 @@ function* encodePlanned(
       continue
     }
     const { event, commandId, time } = value
-    const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : imported
-    // What looks like a time need not be one: the 99th month.
-    const now = Number.isNaN(recorded.getTime()) ? imported : recorded
+    const now = recordedTime(time, imported)
     const envelope = completeEnvelope({ commandId, now }, { kind: 'import', id: format })
     const encoded = encodeChain(conversation, hash, [event], envelope)
     if (E.isLeft(encoded)) {
@@ -275,7 +300,7 @@ const prepareStored = async (
   }
   const added = events.slice(there)
   const checked = await checkAll(store, asTheyAre(added), { id, end })
-  return E.map(() => ({ id, end, open, events: added }))(checked)
+  return E.map(() => ({ id, stream, end, open, events: added }))(checked)
 }
 
 function* asTheyAre(events: Iterable<StoredEvent>): Generator<Encoding, void> {

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import * as E from 'fp-ts/lib/Either.js'
 import { fileUnreadable, type ImportError, type TemporaryFileFailed } from '../formats/errors.ts'
 import type { SessionOptions } from '../formats/parse-session.ts'
-import type { ImportPlan, Step, StoredImport } from '../formats/plan.ts'
+import type { ImportPlan, PlannedNote, Step, StoredImport } from '../formats/plan.ts'
 import { listOn } from '../formats/shelf.ts'
 import { linesOf, valuesOf } from '../formats/source.ts'
 import type { StoredEvent } from '../events/codec.ts'
@@ -26,6 +26,8 @@ export interface Placed extends Pick<ImportPlan | StoredImport, 'format' | 'repo
     readonly id: string
     readonly withdrawn?: readonly string[]
     readonly places: readonly number[]
+    /** Where what is beside it is. */
+    readonly notes?: readonly number[]
   }[]
 }
 
@@ -78,16 +80,18 @@ const planAt = ({ format, report, conversations }: Placed, shelf: FileShelf): Im
     ? {
         format: 'palimpsest',
         report,
-        conversations: conversations.map(({ id, places }) => ({
+        conversations: conversations.map(({ id, places, notes }) => ({
           id,
           events: listOn(places, (place) => shelf.get(place) as StoredEvent),
+          ...(notes && { notes: listOn(notes, (place) => shelf.get(place) as StoredEvent) }),
         })),
       }
     : {
         format,
         report,
-        conversations: conversations.map(({ places, ...plan }) => ({
+        conversations: conversations.map(({ places, notes, ...plan }) => ({
           ...plan,
           steps: listOn(places, (place) => shelf.get(place) as Step),
+          ...(notes && { notes: listOn(notes, (place) => shelf.get(place) as PlannedNote) }),
         })),
       }

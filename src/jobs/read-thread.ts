@@ -19,6 +19,7 @@ const placedOn = (plan: ImportPlan | StoredImport): Placed => ({
     id: each.id,
     ...('withdrawn' in each && each.withdrawn && { withdrawn: each.withdrawn }),
     places: Array.from(valuesOf(each), (value) => shelf.put(value)),
+    ...(each.notes && { notes: Array.from<unknown, number>(each.notes, (value) => shelf.put(value)) }),
   })),
 })
 

@@ -18,6 +18,7 @@ import { eventAt } from '../history/reader.ts'
 import { lightReader } from '../history/light-reader.ts'
 import { recordedAt } from '../history/reader.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
+import { verifyNotes } from './verify-notes.ts'
 
 /** The first thing in a conversation that is not as it was written. */
 export interface Discrepancy {
@@ -25,20 +26,23 @@ export interface Discrepancy {
   /**
    * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that is not the
    * history; `marker`: hides or restores what was not shown; `content`: large content of the event is missing or damaged; `end`: the
-   * last events are changed or missing.
+   * last events are changed or missing; `note`: a note or link beside the conversation is not as it was written, `position` being
+   * its index among them.
    */
-  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end'
+  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note'
   readonly message: string
 }
 export interface Verified {
   readonly conversation: string
   /** Events of the conversation's own stream that are as they were written. */
   readonly events: number
+  /** Notes and links beside the conversation that are as they were written; absent if there are none. */
+  readonly notes?: number
   readonly discrepancy?: Discrepancy
 }
 
 /**
- * Reads a conversation's own stream from its first event on and recomputes every `prev` and every `view`. A fork's parents are
+ * Reads a conversation's own stream from its first event on and recomputes every `prev` and every `view`; then its notes. A fork's parents are
  * conversations of their own; of them only the event that it was forked at is checked.
  *
  * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
@@ -84,7 +88,7 @@ export async function* verify(store: EventStore, conversation: string): Steps<Re
   }
   const last = Math.max(least, Math.min(kept?.last ?? START, until))
   if (events === 0 && last < 0) return yield conversationNotFound(conversation)
-  if (last < events) return { conversation, events }
+  if (last < events) return { conversation, events, ...(yield* verifyNotes(store, conversation)) }
   const message = `the stream ends at revision ${events - 1}; it went on to ${last} at least: its end was lost`
   return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { ok, type Steps } from '../result/steps.ts'
 import type { StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
-import { newCommandId, streamOf } from '../events/ids.ts'
+import { newCommandId } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
 import { breath } from '../store/breath.ts'
 import type { ChainEnd } from '../history/ends.ts'
@@ -10,10 +10,11 @@ import { conflict, importUnfinished, type WriteError } from '../store/errors.ts'
 import { isRecord, recordOf, recordPrefix, type Stretch } from '../store/whole/parts.ts'
 import type { EventStore, Part } from '../store/port.ts'
 
-/** Events to write to one conversation behind all that is there of it. */
+/** Events to write to one stream of a conversation, after all that is there of it. */
 export interface Addition {
   readonly id: string
-  readonly end: ChainEnd
+  readonly stream: string
+  readonly end: Pick<ChainEnd, 'revision'>
   /** What the last event there is part of, if it does not count yet. */
   readonly open?: Part | undefined
   readonly events: EventList
@@ -38,7 +39,7 @@ const batchBytes = 512 * 1024
 export async function* writeAll(
   store: EventStore,
   additions: readonly Addition[],
-  wrote: (id: string, events: number) => void,
+  wrote: (addition: Addition, events: number) => void,
 ): Writing<void> {
   const changed = additions.filter(({ events, open }) => events.length > 0 || open)
   const torn = changed.find(({ events, open }) => events.length === 0 && open?.last === undefined)
@@ -48,17 +49,16 @@ export async function* writeAll(
   const adopted = changed.flatMap(({ open }) => (isRecord(open?.last) ? [open.last] : []))
   const record = adopted[0] ?? recordPrefix + randomUUID()
   for (const each of changed)
-    yield* write(store, each, isOne ? true : record, (events) => wrote(each.id, events))
+    yield* write(store, each, isOne ? true : record, (events) => wrote(each, events))
   if (!isOne) yield* recordAll(store, changed, record)
 }
 
 async function* write(
   store: EventStore,
-  { id, end, open, events }: Addition,
+  { stream, end, open, events }: Addition,
   last: true | string,
   wrote: (events: number) => void,
 ): Writing<void> {
-  const stream = streamOf(id)
   const from = open?.from ?? end.revision + 1
   let written = 0
   for (const batch of batchesOf(events, batchEvents, Math.min(batchBytes, store.maxAppendBytes / 2))) {
@@ -90,8 +90,8 @@ async function* recordAll(store: EventStore, changed: readonly Addition[], recor
   }
 }
 
-const stretchOf = ({ id, end, open, events }: Addition): Stretch => ({
-  stream: streamOf(id),
+const stretchOf = ({ stream, end, open, events }: Addition): Stretch => ({
+  stream,
   from: open?.from ?? end.revision + 1,
   to: end.revision + events.length,
 })

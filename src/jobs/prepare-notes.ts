@@ -1,0 +1,88 @@
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { eventId, notesStreamOf } from '../events/ids.ts'
+import { encodeNote, type Fact } from '../events/notes.ts'
+import type { PlannedNote } from '../formats/plan.ts'
+import type { List } from '../formats/shelf.ts'
+import { chainEndAt } from '../history/ends.ts'
+import { isoTimeOf, recordedTime } from '../history/time.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import { type EventStore, maxPage } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import type { WriteError } from '../store/errors.ts'
+import { type ImportError, importDiverged } from '../formats/errors.ts'
+import type { Addition } from './write-whole.ts'
+
+type Preparing = Steps<ImportError | WriteError, Addition>
+
+/** What is there of the notes of a conversation, whether it counts yet or not. */
+async function* thereOf(
+  store: EventStore,
+  id: string,
+): Steps<WriteError, Omit<Addition, 'events'> & { end: { hash: string | null } }> {
+  const stream = notesStreamOf(id)
+  const { last, unfinished } = yield* ok(readStreamEnd(store, stream))
+  return { id, stream, end: chainEndAt([], unfinished ?? last), open: unfinished?.part }
+}
+
+/**
+ * Of the notes of a file, those that the conversation does not have.
+ *
+ * @param at the conversation's last position when the file is imported
+ */
+export async function* prepareNotes(
+  store: LargeContentStore,
+  id: string,
+  notes: Iterable<PlannedNote>,
+  { at, format }: { readonly at: number; readonly format: string },
+): Preparing {
+  const there = yield* thereOf(store, id)
+  const { stream, end } = there
+  const had = new Set<string>()
+  for (let from = 0; from <= end.revision;) {
+    const page = yield* ok(store.read({ stream, from, direction: 'forwards', limit: maxPage }))
+    for (const event of page) had.add(event.id)
+    from += Math.max(1, page.length)
+  }
+  const imported = new Date()
+  const events: StoredEvent[] = []
+  let prev = end.hash
+  for (const { ref, time, type, data } of notes) {
+    const eventIs = eventId(stream, ref, 0)
+    if (had.has(eventIs)) continue
+    had.add(eventIs)
+    const metadata = {
+      time: isoTimeOf(recordedTime(time, imported)),
+      actor: { kind: 'import', id: format },
+      commandId: ref,
+      prev,
+    }
+    const stored = yield* ok(encodeNote({ type, data: { ...data, at } } as Fact, eventIs, metadata))
+    yield* ok(store.check(stored))
+    events.push(stored)
+    prev = hashOf(stored)
+  }
+  return { ...there, events }
+}
+
+/** Of notes that are written as they are, those that the conversation does not have; the ones that it has must be the same. */
+export async function* prepareStoredNotes(
+  store: LargeContentStore,
+  id: string,
+  notes: List<StoredEvent>,
+): Preparing {
+  const there = yield* thereOf(store, id)
+  const { stream, end } = there
+  for (let from = 0; from < Math.min(end.revision + 1, notes.length);) {
+    const page = yield* ok(store.read({ stream, from, direction: 'forwards', limit: maxPage }))
+    for (const stored of page) {
+      const event = notes.at(stored.revision)
+      if (event && hashOf(event) !== hashOf(stored))
+        return yield importDiverged(id, `note ${stored.revision}`, 'the note of the file')
+    }
+    from += Math.max(1, page.length)
+  }
+  const events = notes.slice(end.revision + 1)
+  for (const event of events) yield* ok(store.check(event))
+  return { ...there, events }
+}

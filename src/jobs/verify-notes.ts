@@ -1,0 +1,61 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../events/codec.ts'
+import { notesStreamOf } from '../events/ids.ts'
+import { decodeNote } from '../events/notes.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
+import type { StoreError } from '../store/errors.ts'
+import { type EventStore, streamPage } from '../store/port.ts'
+import { extentOf } from '../store/whole/whole-writes.ts'
+
+interface Found {
+  /** How many are as they were written. */
+  readonly notes?: number
+  readonly discrepancy?: { readonly position: number; readonly kind: 'note'; readonly message: string }
+}
+
+/** Reads the notes of a conversation from the first one on and recomputes every `prev`. Nothing where there are none. */
+export async function* verifyNotes(store: EventStore, conversation: string): Steps<StoreError, Found> {
+  const stream = notesStreamOf(conversation)
+  const { least, most: until } = yield* ok(extentOf(store, stream))
+  const kept = yield* ok(store.keptEnd(stream))
+  let prev: string | null = null
+  let notes = 0
+  const wrong = (problem: string): Found => ({
+    notes,
+    discrepancy: { position: notes, kind: 'note', message: `note ${notes}: ${problem}` },
+  })
+  for (let most = streamPage; notes <= until;) {
+    const limit = Math.min(most, until + 1 - notes)
+    const page = await store.read({ stream, from: notes, direction: 'forwards', limit })()
+    if (E.isLeft(page)) {
+      const revision = revisionOf(page.left)
+      if (revision === undefined) return yield page.left
+      if (revision <= notes || limit === 1) return wrong(page.left.message)
+      // What comes before it may have a discrepancy of its own.
+      most = Math.min(revision - notes, limit - 1)
+      continue
+    }
+    for (const stored of page.right) {
+      const decoded = decodeNote(stored, stored)
+      if (E.isLeft(decoded)) return wrong(decoded.left.message)
+      if (stored.revision !== notes || decoded.right.metadata.prev !== prev)
+        return wrong('the one before it is not the one it was written after: one was changed or is missing')
+      prev = hashOf(stored)
+      if (notes === kept?.last && prev !== kept.hash)
+        return wrong('it is not the one that the notes ended with: it was changed')
+      notes++
+    }
+    if (page.right.length === 0) break
+    await breath()
+  }
+  if (Math.max(least, Math.min(kept?.last ?? -1, until)) >= notes)
+    return wrong('it and any later ones were lost')
+  return notes > 0 ? { notes } : {}
+}
+
+/** The event that an error is about. */
+const revisionOf = (error: StoreError): number | undefined =>
+  error._tag === 'DecodeFailed' || error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
+    ? error.revision
+    : undefined
