@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import { sharedBeginning } from '../projections/remembering.ts'
+import { sharedBeginning } from '../projections/list-cache.ts'
 import type { Rendered } from '../projections/render/renderer.ts'
 
 /** What a receipt is of: a request as it is sent, without model and parameters. */

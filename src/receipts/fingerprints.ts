@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { remembering } from '../projections/remembering.ts'
+import { listCache } from '../projections/list-cache.ts'
 import { type Part, type Sent, textOf } from './canonical.ts'
 
 /** A block of a request with its place: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
@@ -31,14 +31,14 @@ export const fingerprintsOf = ({ tools = [], system = [], messages }: Sent): str
   if (typeof system === 'string') prints.push(hashed('system', JSON.stringify(system)))
   else for (const block of system) prints.push(fingerprint('system', block))
   const contents = messages.map(({ content }) => content)
-  const said = remembered(contents, (content, index) => {
+  const said = cached(contents, (content, index) => {
     const { role = '' } = messages[index] ?? {}
     return content.map((block) => fingerprint(role, block)).join('')
   })
   return prints.join('') + said.join('')
 }
 
-const remembered = remembering<readonly Part[], string>()
+const cached = listCache<readonly Part[], string>()
 
 const known = new WeakMap<Part, { readonly role: string; readonly print: string }>()
 

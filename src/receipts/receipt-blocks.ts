@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../events/events.ts'
 import type { Effective, Item } from '../projections/effective.ts'
-import { sharedBeginning } from '../projections/remembering.ts'
+import { sharedBeginning } from '../projections/list-cache.ts'
 import { fingerprintLength } from './fingerprints.ts'
 import { type ReceiptBlocks, receiptOptionsIn } from './receipt-options.ts'
 

@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Configuration } from '../events/events.ts'
 import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
-import { remembering } from '../projections/remembering.ts'
+import { listCache } from '../projections/list-cache.ts'
 import { isCompaction, wellFormed } from '../projections/render/renderer.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { WriteError } from '../store/errors.ts'
@@ -32,7 +32,7 @@ export const isConfigured = (now: Effective, wanted: Configuration): boolean => 
  * of that. Undefined if there is no compaction, or it was recorded before.
  */
 const recordCompaction = (chat: Conversation, { items, at }: Effective): Write | undefined => {
-  const index = remembered(items, holdsCompaction).lastIndexOf(true)
+  const index = cached(items, holdsCompaction).lastIndexOf(true)
   const reply = items[index]
   const [first] = items
   const before = items[index - 1]
@@ -51,6 +51,6 @@ const recordCompaction = (chat: Conversation, { items, at }: Effective): Write |
   })
 }
 
-const remembered = remembering<Item, boolean>()
+const cached = listCache<Item, boolean>()
 
 const holdsCompaction = (item: Item): boolean => isReply(item) && item.content.some(isCompaction)

@@ -1,5 +1,5 @@
 import { configurationOf, type Effective, type Item, messagesOf } from '../../projections/effective.ts'
-import { remembering } from '../../projections/remembering.ts'
+import { listCache } from '../../projections/list-cache.ts'
 import { isCompaction, isThinking, prefixUnchanged, utterancesIn } from '../../projections/render/renderer.ts'
 import { estimate } from './estimate.ts'
 import type { Learned } from './usage.ts'
@@ -83,7 +83,7 @@ interface Shown {
 
 const shownIn = (effective: Effective, start: number): readonly Shown[] => {
   const unchanged = prefixUnchanged(effective)
-  const ways = remembered(effective.items, waysToShow)
+  const ways = cached(effective.items, waysToShow)
   return effective.items.map((item, index) => {
     const { whole, spoken } = (index < start ? undefined : ways[index]) ?? nothing
     return unchanged(item) ? whole : spoken
@@ -100,7 +100,7 @@ const nothing: Ways = {
   spoken: { estimated: 0, unchanged: false, thinks: false },
 }
 
-const remembered = remembering<Item, Ways>()
+const cached = listCache<Item, Ways>()
 
 const waysToShow = (item: Item): Ways => {
   const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)

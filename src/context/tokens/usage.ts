@@ -1,6 +1,6 @@
 import type { Policy } from '../../events/events.ts'
 import type { Effective, Item, MessageItem } from '../../projections/effective.ts'
-import { remembering } from '../../projections/remembering.ts'
+import { listCache } from '../../projections/list-cache.ts'
 
 /**
  * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
@@ -21,7 +21,7 @@ export interface Anchor {
 
 /** The replies of a history with a usable usage, in its order. */
 export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
-  const counted = remembered(items, countedOf)
+  const counted = cached(items, countedOf)
   const anchors: Anchor[] = []
   for (let from = 0, to = 1; from < items.length; from = to++) {
     const reply = items[from]
@@ -51,7 +51,7 @@ const requestOf = (item: Item | undefined): string | undefined =>
 
 type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
 
-const remembered = remembering<Item, Counted | 'nothing' | 'unknown'>()
+const cached = listCache<Item, Counted | 'nothing' | 'unknown'>()
 
 /** The counts of a reply; `unknown` if it has no usage. */
 const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {

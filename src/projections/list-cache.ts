@@ -10,8 +10,8 @@ export const sharedBeginning = (one: readonly object[], other: readonly object[]
   return length
 }
 
-/** Maps lists; what a list shares at its beginning with the last one that began alike is not computed again. */
-export const remembering = <K extends object, V>(): ((
+/** A cache of lists that were mapped: what a list shares at its beginning with the last one that began alike is not computed again. */
+export const listCache = <K extends object, V>(): ((
   keys: readonly K[],
   compute: (key: K, index: number) => V,
 ) => readonly V[]) => {

@@ -1,5 +1,5 @@
 import type { Block } from '../../events/blocks.ts'
-import { remembering } from '../remembering.ts'
+import { listCache } from '../list-cache.ts'
 import type { Report } from './repairs.ts'
 
 const maxBreakpoints = 4
@@ -21,7 +21,7 @@ const inner = (part: Part): readonly Part[] =>
     ? (part['content'] as readonly Block[])
     : []
 
-const remembered = remembering<readonly Part[], readonly string[]>()
+const cached = listCache<readonly Part[], readonly string[]>()
 
 const ttlsOf = (content: readonly Part[]): readonly string[] =>
   content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? []))
@@ -38,7 +38,7 @@ export const limitBreakpoints = (
   const contents = parts.map(({ content }) => content)
   const [tools = [], system = [], ...messages] = contents
   // Tools and system prompt may be in other arrays; the messages are the same objects.
-  const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...remembered(messages, ttlsOf).flat()]
+  const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...cached(messages, ttlsOf).flat()]
   if (ttls.length === 0) return contents
   const first = Math.max(0, ttls.length - most)
   const firstShort = ttls.indexOf('5m', first)
