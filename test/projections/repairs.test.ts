@@ -94,6 +94,22 @@ describe('a repair says where it was made, and what was done', () => {
     ],
     ['the same role twice', [hello, user('Anyone?')], ['roles-merged 1: joined to the user message of 0']],
     [
+      'results of several rounds that a late result makes one',
+      [
+        hello,
+        assistant([toolUse('a'), toolUse('b')]),
+        user([toolResult('a')]),
+        assistant([toolUse('c')]),
+        user([toolResult('c')]),
+        user([toolResult('b')]),
+      ],
+      [
+        'roles-merged 3: joined to the assistant message of 1',
+        'roles-merged 4: joined to the user message of 2',
+        'roles-merged 5: joined to the user message of 2',
+      ],
+    ],
+    [
       'a call that nobody answered',
       [hello, assistant([toolUse('a')])],
       ['call-answered 1: tool_use a has no result; an error result stands for it'],
@@ -158,6 +174,19 @@ describe('a repair says where it was made, and what was done', () => {
     const call = assistant([toolUse('a')])
     expect(repairsOf([hello, call, user([toolResult('a'), text('And?')])])).toEqual([])
     expect(repairsOf([hello, call, user([{ type: 'tool_result', tool_use_id: 'a' }])])).toEqual([])
+  })
+
+  it('a result whose breakpoint is left out, where it has taken the place of an error result before it', () => {
+    const breakpoint = { ...toolResult('b'), cache_control: { type: 'ephemeral' } }
+    const calls = [assistant([toolUse('a')]), assistant('So?'), assistant([toolUse('b')])]
+    expect(
+      repairsOf([hello, ...calls, user([breakpoint]), user([toolResult('a')])], { cache: '5m' }),
+    ).toEqual([
+      'roles-merged 3: joined to the assistant message of 2',
+      'roles-merged 2: joined to the assistant message of 1',
+      'roles-merged 5: joined to the user message of 4',
+      'cache-control-dropped 4: the request has cache breakpoints of its own',
+    ])
   })
 
   it('a prefill that ends in white space', () => {

@@ -1,6 +1,7 @@
 import type { Block } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
 import { isThinking } from './clean.ts'
+import type { Report } from './repairs.ts'
 
 /** A message of the request while it is written. Content is added to it only while it is the last one; later it is replaced. */
 export interface Draft {
@@ -72,19 +73,29 @@ export const leaveOut = (drafts: readonly Draft[], blocks: ReadonlySet<Block>): 
  * Joins messages about the same calls: all that the assistant said in one message, then all results in another, but for these answers,
  * which come last in their messages. Adds to the first messages, as many rounds may be joined one by one to a long one.
  */
-export const joined = (drafts: readonly Draft[], without: ReadonlySet<Block>): readonly Draft[] =>
+export const joined = (
+  drafts: readonly Draft[],
+  without: ReadonlySet<Block>,
+  report: Report,
+): readonly Draft[] =>
   (['assistant', 'user'] as const).flatMap((role) => {
-    const [first, ...others] = drafts.filter((draft) => draft.role === role)
-    if (!first) return []
-    for (const { content } of [first, ...others])
+    const all = drafts.filter((draft) => draft.role === role)
+    for (const { content } of all)
       for (let last = content.at(-1); last && without.has(last); last = content.at(-1)) content.pop()
+    // Where only answers were, nothing is left to join to.
+    const [first, ...others] = all.filter(({ content }) => content.length > 0)
+    if (!first) return []
     for (const draft of others) {
+      report('roles-merged', draft.position, joinedTo(first))
       appendTo(first, draft.content)
       first.until = draft.until
       first.thinks ||= draft.thinks
     }
-    return first.content.length > 0 ? [first] : []
+    return [first]
   })
+
+/** What `roles-merged` says of the message that another one was joined to. */
+export const joinedTo = ({ role, position }: Draft): string => `joined to the ${role} message of ${position}`
 
 /** If rounds are answered from the last one on, each joins one that is long already: that is kept, not built again block by block. */
 const appendTo = (draft: Draft, blocks: Block[]): void => {

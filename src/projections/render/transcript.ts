@@ -1,7 +1,7 @@
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import { type Role, START } from '../../events/events.ts'
 import { clean, isCompaction, isThinking } from './clean.ts'
-import { addTo, copyOf, type Draft, indexOf, joined, leaveOut } from './drafts.ts'
+import { addTo, copyOf, type Draft, indexOf, joined, joinedTo, leaveOut } from './drafts.ts'
 import type { Report } from './repairs.ts'
 import { callersIn, pairServerTools } from './server-tools.ts'
 import { thinkingProblem } from './thinking.ts'
@@ -77,7 +77,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   const add = (role: Role, position: number, content: readonly Block[], note = true): Draft => {
     const last = addTo(messages, role, position, content, ++count.messages)
     if (!note) isSpoken = true
-    if (last && !note) report('roles-merged', position, `joined to the ${role} message of ${last.position}`)
+    if (last && !note) report('roles-merged', position, joinedTo(last))
     return messages.at(-1) as Draft
   }
 
@@ -269,11 +269,9 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     const parts = messages.splice(from).map((draft, index) => (from + index < given ? copyOf(draft) : draft))
     given = Math.min(given, from)
     const undone = late.takeFrom(message)
-    const [first, ...others] = parts.filter(({ role }) => role === 'assistant')
+    const [, ...others] = parts.filter(({ role }) => role === 'assistant')
     if (others.some(({ thinks }) => thinks)) silence(leaveOut(parts, new Set()))
-    for (const { position } of others)
-      report('roles-merged', position, `joined to the assistant message of ${first?.position}`)
-    for (const draft of joined(parts, new Set(undone.map((one) => one.answer)))) messages.push(draft)
+    for (const draft of joined(parts, new Set(undone.map((one) => one.answer)), report)) messages.push(draft)
     open.reopen(undone)
   }
 
