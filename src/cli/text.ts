@@ -31,13 +31,16 @@ const paints = {
 
 const wide =
   /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]/u
-const segments = new Intl.Segmenter('en', { granularity: 'grapheme' })
+let segmenter: Intl.Segmenter | undefined
+/** The characters of a text as people count them. The segmenter is slow to make, and most texts are cut nowhere. */
+const segmentsOf = (text: string): Intl.Segments =>
+  (segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })).segment(text)
 
 /** Columns that a visible text takes on a terminal: East Asian characters and emoji two, combining marks none. */
 export const widthOf = (text: string): number => {
   if (/^[ -~]*$/.test(text)) return text.length
   let width = 0
-  for (const { segment } of segments.segment(text)) width += wide.test(segment) ? 2 : 1
+  for (const { segment } of segmentsOf(text)) width += wide.test(segment) ? 2 : 1
   return width
 }
 
@@ -53,7 +56,7 @@ export const cut = (text: string, columns: number): string => {
   if (start.length === text.length && widthOf(text) <= columns) return text
   let kept = ''
   let width = 0
-  for (const { segment } of segments.segment(start)) {
+  for (const { segment } of segmentsOf(start)) {
     width += wide.test(segment) ? 2 : 1
     if (width >= columns) break
     kept += segment
@@ -79,7 +82,7 @@ export const linesOf = (text: string, columns: number): readonly string[] => {
 const piecesOf = (word: string, columns: number): readonly string[] => {
   if (widthOf(word) <= columns) return [word]
   const pieces: string[] = []
-  for (const { segment } of segments.segment(word)) {
+  for (const { segment } of segmentsOf(word)) {
     const longer = (pieces.at(-1) ?? '') + segment
     if (pieces.length > 0 && widthOf(longer) <= columns) pieces[pieces.length - 1] = longer
     else pieces.push(segment)
@@ -103,7 +106,7 @@ export const paintLine = (parts: readonly Part[], columns: number, colors: Color
 
 /** `1 message`, `2 messages`, `12,000 messages`. */
 export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? noun : nouns}`
+  `${count < 1_000 ? count : count.toLocaleString('en')} ${count === 1 ? noun : nouns}`
 
 /** Estimated tokens, to two digits or so: `~850 tokens`, `~9.4k tokens`. */
 export const tokensText = (count: number): string => `${thousands(count)} tokens`
