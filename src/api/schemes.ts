@@ -4,6 +4,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Finding, finding } from '../store/diagnosis.ts'
 import type { StoreError } from '../store/errors.ts'
+import { memoryStore } from '../store/memory/store.ts'
 import type { EventStore } from '../store/port.ts'
 import {
   type OpenEventStore,
@@ -26,20 +27,16 @@ const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host
 
 const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${toldOf(url)}`)
 
-// Drivers take longer to load than all the rest: only those wait for one who need it.
-
 const memory: Scheme = {
-  open: (url) => async () => {
-    if (url !== 'memory:') return E.left(noUrl(url))
-    const { memoryStore } = await import('../store/memory/store.ts')
-    return E.right(memoryStore())
-  },
+  open: (url) => (url === 'memory:' ? TE.fromIO(() => memoryStore()) : TE.left(noUrl(url))),
   diagnose: (url) =>
     url === 'memory:' ? TE.right([finding('store', 'warning', forgetful)]) : TE.left(noUrl(url)),
 }
 
 const forgetful =
   'memory: keeps everything in the process and forgets it when that ends: name a sqlite: or esdb: store for what is to stay'
+
+// Drivers take longer to load than all the rest: only those wait for one who need it.
 
 const sqlite: Scheme = {
   open:

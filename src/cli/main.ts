@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { enableCompileCache } from 'node:module'
 import { endWithReader } from './output.ts'
 
 // Node 22 calls node:sqlite experimental whenever it is loaded. A user can do nothing about it; other warnings go through. The
@@ -9,9 +8,6 @@ process.emitWarning = (warning: string | Error, ...rest: readonly unknown[]): vo
   if (!String(warning).startsWith('SQLite is an experimental feature'))
     Reflect.apply(emitWarning, process, [warning, ...rest])
 }
-
-// Starts in half the time from the second run on.
-enableCompileCache()
 
 endWithReader(process.stdout)
 endWithReader(process.stderr)

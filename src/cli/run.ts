@@ -8,7 +8,7 @@ import { configuredStore, type Host } from './host.ts'
 import type { Screen } from './output.ts'
 import { loadPlugIns } from './plug-ins.ts'
 import { type GlobalOptions, shellOf } from './shell.ts'
-import { version } from './version.ts'
+import { version } from './package.ts'
 
 const examples = `
 Examples:

@@ -9,7 +9,7 @@ import { run } from '../../src/cli/run.ts'
 import { type Call, callsIn } from './calls.ts'
 
 /** The path of the command line's program. */
-export const program = new URL('../../src/cli/main.ts', import.meta.url).pathname
+export const program = new URL('../../bin/palimpsest.js', import.meta.url).pathname
 const root = new URL('../..', import.meta.url).pathname
 
 /** What a command wrote, and how it ended. */

@@ -1,13 +1,8 @@
-import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { node } from '../support/node.ts'
 import { inDirectory, shell } from './palimpsest.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const source = new URL('../../src/index.ts', import.meta.url).href
 const testing = new URL('../../src/testing/index.ts', import.meta.url).href
 
@@ -56,56 +51,4 @@ describe('a module that --import names', () => {
       expect(ran.code).toBe(1)
     })
   })
-
-  test('works with the published command line: its library and the module’s know the same stores', async () => {
-    await inDirectory(async (folder) => {
-      const own = await unpacked(folder)
-      cpSync(join(root, 'examples/store/jsonl.ts'), join(folder, 'jsonl.ts'))
-      const program = [
-        join(own, 'bin/palimpsest.js'),
-        '--import',
-        './jsonl.ts',
-        '--store',
-        'jsonl:a.jsonl',
-        '--json',
-      ]
-      const palimpsest = async (...args: readonly string[]): Promise<unknown> => {
-        const { stdout, stderr } = await run(node, [...program, ...args], { cwd: folder })
-        expect(stderr).toBe('')
-        return JSON.parse(stdout)
-      }
-      expect(await palimpsest('import', sample(own), '--id', 'a')).toMatchObject({
-        imported: [{ conversations: [{ id: 'a', added: 34 }] }],
-      })
-      // A disk that is full: no file may grow beyond 128 KiB.
-      writeFileSync(join(folder, 'long.txt'), 'x'.repeat(120_000))
-      const append = [...program, 'append', 'a', '--role', 'user', '--file', 'long.txt']
-      const full = run('bash', ['-c', 'ulimit -f 128; exec "$@"', 'bash', node, ...append], { cwd: folder })
-      const refused: unknown = await full.catch((error: unknown) => error)
-      expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"StoreUnavailable"') })
-      expect(await palimpsest('verify')).toMatchObject({ ok: true, conversations: [{ events: 34 }] })
-    })
-  })
 })
-
-const run = promisify(execFile)
-const sample = (own: string): string => join(own, 'examples/sessions/claude-code.jsonl')
-
-/** The package as it is published, in a folder's node_modules with its dependencies. Returns where it is. */
-const unpacked = async (folder: string): Promise<string> => {
-  const modules = join(folder, 'node_modules')
-  mkdirSync(modules)
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: root, maxBuffer: 2 ** 26 })
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? expect.fail('no tarball')
-  await run('tar', ['-xf', join(folder, tarball), '-C', modules])
-  const own = join(modules, 'palimpsest')
-  await run('mv', [join(modules, 'package'), own])
-  const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as {
-    readonly dependencies: Readonly<Record<string, string>>
-  }
-  for (const name of Object.keys(dependencies)) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), join(modules, name))
-  }
-  return own
-}

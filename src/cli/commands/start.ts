@@ -10,10 +10,11 @@ import type { Output } from '../output.ts'
 import { configuredStore, type Host } from '../host.ts'
 import { commandName, type GlobalOptions, type Shell, shellWord } from '../shell.ts'
 import { padded, widthOf } from '../text.ts'
+import { packageFile } from '../package.ts'
 import { heading, tour, writeWhole } from '../views/tour.ts'
 import { importFile } from './import.ts'
 
-const sample = new URL('../../../examples/sessions/claude-code.jsonl', import.meta.url)
+const sample = packageFile('examples/sessions/claude-code.jsonl')
 
 export const addStart = (program: Command, shell: Shell): void => {
   program

@@ -1,0 +1,163 @@
+import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { brokenLinks } from '../support/links.ts'
+import { node } from '../support/node.ts'
+import { root, run, unpacked } from './unpacked.ts'
+
+const sample = '6513270e-269e-4d37-b2a7-4de452e6b438'
+
+describe('the package as it is published', () => {
+  let folder: string
+  let own: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'palimpsest-packed-'))
+    own = await unpacked(folder)
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  const ran = async (...args: readonly string[]): Promise<string> => {
+    const { stdout, stderr } = await run(node, [...args], { cwd: folder, maxBuffer: 2 ** 26 })
+    expect(stderr).toBe('')
+    return stdout
+  }
+  const palimpsest = (...args: readonly string[]): Promise<string> =>
+    ran(join(own, 'bin/palimpsest.js'), ...args)
+  /** Runs a module, which prints JSON. */
+  const evaluated = async (program: string): Promise<unknown> =>
+    JSON.parse(await ran('--input-type=module', '-e', program))
+
+  test('knows its version, has help, and imports and shows the sample that it brings', async () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+    expect(await palimpsest('--version')).toBe(`${version}\n`)
+    expect(await palimpsest('--help')).toContain('palimpsest show ID --at 12')
+    await palimpsest('start')
+    const shown = await palimpsest('show', sample)
+    expect(shown).toBe(await ran(join(root, 'bin/palimpsest.js'), 'show', sample))
+    expect(shown.split('\n').length).toBeGreaterThan(5)
+  })
+
+  test('reads a large document in a thread of its own, and writes every format', async () => {
+    const content = 'x'.repeat(1_100_000)
+    writeFileSync(join(folder, 'large.json'), JSON.stringify({ messages: [{ role: 'user', content }] }))
+    const imported: unknown = JSON.parse(await palimpsest('import', 'large.json', '--id', 'large', '--json'))
+    expect(imported).toMatchObject({ imported: [{ conversations: [{ id: 'large', added: 1 }] }] })
+    for (const format of ['palimpsest', 'anthropic', 'markdown'])
+      expect(await palimpsest('export', 'large', '--format', format)).toContain(content)
+  })
+
+  test('finds the driver of a store that is not a file', async () => {
+    const doctor = palimpsest('doctor', '--store', 'esdb://127.0.0.1:1?tls=false')
+    const { stdout } = await doctor.then(
+      (text) => ({ stdout: text }),
+      (error: { readonly stdout: string }) => error,
+    )
+    expect(stdout).toContain('problem\tconnection')
+  })
+
+  test('has a command line that knows the stores a module registers', async () => {
+    cpSync(join(root, 'examples/store/jsonl.ts'), join(folder, 'jsonl.ts'))
+    const options = ['--import', './jsonl.ts', '--store', 'jsonl:a.jsonl', '--json']
+    const answer = async (...args: readonly string[]): Promise<unknown> =>
+      JSON.parse(await palimpsest(...options, ...args))
+    const file = join(own, 'examples/sessions/claude-code.jsonl')
+    expect(await answer('import', file, '--id', 'a')).toMatchObject({
+      imported: [{ conversations: [{ id: 'a', added: 34 }] }],
+    })
+    // A disk that is full: no file may grow beyond 128 KiB.
+    writeFileSync(join(folder, 'long.txt'), 'x'.repeat(120_000))
+    const append = [
+      join(own, 'bin/palimpsest.js'),
+      ...options,
+      'append',
+      'a',
+      '--role',
+      'user',
+      '--file',
+      'long.txt',
+    ]
+    const full = run('bash', ['-c', 'ulimit -f 128; exec "$@"', 'bash', node, ...append], { cwd: folder })
+    const refused: unknown = await full.catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"StoreUnavailable"') })
+    expect(await answer('verify')).toMatchObject({ ok: true, conversations: [{ events: 34 }] })
+  })
+
+  test('has entry points that share their modules, and each loads only what it needs', async () => {
+    const loaded = await evaluated(`
+      import { registerHooks } from 'node:module'
+      const loaded = []
+      const all = []
+      registerHooks({
+        load: (url, context, next) => {
+          for (const list of [loaded, all]) list.push(url.replace(/.*node_modules\\//, ''))
+          return next(url, context)
+        },
+      })
+      const since = async (name) => { loaded.length = 0; const module = await import(name); return [module, [...loaded]] }
+      const [core, ofCore] = await since('palimpsest/core')
+      const [main, ofMain] = await since('palimpsest')
+      const [fp] = await since('palimpsest/fp')
+      const [testing] = await since('palimpsest/testing')
+      const store = await main.openStore(testing.memoryStore())
+      await store.importSession({ file: 'a', id: 'a', text: '[{"role":"user","content":"Hello."}]' })
+      console.log(JSON.stringify({
+        ofCore,
+        ofMain,
+        all,
+        isShared: core.decide === fp.decide && main.sliceOf === core.sliceOf && main.isError === fp.isError,
+        items: (await store.conversation('a').effective()).length,
+      }))
+    `)
+    expect(loaded).toMatchObject({ isShared: true, items: 1 })
+    const { ofCore, ofMain, all } = loaded as Readonly<Record<'ofCore' | 'ofMain' | 'all', readonly string[]>>
+    expect(ofCore.filter((url) => !url.startsWith('node:')).toSorted()).toEqual([
+      'palimpsest/dist/chunks/core.js',
+      'palimpsest/dist/core.js',
+    ])
+    expect(ofMain.filter((url) => !url.startsWith('node:')).toSorted()).toEqual([
+      'palimpsest/dist/chunks/library.js',
+      'palimpsest/dist/index.js',
+    ])
+    // Not the drivers, nor what only the command line needs.
+    expect(all).toContain('palimpsest/dist/chunks/import.js')
+    expect(all.filter((url) => /cli|sqlite|eventstore/.test(url))).toEqual([])
+  })
+
+  test('says in the stack of an error which function it was in', async () => {
+    const stack = await evaluated(`
+      import { openStore } from 'palimpsest'
+      import { memoryStore } from 'palimpsest/testing'
+      const broken = () => { throw new TypeError('out of cheese') }
+      const store = await openStore({ ...memoryStore(), read: broken })
+      const error = await store.conversation('a').append({ role: 'user', content: 'Hello.' }).catch((error) => error)
+      console.log(JSON.stringify(error.stack))
+    `)
+    expect(stack).toMatch(/^TypeError: out of cheese\n/)
+    expect(stack).toMatch(/\n +at readConversationEnd \(.*chunks\/library\.js:\d+:\d+\)\n/)
+  })
+
+  test('brings no source maps, no declarations of its command line, and the licenses of the code that it took', () => {
+    const files = globSync('**', { cwd: own })
+    expect(files.filter((file) => /\.map$|^dist\/cli\/.*\.d\.ts$/.test(file))).toEqual([])
+    const licenses = readFileSync(join(own, 'dist/THIRD-PARTY-LICENSES.txt'), 'utf8')
+    for (const name of [
+      'zod',
+      'fp-ts',
+      'canonicalize',
+      'commander',
+      'cli-table3',
+      'cli-progress',
+      'picocolors',
+    ])
+      expect(licenses).toMatch(new RegExp(`^${name} \\d`, 'm'))
+  })
+
+  test('brings every document that its documents link to', () => {
+    const documents = globSync('**/*.md', { cwd: own })
+    expect(documents).toContain('README.md')
+    expect(documents.length).toBeGreaterThan(10)
+    expect(documents.flatMap((file) => brokenLinks(own, file))).toEqual([])
+  })
+})

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+export const run = promisify(execFile)
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The package as it is published, in a folder's node_modules with its dependencies and no others. Returns where it is. */
+export const unpacked = async (folder: string): Promise<string> => {
+  const modules = join(folder, 'node_modules')
+  mkdirSync(modules)
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: root, maxBuffer: 2 ** 26 })
+  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz')) ?? ''
+  await run('tar', ['-xf', join(folder, tarball), '-C', modules])
+  const own = join(modules, 'palimpsest')
+  renameSync(join(modules, 'package'), own)
+  const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>
+  }
+  for (const name of Object.keys(dependencies)) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+  return own
+}
