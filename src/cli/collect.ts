@@ -1,14 +1,14 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes by which the heap may grow before garbage is collected. */
+/** Bytes by which the heap may grow before a collection. */
 const growth = 24 * 1024 * 1024
 /** How often to look, in milliseconds. */
 const interval = 25
 
 /**
- * Keeps the heap near what is alive until the work is done. The engine lets it grow to several times that, which is quicker, and
- * more than a machine may have when a file is larger than its memory.
+ * Keeps the heap close to the size of the live objects until the work is done. Left alone, the engine lets it grow to several times
+ * that: faster, but too much for a file larger than the machine's memory.
  */
 export const collecting = async <A>(work: () => Promise<A>): Promise<A> => {
   setFlagsFromString('--expose-gc')

@@ -1,8 +1,10 @@
 import type { Conversation, ConversationEvent, Written } from '../index.ts'
-import type { Session } from './shell.ts'
+import type { Host } from './host.ts'
+import type { Output } from './output.ts'
+import type { Access, Shell } from './shell.ts'
 import { eventParts } from './views/timeline.ts'
 
-/** The position asked for, else the last one, so that an answer can say what moment it is about. */
+/** The given position, else the last one: answers name the position they are about. */
 export const positionAt = async (chat: Conversation, at: number | undefined): Promise<number> =>
   at ?? (await chat.position())
 
@@ -13,15 +15,21 @@ export const logOf = async (chat: Conversation): Promise<readonly ConversationEv
   return log
 }
 
-/** Answers a writer: the events that it wrote, as the timeline shows them. */
-export const writeWritten = async (
-  { out, isJson }: Session,
-  chat: Conversation,
-  written: Written,
-): Promise<void> => {
-  if (isJson) return out.json(written)
+/** An action that writes to a conversation, then prints the events that it wrote as the timeline shows them. */
+export const change = <O>(
+  { action }: Shell,
+  write: (chat: Conversation, options: O, host: Host) => Promise<Written>,
+  access: Access | ((id: string, options: O) => Access) = 'existing',
+): ((id: string, options: O) => Promise<void>) =>
+  action(access, async ({ store, out, isJson, host }, id, options) => {
+    const chat = store.conversation(id)
+    const written = await write(chat, options, host)
+    await (isJson ? out.json(written) : writeWritten(out, chat, written))
+  })
+
+const writeWritten = async (out: Output, chat: Conversation, written: Written): Promise<void> => {
   const first = written.events[0]
-  if (!first) return out.line(['nothing had to be written', 'dim'])
+  if (!first) return out.line(['nothing to write', 'dim'])
   for await (const event of chat.events({ from: first.position, to: written.position }))
     await out.parts(eventParts(event))
 }

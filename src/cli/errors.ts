@@ -5,17 +5,17 @@ export interface Failure {
   readonly [field: string]: unknown
 }
 
-/** The command was called in a way that it does not know: exit code 2. */
+/** Wrong usage: exit code 2. */
 export const usage = (message: string): Failure => ({ _tag: 'Usage', message })
 
-/** The beginning of an id that several conversations have. */
+/** Several conversation ids have this prefix. */
 export const ambiguousId = (beginning: string, conversations: readonly string[]): Failure => ({
   _tag: 'AmbiguousId',
-  message: `several conversations begin with ${beginning}: ${conversations.slice(0, 5).join(', ')}${conversations.length > 5 ? ' …' : ''}. Give more of the id`,
+  message: `several conversation ids begin with ${beginning}: ${conversations.slice(0, 5).join(', ')}${conversations.length > 5 ? ' …' : ''}. Type more of the id`,
   conversations,
 })
 
-/** Whatever was thrown, as what is reported. What has no tag is a mistake of the program. */
+/** Anything that was thrown, in the form in which it is reported. An error without a tag is a bug. */
 export const failureOf = (thrown: unknown): Failure => {
   const error = typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }
   const message = 'message' in error ? String(error.message) : 'unknown error'
@@ -29,7 +29,7 @@ export const failureOf = (thrown: unknown): Failure => {
   return { _tag, message: inOurWords(_tag, message, data['store']), ...data }
 }
 
-/** What the library calls an option, and what the command line does; each stands near the message's end, behind what users named. */
+/** An option's name in the library and on the command line. The last occurrence in a message is the advice; names given by users come before. */
 const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
   FileExists: ['overwrite it with force', 'overwrite it with --force'],
   BadLine: ['skip bad lines', 'skip it with --skip-bad-lines'],

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Screen } from './output.ts'
 
-/** What the program runs in: `process`, or what a test gives it. Relative paths are those of the process in any case. */
+/** The program's environment: `process`, or one supplied by a test. Relative paths are always resolved by the process. */
 export interface Host {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly stdout: Screen
@@ -9,5 +9,5 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** The store that commands work on where none is named. */
+/** The store that commands use by default. */
 export const configuredStore = ({ env }: Host): string => env['PALIMPSEST_STORE'] || 'sqlite:palimpsest.db'

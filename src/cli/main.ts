@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { endWithReader } from './output.ts'
 
-// Node 22 calls node:sqlite experimental whenever it is loaded. A user can do nothing about it; other warnings go through. The
-// module is loaded while imports are linked, before any code runs: hence the import of the program behind the filter.
+// Node 22 warns that node:sqlite is experimental whenever it is loaded. Users can do nothing about that; other warnings pass. Static
+// imports are linked before any code runs, so the program is imported dynamically, after the filter is in place.
 const emitWarning = process.emitWarning.bind(process)
 process.emitWarning = (warning: string | Error, ...rest: readonly unknown[]): void => {
   if (!String(warning).startsWith('SQLite is an experimental feature'))

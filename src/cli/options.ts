@@ -7,7 +7,7 @@ import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
 import { fileUnreadable } from '../formats/errors.ts'
 import type { WriteOptions } from '../index.ts'
-import { toError } from '../store/errors.ts'
+import { toError } from '../result/typed.ts'
 import { usage } from './errors.ts'
 import type { Host } from './host.ts'
 
@@ -33,7 +33,7 @@ export const hours = count
 const share = (text: string): number => {
   const number = Number(text)
   if (!(number > 0 && number <= 1))
-    throw new InvalidArgumentError('It must be a number above 0, at most 1, such as 0.5.')
+    throw new InvalidArgumentError('It must be a number above 0 and at most 1, such as 0.5.')
   return number
 }
 
@@ -50,13 +50,13 @@ const actor = (text: string): Actor => {
   return id.length > 0 ? { kind, id: id.join(':') } : { kind }
 }
 
-/** Adds what says who does something, and names it. */
+/** Adds the options that identify a command and who runs it. */
 export const withEnvelope = (command: Command): Command =>
   command
-    .option('--command-id <id>', 'make the command idempotent: repeated under this id it writes nothing')
-    .option('--actor <kind[:id]>', 'who runs the command (default: user)', actor)
+    .option('--command-id <id>', 'make the command idempotent: repeated with this id, it writes nothing')
+    .option('--actor <kind[:id]>', 'who is acting (default: user)', actor)
 
-/** An option that cannot be given beside others, which are named as in the program: `keepLast`. */
+/** An option that conflicts with others, which are named in camel case: `keepLast`. */
 export const exclusive = (
   flags: string,
   description: string,
@@ -64,13 +64,13 @@ export const exclusive = (
   parse: (text: string) => unknown = String,
 ): Option => new Option(flags, description).argParser(parse).conflicts([...others])
 
-/** Adds what all writers of a conversation take. */
+/** Adds the options of all commands that write to a conversation. */
 export const withWriteOptions = (command: Command): Command =>
   withEnvelope(
     command
       .option('--after <position>', 'refuse unless this is still the last position', positionOrStart)
       .addOption(
-        new Option('--tolerate <what>', 'with --after: allow these events since').choices(['markers']),
+        new Option('--tolerate <what>', 'with --after: allow these events after it').choices(['markers']),
       ),
   ).hook('preAction', () => {
     const { tolerate, after } = command.opts<WriteOptions>()
@@ -78,33 +78,33 @@ export const withWriteOptions = (command: Command): Command =>
       command.error("error: option '--tolerate <what>' cannot be used without option '--after <position>'")
   })
 
-/** Adds what says which slice of the effective history to hide. */
+/** Adds the options that choose which slice of the effective history to hide. */
 export const withSelection = (command: Command): Command =>
   command
     .option('--fraction <share>', 'hide this fraction of the items after the kept first messages', share)
     .option('--keep-first <n>', 'keep this many messages at the start (default: 1)', count)
     .option(
       '--keep-last <n>',
-      'keep this many messages at the end (default: 3; with a fraction or tokens 1)',
+      'keep this many messages at the end (default: 3; with --fraction or --keep-tokens: 1)',
       count,
     )
     .option('--keep-tokens <n>', 'keep the newest items, up to about this many tokens', count)
     .addOption(
       exclusive(
         '--covers <first..last>',
-        'hide exactly this slice, named by the positions of two shown items',
+        'hide exactly this slice: the positions of its first and its last item',
         ['fraction', 'keepFirst', 'keepLast', 'keepTokens'],
         slice,
       ),
     )
 
-/** Throws `InvalidInput` for what is no conversation id. */
+/** Throws `InvalidInput` if this is not a valid conversation id. */
 export const checkId = (id: string): void => {
   const checked = check(conversationIdSchema, id)
   if (E.isLeft(checked)) throw toError(checked.left)
 }
 
-/** A text given on the command line, in a file, or on the standard input (`-`, or neither). Of the latter two the last newline goes. */
+/** A text given on the command line, in a file, or on standard input (`-`, or neither). The last two are stripped of a trailing newline. */
 export const givenText = async (
   { text, file }: { readonly text?: string | undefined; readonly file?: string | undefined },
   what: string,
@@ -116,9 +116,9 @@ export const givenText = async (
 }
 
 const readText = async (file: string | undefined, what: string, { stdin, stderr }: Host): Promise<string> => {
-  const isTyped = (file === undefined || file === '-') && stdin.isTTY
-  if (isTyped) stderr.write(`Type ${what}; end it with Ctrl-D on a line of its own.\n`)
-  const read = file === undefined || file === '-' ? await textOf(stdin) : await fileText(file)
+  const isStdin = file === undefined || file === '-'
+  if (isStdin && stdin.isTTY) stderr.write(`Type ${what}; end it with Ctrl-D on a line of its own.\n`)
+  const read = isStdin ? await textOf(stdin) : await fileText(file)
   return read.replace(/\r?\n$/, '')
 }
 

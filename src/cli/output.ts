@@ -4,19 +4,19 @@ import pc from 'picocolors'
 import { visibleJson } from '../formats/visible.ts'
 import { paintLine, type Part } from './text.ts'
 
-/** Where a command writes its answer. */
+/** Where a command prints. */
 export interface Output {
-  /** Someone looks at it: colours, tables, headings, lines cut to the terminal's width. */
+  /** A terminal gets colours, tables, headings, and lines cut to its width. */
   readonly isTerminal: boolean
   /** Columns of the terminal; Infinity for a pipe or a file. */
   readonly columns: number
-  /** Writes a line; without parts an empty one. */
+  /** Writes a line; an empty one without parts. */
   readonly line: (...parts: readonly Part[]) => Promise<void>
-  /** Writes a line of parts that may be too many for the arguments of a call: a message has any number of blocks. */
+  /** As `line`, for parts that may be too many to be arguments of a call: a message has any number of blocks. */
   readonly parts: (parts: readonly Part[]) => Promise<void>
   /** Writes a line that only a terminal gets: headings, hints. */
   readonly aside: (...parts: readonly Part[]) => Promise<void>
-  /** Writes a value as JSON, on several lines if `isPretty` or if someone looks at it. */
+  /** Writes a value as JSON, on several lines if `isPretty` (by default, on a terminal). */
   readonly json: (value: unknown, isPretty?: boolean) => Promise<void>
   /** Writes a text as it is. Waits for a slow reader. */
   readonly text: (text: string) => Promise<void>
@@ -51,7 +51,7 @@ export const outputOn = (stream: Screen): Output => {
   }
 }
 
-/** Ends the program quietly when the reader of its output has gone (`| head -1`), and with 1 when it cannot be written. */
+/** Exits quietly when the reader of the output has closed the pipe (`| head -1`), and with code 1 when writing fails. */
 export const endWithReader = (stream: Writable): void => {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { toError } from '../store/errors.ts'
+import { toError } from '../result/typed.ts'
 import { type Failure, failureOf } from './errors.ts'
 
-/** Loads modules by their paths, in order: what they register (`registerStore`) is there for the command. Throws `PlugInFailed`. */
+/** Loads modules by path, in order, so that the command can use what they register (`registerStore`). Throws `PlugInFailed`. */
 export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
   for (const file of files) {
     try {
@@ -16,7 +16,7 @@ export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
 
 const plugInFailed = (file: string, error: unknown): Failure => ({
   _tag: 'PlugInFailed',
-  message: `${file} cannot be loaded (${messageOf(error)}): check the path that --import names, and what the module does`,
+  message: `${file} cannot be loaded (${messageOf(error)}): check the path given to --import, and the module itself`,
   file,
 })
 

@@ -16,18 +16,18 @@ Examples:
   palimpsest log ID --all                every event, with the graph of branches
   palimpsest show ID --at 12             what the model saw at position 12
   palimpsest condense ID --summary "…" --keep-last 4
-  palimpsest undo ID                     undo that: nothing is ever lost
+  palimpsest undo ID                     undo the last change
   palimpsest backup monday.db            one consistent file, even while in use
 
-Each line begins with a position, and positions name events in every command.
-Exit codes: 0 done, 1 refused or not found, 2 wrong usage.`
+Each line begins with a position; commands refer to events by position.
+Exit codes: 0 success, 1 refused or not found, 2 wrong usage.`
 
 /**
  * Runs the command line.
  *
- * @param argv the arguments behind the program's name
+ * @param argv the arguments after the program's name
  * @param host its input, output and environment
- * @returns the exit code: 0 done; 1 refused, not found or invalid; 2 wrong usage
+ * @returns the exit code: 0 success; 1 refused, not found or invalid; 2 wrong usage
  */
 export const run = async (argv: readonly string[], host: Host): Promise<number> => {
   const isJson = argv.includes('--json')
@@ -47,7 +47,7 @@ export const run = async (argv: readonly string[], host: Host): Promise<number> 
   }
 }
 
-/** Takes what is secret out of a text that is about what was typed. */
+/** Removes secrets from a text that repeats what was typed. */
 type Hide = (text: string) => string
 
 interface Telling {
@@ -58,25 +58,27 @@ interface Telling {
 
 const usageMessage = ({ code, message }: CommanderError): string =>
   code === 'commander.help'
-    ? 'no command is given: palimpsest --help lists them'
+    ? 'no command given: palimpsest --help lists them'
     : message.replace(/^error: /, '')
 
 const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () => void }): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
   const program = new Command('palimpsest')
-    .description('Conversations of LLM agents. Condense, truncate and rewind them without losing a word.')
+    .description(
+      'A store for conversations of LLM agents. Condense, truncate and rewind them without losing a word.',
+    )
     .version(version, '--version')
     .addOption(
       // The value may hold a password.
-      new Option('--store <url>', 'where the conversations are').default(
+      new Option('--store <url>', 'the store to use').default(
         configuredStore(host),
         'PALIMPSEST_STORE, else sqlite:palimpsest.db',
       ),
     )
-    .option('--json', 'answer in JSON (docs/cli.md has the shapes)')
+    .option('--json', 'print JSON (shapes: docs/cli.md)')
     .option(
       '--import <file>',
-      'load a module first, which registers stores or formats; may be repeated',
+      'first load a module that registers stores or formats; may be repeated',
       listed,
     )
     .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))
@@ -85,10 +87,10 @@ const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () =
     .addHelpCommand(
       new Command('help')
         .argument('[command]')
-        .description('show help for the command')
-        .helpGroup('In and out:'),
+        .description('show help for a command')
+        .helpGroup('Files and stores:'),
     )
-    .showHelpAfterError('(--help shows how it is used)')
+    .showHelpAfterError('(see --help for usage)')
     .configureOutput({
       writeOut: (text) => host.stdout.write(shown(text)),
       writeErr: (text) => !isJson && host.stderr.write(shown(text)),
@@ -103,7 +105,7 @@ const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () =
 /** Each value of an option that may be repeated. */
 const listed = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
-/** How wide help may be; commander has a default of its own. */
+/** The width of help; commander's own default is another. */
 const columnsOf = ({ isTTY = false, columns = 80 }: Screen): number => (isTTY ? columns : 80)
 
 const report = ({ stack, ...failure }: Failure, { isJson, hide, host: { stderr } }: Telling): number => {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Actor } from '../events/events.ts'
 import { openStore, type Store } from '../index.ts'
-import { toError } from '../store/errors.ts'
+import { toError } from '../result/typed.ts'
 import { ambiguousId, failureOf, usage } from './errors.ts'
 import type { Host } from './host.ts'
 import { type Output, outputOn } from './output.ts'
@@ -14,9 +14,13 @@ export interface GlobalOptions {
   readonly import?: readonly string[]
 }
 
-/** What a command works with. */
-export interface Session {
+/** What a command's work is given. */
+export interface Session extends Surroundings {
   readonly store: Store
+}
+
+/** As a session, of a command that opens stores itself. */
+export interface Surroundings {
   readonly out: Output
   readonly isJson: boolean
   readonly host: Host
@@ -24,19 +28,21 @@ export interface Session {
   readonly fail: () => void
 }
 
-/** Whether the store must be there already, or is created if it is not. */
-type Access = 'existing' | 'created'
+/** Whether the store must exist, or is created when something is written. */
+export type Access = 'existing' | 'created'
 
 /**
  * Makes commands' actions: each opens the store, does the work, closes the store. An access that is computed throws what is wrong with
  * the arguments, so that what is refused creates no store.
  */
-export interface Shell extends Pick<Session, 'host' | 'fail'> {
+export interface Shell {
+  /** What an action runs in, when it runs. */
+  readonly surroundings: () => Surroundings
   readonly action: <A extends readonly unknown[]>(
     access: Access | ((...args: A) => Access),
     work: (session: Session, ...args: A) => Promise<void>,
   ) => (...args: A) => Promise<void>
-  /** An action that only looks at a conversation, which may be named by the beginning of its id; writers want it whole. */
+  /** An action that only reads a conversation, which may be given by an unambiguous prefix of its id. */
   readonly look: <O>(
     work: (session: Session, id: string, options: O) => Promise<void>,
   ) => (id: string, options: O) => Promise<void>
@@ -45,13 +51,17 @@ export interface Shell extends Pick<Session, 'host' | 'fail'> {
 const actor: Actor = { kind: 'user' }
 
 export const shellOf = (program: Command, host: Host, fail: () => void): Shell => {
+  const surroundings = (): Surroundings => {
+    const { json: isJson = false } = program.opts<GlobalOptions>()
+    return { out: outputOn(host.stdout), isJson, host, fail }
+  }
   const action: Shell['action'] =
     (access, work) =>
     async (...args) => {
-      const { store: url, json = false } = program.opts<GlobalOptions>()
+      const { store: url } = program.opts<GlobalOptions>()
       const store = await opened(url, typeof access === 'string' ? access : access(...args))
       try {
-        await work({ store, out: outputOn(host.stdout), isJson: json, host, fail }, ...args)
+        await work({ ...surroundings(), store }, ...args)
       } catch (error) {
         throw await withGuess(store, error)
       } finally {
@@ -70,7 +80,7 @@ export const shellOf = (program: Command, host: Host, fail: () => void): Shell =
         await work(session, whole, options)
       }
     })
-  return { action, look, host, fail }
+  return { action, look, surroundings }
 }
 
 const opened = async (url: string, access: Access): Promise<Store> => {
@@ -81,7 +91,7 @@ const opened = async (url: string, access: Access): Promise<Store> => {
   }
 }
 
-/** An error, where it is about a store's URL on the command line, as wrong usage. */
+/** An error as wrong usage if it is about a store's URL. */
 export const asUsage = (error: unknown): unknown => {
   const { _tag, message } = failureOf(error)
   return _tag === 'InvalidInput' || _tag === 'UnknownScheme'
@@ -94,7 +104,7 @@ const notFoundId = (error: unknown): string | undefined => {
   return _tag === 'ConversationNotFound' && typeof conversation === 'string' ? conversation : undefined
 }
 
-/** Says which conversation may have been meant, where the id is the beginning of one: writers want it whole. */
+/** Suggests the conversation that may have been meant by a prefix: writers need the whole id. */
 const withGuess = async (store: Store, error: unknown): Promise<unknown> => {
   const id = notFoundId(error)
   const meant = id === undefined ? undefined : mainOf(await beginningWith(store, id))
@@ -109,14 +119,14 @@ const beginningWith = async (store: Store, beginning: string): Promise<readonly 
   return ids.toSorted()
 }
 
-/** The one conversation among these, with or without those of its subagents (`id:agent`); undefined if there are several. */
+/** The one conversation among these, apart from its subagents (`id:agent`); undefined if there are several. */
 const mainOf = (ids: readonly string[]): string | undefined =>
   ids.find((id) => ids.every((other) => other === id || other.startsWith(`${id}:`)))
 
-/** How a command is typed here: through npx in a checkout or a project, by its name where it is installed. */
+/** How the program is called: through npx in a checkout or a project, else by its name. */
 export const commandName = ({ env }: Host): string =>
   env['npm_command'] !== undefined || import.meta.url.endsWith('.ts') ? 'npx palimpsest' : 'palimpsest'
 
-/** A word as a shell takes it: quoted where it has to be. */
+/** A word for a shell, quoted if necessary. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

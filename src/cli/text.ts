@@ -36,7 +36,7 @@ let segmenter: Intl.Segmenter | undefined
 const segmentsOf = (text: string): Intl.Segments =>
   (segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })).segment(text)
 
-/** Columns that a visible text takes on a terminal: East Asian characters and emoji two, combining marks none. */
+/** The columns that a text takes on a terminal: two for East Asian characters and emoji, none for combining marks. */
 export const widthOf = (text: string): number => {
   if (/^[ -~]*$/.test(text)) return text.length
   let width = 0
@@ -64,7 +64,7 @@ export const cut = (text: string, columns: number): string => {
   return columns > 0 ? `${kept.replace(/[\s…]+$/, '')}…` : ''
 }
 
-/** A text broken at its spaces into lines of at most so many columns; a longer word is broken, too. Nothing is lost. */
+/** A text wrapped at its spaces into lines of at most so many columns; longer words are broken too. */
 export const linesOf = (text: string, columns: number): readonly string[] => {
   const lines: string[] = []
   for (const word of visible(text)
@@ -114,7 +114,7 @@ export const tokensText = (count: number): string => `${thousands(count)} tokens
 export const thousands = (count: number): string =>
   count < 1_000 ? String(count) : `${(count / 1_000).toFixed(count < 100_000 ? 1 : 0)}k`
 
-/** Ascending positions, those that follow one another as ranges: `0..9, 15..21`. */
+/** Ascending positions, consecutive ones as ranges: `0..9, 15..21`. */
 export const rangesText = (positions: readonly number[]): string => {
   const ranges: [first: number, last: number][] = []
   for (const position of positions) {

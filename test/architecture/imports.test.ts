@@ -34,7 +34,7 @@ const layers: Readonly<Record<string, string>> = {
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   testing: 'events store store/memory api testing/messages-api',
-  cli: 'events projections commands store formats context/tokens api /',
+  cli: 'result events projections commands store formats context/tokens api /',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []

@@ -7,14 +7,15 @@ import { plural } from '../text.ts'
 export const addBackup = (program: Command, shell: Shell): void => {
   program
     .command('backup <file>')
-    .description('back up an SQLite store to a file, also while it is in use')
+    .description('back up an SQLite store to a file, even while it is in use')
     .option('--force', 'overwrite an existing file')
     .addHelpText(
       'after',
       `
 The backup is one consistent file that opens as a store, large content included.
-It is checked and on disk when the command ends. Copying the file by hand loses
-what is in its -wal, and putting it back beside another -wal damages it.
+It is checked and on disk when the command ends. Copying the database by hand
+loses what is in its -wal file, and restoring such a copy next to another -wal
+file damages it.
 
 Examples:
   palimpsest backup "backups/$(date +%F).db"
@@ -27,7 +28,7 @@ Examples:
         const { streams, events, bytes } = made
         await out.line(
           [file, 'bold'],
-          [`  ${plural(streams, 'conversation')}, ${plural(events, 'event')}, ${bytesText(bytes)}: checked`],
+          [`  ${plural(streams, 'conversation')}, ${plural(events, 'event')}, ${bytesText(bytes)}, checked`],
         )
       }),
     )

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { EventData } from '../../events/events.ts'
 import type { SliceByPositions, SliceByShare, WriteOptions } from '../../index.ts'
-import { writeWritten } from '../conversation.ts'
+import { change } from '../conversation.ts'
 import { exclusive, givenText, withSelection, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
@@ -16,14 +16,12 @@ export const addCondense = (program: Command, shell: Shell): void => {
   const command = program
     .command('condense <id>')
     .description('replace a slice of what the model sees with a summary')
-    .option('--summary <text>', 'the summary')
+    .option('--summary <text>', 'text of the summary')
     .addOption(
-      exclusive('--summary-file <file>', 'the summary is in this file (default: the standard input)', [
-        'summary',
-      ]),
+      exclusive('--summary-file <file>', 'file with the summary (default: standard input)', ['summary']),
     )
     .addOption(
-      new Option('--method <method>', 'who wrote it (default: manual)').choices([
+      new Option('--method <method>', 'who wrote the summary (default: manual)').choices([
         'model',
         'provider',
         'client',
@@ -36,13 +34,9 @@ export const addCondense = (program: Command, shell: Shell): void => {
       '\nExamples:\n  palimpsest condense task-42 --summary "The parser was examined." --keep-last 4\n  palimpsest condense task-42 --covers 3..8 --summary-file summary.md',
     )
     .action(
-      shell.action(
-        'existing',
-        async (session, id: string, { summary: text, summaryFile, ...options }: Options) => {
-          const chat = session.store.conversation(id)
-          const summary = await givenText({ text, file: summaryFile }, 'the summary', session.host)
-          await writeWritten(session, chat, await chat.condense({ ...options, summary }))
-        },
-      ),
+      change(shell, async (chat, { summary: text, summaryFile, ...options }: Options, host) => {
+        const summary = await givenText({ text, file: summaryFile }, 'the summary', host)
+        return chat.condense({ ...options, summary })
+      }),
     )
 }

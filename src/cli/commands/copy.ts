@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { type Copied, copyConversations } from '../../index.ts'
 import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
-import { type Output, outputOn } from '../output.ts'
-import { asUsage, type GlobalOptions, type Shell } from '../shell.ts'
+import type { Output } from '../output.ts'
+import { asUsage, type Shell } from '../shell.ts'
 import { visibleLines } from '../../formats/visible.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -13,19 +13,19 @@ interface Options {
   readonly to: string
 }
 
-export const addCopy = (program: Command, { host, fail }: Shell): void => {
+export const addCopy = (program: Command, { surroundings }: Shell): void => {
   program
     .command('copy [id...]')
     .description('copy conversations to another store and verify them there')
-    .requiredOption('--from <url>', 'the store that has them')
-    .requiredOption('--to <url>', 'the store to copy them to; created if it is not there')
+    .requiredOption('--from <url>', 'the source store')
+    .requiredOption('--to <url>', 'the target store; created if it does not exist')
     .addHelpText(
       'after',
       `
-Without an id: every conversation. What a conversation was forked from comes
-along. Positions stay, and every byte of the events. Copying again adds only
-what is new, so an interrupted copy continues. Exit code 1 if a conversation
-fails.
+Without an id, every conversation is copied; the parents of a fork are always
+included. Positions and events stay the same, to the byte. Running it again adds
+only what is new, so an interrupted copy can be resumed. Exit code 1 if a
+conversation fails.
 
 Examples:
   palimpsest copy --from sqlite:palimpsest.db --to esdb://db.example.org:2113
@@ -34,18 +34,17 @@ Examples:
     .action(async (ids: readonly string[], options: Options) => {
       if (program.getOptionValueSource('store') === 'cli')
         program.error("error: option '--store <url>' cannot be used with option '--from <url>'")
-      const { json = false } = program.opts<GlobalOptions>()
-      const out = outputOn(host.stdout)
+      const { out, isJson, host, fail } = surroundings()
       const copied = await copyAll(out, host, { ...options, ...(ids.length > 0 && { ids }) })
       const isWhole = copied.every(({ error }) => !error)
       if (!isWhole) fail()
-      if (json) return out.json({ ok: isWhole, conversations: copied.map(plain) })
+      if (isJson) return out.json({ ok: isWhole, conversations: copied.map(plain) })
       await writeTable(out, headings, copied.map(row), [1, 2])
       for (const { error } of copied) if (error) host.stderr.write(`error: ${visibleLines(error.message)}\n`)
     })
 }
 
-/** Copies with a progress bar where someone looks and it takes a while. */
+/** Copies with a progress bar, on a terminal and if it takes a while. */
 const copyAll = async (
   out: Output,
   host: Host,

@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { toPromise } from '../../api/promises.ts'
 import type { Finding } from '../../store/diagnosis.ts'
 import { diagnose } from '../../api/schemes.ts'
-import { type Output, outputOn } from '../output.ts'
+import type { Output } from '../output.ts'
 import { asUsage, type GlobalOptions, type Shell } from '../shell.ts'
 import type { Paint } from '../text.ts'
 import { messageIndent, writeMessage } from '../views/finding.ts'
 import { writeTable } from '../views/table.ts'
 
-export const addDoctor = (program: Command, { host, fail }: Shell): void => {
+export const addDoctor = (program: Command, { surroundings }: Shell): void => {
   program
     .command('doctor')
     .description('check the store and say what to fix')
@@ -16,26 +16,26 @@ export const addDoctor = (program: Command, { host, fail }: Shell): void => {
       'after',
       `
 Exit code 1 if there is a problem.
-SQLite: file, permissions, schema, integrity, durability, free room, recorded
-secrets, the time that a durable append takes.
+SQLite: file, permissions, schema, integrity, durability, free space, recorded
+secrets, the time a durable append takes.
 EventStoreDB: connection, credentials, version, append limit, clock, round
 trips, settings that drop events, secrets in the first 1,000 configurations. It
-writes a megabyte to a stream palimpsest-doctor-… that the database drops after
-a minute.
+writes a megabyte to a stream palimpsest-doctor-…, which the database drops
+after a minute.
 
 Examples:
   palimpsest doctor
   palimpsest doctor --store 'esdb://127.0.0.1:2113?tls=false'`,
     )
     .action(async () => {
-      const { store, json = false } = program.opts<GlobalOptions>()
-      const out = outputOn(host.stdout)
+      const { out, isJson, fail } = surroundings()
+      const { store } = program.opts<GlobalOptions>()
       const findings = await toPromise(diagnose(store)).catch((error: unknown) => {
         throw asUsage(error)
       })
       const isWell = findings.every(({ status }) => status !== 'problem')
       if (!isWell) fail()
-      if (json) return out.json({ ok: isWell, findings })
+      if (isJson) return out.json({ ok: isWell, findings })
       if (out.isTerminal) for (const finding of findings) await writeFinding(out, finding)
       else
         await writeTable(

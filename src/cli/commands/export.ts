@@ -5,7 +5,7 @@ import { palimpsestLines } from '../../formats/write-palimpsest.ts'
 import { ownFormats, writableFormats } from '../../formats/registry.ts'
 import type { Conversation } from '../../index.ts'
 import { effective } from '../../projections/effective.ts'
-import { toError } from '../../store/errors.ts'
+import { toError } from '../../result/typed.ts'
 import { logOf } from '../conversation.ts'
 import { usage } from '../errors.ts'
 import type { Output } from '../output.ts'
@@ -20,16 +20,16 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown, or one that --import registers',
+      'palimpsest, anthropic, markdown, or one registered by --import',
       'palimpsest',
     )
     .addHelpText(
       'after',
       `
-palimpsest: every event as stored, a line each, those of a fork's parents first;
-            import makes the same conversation of it
+palimpsest: every event as stored, one per line, those of a fork's parents
+            first; import restores the same conversation from it
 anthropic:  the body of a Messages API request
-markdown:   everything to read, with what was hidden and why
+markdown:   a document with every message, and with what was hidden and why
 
 Examples:
   palimpsest export task-42 > task-42.jsonl
@@ -38,7 +38,7 @@ Examples:
     .action(
       shell.look(async (session, id: string, { format }: { format: string }) => {
         const write = writerOf(format)
-        if (!write) throw toError(usage(`--format is one of ${writableFormats().join(', ')}`))
+        if (!write) throw toError(usage(`--format must be one of ${writableFormats().join(', ')}`))
         await write(session, session.store.conversation(id))
       }),
     )

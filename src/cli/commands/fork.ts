@@ -11,8 +11,8 @@ interface Options extends Pick<WriteOptions, 'commandId' | 'actor'> {
 export const addFork = (program: Command, shell: Shell): void => {
   const command = program
     .command('fork <id> <new-id>')
-    .description('start a new conversation from this one’s history')
-    .option('--at <position>', 'as it was at this position (default: now)', position)
+    .description('start a new conversation with the history of this one')
+    .option('--at <position>', 'as of this position (default: now)', position)
   withEnvelope(command)
     .addHelpText('after', '\nExample:\n  palimpsest fork task-42 task-42-retry --at 4')
     .action(
@@ -22,7 +22,7 @@ export const addFork = (program: Command, shell: Shell): void => {
           const copy = await store.conversation(id).fork(newId, options)
           const at = (await positionAt(copy, undefined)) - 1
           if (isJson) return out.json({ conversation: newId, from: { conversation: id, position: at } })
-          await out.line([newId, 'bold'], [` begins as ${id} was at ${at}`])
+          await out.line([newId, 'bold'], [`  forked from ${id} at ${at}`])
         },
       ),
     )

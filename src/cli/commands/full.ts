@@ -14,11 +14,11 @@ interface Options {
 export const addFull = (program: Command, shell: Shell): void => {
   program
     .command('full <id>')
-    .description('show every message, and what became of it: the full history')
-    .option('--at <position>', 'at this moment (default: now)', positionOrStart)
+    .description('show the full history: every message, with its status')
+    .option('--at <position>', 'as of this position (default: now)', positionOrStart)
     .option('--last <n>', 'only the newest n entries', several)
-    .option('--before <position>', 'only entries before this position: with --last, to page back', position)
-    .option('--abandoned', 'include what was rewound away')
+    .option('--before <position>', 'only entries before this position (with --last: to page back)', position)
+    .option('--abandoned', 'include abandoned branches')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest full task-42 --abandoned\n  palimpsest full task-42 --last 50\n  palimpsest full task-42 | grep condensed',
@@ -29,7 +29,7 @@ export const addFull = (program: Command, shell: Shell): void => {
         const at = await positionAt(chat, options.at)
         const entries = await chat.full({ ...options, at })
         if (isJson) return out.json({ conversation: id, at, entries })
-        await out.aside([`everything in ${id} at ${at}`, 'bold'])
+        await out.aside([`full history of ${id} at ${at}`, 'bold'])
         for (const entry of entries) await out.parts(entryParts(entry))
       }),
     )

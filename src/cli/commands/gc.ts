@@ -16,14 +16,15 @@ export const addGc = (program: Command, shell: Shell): void => {
   program
     .command('gc')
     .description('remove large content that no event refers to')
-    .option('--dry-run', 'only list it')
-    .option('--older-than <hours>', 'leave alone what is younger', hours, day)
+    .option('--dry-run', 'only list what would be removed')
+    .option('--older-than <hours>', 'keep content younger than this', hours, day)
     .addHelpText(
       'after',
       `
-Content of more than 64 KiB stands outside its event, once. An append that is
-interrupted may leave some behind. With less than a day, nobody may write at the
-same time: the event that refers to new content may be under way.
+Content larger than 64 KiB is stored once, outside its event. An interrupted
+append may leave content that no event refers to. With less than a day, make
+sure that nobody is writing: the event that refers to new content may not be
+written yet.
 
 Examples:
   palimpsest gc --dry-run
@@ -36,7 +37,7 @@ Examples:
         const { blobs, bytes, unreferenced, removed } = collected
         await writeTable(
           out,
-          ['sha256', 'size', 'last put'],
+          ['sha256', 'size', 'last written'],
           unreferenced.map((blob) => [blob.sha256, sizeText(blob.bytes), blob.time.toISOString()]),
           [1],
         )

@@ -6,7 +6,7 @@ import { fileUnreadable } from '../../formats/errors.ts'
 import { formats } from '../../formats/plan.ts'
 import { formatNames } from '../../formats/registry.ts'
 import type { Format, Imported } from '../../index.ts'
-import { toError } from '../../store/errors.ts'
+import { toError } from '../../result/typed.ts'
 import { collecting } from '../collect.ts'
 import { failureOf, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -27,10 +27,10 @@ export const addImport = (program: Command, shell: Shell): void => {
     .description('import sessions (- reads standard input); importing a file again adds only what is new')
     .option(
       '--format <format>',
-      `${formats.join(', ')}, or one that --import registers (default: told by the content)`,
+      `${formats.join(', ')}, or one registered by --import (default: recognised by content)`,
     )
-    .option('--id <id>', 'the conversation to make of it (default: the session’s own id)')
-    .option('--skip-bad-lines', 'continue after lines that cannot be read, and list them')
+    .option('--id <id>', 'id of the conversation (default: the id of the session)')
+    .option('--skip-bad-lines', 'skip lines that cannot be read, and list them')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest import ~/.claude/projects/*/*.jsonl\n  palimpsest import api_conversation_history.json --id task-42',
@@ -52,11 +52,11 @@ export const addImport = (program: Command, shell: Shell): void => {
 
 const access = (files: readonly string[], { format, id }: Options): 'created' => {
   if (format !== undefined && !formatNames().includes(format))
-    throw toError(usage(`--format is one of ${formatNames().join(', ')}`))
+    throw toError(usage(`--format must be one of ${formatNames().join(', ')}`))
   if (id !== undefined && files.length > 1)
     throw toError(usage('--id names one conversation: import one file at a time with it'))
   if (files.filter((file) => file === '-').length > 1)
-    throw toError(usage('the standard input can be read once: give - once'))
+    throw toError(usage('standard input can be read only once: give - once'))
   if (id !== undefined) checkId(id)
   const [only] = files
   if (only !== undefined && only !== '-' && files.length === 1) checkReadable(only)
@@ -71,7 +71,7 @@ const checkReadable = (file: string): void => {
   }
 }
 
-/** Imports with a progress bar where someone looks and it takes a while. */
+/** Imports with a progress bar, on a terminal and if it takes a while. */
 export const importFile = async (
   { store, out, host }: Session,
   file: string,
@@ -89,7 +89,7 @@ export const importFile = async (
     if (isShown) bar.update(written)
   }
   try {
-    const name = file === '-' ? 'the standard input' : file
+    const name = file === '-' ? 'standard input' : file
     const session = { ...options, file: name, bytes: bytesOf(file, host) }
     return await collecting(() => store.importSession(session, out.isTerminal ? { progress } : {}))
   } finally {
@@ -97,11 +97,11 @@ export const importFile = async (
   }
 }
 
-/** The bytes of a file, or of the standard input (`-`). */
+/** The bytes of a file, or of standard input (`-`). */
 const bytesOf = (file: string, { stdin }: Host): AsyncIterable<Uint8Array> =>
   file === '-' ? stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
 
-/** Tells what became of the entries of a file. */
+/** Reports what was imported from a file, and what was left out. */
 const writeImported = async (
   out: Output,
   file: string,

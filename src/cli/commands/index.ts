@@ -28,9 +28,9 @@ const groups: readonly (readonly [
   heading: string,
   adders: readonly ((program: Command, shell: Shell) => void)[],
 ])[] = [
-  ['Look:', [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats]],
+  ['Inspect:', [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats]],
   ['Change:', [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork]],
-  ['In and out:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
+  ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]
 
 /** Adds every command, in the order of the help. */

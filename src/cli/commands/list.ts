@@ -12,19 +12,17 @@ interface Options {
 export const addList = (program: Command, shell: Shell): void => {
   program
     .command('list')
-    .description('list the conversations, the newest first')
+    .description('list the conversations, newest first')
     .addOption(
-      new Option('--sort <order>', 'by when they were begun, or by id')
-        .choices(['newest', 'id'])
-        .default('newest'),
+      new Option('--sort <order>', 'newest first, or by id').choices(['newest', 'id']).default('newest'),
     )
-    .option('--limit <n>', 'only the first so many', several)
+    .option('--limit <n>', 'list at most n conversations', several)
     .addHelpText(
       'after',
       `
-In a pipe: id, messages, events, time of the last event and title, separated by
-tabs. Where a conversation cannot be read, the problem stands for the title;
-EventStoreDB does not count messages.
+In a pipe, each line is id, messages, events, time of the last event and title,
+separated by tabs. If a conversation cannot be read, the problem is shown
+instead of the title. EventStoreDB does not count messages.
 
 Examples:
   palimpsest list --limit 10

@@ -12,7 +12,7 @@ export const addLog = (program: Command, shell: Shell): void => {
     .command('log <id>')
     .description('show the events on the current path')
     .option('--all', 'include abandoned branches and rewinds, with the graph')
-    .option('--time', 'show when each event happened (UTC)')
+    .option('--time', 'show the time of each event (UTC)')
     .addHelpText('after', '\nExamples:\n  palimpsest log task-42\n  palimpsest log task-42 --all | less')
     .action(
       shell.look(async ({ store, out, isJson }, id: string, { all = false, time = false }: Options) => {

@@ -12,11 +12,11 @@ interface Options {
 export const addRender = (program: Command, shell: Shell): void => {
   program
     .command('render <id>')
-    .description('print the request for the Messages API, with every repair, as JSON')
-    .option('--at <position>', 'at this moment (default: now)', positionOrStart)
-    .option('--system-messages', 'the model takes system messages between the others')
-    .option('--prefill', 'the last assistant message is one that the model is to go on with')
-    .option('--no-truncation-notes', 'do not tell the model where messages are left out')
+    .description('print the Messages API request as JSON, with every repair')
+    .option('--at <position>', 'as of this position (default: now)', positionOrStart)
+    .option('--system-messages', 'the model accepts system messages among the others')
+    .option('--prefill', 'keep a final assistant message for the model to continue')
+    .option('--no-truncation-notes', 'do not tell the model where messages were left out')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest render task-42 | jq .repairs\n  palimpsest render task-42 --at 12 > request.json',

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { WriteOptions } from '../../index.ts'
-import { writeWritten } from '../conversation.ts'
+import { change } from '../conversation.ts'
 import { position, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
@@ -11,14 +11,9 @@ interface Options extends WriteOptions {
 export const addRestore = (program: Command, shell: Shell): void => {
   const command = program
     .command('restore <id>')
-    .description('show what a summary or truncation hid again')
-    .requiredOption('--marker <position>', 'the summary or truncation to take back', position)
+    .description('show again what a summary or truncation hid')
+    .requiredOption('--marker <position>', 'position of the summary or truncation', position)
   withWriteOptions(command)
     .addHelpText('after', '\nExample:\n  palimpsest restore task-42 --marker 12')
-    .action(
-      shell.action('existing', async (session, id: string, options: Options) => {
-        const chat = session.store.conversation(id)
-        await writeWritten(session, chat, await chat.restore(options))
-      }),
-    )
+    .action(change(shell, (chat, options: Options) => chat.restore(options)))
 }

@@ -13,12 +13,14 @@ interface Options {
 export const addSent = (program: Command, shell: Shell): void => {
   program
     .command('sent <id>')
-    .description('print the request of an earlier model call, rebuilt from the log, as JSON')
-    .addOption(exclusive('--call <n>', 'the call, counted from 1 (default: the last one)', ['list'], several))
-    .option('--list', 'the calls that there are: number, position, model, tokens in and out, digest')
+    .description('print the request of a model call, rebuilt from the log, as JSON')
+    .addOption(
+      exclusive('--call <n>', 'number of the call, from 1 (default: the last one)', ['list'], several),
+    )
+    .option('--list', 'list the calls: number, position, kind, model, tokens in and out, digest')
     .addHelpText(
       'after',
-      '\nA line on the standard error says whether the request has the digest of its\nreceipt.\n\nExamples:\n  palimpsest sent task-42 --list\n  palimpsest sent task-42 --call 3 > request.json',
+      '\nStandard error says whether the request matches the digest in its receipt.\n\nExamples:\n  palimpsest sent task-42 --list\n  palimpsest sent task-42 --call 3 > request.json',
     )
     .action(
       shell.look(async ({ store, out, isJson, host, fail }, id: string, { call, list = false }: Options) => {
@@ -38,8 +40,8 @@ export const addSent = (program: Command, shell: Shell): void => {
         const { number, position, receipt, isSame, request, betas } = await chat.sent(call)
         const { parameters, ...sent } = request
         await out.json({ ...parameters, ...(betas && { betas }), ...sent }, !isJson || out.isTerminal)
-        const verdict = isSame ? 'as its receipt says' : 'NOT AS ITS RECEIPT SAYS'
-        const next = isSame ? '' : '; verify --receipts says what differs'
+        const verdict = isSame ? 'matches its receipt' : 'DOES NOT MATCH ITS RECEIPT'
+        const next = isSame ? '' : '; verify --receipts shows what differs'
         host.stderr.write(
           `${visible(`call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}`)}\n`,
         )

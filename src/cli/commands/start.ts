@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Store } from '../../index.ts'
 import type { Entry } from '../../projections/full.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
-import { toError } from '../../store/errors.ts'
+import { toError } from '../../result/typed.ts'
 import { withoutCredentials } from '../../api/secrets.ts'
 import { usage } from '../errors.ts'
 import type { Output } from '../output.ts'
@@ -19,7 +19,7 @@ const sample = packageFile('examples/sessions/claude-code.jsonl')
 export const addStart = (program: Command, shell: Shell): void => {
   program
     .command('start [file]')
-    .description('import a session (default: the sample) and look around')
+    .description('import a session (default: a sample) and show it from every side')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest start\n  palimpsest start ~/.claude/projects/app/session.jsonl',
@@ -28,13 +28,13 @@ export const addStart = (program: Command, shell: Shell): void => {
       shell.action('created', async (session, file: string | undefined) => {
         const imported = await importFile(session, file ?? fileURLToPath(sample), {})
         const id = imported.conversations[0]?.id
-        if (id === undefined) throw toError(usage(`${file} holds no conversation`))
+        if (id === undefined) throw toError(usage(`${file} contains no conversation`))
         const chat = session.store.conversation(id)
         const entries = await chat.timeline()
         const full = await chat.full({ abandoned: true })
         if (session.isJson) return session.out.json({ imported, conversation: id, entries, full })
         const { out, store } = session
-        const typed = typedIn(program, shell.host)
+        const typed = typedIn(program, session.host)
         const isNew = imported.conversations.some(({ added }) => added > 0)
         await out.line(
           [isNew ? `Imported the ${imported.format} session ` : 'Found session '],
@@ -47,7 +47,7 @@ export const addStart = (program: Command, shell: Shell): void => {
           await writeWhole(out, `This is the first of ${count} conversations in the file: ${typed('list')}`)
         const name = await shortened(store, id)
         await tour(out, { entries, items: await chat.effective(), full }, (command) => typed(command(name)))
-        await goOn(out, nextCommands(name, full, entries), typed)
+        await suggest(out, nextCommands(name, full, entries), typed)
       }),
     )
 }
@@ -55,8 +55,8 @@ export const addStart = (program: Command, shell: Shell): void => {
 /** A command as it is typed. */
 type Typed = (command: string) => string
 
-const goOn = async (out: Output, commands: readonly NextCommand[], typed: Typed): Promise<void> => {
-  await heading(out, 'Go on', 'three commands to type')
+const suggest = async (out: Output, commands: readonly NextCommand[], typed: Typed): Promise<void> => {
+  await heading(out, 'Next', 'three commands to try')
   const lines = commands.map(([command, what]) => [`  ${typed(command)}`, what] as const)
   const columns = Math.max(...lines.map(([line]) => widthOf(line)))
   const isWide = lines.some(([, what]) => columns + 2 + widthOf(what) > out.columns)
@@ -75,7 +75,7 @@ const typedIn = (program: Command, host: Host): Typed => {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** A UUID's beginning, where no other conversation has the same. */
+/** The beginning of a UUID, if it is unambiguous. */
 const shortened = async (store: Store, id: string): Promise<string> => {
   if (!uuid.test(id)) return id
   const beginning = id.slice(0, 8)
@@ -86,14 +86,14 @@ const shortened = async (store: Store, id: string): Promise<string> => {
 
 type NextCommand = readonly [command: string, what: string]
 
-/** Commands that show the most of this conversation, each with what it does. */
+/** The commands that show most about this conversation, each with what it does. */
 const nextCommands = (
   id: string,
   full: readonly Entry[],
   entries: readonly TimelineEntry[],
 ): readonly NextCommand[] => {
   const marker = full.find(({ kind, status }) => kind !== 'message' && status !== 'abandoned')
-  const everything = [`full ${id} --abandoned`, 'every message, and what became of it'] as const
+  const everything = [`full ${id} --abandoned`, 'every message, with its status'] as const
   if (!marker) {
     const half = Math.floor((entries.length - 1) / 2)
     return [

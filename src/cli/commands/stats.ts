@@ -3,14 +3,14 @@ import { type HistoryTokens, historyTokens } from '../../context/tokens/history.
 import { type Stats, statsOf } from '../../projections/stats.ts'
 import { logOf } from '../conversation.ts'
 import type { Shell } from '../shell.ts'
-import { plural, tokensText } from '../text.ts'
+import { plural, thousands, tokensText } from '../text.ts'
 import { writeTable } from '../views/table.ts'
 
 export const addStats = (program: Command, shell: Shell): void => {
   program
     .command('stats <id>')
     .description('count messages, tokens and tool calls')
-    .option('--items', 'the tokens of every item of the full history')
+    .option('--items', 'list the tokens of every item in the full history')
     .addHelpText('after', '\nExamples:\n  palimpsest stats task-42\n  palimpsest stats task-42 --items')
     .action(
       shell.look(async ({ store, out, isJson }, id: string, { items }: { readonly items?: boolean }) => {
@@ -19,7 +19,7 @@ export const addStats = (program: Command, shell: Shell): void => {
         const counted = historyTokens(log)
         if (isJson) return out.json({ conversation: id, ...stats, tokens: { ...stats.tokens, ...counted } })
         if (items) await writeTable(out, ['position', 'tokens', 'kind', 'status'], itemRows(counted), [0, 1])
-        else await writeTable(out, ['what', 'how much'], rowsOf(stats, counted))
+        else await writeTable(out, ['figure', 'value'], rowsOf(stats, counted))
       }),
     )
 }
@@ -33,8 +33,8 @@ const rowsOf = (stats: Stats, counted: HistoryTokens): readonly (readonly string
   const total = messages.user + messages.assistant + messages.system
   const events = Object.entries(stats.events).map(([type, count]) => `${count} ${type}`)
   return [
-    ['from', stats.started],
-    ['to', stats.updated],
+    ['first event', stats.started],
+    ['last event', stats.updated],
     ['events', events.join(', ')],
     ['branches', String(stats.branches)],
     [
@@ -45,11 +45,11 @@ const rowsOf = (stats: Stats, counted: HistoryTokens): readonly (readonly string
     ['stored', `about ${tokensText(tokens.stored)}`],
     [
       'the model sees',
-      `about ${tokensText(counted.total)}${prompt > 0 ? `, system prompt and tools ${tokensText(prompt)}` : ''}`,
+      `about ${tokensText(counted.total)}${prompt > 0 ? `, of which system prompt and tools ${thousands(prompt)}` : ''}`,
     ],
     ...condensed.map(({ marker, before, after }) => [
       `condensed at ${marker}`,
-      `about ${tokensText(before)} to ${tokensText(after)}`,
+      `from about ${tokensText(before)} to ${thousands(after)}`,
     ]),
     ...tools.map(({ name, calls, errors }) => [
       `tool ${name}`,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { UndoInput } from '../../index.ts'
-import { writeWritten } from '../conversation.ts'
+import { change } from '../conversation.ts'
 import { withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
@@ -8,16 +8,11 @@ export const addUndo = (program: Command, shell: Shell): void => {
   const command = program
     .command('undo <id>')
     .description('undo the last rewind, condense, truncate, restore or undo')
-    .option('--reason <text>', 'why, for those who look later')
+    .option('--reason <text>', 'why; stored with the event')
   withWriteOptions(command)
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest undo task-42\n  palimpsest undo task-42 --reason "the summary lost the error"',
     )
-    .action(
-      shell.action('existing', async (session, id: string, options: UndoInput) => {
-        const chat = session.store.conversation(id)
-        await writeWritten(session, chat, await chat.undo(options))
-      }),
-    )
+    .action(change(shell, (chat, options: UndoInput) => chat.undo(options)))
 }

@@ -5,9 +5,9 @@ import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 import { type FindingParts, writeFinding } from '../views/finding.ts'
 
-/** What verifying a conversation found; `error` where it could not be read at all. */
+/** What verifying a conversation found; `error` if it could not be read at all. */
 type Outcome = Verified & { readonly error?: Failure; readonly receipts?: Receipts }
-/** How many requests are what their receipts say, and which are not; `error` where that could not be found out. */
+/** How many requests match their receipts, and which do not; `error` if the check itself failed. */
 interface Receipts {
   readonly verified: number
   readonly findings: readonly ReceiptFinding[]
@@ -17,11 +17,11 @@ interface Receipts {
 export const addVerify = (program: Command, shell: Shell): void => {
   program
     .command('verify [id]')
-    .description('check the file, and recompute every hash and view')
-    .option('--receipts', 'also rebuild the request of every model call from the log, and compare')
+    .description('check the database file and recompute every hash and view')
+    .option('--receipts', 'also rebuild every model request from the log and compare it with its receipt')
     .addHelpText(
       'after',
-      '\nWithout an id: every conversation in the store. Exit code 1 if anything differs.\n\nExamples:\n  palimpsest verify\n  palimpsest verify task-42 --receipts',
+      '\nWithout an id, every conversation in the store. Exit code 1 if anything differs.\n\nExamples:\n  palimpsest verify\n  palimpsest verify task-42 --receipts',
     )
     .action(
       shell.action('existing', async (session, id: string | undefined, options: Options) => {
@@ -47,7 +47,7 @@ interface Options {
   readonly receipts?: boolean
 }
 
-/** Once for all: what is damaged there may be missing from every conversation. */
+/** Checked once: damage to the file may affect any conversation. */
 const fileProblem = async (store: Store): Promise<Failure | undefined> => {
   try {
     await store.check()
@@ -62,7 +62,7 @@ const outcomeOf = async (chat: Conversation, { receipts = false }: Options): Pro
   return receipts ? { ...verified, receipts: await receiptsOf(chat) } : verified
 }
 
-/** What is not as it was written may be unreadable: that has been said then. */
+/** Events that were changed may be unreadable; `verify` has reported them already. */
 const receiptsOf = async (chat: Conversation): Promise<Receipts> => {
   try {
     const { receipts, findings } = await chat.verifyReceipts()
@@ -80,7 +80,7 @@ const withoutStack = (thrown: unknown): Failure => {
   return error
 }
 
-/** One bad conversation is no reason to leave the others unverified. */
+/** A conversation that cannot be read does not keep the others from being verified. */
 const unreadable =
   (conversation: string) =>
   (thrown: unknown): Outcome => ({ conversation, events: 0, error: withoutStack(thrown) })
@@ -116,10 +116,10 @@ const firstOf = ({ conversation, events, discrepancy, error, receipts }: Outcome
     const { position, kind, message } = discrepancy
     return [['CHANGED', 'warning'], [conversation, 'bold'], [`at ${position}, ${kind}: ${message}`]]
   }
-  const sent = receipts ? `, ${plural(receipts.verified, 'request')} as sent` : ''
+  const sent = receipts ? `, ${plural(receipts.verified, 'request')} verified` : ''
   return [
     ['ok     ', 'user'],
     [conversation, 'bold'],
-    [`${plural(events, 'event')} as written${sent}`, 'dim'],
+    [`${plural(events, 'event')} unchanged${sent}`, 'dim'],
   ]
 }

@@ -3,10 +3,10 @@ import type { Message } from '../../events/events.ts'
 import { cut, type Part, plural } from '../text.ts'
 
 const separator: Part = ['  ']
-/** Columns of a text that calls follow: they are to be seen as well. */
+/** The columns given to a text that is followed by calls, so that they are visible too. */
 const besideCalls = 56
 
-/** What messages say, as parts of one line: the first line of the text, the calls, what came back. */
+/** Messages as parts of one line: the first line of text, the calls, the results. */
 export const contentParts = (messages: readonly Message[]): readonly Part[] => {
   const blocks = messages.flatMap(({ content }) => content)
   const results = blocks.filter((block) => isBlock(block, 'tool_result')).length
@@ -14,7 +14,7 @@ export const contentParts = (messages: readonly Message[]): readonly Part[] => {
   const described = blocks.flatMap((block) =>
     blockParts(block, results > 1, hasCalls ? besideCalls : Infinity),
   )
-  // Thinking is told of where there is nothing else to tell.
+  // Thinking is shown only if there is nothing else.
   const parts = described.length > 0 ? described : blocks.flatMap(thinkingPart)
   if (parts.length === 0) return [['(empty)', 'dim']]
   return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
@@ -33,7 +33,7 @@ const thinkingPart = (block: Block): readonly Part[] => {
   return isBlock(block, 'redacted_thinking') ? [['(thinking, redacted)', 'dim']] : []
 }
 
-/** Columns that a line of a text fills before the next is left out: a heading or a tag alone says little. */
+/** If the first line is shorter than this, the next one is shown too: a heading or a tag alone says little. */
 const enough = 40
 
 /** The beginning of a text on one line, with an ellipsis if there is more. */

@@ -2,18 +2,18 @@ import type { Change, Diff } from '../../projections/diff.ts'
 import { type Part, plural } from '../text.ts'
 import { itemParts, statusText } from './items.ts'
 
-/** Items that both histories have are shown this many deep beside a change; those further off are counted. */
+/** How many unchanged items are shown next to a change; the others are only counted. */
 const context = 2
 
 const signs = { kept: '  ', appeared: '+ ', disappeared: '- ' } as const
 const paints = { kept: 'dim', appeared: 'user', disappeared: 'warning' } as const
 
-/** The difference as lines, `-` for what the model sees no longer, `+` for what it sees now. Long stretches kept are counted. */
+/** The difference as lines: `-` for what the model no longer sees, `+` for what it sees now. Long unchanged stretches are counted. */
 export const diffLines = ({ changes }: Diff): readonly (readonly Part[])[] => {
   const lines: (readonly Part[])[] = []
   let skipped = 0
   const flush = (): void => {
-    if (skipped > 0) lines.push([[`         ⋮ ${plural(skipped, 'item')} as before`, 'dim']])
+    if (skipped > 0) lines.push([[`         ⋮ ${plural(skipped, 'item')} unchanged`, 'dim']])
     skipped = 0
   }
   changes.forEach((change, index) => {

@@ -2,10 +2,10 @@ import type { Output } from '../output.ts'
 import { visible } from '../../formats/visible.ts'
 import { linesOf, type Part, widthOf } from '../text.ts'
 
-/** What was found, of what it is said, and the message. */
+/** What was found, what it is about, and the message. */
 export type FindingParts = readonly [label: Part, subject: Part, message: Part]
 
-/** On one line where there is room, else with the message below: none of that is cut. */
+/** Writes a finding on one line if it fits, else with the message below. Nothing is cut. */
 export const writeFinding = async (out: Output, [label, subject, message]: FindingParts): Promise<void> => {
   const whole: readonly Part[] = [label, ['  '], subject, ['  '], message]
   if (widthOf(whole.map(([text]) => visible(text)).join('')) <= out.columns) return out.parts(whole)
@@ -13,10 +13,10 @@ export const writeFinding = async (out: Output, [label, subject, message]: Findi
   await writeMessage(out, message[0])
 }
 
-/** Columns before a message on lines of its own: as many as `problem` takes. */
+/** The indent of a message on its own lines: the width of `problem`. */
 export const messageIndent = 9
 
-/** A message on lines of its own: it says what to do, so it is broken, not cut. */
+/** Writes a message on its own lines, wrapped, not cut: it says what to do. */
 export const writeMessage = async (out: Output, message: string): Promise<void> => {
   for (const line of linesOf(message, out.columns - messageIndent))
     await out.line([' '.repeat(messageIndent) + line])

@@ -2,18 +2,18 @@ import type { TimelineEntry } from '../../projections/timeline.ts'
 
 /** The drawing beside one event: columns of two characters, one per lane. */
 export interface GraphRow {
-  /** What stands left of the node, the node, what stands right of it. */
+  /** What is drawn left of the node, the node, what is drawn right of it. */
   readonly left: string
   readonly node: string
   readonly right: string
 }
 
-/** Branches beyond share the last lane: a drawing must leave room for the words. */
+/** Further branches share the last lane, to leave room for the text. */
 const maxLanes = 12
 
 interface Line {
   readonly branch: number
-  /** Row of the node that it leaves from; undefined where it begins at the top, out of nothing. */
+  /** Row of the node where it forks off; undefined for a line that begins at the top. */
   readonly fork: number | undefined
   readonly first: number
   last: number
@@ -21,12 +21,12 @@ interface Line {
 }
 
 /**
- * Draws the tree of branches, oldest event first, a line of its own for each branch:
+ * Draws the tree of branches, oldest event first, one line per branch:
  *
  * ```
  * ●─╮    0
  * ○ │    1
- * × │    2   rewound to 0: the × stands on the branch that is left
+ * × │    2   rewound to 0: the × is on the abandoned branch
  *   ●    3
  * ```
  *
@@ -61,7 +61,7 @@ export const graphRows = (
   })
 }
 
-/** The branch that each row's node stands on: a rewind's is the one that it leaves. */
+/** The branch of each row's node; a rewind is drawn on the branch that it leaves. */
 const rowBranches = (entries: readonly TimelineEntry[]): readonly number[] => {
   let current = 0
   return entries.map(({ event, branch }) => {
@@ -85,7 +85,7 @@ const linesOf = (entries: readonly TimelineEntry[], branches: readonly number[])
   )
 }
 
-/** Gives each line the leftmost lane that is free from where it leaves to where it ends. */
+/** Gives each line the leftmost lane that is free from its fork to its end. */
 const allot = (lines: readonly Line[]): void => {
   const until: number[] = []
   for (const line of lines) {

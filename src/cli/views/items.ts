@@ -4,7 +4,7 @@ import type { Entry, Status } from '../../projections/full.ts'
 import { type Paint, type Part, padded, plural, thousands } from '../text.ts'
 import { contentParts } from './content.ts'
 
-/** The column of positions, by which everything is named. */
+/** The column of positions. */
 export const positionPart = (position: number): Part => [`${String(position).padStart(5)}  `, 'position']
 
 const labelColumns = 11
@@ -13,7 +13,7 @@ export const labelPart = (label: string, paint: Paint): Part => [padded(label, l
 const rolePaints: Readonly<Record<Role, Paint>> = { user: 'user', assistant: 'assistant', system: 'system' }
 const labels = { summary: 'summary', truncation: 'truncated' } as const
 
-/** One item of a history as a line: position, who, what. */
+/** One item of a history as a line: position, role, content. */
 export const itemParts = (item: Item): readonly Part[] => [
   positionPart(item.position),
   item.kind === 'message'
@@ -22,7 +22,7 @@ export const itemParts = (item: Item): readonly Part[] => [
   ...bodyParts(item),
 ]
 
-/** What an item says, without position and label. */
+/** An item without its position and label. */
 export const bodyParts = (item: Item): readonly Part[] => {
   if (item.kind === 'message') return contentParts(messagesOf(item))
   const { messagesHidden, covers, tokens } = item
@@ -36,7 +36,7 @@ export const bodyParts = (item: Item): readonly Part[] => {
   return [hides, size, ...policyParts(item), ['  '], ...contentParts(item.messages)]
 }
 
-/** Why a turn wrote a summary by itself; a truncation's reason says it. */
+/** Why a turn wrote a summary on its own; for a truncation, its reason says so. */
 const policyParts = ({ policy }: SummaryItem): readonly Part[] => {
   if (!policy) return []
   const [used, allowed] = [thousands(policy.used), thousands(policy.allowed)]
@@ -53,11 +53,11 @@ const statusPaints: Readonly<Record<Status, Paint>> = {
   abandoned: 'warning',
 }
 
-/** What became of an entry: `active`, `condensed by 15`. */
+/** The status of an entry: `active`, `condensed by 15`. */
 export const statusText = ({ status, by }: Entry): string =>
   by === undefined ? status : `${status} by ${by}`
 
-/** One entry of the full history as a line: position, who, what became of it, what it says. */
+/** One entry of the full history as a line: position, role, status, content. */
 export const entryParts = (entry: Entry): readonly Part[] => {
   const [position, label, ...body] = itemParts(entry)
   const status: Part = [padded(statusText(entry), statusColumns), statusPaints[entry.status]]

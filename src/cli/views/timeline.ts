@@ -6,7 +6,7 @@ import { contentParts, firstLine } from './content.ts'
 import { graphRows } from './graph.ts'
 import { bodyParts, labelPart, positionPart } from './items.ts'
 
-/** The sign of an event on the path, and of one on an abandoned branch. */
+/** The symbol of an event on the path, and on an abandoned branch. */
 const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: string]>> = {
   MessageAppended: ['●', '○'],
   Condensed: ['◆', '◇'],
@@ -17,13 +17,13 @@ const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: st
   Rewound: ['×', '×'],
 }
 
-/** What the signs mean. */
+/** What the symbols mean. */
 export const legend: readonly string[] = [
   '● message  ◆ condensed  ■ truncated  ▲ restored',
   '▪ configured  ▼ forked  × rewound; hollow: on an abandoned branch',
 ]
 
-/** Every event as a line: position, graph, what it is, what it says. */
+/** Every event as a line: position, graph, type, content. */
 export const timelineLines = (
   entries: readonly TimelineEntry[],
   withTime = false,
@@ -43,7 +43,7 @@ export const timelineLines = (
   })
 }
 
-/** The events on the path alone, one line each; where a stretch was rewound away, a line says which. */
+/** Only the events on the path, one line each; a line tells which positions were rewound away in between. */
 export const pathLines = (
   entries: readonly TimelineEntry[],
   withTime = false,
@@ -67,7 +67,7 @@ export const pathLines = (
   return lines
 }
 
-/** One event as a line of its own. */
+/** One event as a line. */
 export const eventParts = (event: ConversationEvent): readonly Part[] => {
   const parent = event.type === 'Rewound' ? event.data.to : event.position - 1
   const entry = { event, parent, branch: 0, onPath: true }

@@ -8,20 +8,20 @@ import { firstLine } from './content.ts'
 import { itemParts } from './items.ts'
 import { legend, timelineLines } from './timeline.ts'
 
-/** A conversation from all sides. */
+/** A conversation seen from every side. */
 export interface Sides {
   readonly entries: readonly TimelineEntry[]
   readonly items: readonly Item[]
   readonly full: readonly Entry[]
 }
 
-/** Shows a conversation; `more` gives the command that shows all of a list, as it is typed. */
+/** Shows a conversation; `more` gives the command, as typed, that prints a list in full. */
 export const tour = async (
   out: Output,
   { entries, items, full }: Sides,
   more: (command: (id: string) => string) => string,
 ): Promise<void> => {
-  await heading(out, 'Timeline', `${plural(entries.length, 'event')}; every one has its position, and stays`)
+  await heading(out, 'Timeline', `${plural(entries.length, 'event')}, each with a permanent position`)
   await writeEnds(
     out,
     timelineLines(entries),
@@ -34,7 +34,7 @@ export const tour = async (
     items.map(itemParts),
     more((id) => `show ${id}`),
   )
-  await heading(out, 'What it does not see', 'hidden or left, never deleted')
+  await heading(out, 'What it does not see', 'hidden or abandoned, never deleted')
   await writeEnds(
     out,
     hiddenLines(full, entries),
@@ -42,7 +42,7 @@ export const tour = async (
   )
 }
 
-/** Longer lists show this many lines of either end. The sample is shorter. */
+/** Lists longer than this are shown by both their ends. The sample is shorter. */
 const longest = 40
 const shownOfEnd = 15
 
@@ -59,7 +59,7 @@ const writeEnds = async (
   for (const line of lines.slice(-shownOfEnd)) await out.parts(line)
 }
 
-/** Writes a line that is not cut, as someone may copy a command from it. */
+/** Writes a line without cutting it: someone may copy a command from it. */
 export const writeWhole = (out: Output, line: string): Promise<void> => out.text(`${visible(line)}\n`)
 
 export const heading = async (out: Output, title: string, what: string): Promise<void> => {
@@ -67,7 +67,7 @@ export const heading = async (out: Output, title: string, what: string): Promise
   await out.line([title, 'bold'], [`  ${what}`, 'dim'])
 }
 
-/** What hides or left messages, and why. */
+/** What hid or abandoned messages, and why. */
 const hiddenLines = (
   full: readonly Entry[],
   entries: readonly TimelineEntry[],
@@ -76,7 +76,7 @@ const hiddenLines = (
     full.filter(({ kind, status, by }) => kind === 'message' && status !== 'active' && by !== undefined),
     ({ by }) => by ?? -1,
   )
-  if (groups.size === 0) return [[['       nothing: all of it is shown', 'dim']]]
+  if (groups.size === 0) return [[['       nothing: the model sees everything', 'dim']]]
   return [...groups]
     .toSorted(([a], [b]) => a - b)
     .map(([by, hidden]) => [
@@ -94,5 +94,5 @@ const reasonOf = (entry: TimelineEntry | undefined): string => {
   if (entry?.event.type !== 'Truncated' && entry?.event.type !== 'Rewound') return ''
   const { type, data } = entry.event
   const why = data.reason === undefined ? '' : `: ${firstLine(data.reason)}`
-  return type === 'Truncated' ? `truncated${why}` : `left by a rewind to ${entry.parent}${why}`
+  return type === 'Truncated' ? `truncated${why}` : `abandoned by the rewind to ${entry.parent}${why}`
 }
