@@ -4,7 +4,7 @@ import type { Event, Origin } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { toolCalls } from '../../src/projections/render/calls.ts'
 import { render, type RenderOptions } from '../../src/projections/render/render.ts'
-import { fillers } from '../../src/projections/render/transcript.ts'
+import { fillers } from '../../src/projections/render/page.ts'
 import {
   assistant,
   compacted,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
-import { fillers } from '../../src/projections/render/transcript.ts'
+import { fillers } from '../../src/projections/render/page.ts'
 import { type RenderOptions } from '../../src/projections/render/render.ts'
 import {
   assistant,

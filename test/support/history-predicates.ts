@@ -3,7 +3,7 @@ import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
-import { fillers } from '../../src/projections/render/transcript.ts'
+import { fillers } from '../../src/projections/render/page.ts'
 import { render, type Rendered, type RenderOptions } from '../../src/projections/render/render.ts'
 import type { Case } from './predicates.ts'
 
