@@ -280,7 +280,7 @@ export const storeOn = (
   return {
     url: events.url,
     conversation: (id) => conversation(events, commands, notes, id),
-    conversations: overviewer(events),
+    conversations: overviewer(events, notes.index),
     importSession: (session, options) => importing(events, session, options),
     readAll,
     follow,

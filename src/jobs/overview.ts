@@ -8,8 +8,10 @@ import { type ConversationEvent, contentOf } from '../events/events.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { breath } from '../store/breath.ts'
 import { remembered } from '../store/lru.ts'
-import type { ReadError } from '../store/errors.ts'
+import type { ReadError, StoreError } from '../store/errors.ts'
 import { toError } from '../store/errors.ts'
+import type { NoteIndex } from '../history/note-index.ts'
+import type { Link } from '../projections/notes.ts'
 import { missingParent, ofItself, originOf, type Stretch } from '../history/lineage.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../store/whole/whole-writes.ts'
@@ -17,7 +19,10 @@ import { streamEndFrom, readStreamEnd, type StreamEnd } from '../store/whole/who
 /** A conversation at a glance. */
 export interface Overview {
   readonly id: string
-  /** The beginning of the first words of the user, on one line; empty if there are none near the start. */
+  /**
+   * The latest `title` note; without one the beginning of the first words of the user, empty if there are none near the start. On one
+   * line, at most 80 characters.
+   */
   readonly title: string
   /** Messages ever appended to its lineage, rewound ones included; absent where the store does not count them (EventStoreDB). */
   readonly messages?: number
@@ -25,6 +30,10 @@ export interface Overview {
   readonly events: number
   /** When the last event was recorded, ISO 8601. */
   readonly updated: string
+  /** Its links, each once; absent if there are none. */
+  readonly links?: readonly Link[]
+  /** The conversation that it belongs under: what it is a subagent of, continues or was handed over from; else what it was forked from. */
+  readonly parent?: string
   /** Why the conversation cannot be read; then the other fields are empty. One that is damaged hides none of the others. */
   readonly problem?: string
 }
@@ -81,13 +90,15 @@ export async function* idPages(
  */
 export const overviewer = (
   store: EventStore,
+  notes: NoteIndex,
 ): ((options?: ListOptions) => AsyncGenerator<Overview, void>) => {
-  let known = remembered<Overview>(maxKnown)
+  let known = remembered<Glance>(maxKnown)
   let since: Checkpoint | undefined
 
   const refresh = async (): Promise<void> => {
-    const changed = await store.changed(streamOf(''), since)()
+    const [changed, noted] = await Promise.all([store.changed(streamOf(''), since)(), run(notes.refresh())])
     if (E.isLeft(changed)) throw toError(changed.left)
+    if (E.isLeft(noted)) throw toError(noted.left)
     const { streams, checkpoint } = changed.right
     since = checkpoint
     if (!streams) known = remembered(maxKnown)
@@ -100,7 +111,7 @@ export const overviewer = (
     await refresh()
     const [own, begun] = [known, since]
     const ancestors = new Map<string, readonly RecordedEvent[]>()
-    const look = async (id: string): Result<Overview | undefined> => {
+    const look = async (id: string): Result<Glance | undefined> => {
       const before = own.get(id)
       if (before) return E.right(before)
       const pause = breath()
@@ -109,12 +120,18 @@ export const overviewer = (
       if (E.isLeft(glance)) return glance
       // Not what another look may have found to be old.
       const isKept = glance.right?.isSettled === true && begun !== undefined && since === begun
-      if (isKept) own.set(id, glance.right.overview)
-      return E.right(glance.right?.overview)
+      if (isKept) own.set(id, glance.right)
+      return glance
+    }
+    const lookWithNotes = async (id: string): Result<Overview | undefined> => {
+      const glance = await look(id)
+      if (E.isLeft(glance) || !glance.right) return glance as E.Either<ReadError, undefined>
+      const noted = await run(withNotes(notes, glance.right))
+      return E.isLeft(noted) && isItsOwn(noted.left) ? E.right(problemOf(id, noted.left)) : noted
     }
     for await (const ids of idPages(store, options ?? {}))
       for (let next = 0; next < ids.length; next += atOnce)
-        for (const overview of await Promise.all(ids.slice(next, next + atOnce).map(look))) {
+        for (const overview of await Promise.all(ids.slice(next, next + atOnce).map(lookWithNotes))) {
           if (E.isLeft(overview)) throw toError(overview.left)
           if (overview.right) yield overview.right
         }
@@ -131,11 +148,45 @@ const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
   'BlobDamaged',
 ])
 
-/** An overview, and whether it is true for as long as its stream is not written to. */
+/** An overview without notes, and whether it is true for as long as its stream is not written to. */
 interface Glance {
   readonly overview: Overview
   readonly isSettled: boolean
+  readonly lineage: readonly Stretch[]
 }
+
+const problemOf = (id: string, { message }: ReadError): Overview => ({
+  id,
+  title: '',
+  messages: 0,
+  events: 0,
+  updated: '',
+  problem: message,
+})
+
+/** The overview with what was noted: a fork has the title of what it was forked from, as it was there. */
+async function* withNotes(notes: NoteIndex, { overview, lineage }: Glance): Steps<StoreError, Overview> {
+  if (overview.problem !== undefined) return overview
+  const { links } = yield* notes.glance(overview.id)
+  let title: string | undefined
+  for (const { conversation, last } of lineage) {
+    const { titles } = yield* notes.glance(conversation)
+    title = titles.find(({ at }) => at <= last)?.text
+    if (title !== undefined) break
+  }
+  const parent = parentIn(links) ?? overview.parent
+  return {
+    ...overview,
+    ...(title !== undefined && { title: oneLine(title) }),
+    ...(links.length > 0 && { links }),
+    ...(parent !== undefined && { parent }),
+  }
+}
+
+const parentIn = (links: readonly Link[]): string | undefined =>
+  ['subagent-of', 'continues', 'handed-over-from']
+    .flatMap((relation) => links.filter((link) => link.relation === relation))
+    .find(({ conversation }) => conversation !== undefined)?.conversation
 
 const glanceOrProblem = async (
   store: EventStore,
@@ -144,9 +195,7 @@ const glanceOrProblem = async (
 ): Result<Glance | undefined> => {
   const glance = await run(glanceAt(store, id, ancestors))
   if (E.isRight(glance) || !isItsOwn(glance.left)) return glance
-  const problem = glance.left.message
-  const overview = { id, title: '', messages: 0, events: 0, updated: '', problem }
-  return E.right({ overview, isSettled: false })
+  return E.right({ overview: problemOf(id, glance.left), isSettled: false, lineage: [] })
 }
 
 /** Undefined if there is no such conversation, or none yet, as it is being imported. */
@@ -162,7 +211,7 @@ async function* glanceAt(
   const { last: stored, unfinished } = yield* lastOf(store, id, beginning)
   if (!stored) return undefined
   const counted = beginning.filter(({ revision }) => revision <= stored.revision)
-  const { lineage, events } = yield* openingOf(store, id, counted, ancestors)
+  const { lineage, events, parent } = yield* openingOf(store, id, counted, ancestors)
   const { stream, revision } = stored
   const position = (lineage[0]?.offset ?? 0) + revision
   const last = yield* ok(decode(stored, { stream, revision, position }))
@@ -173,8 +222,9 @@ async function* glanceAt(
     ...(messages !== undefined && { messages }),
     events: position + 1,
     updated: last.metadata.time,
+    ...(parent !== undefined && { parent }),
   }
-  return { overview, isSettled: !unfinished }
+  return { overview, isSettled: !unfinished, lineage }
 }
 
 const beginningOf = (store: EventStore, id: string): Steps<ReadError, readonly RecordedEvent[]> =>
@@ -198,6 +248,8 @@ const lastOf = (
 interface Opening {
   readonly lineage: readonly Stretch[]
   readonly events: readonly ConversationEvent[]
+  /** What it was forked from. */
+  readonly parent?: string
 }
 
 async function* openingOf(
@@ -209,6 +261,7 @@ async function* openingOf(
   const lineage: Stretch[] = []
   const events: ConversationEvent[] = []
   let last = Infinity
+  let parent: string | undefined
   const seen = new Set<string>()
   for (let id = conversation, beginning = own; ;) {
     if (seen.has(id)) return yield ofItself(streamOf(id))
@@ -226,7 +279,8 @@ async function* openingOf(
       part.push(yield* ok(decode(stored, { stream, revision: stored.revision, position })))
     }
     events.unshift(...part)
-    if (!from) return { lineage, events }
+    if (!from) return { lineage, events, ...(parent !== undefined && { parent }) }
+    parent ??= from.conversation
     last = Math.min(last, offset - 1)
     id = from.conversation
     const known = ancestors.get(id)
@@ -258,6 +312,10 @@ const titleOf = (events: readonly ConversationEvent[]): string => {
     .flatMap(contentOf)
     .filter(({ role }) => role === 'user')
     .flatMap(({ content }) => content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])))
-  const line = (texts.find((text) => text.trim() !== '') ?? '').replace(/\s+/g, ' ').trim()
+  return oneLine(texts.find((text) => text.trim() !== '') ?? '')
+}
+
+const oneLine = (text: string): string => {
+  const line = text.replace(/\s+/g, ' ').trim()
   return line.length > titleLength ? `${line.slice(0, titleLength - 1).toWellFormed()}…` : line
 }

@@ -11,8 +11,10 @@ import { addFork } from './fork.ts'
 import { addFull } from './full.ts'
 import { addGc } from './gc.ts'
 import { addImport } from './import.ts'
+import { addLink } from './link.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
+import { addNote } from './note.ts'
 import { addRender } from './render.ts'
 import { addRestore } from './restore.ts'
 import { addRewind } from './rewind.ts'
@@ -29,7 +31,10 @@ const groups: readonly (readonly [
   adders: readonly ((program: Command, shell: Shell) => void)[],
 ])[] = [
   ['Inspect:', [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats]],
-  ['Change:', [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork]],
+  [
+    'Change:',
+    [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork, addNote, addLink],
+  ],
   ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]
 

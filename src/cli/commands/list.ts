@@ -20,9 +20,11 @@ export const addList = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-In a pipe, each line is id, messages, events, time of the last event and title,
-separated by tabs. If a conversation cannot be read, the problem is shown
-instead of the title. EventStoreDB does not count messages.
+On a terminal, subagents, continuations and forks are indented under the
+conversation that they belong to. In a pipe, each line is id, messages, events,
+time of the last event and title, separated by tabs. If a conversation cannot be
+read, the problem is shown instead of the title. EventStoreDB does not count
+messages.
 
 Examples:
   palimpsest list --limit 10
@@ -36,7 +38,7 @@ Examples:
         if (isJson) return out.json({ conversations })
         if (conversations.length === 0)
           return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
-        if (out.isTerminal) return writeTable(out, headings, conversations.map(shownRow), [1])
+        if (out.isTerminal) return writeTable(out, headings, inTree(conversations).map(shownRow), [1])
         return writeTable(out, [], conversations.map(plainRow))
       }),
     )
@@ -44,12 +46,38 @@ Examples:
 
 const headings = ['conversation', 'messages', 'last event', 'title']
 
-const shownRow = ({ id, messages, updated, title, problem }: Overview): readonly string[] => [
-  id,
-  String(messages ?? ''),
-  updated.slice(0, 10),
-  problem ?? title,
-]
+/** Each conversation under the one that it belongs to, if that is listed too. */
+const inTree = (conversations: readonly Overview[]): readonly Leaf[] => {
+  const ids = new Set(conversations.map(({ id }) => id))
+  const isUnder = ({ id, parent }: Overview): boolean =>
+    parent !== undefined && parent !== id && ids.has(parent)
+  const children = Map.groupBy(conversations.filter(isUnder), ({ parent }) => parent)
+  const shown = new Set<string>()
+  const leaves: Leaf[] = []
+  // Links may lead in a circle: what no root leads to is one.
+  for (const root of [...conversations.filter((one) => !isUnder(one)), ...conversations]) {
+    const open: Leaf[] = [{ overview: root, depth: 0 }]
+    for (let leaf = open.pop(); leaf; leaf = open.pop()) {
+      const { overview, depth } = leaf
+      if (shown.has(overview.id)) continue
+      shown.add(overview.id)
+      leaves.push(leaf)
+      const below = children.get(overview.id) ?? []
+      open.push(...below.map((child): Leaf => ({ overview: child, depth: depth + 1 })).toReversed())
+    }
+  }
+  return leaves
+}
+
+interface Leaf {
+  readonly overview: Overview
+  readonly depth: number
+}
+
+const shownRow = ({ overview, depth }: Leaf): readonly string[] => {
+  const { id, messages, updated, title, problem } = overview
+  return [`${'  '.repeat(depth)}${id}`, String(messages ?? ''), updated.slice(0, 10), problem ?? title]
+}
 
 const plainRow = ({ id, messages, events, updated, title, problem }: Overview): readonly string[] => [
   id,

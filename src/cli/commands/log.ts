@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import type { Shell } from '../shell.ts'
+import { isNote } from '../views/notes.ts'
 import { legend, pathLines, timelineLines } from '../views/timeline.ts'
 
 interface Options {
   readonly all?: boolean
   readonly time?: boolean
+  readonly notes?: boolean
 }
 
 export const addLog = (program: Command, shell: Shell): void => {
@@ -13,17 +15,25 @@ export const addLog = (program: Command, shell: Shell): void => {
     .description('show the events on the current path')
     .option('--all', 'include abandoned branches and rewinds, with the graph')
     .option('--time', 'show the time of each event (UTC)')
+    .option('--notes', 'include notes and links, each after the event it was noted after')
     .addHelpText('after', '\nExamples:\n  palimpsest log task-42\n  palimpsest log task-42 --all | less')
     .action(
-      shell.look(async ({ store, out, isJson }, id: string, { all = false, time = false }: Options) => {
-        const entries = await store.conversation(id).timeline()
-        if (isJson)
-          return out.json({ conversation: id, entries: entries.filter(({ onPath }) => all || onPath) })
-        for (const line of all ? timelineLines(entries, time) : pathLines(entries, time))
-          await out.parts(line)
-        if (!all) return
-        await out.aside()
-        for (const line of legend) await out.aside([line, 'dim'])
-      }),
+      shell.look(
+        async ({ store, out, isJson }, id: string, { all = false, time = false, notes }: Options) => {
+          const chat = store.conversation(id)
+          const entries = await chat.timeline()
+          const noted = notes ? (await chat.full({ notes: true })).filter(isNote) : []
+          if (isJson) {
+            const shown = entries.filter(({ onPath }) => all || onPath)
+            return out.json({ conversation: id, entries: shown, ...(notes && { notes: noted }) })
+          }
+          const view = { withTime: time, notes: noted }
+          for (const line of all ? timelineLines(entries, view) : pathLines(entries, view))
+            await out.parts(line)
+          if (!all) return
+          await out.aside()
+          for (const line of legend) await out.aside([line, 'dim'])
+        },
+      ),
     )
 }

@@ -1,10 +1,12 @@
 import type { ConversationEvent, EventType } from '../../events/events.ts'
 import { itemOf } from '../../projections/effective.ts'
+import type { NoteEntry } from '../../projections/notes.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
 import { type Paint, type Part, plural, rangesText } from '../text.ts'
 import { contentParts, firstLine } from './content.ts'
 import { graphRows } from './graph.ts'
 import { bodyParts, labelPart, positionPart } from './items.ts'
+import { noteParts } from './notes.ts'
 
 /** The symbol of an event on the path, and on an abandoned branch. */
 const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: string]>> = {
@@ -23,16 +25,31 @@ export const legend: readonly string[] = [
   '▪ configured  ▼ forked  × rewound; hollow: on an abandoned branch',
 ]
 
+/** What is shown besides the events. */
+interface TimelineView {
+  readonly withTime?: boolean
+  /** Each comes after the event of its position. */
+  readonly notes?: readonly NoteEntry[]
+}
+
+type Lines = readonly (readonly Part[])[]
+
+const notesBy = (notes: readonly NoteEntry[]): ((position: number) => Lines) => {
+  const found = Map.groupBy(notes, ({ position }) => position)
+  return (position) => (found.get(position) ?? []).map(noteParts)
+}
+
 /** Every event as a line: position, graph, type, content. */
 export const timelineLines = (
   entries: readonly TimelineEntry[],
-  withTime = false,
-): readonly (readonly Part[])[] => {
+  { withTime = false, notes = [] }: TimelineView = {},
+): Lines => {
   const rows = graphRows(entries, glyphOf)
-  return entries.map((entry, index) => {
+  const notesAt = notesBy(notes)
+  return entries.flatMap((entry, index) => {
     const { left = '', node = '', right = '' } = rows[index] ?? {}
     const paint = entry.onPath ? paintOf(entry.event) : 'dim'
-    return [
+    const line: readonly Part[] = [
       ...leading(entry.event, withTime),
       [left, 'dim'],
       [node, paint],
@@ -40,14 +57,16 @@ export const timelineLines = (
       [' '],
       ...words(entry),
     ]
+    return [line, ...notesAt(entry.event.position)]
   })
 }
 
 /** Only the events on the path, one line each; a line tells which positions were rewound away in between. */
 export const pathLines = (
   entries: readonly TimelineEntry[],
-  withTime = false,
-): readonly (readonly Part[])[] => {
+  { withTime = false, notes = [] }: TimelineView = {},
+): Lines => {
+  const notesAt = notesBy(notes)
   const lines: (readonly Part[])[] = []
   let left: number[] = []
   const flush = (): void => {
@@ -56,12 +75,18 @@ export const pathLines = (
   }
   for (const entry of entries) {
     const { event, onPath } = entry
+    const noted = notesAt(event.position)
     if (!onPath) {
       if (event.type !== 'Rewound') left.push(event.position)
+      if (noted.length > 0) flush()
+      lines.push(...noted)
       continue
     }
     flush()
-    lines.push([...leading(event, withTime), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)])
+    lines.push(
+      [...leading(event, withTime), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)],
+      ...noted,
+    )
   }
   flush()
   return lines

@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import type { NewLink, WriteOptions } from '../../index.ts'
+import { position, withEnvelope } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { noteParts } from '../views/notes.ts'
+
+interface Options extends Pick<WriteOptions, 'commandId' | 'actor'>, Omit<NewLink, 'conversation'> {
+  readonly to?: string
+}
+
+export const addLink = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('link <id>')
+    .description('say what the conversation is to another one')
+    .requiredOption('--relation <word>', 'subagent-of, continues, handed-over-from, or a word of your own')
+    .option('--to <id>', 'the other conversation, in this store or not')
+    .option('--ref <text>', 'the other end in words: a file, a URL')
+    .option('--position <n>', 'a position in the other conversation', position)
+    .option('--call <id>', 'the id of a tool call in the other conversation')
+  withEnvelope(command)
+    .addHelpText(
+      'after',
+      `
+At least one of --to and --ref. A later link of the same relation and to the
+same end adds to the earlier one. list shows conversations under what they are
+linked to.
+
+Examples:
+  palimpsest link task-42-tests --relation subagent-of --to task-42 --position 6
+  palimpsest link task-42 --relation continues --ref notes/monday.md`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson }, id: string, given: Options) => {
+        const { relation, to, ref, position: at, call, ...options } = given
+        if (to === undefined && ref === undefined)
+          command.error("error: give the other end: option '--to <id>', '--ref <text>', or both")
+        const input: NewLink = {
+          relation,
+          ...(to !== undefined && { conversation: to }),
+          ...(ref !== undefined && { ref }),
+          ...(at !== undefined && { position: at }),
+          ...(call !== undefined && { call }),
+        }
+        const link = await store.conversation(id).link(input, options)
+        if (isJson) return out.json(link)
+        await out.parts(noteParts({ kind: 'link', position: link.at, link }))
+      }),
+    )
+}

@@ -1,0 +1,49 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { NewNote, WriteOptions } from '../../index.ts'
+import { exclusive, withEnvelope } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { noteParts } from '../views/notes.ts'
+
+interface Options extends Pick<WriteOptions, 'commandId' | 'actor'> {
+  readonly kind: string
+  readonly text?: string
+  readonly data?: unknown
+}
+
+export const addNote = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('note <id>')
+    .description('note something beside the conversation, such as its title')
+    .requiredOption('--kind <kind>', 'title, or a kind of your own with a prefix: my-agent/progress')
+    .option('--text <text>', 'what is noted')
+    .addOption(exclusive('--data <json>', 'what is noted, as JSON', ['text'], json))
+  withEnvelope(command)
+    .addHelpText(
+      'after',
+      `
+A note takes no position, and nobody who replies has to know it. Of several
+notes of a kind the one recorded last is the latest, whatever was rewound.
+
+Examples:
+  palimpsest note task-42 --kind title --text "Fix the parser"
+  palimpsest note task-42 --kind my-agent/progress --data '{"step": 3}'
+  palimpsest full task-42 --notes`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson }, id: string, given: Options) => {
+        const { kind, text, data = text, ...options } = given
+        const input: NewNote = { kind, ...(data !== undefined && { data }) }
+        const note = await store.conversation(id).note(input, options)
+        if (isJson) return out.json(note)
+        await out.parts(noteParts({ kind: 'note', position: note.at, note }))
+      }),
+    )
+}
+
+const json = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError(`It must be JSON, such as '{"step": 3}' or '"a text"'.`)
+  }
+}

@@ -1,0 +1,32 @@
+import type { Entry, Link, Note, NoteEntry } from '../../index.ts'
+import { type Part } from '../text.ts'
+import { firstLine } from './content.ts'
+import { labelPart, positionPart } from './items.ts'
+
+/** Whether an entry of the full history is a note or a link. */
+export const isNote = (entry: Entry | NoteEntry): entry is NoteEntry =>
+  entry.kind === 'note' || entry.kind === 'link'
+
+/** A note or link as a line: the position after which it was noted, what it is, what it says. */
+export const noteParts = (entry: NoteEntry): readonly Part[] => [
+  positionPart(entry.position),
+  labelPart(entry.kind, 'dim'),
+  ...(entry.kind === 'note' ? saidBy(entry.note) : toldBy(entry.link)),
+]
+
+const saidBy = ({ kind, data }: Note): readonly Part[] => [
+  [kind, 'marker'],
+  ...(data === undefined
+    ? []
+    : ([[`  ${firstLine(typeof data === 'string' ? data : JSON.stringify(data))}`]] as const)),
+]
+
+const toldBy = ({ relation, conversation, ref, position, call }: Link): readonly Part[] => {
+  const other = conversation === undefined ? '' : ` ${conversation}`
+  const where = [
+    ...(position === undefined ? [] : [`at ${position}`]),
+    ...(call === undefined ? [] : [`call ${call}`]),
+    ...(ref === undefined ? [] : [`ref ${firstLine(ref)}`]),
+  ]
+  return [[`${relation}${other}`, 'marker'], [where.length > 0 ? `  ${where.join(', ')}` : '']]
+}
