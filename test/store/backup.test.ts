@@ -144,7 +144,7 @@ describe('a backup', () => {
     ['no text', (store) => store.backup(5 as never), 'InvalidInput'],
     ['a URL', (store) => store.backup('sqlite:b.db'), 'InvalidInput'],
     ['a path with NUL', (store) => store.backup('a\0b'), 'InvalidInput'],
-    ['options that are none', (store, path) => store.backup(`${path}.b`, null as never), 'InvalidInput'],
+    ['invalid options', (store, path) => store.backup(`${path}.b`, null as never), 'InvalidInput'],
   ])('into %s is a typed error, and leaves nothing behind', async (_, backup, _tag) => {
     const [store, path] = await written()
     await expect(backup(store, path)).rejects.toMatchObject({ _tag })

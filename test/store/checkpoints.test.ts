@@ -58,7 +58,7 @@ test('a checkpoint of what a backup does not have is refused, also when others w
   await expect(checkpointsOf(restored, last)).rejects.toMatchObject({ _tag: 'InvalidInput' })
 })
 
-test('a checkpoint of version 0.1, a bare position, goes on', async () => {
+test('a checkpoint of version 0.1, a bare position, is valid', async () => {
   const store = await opened(`sqlite:${file()}`)
   await store.conversation('c').append([hello, hello, hello])
   expect(await checkpointsOf(store, '1')).toHaveLength(2)

@@ -82,7 +82,7 @@ describe('the diagnosis of an SQLite store', () => {
   test('finds damaged pages', async () => {
     const path = await stored()
     const file = openSync(path, 'r+')
-    // Of the pages behind those of the schema every other one.
+    // Every other page after those of the schema.
     for (let page = 12; page * 4096 < statSync(path).size; page += 2)
       writeSync(file, Buffer.alloc(4096, 0xab), 0, 4096, page * 4096)
     closeSync(file)
@@ -98,7 +98,7 @@ describe('the diagnosis of an SQLite store', () => {
       'no database, just a text that is long enough to be read as a header',
     )
     expect(found(await findingsOf(`sqlite:${join(folder, 'text.db')}`), 'database')).toMatch(
-      /^problem: .*no SQLite/,
+      /^problem: .*not an SQLite/,
     )
     change(join(folder, 'other.db'), 'CREATE TABLE t (a)')
     expect(found(await findingsOf(`sqlite:${join(folder, 'other.db')}`), 'schema')).toMatch(

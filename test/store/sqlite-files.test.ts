@@ -57,7 +57,7 @@ describe('an append is not acknowledged where it would not be found again', () =
   }
   const large = { role: 'user', content: 'x'.repeat(100_000) } as const
   const kinds: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
-    'alone, behind one that it wrote': (store) => store.conversation('c').append(hello),
+    'alone, after one that it wrote': (store) => store.conversation('c').append(hello),
     'in a transaction with others': (store) =>
       Promise.all(['c', 'd', 'e'].map((id) => store.conversation(id).append(hello))),
     'with large content': (store) => store.conversation('c').append(large),
@@ -91,7 +91,7 @@ describe('an append is not acknowledged where it would not be found again', () =
     rmSync(`${dirname(path)}.old`, { recursive: true, force: true })
   })
 
-  test('a store behind a link or a relative path is the same file when the process goes elsewhere', async () => {
+  test('a store behind a link or a relative path is the same file when the process changes its directory', async () => {
     const folder = temporaryFolder()
     symlinkSync(await written(), join(folder, 'link.db'))
     const before = process.cwd()
@@ -301,7 +301,7 @@ describe('a store that commit 53f7f82 wrote', () => {
     return JSON.stringify([schema, version])
   }
 
-  test('opens, reads, verifies and goes on; that commit can read it as before', async () => {
+  test('opens, reads, verifies and continues; that commit can read it as before', async () => {
     const path = file()
     change(path, golden)
     const before = schemaOf(path)

@@ -41,7 +41,7 @@ const unused = `INSERT INTO blobs VALUES ('${'0'.repeat(64)}', 1, '2020-01-01T00
 
 const itsOwn = { _tag: expect.stringMatching(/^(DecodeFailed|HistoryLost)$/) }
 
-describe('a row that no event can have is the trouble of its own conversation', () => {
+describe('an impossible row harms only its own conversation', () => {
   const rows: readonly (readonly [what: string, sql: string])[] = [
     ['data is NULL', set('data = NULL')],
     ['data is a number', set('data = 5')],

@@ -139,7 +139,7 @@ describe('an SQLite store', () => {
     })
   })
 
-  test('refuses a file that is no SQLite database, and leaves it as it is', async () => {
+  test('refuses a file that is not an SQLite database, and leaves it as it is', async () => {
     const path = file()
     writeFileSync(path, 'not a database '.repeat(500))
     await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
@@ -246,7 +246,7 @@ describe('an SQLite store', () => {
   })
 
   test.skipIf(mountProblem)(
-    `answers StoreFull on a full disk and goes on once there is room${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
+    `answers StoreFull on a full disk and continues once there is room${mountProblem ? ` (skipped: ${mountProblem})` : ''}`,
     () => {
       const folder = temporaryFolder()
       const output = runMounted(

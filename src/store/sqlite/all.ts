@@ -7,12 +7,12 @@ import type { AllRange, Changed, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
 import { checkpointOf, columns, markOf, recorded } from './rows.ts'
 
-/** Events that one read of everything looks through at most: a filter that matches nothing must not hold up the process. */
+/** The most events that one read of everything searches: a filter that matches nothing must not hold up the process. */
 const window = 5_000
 
-/** What is read across all streams. */
+/** Reads across all streams. */
 interface AllReader {
-  /** A page of events. Of a stream that has no name only one who wants all streams is told. */
+  /** A page of events. Those of a stream without a name come only if all streams are asked for. */
   readonly page: (range: AllRange) => E.Either<StoreError | InvalidInput, TailPage>
   readonly changed: (prefix: string, since: Checkpoint | undefined) => Changed
 }
@@ -32,8 +32,8 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     ),
   }
 
-  /** The position to read behind; undefined for a checkpoint that is none of this store. */
-  const behind = (after: Checkpoint | undefined): number | undefined => {
+  /** The position to read after; undefined for a checkpoint that is not of this store. */
+  const startOf = (after: Checkpoint | undefined): number | undefined => {
     if (after === undefined) return 0
     const place = numbered(after)
     const event = place && statements.at().get(place.position)
@@ -41,7 +41,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     return isOurs ? place.position : undefined
   }
 
-  /** The last event to look at: positions are not dense in a file that was tampered with. */
+  /** The last position to search: in a file that was tampered with, positions may have gaps. */
   const untilOf = (from: number): bigint => {
     const next = statements.next().get(from)?.['position']
     if (typeof next !== 'bigint') return BigInt(from)
@@ -53,7 +53,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
   const changed: AllReader['changed'] = (prefix, since) => {
     const newest = statements.newest().get()
     const checkpoint = newest && checkpointOf(newest)
-    const from = since === undefined ? undefined : behind(since)
+    const from = since === undefined ? undefined : startOf(since)
     if (from === undefined || Number(newest?.['position'] ?? 0) - from > window)
       return { checkpoint, streams: undefined }
     const names = statements.changed().all(from)
@@ -64,7 +64,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
   }
 
   const page: AllReader['page'] = ({ prefixes = [''], after, limit }) => {
-    const from = behind(after)
+    const from = startOf(after)
     if (from === undefined) return E.left(noCheckpoint(url, after))
     const until = untilOf(from)
     const read = recorded(statements.all().all(from, until, JSON.stringify(prefixes), limit))

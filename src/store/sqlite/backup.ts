@@ -22,8 +22,8 @@ import { unusable, versionOf } from './schema.ts'
 type Failure = StoreError | InvalidInput | FileExists
 
 /**
- * Writes all that is committed now into another file: first beside it, then checked and on disk, then under its name, so that there is
- * never half a backup. Others may write meanwhile; what they commit after the beginning is not in it.
+ * Writes everything committed so far into another file: beside it first, then checked and flushed to disk, then renamed, so there is
+ * never half a backup. Others may write meanwhile; what they commit after the start is not in it.
  */
 export const backupSqlite = async (
   { path }: { readonly path: string },
@@ -41,7 +41,7 @@ export const backupSqlite = async (
     const counted = await checked(store, temporary)
     if (E.isLeft(counted)) return counted
     synced(temporary, 'r+')
-    // Whoever makes a file of that name in the meantime keeps it.
+    // A file that somebody else creates under this name in the meantime stays as it is.
     if (!force) closeSync(openSync(target, 'wx', 0o600))
     renameSync(temporary, target)
     if (process.platform !== 'win32') synced(dirname(target), 'r')
@@ -65,7 +65,7 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
   if (there?.isDirectory()) return fileExists(target, 'is a folder: name another file')
   if (there && !there.isFile()) return fileExists(target, 'is not a regular file: name another file')
   if (there && !force) return fileExists(target)
-  // SQLite would take what is in it for a part of the backup.
+  // SQLite would take its content for a part of the backup.
   const left = [`${target}-wal`, `${target}-journal`].find(
     (name) => statSync(name, { throwIfNoEntry: false })?.size,
   )
@@ -73,11 +73,11 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
     ? undefined
     : fileExists(
         left,
-        'belongs to a database of before: name another file, or remove it once no process has that database open',
+        'belongs to an earlier database: name another file, or remove it once no process has that database open',
       )
 }
 
-/** SQLite names what belongs to a database after the file that a link leads to, and finds it by that name. */
+/** The files of a database: SQLite names them after the file that a link leads to. */
 const ownFiles = (path: string): readonly string[] =>
   ['', '-wal', '-shm', '-journal'].map((suffix) => realpathSync(path) + suffix)
 
@@ -90,7 +90,7 @@ const isOneFile = (a: string, b: string): boolean => {
 
 const allPages = 2 ** 31 - 1
 
-/** In one step, from one state: a writer neither waits for it nor makes it begin again. */
+/** Copies in one step, from one state: a writer neither waits for it nor makes it start over. */
 const copyInto = async (path: string, target: string): Promise<void> => {
   const source = new DatabaseSync(path, { readOnly: true })
   try {
@@ -100,7 +100,7 @@ const copyInto = async (path: string, target: string): Promise<void> => {
   }
 }
 
-/** What the copy holds, once it is known to be whole. */
+/** What the copy contains, once it has been checked. */
 const checked = async (
   store: string,
   path: string,
@@ -119,7 +119,7 @@ const checked = async (
   }
 }
 
-/** Waits until the disk has it. */
+/** Waits until the file is on disk. */
 const synced = (path: string, flags: string): void => {
   const descriptor = openSync(path, flags)
   try {

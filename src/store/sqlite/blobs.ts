@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
-import { type StoreError, storeClosed, toError } from '../errors.ts'
+import { toError } from '../../result/typed.ts'
+import { type StoreError, storeClosed } from '../errors.ts'
 import { type Blobs, maxPage } from '../port.ts'
 import { storeError } from './errors.ts'
 import type { Guard } from './guard.ts'
@@ -12,7 +13,7 @@ interface Settings {
   readonly timeout: number
 }
 
-/** Blobs in two tables beside the events: what there is, and its chunks. */
+/** Blobs in two tables beside the events: one of blobs, one of their chunks. */
 export const sqliteBlobs = (
   db: DatabaseSync,
   { url, timeout }: Settings,
@@ -24,7 +25,7 @@ export const sqliteBlobs = (
     insert: db.prepare('INSERT INTO blobs (sha256, bytes, time) VALUES (?, ?, ?)'),
     insertChunk: db.prepare('INSERT INTO blob_chunks (sha256, n, chunk) VALUES (?, ?, ?)'),
     chunk: db.prepare('SELECT chunk FROM blob_chunks WHERE sha256 = ? AND n = ?'),
-    // A damaged name would be found again behind itself.
+    // A damaged name would be found again after itself.
     list: db.prepare(
       `SELECT sha256, bytes, time FROM blobs
        WHERE sha256 > ? AND sha256 NOT GLOB '*[^0-9a-f]*' AND typeof(sha256) = 'text' ORDER BY sha256 LIMIT ?`,
@@ -35,10 +36,10 @@ export const sqliteBlobs = (
 
   const busy: StoreError = { _tag: 'StoreBusy', message: `${url} is being written to: try again`, store: url }
 
-  /** In a transaction of its own, from beginning to end without a pause: the connection is also that of the writer. */
+  /** In a transaction of its own, without a pause in it: the writer uses the same connection. */
   const inTransaction = (work: () => void): E.Either<StoreError, void> => {
     if (isClosed()) return E.left(storeClosed(url))
-    // The writer has just got the lock that it was waiting for.
+    // The writer has just taken the lock that it was waiting for.
     if (db.isTransaction) return E.left(busy)
     try {
       db.exec('BEGIN IMMEDIATE')

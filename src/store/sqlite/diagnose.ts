@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import * as E from 'fp-ts/lib/Either.js'
+import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf } from '../../events/ids.ts'
 import { type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
-import { toError } from '../errors.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './errors.ts'
 import { fileFinding, oldWal, permissions, room, wal } from './files.ts'
@@ -17,32 +16,29 @@ import { currentVersion, unusable, versionOf } from './schema.ts'
 import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
 
-/** Looks at an SQLite store without changing it; for the round trip it makes a scratch file beside it, and removes that. */
-export const diagnoseSqlite =
-  (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
-  async () => {
-    const settings = sqliteSettings(url)
-    if (E.isLeft(settings)) return settings
-    const file = fileFinding(settings.right)
-    if (file.status === 'problem') return E.right([file])
-    const readable = permissions(settings.right)
-    const contents = await contentFindings(settings.right)
-    // Of what is no store, or is damaged, nothing else is worth knowing.
-    if (contents.some(({ status }) => status === 'problem'))
-      return E.right([file, ...contents, ...oldWal(settings.right)])
-    return E.right([
+/** Examines an SQLite store without changing it; to time appends, it creates a scratch file beside it and removes that. */
+export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
+  task(async function* (): Steps<InvalidInput, readonly Finding[]> {
+    const settings = yield* ok(sqliteSettings(url))
+    const file = fileFinding(settings)
+    if (file.status === 'problem') return [file]
+    const readable = permissions(settings)
+    const contents = await contentFindings(settings)
+    // If it is not a store, or damaged, nothing else is worth knowing.
+    if (contents.some(({ status }) => status === 'problem')) return [file, ...contents, ...oldWal(settings)]
+    return [
       file,
       readable,
       ...contents,
-      durability(settings.right),
-      room(settings.right),
-      wal(settings.right),
-      secrets(settings.right),
-      await append(settings.right),
-    ])
-  }
+      durability(settings),
+      room(settings),
+      wal(settings),
+      secrets(settings),
+      await append(settings),
+    ]
+  })
 
-/** What the database says of itself. */
+/** What the database says about itself. */
 const contentFindings = async (settings: SqliteSettings): Promise<readonly Finding[]> => {
   const { url, path, timeout } = settings
   let db: DatabaseSync | undefined
@@ -97,7 +93,7 @@ const integrity = async ({ url, path }: SqliteSettings): Promise<Finding> => {
 const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN streams s ON s.id = e.stream
   WHERE e.type = 'Configured' AND e.type <> 'MessageAppended'`
 
-/** Looks for secrets in all configurations. */
+/** Searches all configurations for secrets. */
 const secrets = ({ url, path, timeout }: SqliteSettings): Finding => {
   let db: DatabaseSync | undefined
   const found = new Set<string>()
@@ -122,19 +118,16 @@ const durability = ({ synchronous }: SqliteSettings): Finding =>
         `synchronous=${synchronous} in the URL: an append that returned may be lost in a power cut; leave the parameter out for a store that matters`,
       )
 
-/** Times durable appends where the store is, yet not in it. */
+/** Times durable appends beside the store. */
 const append = async ({ path, synchronous }: SqliteSettings): Promise<Finding> => {
   const check = 'round trip'
   const scratch = join(dirname(path), `palimpsest-doctor-${randomUUID()}.db`)
-  const opened = await openSqlite(`sqlite:${scratch}?synchronous=${synchronous}`)()
   try {
-    if (E.isLeft(opened)) return finding(check, 'problem', opened.left.message)
-    const store = opened.right
+    const store = await orThrow(openSqlite(`sqlite:${scratch}?synchronous=${synchronous}`))
     let expected = -1
     const times = await roundTrips(async () => {
       const event = { id: randomUUID(), type: 'Scratch', data: '{}', metadata: '{}' }
-      const appended = await store.append({ stream: 'scratch', events: [event], expected: expected++ })()
-      if (E.isLeft(appended)) throw toError(appended.left)
+      await orThrow(store.append({ stream: 'scratch', events: [event], expected: expected++ }))
     })
     await store.close()()
     return finding(check, 'ok', `an append: ${roundTripsText(times)}`)

@@ -1,26 +1,26 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 
-/** How often ends are written while appends go on, in milliseconds. */
+/** How often ends are written during appends, in milliseconds. */
 const interval = 100
-/** How many streams' ends wait at most. */
+/** The most streams whose ends wait to be written. */
 const mostWaiting = 1_000
 
-/** The ends of the streams that this process has appended to, to be remembered beside them. */
+/** Writes where the streams that this process has appended to end. */
 export interface StreamEnds {
-  /** The event was kept as the stream's last. */
+  /** Takes note of a committed event, the stream's last. */
   readonly note: (stream: number, revision: number, event: StoredEvent) => void
-  /** Writes those that wait, inside the transaction at hand. */
+  /** Writes the waiting ends, inside the transaction at hand. */
   readonly write: () => void
   readonly areWaiting: () => boolean
   readonly stop: () => void
 }
 
 /**
- * An end in every transaction would be one more page to write for each append. So ends are written ten times a second, and on
- * closing; a process that is killed leaves older ones, which are as true.
+ * An end in every transaction would cost each append one more page. So ends are written ten times a second, and on closing; a process
+ * that is killed leaves older ones, which are just as valid.
  *
- * @param due told when ends should be written
+ * @param due called when ends should be written
  */
 export const streamEnds = (db: DatabaseSync, due: () => void): StreamEnds => {
   const update = db.prepare('UPDATE streams SET last = ?1, hash = ?2 WHERE id = ?3 AND ifnull(last, -1) < ?1')

@@ -13,25 +13,22 @@ const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>>
     'StoreCorrupt',
     'the file is damaged: restore it from a backup, or try the .recover command of sqlite3',
   ],
-  13: [
-    'StoreFull',
-    'there is no room left on the disk: nothing of this write was kept; free some room and try again',
-  ],
+  13: ['StoreFull', 'the disk is full: nothing of this write was kept; free some space and try again'],
   14: ['StoreUnavailable', 'it cannot be opened: check that the folder exists and may be written'],
-  26: ['StoreCorrupt', 'the file is no SQLite database: check the path'],
+  26: ['StoreCorrupt', 'the file is not an SQLite database: check the path'],
 }
 type FailureTag = 'StoreBusy' | 'StoreReadOnly' | 'StoreUnavailable' | 'StoreCorrupt' | 'StoreFull'
 
-/** The statement does not fit the schema, or is no SQL. */
+/** The statement does not fit the schema, or is not SQL. */
 export const sqlError = 1
 
-/** SQLite's primary result code; 0 if the error is none of SQLite's. */
+/** SQLite's primary result code; 0 for an error that is not SQLite's. */
 export const codeOf = (error: unknown): number =>
   typeof error === 'object' && error !== null && 'errcode' in error && typeof error.errcode === 'number'
     ? error.errcode & 0xff
     : 0
 
-// Those of the file system, by what SQLite calls the same.
+// The file system's codes, as SQLite's for the same.
 const codes: Readonly<Record<string, number>> = {
   EACCES: 8,
   EPERM: 8,
@@ -45,7 +42,7 @@ const codes: Readonly<Record<string, number>> = {
 const tagOf = (error: unknown): (typeof tags)[number] | undefined =>
   tags[codeOf(error) || codes[String(Reflect.get(Object(error), 'code'))] || 0]
 
-/** The driver's error, or the file system's, as a store's, with the file that it is about. */
+/** The driver's error, or the file system's, as a store's. */
 export const storeError = (store: string, cause: unknown): StoreError => {
   const reason = cause instanceof Error ? cause.message : String(cause)
   const [_tag, advice] = tagOf(cause) ?? (['StoreUnavailable', reason] as const)

@@ -6,10 +6,10 @@ import { lookAt } from './open.ts'
 import type { SqliteSettings } from './settings.ts'
 
 const MiB = 1024 * 1024
-/** Free room below which the next messages may not fit: an event has up to 16 MiB, and stands in the WAL too. */
+/** Free space below which the next messages may not fit: an event has up to 16 MiB, and is in the WAL too. */
 const leastFree = 64 * MiB
 const comfortableFree = 1024 * MiB
-/** A WAL is taken over at some 4 MiB, unless a reader holds it open. */
+/** SQLite checkpoints a WAL at about 4 MiB, unless a reader holds it open. */
 const largeWal = 256 * MiB
 
 const statsOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
@@ -28,10 +28,10 @@ export const fileFinding = (settings: SqliteSettings): Finding => {
     : finding('file', 'ok', `${name}, ${bytesText(file.right.size)}`)
 }
 
-/** Files of before this program made them private, or that somebody has opened up. */
+/** Files created before this program made them private, or whose permissions somebody has changed. */
 export const permissions = ({ path }: SqliteSettings): Finding => {
   const check = 'permissions'
-  // Windows has others.
+  // Windows has no such permissions.
   if (process.platform === 'win32') return finding(check, 'ok', 'those of the folder')
   const open = [path, `${path}-wal`, `${path}-shm`].filter(
     (file) => ((statsOf(file)?.mode ?? 0) & 0o077) !== 0,
@@ -65,18 +65,18 @@ export const wal = (settings: SqliteSettings): Finding => {
     : finding(
         'WAL',
         'warning',
-        `${bytesText(size)}: some process has been reading for long, which keeps it from being taken over; end that process`,
+        `${bytesText(size)}: a process has been reading for a long time, which keeps SQLite from checkpointing it; end that process`,
       )
 }
 
-/** Milliseconds that a checkpoint, which writes what the WAL has into the file, may come after the WAL's last write. */
+/** How long after the WAL's last write a checkpoint may still change the file, in milliseconds. */
 const checkpointTime = 60_000
 
-/** A WAL that seems to be that of another file: SQLite would write its pages into this one. */
+/** A WAL that seems to belong to another file: SQLite would write its pages into this one. */
 export const oldWal = ({ path }: SqliteSettings): readonly Finding[] => {
   const [file, log] = [statsOf(path), statsOf(`${path}-wal`)]
   if (!file || !log?.size) return []
-  // Where the file system keeps no time of birth, Node gives that of the last change.
+  // If the file system keeps no birth time, Node gives that of the last change.
   const isYounger = file.birthtimeMs !== file.ctimeMs && file.birthtimeMs > log.mtimeMs
   if (!isYounger && file.mtimeMs < log.mtimeMs + checkpointTime) return []
   return [

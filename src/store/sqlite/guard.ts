@@ -4,15 +4,15 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { StoreError } from '../errors.ts'
 import { currentVersion, unusable, versionOf } from './schema.ts'
 
-/** Tells whether the file that is open is still the store that was opened. */
+/** Whether the open file is still the store that was opened. */
 export interface Guard {
-  /** Ask after a read, and in a transaction before its first write: another process may have changed the schema. */
+  /** To call before a read, and in a transaction before its first write: another process may have changed the schema. */
   readonly schemaProblem: () => StoreError | undefined
-  /** Ask after a commit, before it is acknowledged: SQLite goes on writing to a file that was removed. Once lost, it stays so. */
+  /** To call after a commit, before it is acknowledged: SQLite continues to write to a file that was removed. Once lost, always lost. */
   readonly fileProblem: () => StoreError | undefined
 }
 
-/** @param db open, its schema migrated, so the files beside it are there */
+/** @param db open and migrated, so that its -wal and -shm exist */
 export const guardOf = (
   db: DatabaseSync,
   { url, path }: { readonly url: string; readonly path: string },
@@ -20,16 +20,16 @@ export const guardOf = (
   const version = db.prepare('PRAGMA user_version')
   // The first read opens the files beside it.
   version.get()
-  // SQLite puts them beside the file that a link leads to.
+  // They are beside the file that a link leads to.
   const real = realpathSync(path)
   const files = [path, `${real}-wal`, `${real}-shm`]
   const folders = [...new Set([path, real].map(dirname))]
   const opened = files.map(identityOf)
   let lost: StoreError | undefined
-  /** The folders as they were when the files were last looked at; empty as long as they may change again unseen. */
+  /** The folders as they were when the files were last checked; empty while they could still change unnoticed. */
   let seen: readonly (Stats | undefined)[] = []
 
-  // To look at the folder costs a third of looking at the files, and nothing goes from it without a trace.
+  // Checking the folder costs a third of checking the files, and every removal shows in it.
   const look = (): void => {
     const found = folders.map(statsOf)
     if (found.every((folder, index) => isSame(folder, seen[index]))) return
@@ -49,7 +49,7 @@ export const guardOf = (
   }
 }
 
-/** Milliseconds in which a file system may take two changes of a folder for one. */
+/** Two changes of a folder within so many milliseconds may have the same time. */
 const coarsest = 1_100
 
 const isSame = (folder: Stats | undefined, before: Stats | undefined): boolean =>
@@ -64,7 +64,7 @@ const replaced = (store: string): StoreError => ({
   store,
 })
 
-/** What tells a file from every other one that is there; empty where none is. */
+/** Tells a file from every other existing file; empty if it does not exist. */
 const identityOf = (path: string): string => {
   const stats = statsOf(path)
   return stats ? `${stats.dev}:${stats.ino}` : ''

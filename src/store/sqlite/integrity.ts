@@ -2,14 +2,14 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { StoreError } from '../errors.ts'
 
-/** The most problems that are told. */
+/** The most problems that are reported. */
 const mostProblems = 3
 
 /**
- * What is wrong with the file as a whole: damaged pages, and indexes that do not match their tables, which would hide rows from every
- * read that goes through them. Empty if nothing is; else the first problems.
+ * The first problems of the file as a whole: damaged pages, and indexes that do not match their tables, which hide rows from reads.
+ * Empty if there are none.
  *
- * Reads the whole file, in a thread and on a connection of its own: SQLite does it in one step. Throws the driver's errors.
+ * Reads the whole file, in its own thread and on its own connection, because SQLite does it in one step. Throws the driver's errors.
  */
 export const integrityProblems = async (path: string): Promise<readonly string[]> => {
   const program = `require('node:worker_threads').parentPort.postMessage((${check.toString()})(...require('node:worker_threads').workerData))`
@@ -21,7 +21,7 @@ export const integrityProblems = async (path: string): Promise<readonly string[]
   return problems.length === 1 && problems[0] === 'ok' ? [] : problems.slice(0, mostProblems)
 }
 
-/** Sent to the thread as text, which has no imports: a file of its own would be another one in sources, build and bundles. */
+/** Sent to the thread as text, so without imports: a file of its own would need a place in sources, build and bundles. */
 const check = (
   path: string,
   most: number,

@@ -1,4 +1,4 @@
-/** What is made when it is first asked for; `made` tells if that was already. */
+/** A value made at first use; `made` returns it if it has been made. */
 export const lazily = <T>(make: () => T): (() => T) & { readonly made: () => T | undefined } => {
   let made: T | undefined
   return Object.assign(() => (made ??= make()), { made: () => made })

@@ -3,9 +3,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { StoreError } from '../errors.ts'
 
 /**
- * Tries what needs the write lock until others have let go of it, without blocking the process.
+ * Attempts work that needs the write lock until others have released it, without blocking the process.
  *
- * @param timeout how long at most, in milliseconds; then it is `StoreBusy`
+ * @param timeout in milliseconds; then it is `StoreBusy`
  */
 export const onceFree = async <A>(
   timeout: number,

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
+import { ok, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
 import { storeError } from './errors.ts'
 import { migrate, unusable, versionOf } from './schema.ts'
@@ -11,27 +12,26 @@ import type { SqliteSettings } from './settings.ts'
 /**
  * Opens the file and brings its schema to the newest version.
  *
- * @param create make the file if it is not there; else that is `StoreNotFound`, and so is a file without a store in it
+ * @param create create the file if it does not exist; otherwise a missing file, or one without a store, is `StoreNotFound`
  */
-export const openDatabase = async (
+export async function* openDatabase(
   settings: SqliteSettings,
   create: boolean,
-): Promise<E.Either<StoreError, DatabaseSync>> => {
-  const file = lookAt(settings)
-  if (E.isLeft(file)) return file
-  if (!create && !file.right?.size) return E.left(notFound(settings.url))
-  if (!file.right) createPrivate(settings.path)
+): Steps<StoreError, DatabaseSync> {
+  const file = yield* ok(lookAt(settings))
+  if (!create && !file?.size) return yield notFound(settings.url)
+  if (!file) createPrivate(settings.path)
   const deadline = Date.now() + settings.timeout
   for (;;) {
     const opened = tryOpen(settings, create)
-    if (E.isRight(opened)) return opened
-    // Several processes that create the file at once: SQLite reports some of those collisions without waiting.
-    if (opened.left._tag !== 'StoreBusy' || Date.now() > deadline) return opened
+    if (E.isRight(opened)) return opened.right
+    // When several processes create the file at once, SQLite reports some of the collisions without waiting.
+    if (opened.left._tag !== 'StoreBusy' || Date.now() > deadline) return yield opened.left
     await sleep(5 + Math.random() * 20)
   }
 }
 
-/** The file at the path; undefined if there is none. Opening anything else might wait for ever (a pipe). */
+/** The file at the path; undefined if there is none. `StoreCorrupt` for anything else: opening a pipe could wait for ever. */
 export const lookAt = ({ url, path }: SqliteSettings): E.Either<StoreError, Stats | undefined> => {
   try {
     const stats = statSync(path, { throwIfNoEntry: false })
@@ -41,13 +41,13 @@ export const lookAt = ({ url, path }: SqliteSettings): E.Either<StoreError, Stat
   }
 }
 
-/** Conversations are nobody else's business. SQLite gives the files beside it the same permissions. */
+/** Conversations are private. SQLite gives its files beside this one the same permissions. */
 const createPrivate = (path: string): void => {
   try {
-    // Only where there is none: closing a file that SQLite has open in this process would drop its locks.
+    // Only if it does not exist: closing a file that SQLite has open in this process would drop its locks.
     closeSync(openSync(path, 'wx', 0o600))
   } catch {
-    // SQLite says why it cannot be made, unless another process has just made it.
+    // Another process has just created it, or SQLite will say why it cannot be created.
   }
 }
 
@@ -66,7 +66,7 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
     if (version === 0 && !create) return refuse(notFound(url))
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`)
     migrate(db, version)
-    // From here on waiting is done without blocking the process.
+    // From here on we wait without blocking the process.
     db.exec('PRAGMA busy_timeout = 0')
     return E.right(db)
   } catch (error) {
@@ -74,11 +74,11 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
   }
 }
 
-/** Why a file cannot be opened, also to be read: readers write beside it, too. */
+/** Why a file cannot be opened, even to read it: readers write beside it too. */
 export const openFailure = ({ url, path }: SqliteSettings, error: unknown): StoreError =>
   isUnwritable(path) ? readOnly(url, error) : storeError(url, error)
 
-/** Whether the file is there and cannot be written, or files cannot be made beside it. SQLite calls that "unable to open". */
+/** Whether the file exists and cannot be written, or no file can be created beside it: "unable to open", says SQLite. */
 const isUnwritable = (path: string): boolean => {
   if (!existsSync(path)) return false
   try {

@@ -4,17 +4,17 @@ import type { DecodeFailed } from '../../events/errors.ts'
 import { checkpointAt } from '../checkpoints.ts'
 import type { Checkpoint, RecordedEvent } from '../port.ts'
 
-/** A row of `events`; integers as bigint: one that no number holds must not keep a reader from the other rows. */
+/** A row of `events`. Integers are bigints: one too large for a number must not keep a reader from the other rows. */
 export type Row = Record<string, SQLOutputValue>
 
 export const columns = 'revision, position, e.id AS id, type, data, metadata'
 const texts = ['id', 'type', 'data', 'metadata'] as const
 
 /**
- * Rows as events. The tables are STRICT, so that a column holds what it is declared to; a file that was damaged, or made by another
- * program, may still hold anything: then it is that event which cannot be read.
+ * Rows as events. The tables are STRICT, so columns have their declared types; but a damaged file, or one made by another program, may
+ * contain anything. Then that event cannot be read.
  *
- * @param stream where the rows do not name theirs
+ * @param stream for rows that do not name theirs
  */
 export const recorded = (
   rows: readonly Row[],
@@ -37,7 +37,7 @@ export const recorded = (
   return E.right(events)
 }
 
-/** By its event's id, which copies and backups of the same events have as well, and no other store. */
+/** Marked with the event's id, which copies and backups of the same events share, and no other store. */
 export const checkpointOf = ({ position, id }: Row): Checkpoint => checkpointAt(Number(position), markOf(id))
 export const markOf = (id: unknown): string => String(id).slice(0, 8)
 
@@ -62,7 +62,7 @@ const problemOf = (row: Row, stream = row['stream']): DecodeFailed | undefined =
   const name = typeof stream === 'string' ? `stream ${stream}` : 'a stream without a name'
   return {
     _tag: 'DecodeFailed',
-    message: `event ${String(revision)} of ${name} cannot be read: what the row at position ${String(position)} holds as ${wrong.join(', ')} no event can have; restore a backup`,
+    message: `event ${String(revision)} of ${name} cannot be read: the row at position ${String(position)} has an impossible ${wrong.join(', ')}; restore a backup`,
     stream: typeof stream === 'string' ? stream : '',
     revision: isCount(revision) ? Number(revision) : Number.MAX_SAFE_INTEGER,
   }

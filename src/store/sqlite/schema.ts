@@ -6,13 +6,13 @@ import { codeOf, sqlError } from './errors.ts'
 export const applicationId = 0x50414c49
 
 /**
- * The steps from an empty file to the newest schema, one version each; a step that was released is never changed.
+ * The steps from an empty file to the newest schema, one version each; a released step is never changed.
  *
- * `events.position` is the global order. As every write takes the lock first, positions are committed in order: a reader that
- * has seen one has seen all before it. `findable` marks events that `find` is asked for: only they are in an index by id.
- * `streams.last` and `hash` are those of an event at or near the stream's end (see the writer).
+ * `events.position` is the global order. Every write takes the lock first, so positions are committed in order: a reader that has seen
+ * one has seen all before it. `findable` marks the events that `find` can look for: only they are in an index by id. `streams.last` and
+ * `hash` are those of an event at or near the stream's end (see ends.ts).
  *
- * `blobs` is the content that stands outside events; `blob_chunks.n` counts from 0.
+ * `blobs` is the content stored outside events; `blob_chunks.n` counts from 0.
  */
 const migrations: readonly string[] = [
   `CREATE TABLE streams (
@@ -54,7 +54,7 @@ const migrations: readonly string[] = [
 
 export const currentVersion = migrations.length
 
-/** What each version added, as a query that only a file with these tables and this index takes. */
+/** What each version added, as a query that only a file with these tables and this index accepts. */
 const shapes: readonly string[] = [
   `SELECT position, stream, revision, e.id, type, data, metadata, findable, s.id, name, last, hash
    FROM events e INDEXED BY sqlite_autoindex_events_1, streams s WHERE stream = s.id AND revision = 0`,
@@ -66,7 +66,7 @@ const pragma = (db: DatabaseSync, name: string): number => {
   return typeof value === 'number' ? value : 0
 }
 
-/** The schema's version, 0 being that of an empty file; or why the file cannot be a store. */
+/** The schema's version, 0 for an empty file; or why the file cannot be a store. */
 export type Version = number | 'foreign' | 'misshapen'
 
 export const versionOf = (db: DatabaseSync): Version => {
@@ -94,7 +94,7 @@ export const unusable = (store: string, version: Version): StoreError | undefine
   if (version === 'misshapen')
     return corrupt(
       store,
-      'is marked as a Palimpsest store, and its tables are not those of one: check the path, or restore a backup',
+      'is marked as a Palimpsest store, but has other tables: check the path, or restore a backup',
     )
   if (version <= currentVersion) return undefined
   const message = `${store} has schema version ${version}, this palimpsest knows ${currentVersion}: upgrade palimpsest`
@@ -113,7 +113,7 @@ export const migrate = (db: DatabaseSync, from: Version): void => {
   db.exec('BEGIN IMMEDIATE')
   try {
     const version = versionOf(db)
-    // Another process may have been quicker.
+    // Another process may have been faster.
     if (typeof version === 'number' && version < currentVersion) {
       for (const step of migrations.slice(version)) db.exec(step)
       db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${currentVersion}`)

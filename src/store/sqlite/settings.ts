@@ -2,13 +2,13 @@ import { resolve } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 
-/** What a `sqlite:` URL asks for. */
+/** The settings in a `sqlite:` URL. */
 export interface SqliteSettings {
-  /** For messages: `sqlite:` and the path as it was given. */
+  /** For messages: `sqlite:` and the path as given. */
   readonly url: string
-  /** Absolute, so that it stays the same file when the process changes its directory. */
+  /** Absolute: the same file even after the process changes its directory. */
   readonly path: string
-  /** When an append returns, it survives the machine's power (`full`), or only the process (`normal`, `off`). */
+  /** Once an append has returned, it survives a power cut (`full`), or only the end of the process (`normal`, `off`). */
   readonly synchronous: 'full' | 'normal' | 'off'
   /** How long to wait for another process's lock, in milliseconds. */
   readonly timeout: number
@@ -19,8 +19,8 @@ const defaultTimeout = 5_000
 const longestTimeout = 2 ** 31 - 1
 
 /**
- * Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. What a mistaken URL holds is not repeated in the error: it
- * may be a password.
+ * Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. The error does not repeat what a mistaken
+ * URL contains: it may be a password.
  */
 export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettings> => {
   const [name = '', query = ''] = url.slice('sqlite:'.length).split('?', 2)
@@ -51,7 +51,7 @@ const problemOf = (name: string): string | undefined => {
   if (name === ':memory:') return 'a store in memory is memory:, not sqlite::memory:'
   if (name.startsWith('file:')) return 'write the path itself: sqlite:path/to/file.db'
   if (name.includes('\0')) return 'a path cannot contain the character NUL'
-  // sqlite://user:password@host is meant for another program.
+  // sqlite://user:password@host is of another program.
   if (/^\/\/[^/]*[:@%]/.test(name)) return 'a file has no host, user or password: sqlite:path/to/file.db'
   return undefined
 }

@@ -1,0 +1,94 @@
+import type { DatabaseSync } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
+import { type Conflict, conflict, type StoreError } from '../errors.ts'
+import { remembered } from '../lru.ts'
+import type { Append, Appended } from '../port.ts'
+
+export type Outcome = E.Either<StoreError | Conflict, Appended>
+
+/** A stream that this process has written to. */
+interface Known {
+  readonly id: number
+  /** A revision that it has: the last one, unless another process has written since. */
+  last: number
+}
+
+/** What became of an append in a transaction; `id` is that of its stream, if it wrote. */
+export interface Tried {
+  readonly outcome: Outcome
+  readonly id?: number
+  /** The global position of its last event, if it wrote. */
+  readonly position?: number
+}
+
+export interface AppendStatements {
+  /** Writes an append, inside the transaction at hand. Throws the driver's errors. */
+  readonly write: (request: Append) => Tried
+  /** Remembers where a stream ends, once its events are committed. */
+  readonly note: (stream: string, id: number, last: number) => void
+}
+
+const written: Outcome = E.right('written')
+const maxStreams = 10_000
+
+export const appendStatements = (db: DatabaseSync): AppendStatements => {
+  const statements = {
+    stream: db.prepare('SELECT id FROM streams WHERE name = ?'),
+    create: db.prepare('INSERT INTO streams (name) VALUES (?) RETURNING id'),
+    last: db.prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
+    insert: db.prepare(
+      `INSERT INTO events (stream, revision, id, type, data, metadata, findable) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (stream, revision) DO NOTHING`,
+    ),
+    idAt: db.prepare('SELECT id FROM events WHERE stream = ? AND revision = ?'),
+  }
+  // A revision that no number holds must fail the appends to its own stream only, not the whole transaction.
+  statements.last.setReadBigInts(true)
+  const streams = remembered<Known>(maxStreams)
+
+  const isRepeat = (stream: number, { events, expected }: Append): boolean =>
+    events.every((event, index) => statements.idAt.get(stream, expected + 1 + index)?.['id'] === event.id)
+
+  const idOf = (stream: string): number | undefined => {
+    const row = statements.stream.get(stream)
+    return row && Number(row['id'])
+  }
+
+  /** The global position of the last event; undefined if another writer's event has the first revision. */
+  const insert = (id: number, { events, expected, findable = false }: Append): number | undefined => {
+    let position: number | undefined
+    let revision = expected
+    for (const { id: event, type, data, metadata } of events) {
+      const mark = findable === 'each' || (findable && revision === expected) ? 1 : null
+      const inserted = statements.insert.run(id, ++revision, event, type, data, metadata, mark)
+      if (inserted.changes !== 1) return undefined
+      position = Number(inserted.lastInsertRowid)
+    }
+    return position
+  }
+
+  const write = (request: Append): Tried => {
+    const { stream, expected } = request
+    const known = streams.get(stream)
+    // Events stay, so a revision that was seen is there; the index tells whether another writer has the next.
+    const next = known?.last === expected ? insert(known.id, request) : undefined
+    if (known && next !== undefined) return { outcome: written, id: known.id, position: next }
+    const found = known?.id ?? idOf(stream)
+    const last = found === undefined ? -1 : Number(statements.last.get(found)?.['revision'] ?? -1)
+    if (last !== expected) {
+      const isDone = found !== undefined && isRepeat(found, request)
+      return { outcome: isDone ? E.right('repeated') : E.left(conflict(stream, expected, last)) }
+    }
+    const id = found ?? Number(statements.create.get(stream)?.['id'])
+    const position = insert(id, request)
+    return { outcome: written, id, ...(position !== undefined && { position }) }
+  }
+
+  const note = (stream: string, id: number, last: number): void => {
+    const known = streams.get(stream)
+    if (known) known.last = last
+    else streams.set(stream, { id, last })
+  }
+
+  return { write, note }
+}

@@ -1,0 +1,111 @@
+import type { SQLOutputValue, StatementSync } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
+import type { DecodeFailed } from '../../events/errors.ts'
+import { remembered } from '../lru.ts'
+import type { Found, KeptEnd, Range, RecordedEvent } from '../port.ts'
+import { columns, recorded, type Row } from './rows.ts'
+
+/** A page of up to so many rows is read at once, whatever they hold; a larger one ends after so many characters of data. */
+const smallPage = 32
+const pageLength = 1024 * 1024
+/** How many pages of names have their ends remembered. */
+const maxEnds = 100
+/** Larger than any stream's id. */
+const beyond = 2n ** 63n - 1n
+
+/** The port's reads of single streams and of names. They throw the driver's errors. */
+export interface StreamReads {
+  readonly page: (range: Range) => E.Either<DecodeFailed, readonly RecordedEvent[]>
+  readonly find: (stream: string, eventId: string) => Found
+  readonly count: (stream: string, type: string, through: number) => number
+  readonly keptEnd: (stream: string) => KeptEnd | undefined
+  readonly streams: (prefix: string, after: string, limit: number) => readonly string[]
+  readonly newest: (prefix: string, before: string | undefined, limit: number) => readonly string[]
+}
+
+/** @param prepared prepares a statement when it is first used, which returns integers as bigint */
+export const streamReads = (prepared: (sql: string) => () => StatementSync): StreamReads => {
+  const statements = {
+    stream: prepared('SELECT id, last, hash FROM streams WHERE name = ?'),
+    forwards: prepared(
+      `SELECT ${columns} FROM events e WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+    ),
+    backwards: prepared(
+      `SELECT ${columns} FROM events e WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+    ),
+    find: prepared('SELECT revision FROM events WHERE stream = ? AND id = ? AND findable = 1'),
+    count: prepared(
+      `SELECT count(*) AS n FROM events WHERE stream = ? AND type = ? AND revision <= ? AND type <> 'MessageAppended'`,
+    ),
+    others: prepared(
+      `SELECT count(*) AS n FROM events WHERE stream = ? AND revision <= ? AND type <> 'MessageAppended'`,
+    ),
+    last: prepared('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
+    streams: prepared(
+      'SELECT name FROM streams WHERE name > ? AND substr(name, 1, ?) = ? ORDER BY name LIMIT ?',
+    ),
+    newest: prepared(
+      'SELECT id, name FROM streams WHERE id < ? AND substr(name, 1, ?) = ? ORDER BY id DESC LIMIT ?',
+    ),
+  }
+
+  const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
+  const lastOf = (id: SQLOutputValue): number => Number(statements.last().get(id)?.['revision'] ?? -1)
+
+  /** No more rows than can be read without holding up the process. */
+  const rowsOf = (statement: StatementSync, id: SQLOutputValue, from: number, limit: number): Row[] => {
+    if (limit <= smallPage) return statement.all(id, from, limit)
+    const rows: Row[] = []
+    let length = 0
+    for (const row of statement.iterate(id, from, limit)) {
+      rows.push(row)
+      length += String(row['data']).length
+      if (length > pageLength) break
+    }
+    return rows
+  }
+
+  const page: StreamReads['page'] = ({ stream, from, direction, limit }) => {
+    const id = idOf(stream)
+    return id === undefined ? E.right([]) : recorded(rowsOf(statements[direction](), id, from, limit), stream)
+  }
+
+  const find: StreamReads['find'] = (stream, eventId) => {
+    const id = idOf(stream)
+    if (id === undefined) return { revision: undefined, through: -1 }
+    const found = statements.find().get(id, eventId)?.['revision']
+    return { revision: found === undefined ? undefined : Number(found), through: lastOf(id) }
+  }
+
+  const count: StreamReads['count'] = (stream, type, through) => {
+    const id = idOf(stream)
+    if (id === undefined) return 0
+    if (type !== 'MessageAppended') return Number(statements.count().get(id, type, through)?.['n'])
+    return Math.min(lastOf(id), through) + 1 - Number(statements.others().get(id, through)?.['n'])
+  }
+
+  const keptEnd: StreamReads['keptEnd'] = (stream) => {
+    const { last, hash } = statements.stream().get(stream) ?? {}
+    return typeof last === 'bigint' && typeof hash === 'string' ? { last: Number(last), hash } : undefined
+  }
+
+  // A name that is not well-formed UTF-8 reads as another name, after which it comes itself.
+  const streams: StreamReads['streams'] = (prefix, after, limit) => {
+    const start = Buffer.from(after)
+    const rows = statements.streams().all(after, prefix.length, prefix, limit)
+    return rows.map(({ name }) => String(name)).filter((name) => Buffer.compare(Buffer.from(name), start) > 0)
+  }
+
+  /** Where a page ended, by its last name: a name that is not well-formed UTF-8 cannot be looked up by what it reads as. */
+  const ends = remembered<SQLOutputValue>(maxEnds)
+  const newest: StreamReads['newest'] = (prefix, before, limit) => {
+    const end = before === undefined ? beyond : (ends.get(before) ?? idOf(before))
+    if (end === undefined) return []
+    const rows = statements.newest().all(end, prefix.length, prefix, limit)
+    const last = rows.at(-1)
+    if (last?.['id'] !== undefined) ends.set(String(last['name']), last['id'])
+    return rows.map(({ name }) => String(name))
+  }
+
+  return { page, find, count, keptEnd, streams, newest }
+}
