@@ -7,7 +7,7 @@ import { eventsFrom, play } from '../../examples/agent/play.ts'
 import { standIn } from '../../examples/agent/stand-in.ts'
 import { workspace } from '../../examples/agent/workspace.ts'
 import { digestOf, type Sent } from '../../src/receipts/canonical.ts'
-import { callsOf, type ModelCall } from '../../src/receipts/calls.ts'
+import { type ModelCall, numberedCalls } from '../../src/receipts/calls.ts'
 import { requestOf } from '../../src/receipts/request.ts'
 import { type Conversation, type ConversationEvent, type Effective, openStore } from '../../src/index.ts'
 import { canonical } from '../../src/testing/messages-api/canonical.ts'
@@ -53,19 +53,17 @@ export const cache = async (isQuick: boolean): Promise<PartResult> => {
 const pairsOf = async (chat: Conversation, requests: readonly Received[]): Promise<readonly Pair[]> => {
   const events = await eventsFrom(chat)
   const pairs: Pair[] = []
-  let number = 0
+  const callsOf = numberedCalls()
   let before: { readonly call: ModelCall; readonly pieces: readonly string[] } | undefined
   for (const event of events) {
-    const calls = callsOf(event, number + 1)
-    number += calls.length
-    const [call] = calls
+    const [call] = callsOf(event)
     if (call?.kind !== 'reply') continue
     const pieces = piecesOf(sentFor(call, requests))
     if (before) {
       const between = events.slice(before.call.receipt.position + 1, call.receipt.position + 1)
       const view = await chat.context({ at: before.call.receipt.position })
       pairs.push({
-        call: number,
+        call: call.number,
         bytes: bytesOf(pieces),
         could: couldShare(view, before.pieces, between),
         shared: sharedBytes(before.pieces, pieces),

@@ -4,7 +4,7 @@ import type { Conversation } from '../conversation/conversation.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { caught, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
-import { callsIn, callsOf, type ModelCall } from './calls.ts'
+import { callsIn, type ModelCall, numberedCalls } from './calls.ts'
 import { findingIn, problemIn, type ReceiptFinding } from './finding.ts'
 import { checkCall } from './made-again.ts'
 import { historyOf } from './passing.ts'
@@ -36,9 +36,10 @@ const verified = async (chat: Source): Promise<ReceiptsVerified> => {
   const history = historyOf(chat)
   const prints = new Map<number, string>()
   const findings: ReceiptFinding[] = []
-  let number = 1
+  const callsOf = numberedCalls()
+  let count = 0
   for await (const event of chat.events()) {
-    for (const call of callsOf(event, number)) {
+    for (const call of callsOf(event)) {
       const { position, receipt } = call
       const own = fingerprintsIn(receipt, (base) => prints.get(base))
       if (own !== undefined) prints.set(position, own)
@@ -46,14 +47,14 @@ const verified = async (chat: Source): Promise<ReceiptsVerified> => {
       const found = E.isRight(usable)
         ? findingIn(call, await history.at(receipt.position), own)
         : problemIn(usable.left)
-      if (found) findings.push({ call: number, position, ...found })
-      number++
+      if (found) findings.push({ call: call.number, position, ...found })
+      count = call.number
     }
-    if (number > 1 && isUnproven(event)) findings.push({ position: event.position, ...missing })
+    if (count > 0 && isUnproven(event)) findings.push({ position: event.position, ...missing })
     history.pass(event)
   }
   const wrong = findings.filter(({ call }) => call !== undefined).length
-  return { conversation: chat.id, receipts: number - 1 - wrong, findings }
+  return { conversation: chat.id, receipts: count - wrong, findings }
 }
 
 const missing = {

@@ -14,7 +14,7 @@ export interface ModelCall {
 }
 
 /** The calls that an event is the answer to, by its receipt: one, or all that a summary took. */
-export const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
+const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
   const { origin } = event.data
   const { position } = event
@@ -30,12 +30,29 @@ export const callsOf = (event: ConversationEvent, first: number): readonly Model
   })
 }
 
+/**
+ * Numbers the calls that the events of a log are the answers to, event by event. A turn may record a summary again, before what was said
+ * since: that is no other call.
+ */
+export const numberedCalls = (): ((event: ConversationEvent) => readonly ModelCall[]) => {
+  let first = 1
+  const summaries = new Set<string>()
+  return (event) => {
+    const calls = callsOf(event, first)
+    const [call] = calls
+    if (call?.kind === 'summary') {
+      const { origin, receipt } = call
+      const answer = JSON.stringify([receipt.position, receipt.digest, origin.requestId])
+      if (summaries.has(answer)) return []
+      summaries.add(answer)
+    }
+    first += calls.length
+    return calls
+  }
+}
+
 /** Every call of a model in these events, in order. */
 export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncGenerator<ModelCall, void> {
-  let number = 1
-  for await (const event of events) {
-    const calls = callsOf(event, number)
-    yield* calls
-    number += calls.length
-  }
+  const calls = numberedCalls()
+  for await (const event of events) yield* calls(event)
 }

@@ -430,6 +430,31 @@ describe('the calls of a conversation', () => {
     expect(right(await sentCall(chat, 1)())).toMatchObject({ isSame: false, request: { messages: [] } })
   })
 
+  it('are one where a summary was recorded again, before what was said', async () => {
+    const chat = await talk()
+    await said(chat, 'And then?')
+    const covers = { first: 2, last: 4 }
+    const options = { summarizer: 1 as const, covers, images: false }
+    const digest = digestOf(requestOfSummary(await now(chat), options))
+    const origin = { usage: { input_tokens: 40 }, context: { position: 7, digest, options } }
+    right(await chat.condense({ covers, summary: 'It was fixed.', method: 'model', origin })())
+    const again = (await eventsOf(chat)).flatMap((event) => {
+      if (event.type !== 'Condensed') return []
+      const { view: _, ...data } = event.data
+      return [{ type: event.type, data }]
+    })
+    right(await chat.append({ role: 'user', content: 'And then?' }, { rewindTo: 6, again, after: 8 })())
+    await replied(chat, 'That is all.')
+    const calls = []
+    for await (const { number, position, kind } of modelCalls(chat)) calls.push([number, position, kind])
+    expect(calls.slice(3)).toEqual([
+      [4, 8, 'summary'],
+      [5, 12, 'reply'],
+    ])
+    expect(right(await sentCall(chat, 5)())).toMatchObject({ position: 12, isSame: true })
+    expect(await verified(chat)).toMatchObject({ receipts: 5, findings: [] })
+  })
+
   it('are as many as there are', async () => {
     expect(left(await sentCall(await talk(), 4)())).toMatchObject({
       _tag: 'CallOutOfRange',

@@ -9,6 +9,7 @@ import { requestOf } from '../../../src/receipts/request.ts'
 import { receiptsOfSummary } from '../../../src/receipts/summary-request.ts'
 import type { ConversationEvent, Origin, Receipt } from '../../../src/events/events.ts'
 import { configurationOf } from '../../../src/projections/effective.ts'
+import { path } from '../../../src/projections/path.ts'
 import { right } from '../either.ts'
 import type { Message } from '../../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../../src/testing/messages-api/request.ts'
@@ -21,7 +22,8 @@ import type { Observed } from './run.ts'
 // 2. Every turn has ended, with an answer or with an error that can come of what happened to it.
 // 3. Every receipt is of the request that the stand-in got, and of the request that the log makes.
 // 4. A tool that must not run twice has run once at most for a call.
-// 5. Every whole reply is in the log once, to the letter, or its turn has ended in an error that says that it is not.
+// 5. Every whole reply is in the log once, to the letter, or its turn has ended in an error that says that it is not. A summary is on
+//    a path once: it is recorded again where what was said since has to wait (docs/adr/0012).
 // 6. What every conversation came to is a valid request, once the user has the last word.
 
 /** What has happened, added up over all runs. */
@@ -61,6 +63,7 @@ export const checkRun = async (observed: Observed): Promise<void> => {
   for (const ran of observed.turns) checkOutcome(ran)
   for (const exchange of exchanges) checkExchange(exchange, answers)
   for (const conversation of observed.conversations) await checkReceipts(conversation, exchanges)
+  for (const conversation of observed.conversations) checkSummaries(conversation)
   for (const [id, times] of observed.runs) expect(times, `runs of ${id}`).toBe(1)
   for (const { chat } of observed.conversations) await checkRequest(chat, observed.url)
   checkRefusals(observed)
@@ -155,10 +158,10 @@ const checkExchange = (
   const body = received.body as Body
   if (received.status !== 200) return
   const found = answers.get(requestId ?? '') ?? []
+  for (const { origin } of found) if (origin.context) expect(origin.context.digest).toBe(digestOfBody(body))
+  if (isSummary(body)) return
   expect(found.length, 'how often a reply is in the log').toBeLessThanOrEqual(1)
   const [answer] = found
-  if (answer?.origin.context) expect(answer.origin.context.digest).toBe(digestOfBody(body))
-  if (isSummary(body)) return
   if (!answer) {
     checkMissing({ ran, received, requestId, isLast })
     return
@@ -171,6 +174,15 @@ const checkExchange = (
   else {
     expect(ran.options.keepPartial).toBe(true)
     for (const block of recorded.slice(0, -1)) expect(content).toContainEqual(block)
+  }
+}
+
+const checkSummaries = ({ events }: Observed['conversations'][number]): void => {
+  const summaries = events.filter((event) => event.type === 'Condensed' && event.data.method === 'model')
+  for (const [id, all] of Map.groupBy(summaries, (event) => originOf(event)?.requestId)) {
+    const positions = new Set(all.map(({ position }) => position))
+    for (const { position } of id === undefined ? [] : all)
+      expect(path(events, position).filter((at) => positions.has(at))).toEqual([position])
   }
 }
 
@@ -211,8 +223,11 @@ const checkReceipts = async (
     if (event.type === 'MessageAppended')
       expect(await digestAt(chat, context), `the receipt at ${event.position}`).toBe(context.digest)
   }
-  expect(await chat.verifyReceipts()).toMatchObject({ findings: [], receipts: receipts.length })
-  totals['receipts verified'] += receipts.length
+  const calls = new Set(
+    receipts.map(({ event, context }) => `${originOf(event)?.requestId} ${context.digest}`),
+  )
+  expect(await chat.verifyReceipts()).toMatchObject({ findings: [], receipts: calls.size })
+  totals['receipts verified'] += calls.size
 }
 
 const digestAt = async (
