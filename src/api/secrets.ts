@@ -1,30 +1,63 @@
-/** Where a URL names who connects, and with what password; encoded, as it may be, too. Greedy: a password may hold an @ itself. */
-const userinfo =
-  /((?<![a-z0-9+.-])(?!sqlite:\/\/\/)[a-z][a-z0-9+.-]*:\/\/|esdb(?:\+discover)?:\/?)\S*(?:@|%40)/gi
-const userinfoOfWord = /^(.*?(?:[a-z][a-z0-9+.-]*:\/\/|esdb(?:\+discover)?:\/?)).*(?:@|%40)/is
-/** Parameters whose values are nobody's business. */
-const parameters = /([?&][^=&\s]*(?:pass|pwd|secret|token|key|auth|credential)[^=&\s]*=)[^&\s'"]*/gi
+/**
+ * The start of a URL that may have credentials. The lookbehind lets each run of scheme characters be tried once, so that a text of any
+ * length takes linear time.
+ */
+const urlStart = /(?<![a-z0-9+.-])(?!sqlite:\/\/\/)[0-9+.-]*[a-z][a-z0-9+.-]*:\/\/|esdb(?:\+discover)?:\/?/i
+/** What `=` ends. The lookbehind again makes it linear. */
+const assigned = /(?<![^=&\s])[^=&\s]*=/g
+const secretName = /pass|pwd|secret|token|key|auth|credential/i
 
 /**
- * A text in which no URL shows who connects, with what password or token.
+ * A text in which no URL shows a user, a password or a token.
  *
- * @param words what somebody has typed, which the text may repeat: in these a password may hold spaces
+ * @param words what was typed, which the text may repeat: a password in these may contain spaces
  */
-export const withoutSecrets = (text: string, words: readonly string[] = []): string =>
-  words
-    .filter((word) => userinfoOfWord.test(word) && !word.startsWith('sqlite:///'))
-    .reduce((told, word) => told.replaceAll(word, word.replace(userinfoOfWord, '$1…@')), text)
-    .replaceAll(userinfo, '$1…@')
-    .replaceAll(parameters, '$1…')
+export const withoutSecrets = (text: string, words: readonly string[] = []): string => {
+  const told = words.reduce((whole, word) => {
+    const hidden = withoutUserinfo(word)
+    return hidden === word ? whole : whole.replaceAll(word, () => hidden)
+  }, text)
+  return withoutParameters(told.replaceAll(/\S+/g, withoutUserinfo))
+}
 
-/** Where a store is, without who connects; to be typed, with the credentials in the environment. */
+/** Hides everything from the first URL's `//` to the last `@`, encoded or not: a password may contain an `@`. */
+const withoutUserinfo = (word: string): string => {
+  const found = urlStart.exec(word)
+  if (!found) return word
+  const start = found.index + found[0].length
+  const end = Math.max(word.lastIndexOf('@') + 1, word.lastIndexOf('%40') + 3)
+  return end > start ? `${word.slice(0, start)}…@${word.slice(end)}` : word
+}
+
+/** Hides the values of parameters whose names suggest a secret. */
+const withoutParameters = (text: string): string => {
+  let told = ''
+  let at = 0
+  for (const { index, 0: assignment } of text.matchAll(assigned)) {
+    const name =
+      text[index - 1] === '&' ? assignment : assignment.slice(assignment.indexOf('?') + 1 || Infinity)
+    if (index < at || !secretName.test(name)) continue
+    const value = index + assignment.length
+    told += `${text.slice(at, value)}…`
+    at = endOfValue(text, value)
+  }
+  return told + text.slice(at)
+}
+
+const endOfValue = (text: string, from: number): number => {
+  const end = /[&\s'"]/g
+  end.lastIndex = from
+  return end.exec(text)?.index ?? text.length
+}
+
+/** A store's URL without credentials, to be typed; the credentials are in the environment. */
 export const withoutCredentials = (url: string): string =>
   withoutSecrets(url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^@/?#]*@/i, '$1'))
 
-/** A path, or an address that names nobody: letters after a colon may be a password whose host was forgotten. */
+/** A path, or an address without credentials: letters after a colon may be a password whose host was forgotten. */
 const plain = /^(?:[\w./\\~ -]+|(?:[a-z][a-z0-9+.-]*:\/\/)?[\w.-]*(?::\d{1,5})?(?:\/[\w./~-]*)?)$/i
 
-/** What a text that should have been a store's URL can be told of: all where it can hold no credentials, else its scheme. */
+/** What a message may repeat of a text that should have been a store's URL: all if it cannot contain credentials, else its scheme. */
 export const toldOf = (text: string): string => {
   if (text.length > 0 && text.length <= 200 && plain.test(text)) return text
   const [scheme] = /^[a-z][a-z0-9+.-]*:/i.exec(text) ?? []

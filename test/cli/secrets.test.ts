@@ -88,4 +88,64 @@ describe('a password in a URL', () => {
       expect(JSON.stringify(esdbSettings(url, {}))).not.toMatch(/12345/)
     expect(JSON.stringify(esdbSettings('esdb://[::1]:2113', {}))).toContain('"url":"esdb://[::1]:2113"')
   })
+
+  test('a text of two million characters takes no longer than to read it, whatever it repeats', () => {
+    // With a regular expression that tries again at every character, each of these takes an hour.
+    for (const part of [
+      'a',
+      '1',
+      'a1.',
+      'esdb:',
+      'http://',
+      '?',
+      '&pass',
+      '?token',
+      '=',
+      'a=',
+      'a&=b?',
+      '%4',
+      'é ',
+    ]) {
+      const text = part.repeat(2_000_000 / part.length)
+      expect(withoutSecrets(text, [text])).toBe(text)
+    }
+  })
+
+  const pieces = [
+    'a',
+    '1',
+    '+',
+    ':',
+    '/',
+    '://',
+    'esdb:',
+    'http://',
+    'sqlite:///',
+    '@',
+    '%40',
+    ' ',
+    '?',
+    '&',
+    '=',
+    'pass',
+    "'",
+  ]
+  test('every URL loses what the plain regular expressions find, and nothing else', () => {
+    const userinfo =
+      /((?<![a-z0-9+.-])(?!sqlite:\/\/\/)[0-9+.-]*[a-z][a-z0-9+.-]*:\/\/|esdb(?:\+discover)?:\/?)\S*(?:@|%40)/gi
+    const parameters = /([?&][^=&\s]*(?:pass|pwd|secret|token|key|auth|credential)[^=&\s]*=)[^&\s'"]*/gi
+    const text = fc.array(fc.constantFrom(...pieces), { maxLength: 24 }).map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(text, (typed) => {
+        const plain = typed.replaceAll(userinfo, '$1…@').replaceAll(parameters, '$1…')
+        expect(withoutSecrets(typed)).toBe(plain)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('a word that repeats itself with `$&` is hidden all the same', () => {
+    const url = 'esdb://dana:my s3cret@host/$&'
+    expect(withoutSecrets(`no store at ${url}`, [url])).toBe('no store at esdb://…@host/$&')
+  })
 })
