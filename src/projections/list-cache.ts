@@ -1,8 +1,8 @@
-// A history that goes on keeps its items, and its request the contents of its messages, as the same objects, and none of these ever
-// changes. So what was computed of each of them need not be computed again. By the first of a list, as long as anybody has that: to look
-// up a thousand objects one by one takes longer than to compare them with a thousand others.
+// A history that grows keeps its items, and its request the contents of its messages, as the same objects, which never change. So what
+// was computed from each need not be computed again. Kept by the first of a list, as long as that is in use: looking up a thousand
+// objects one by one takes longer than comparing them with a thousand others.
 
-/** How many elements two lists begin with that are the same objects. */
+/** How many of the same objects two lists have in common at their beginning. */
 export const sharedBeginning = (one: readonly object[], other: readonly object[]): number => {
   const most = Math.min(one.length, other.length)
   let length = 0
@@ -10,7 +10,7 @@ export const sharedBeginning = (one: readonly object[], other: readonly object[]
   return length
 }
 
-/** A cache of lists that were mapped: what a list shares at its beginning with the last one that began alike is not computed again. */
+/** A cache for mapping lists: what a list has in common with the beginning of the last one with the same first object is not computed again. */
 export const listCache = <K extends object, V>(): ((
   keys: readonly K[],
   compute: (key: K, index: number) => V,

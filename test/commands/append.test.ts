@@ -71,7 +71,7 @@ describe('append of a message that the model is shown otherwise', () => {
       .shows('0 1 2 3 4 6')
   })
 
-  it('begins a conversation, too, and lands on a branch of its own or where the conversation goes on', () => {
+  it('begins a conversation, too, and lands on a branch of its own or where the conversation continues', () => {
     given()
       .when({ type: 'append', messages: [{ ...hello, shown }] })
       .shows('S1')
@@ -196,7 +196,7 @@ describe('append with branchAt', () => {
 describe('append with rewindTo', () => {
   const missed = { type: 'append' as const, messages: [hello] }
 
-  it('goes on from there', () => {
+  it('continues from there', () => {
     given(...talk)
       .when({ ...missed, rewindTo: 1 })
       .then([

@@ -16,7 +16,7 @@ const round = [
 ]
 
 describe('a fraction', () => {
-  it('is of the items behind the kept first ones, rounded down', () => {
+  it('is of the items after the kept first ones, rounded down', () => {
     given(...talk)
       .when({ type: 'truncate', fraction: 0.5 })
       .shows('0 T6 3 4 5')
@@ -93,13 +93,13 @@ describe('what is kept', () => {
 })
 
 describe('a cut', () => {
-  it('between a call and its result moves on to behind the round', () => {
+  it('between a call and its result moves to after the round', () => {
     given(...round)
       .when({ type: 'truncate', fraction: 0.2 })
       .shows('0 T6 4 5')
   })
 
-  it('among parallel results moves on to behind the last', () => {
+  it('among parallel results moves to after the last', () => {
     given(...round)
       .when({ type: 'truncate', fraction: 0.4 })
       .shows('0 T6 4 5')
@@ -130,7 +130,7 @@ describe('a cut', () => {
       .then('NothingToHide')
   })
 
-  it('behind the kept first messages moves on as well', () => {
+  it('after the kept first messages moves as well', () => {
     given(...round, assistant('m6'))
       .when({ type: 'truncate', keepFirst: 2, keepLast: 1 })
       .shows('0 1 2 3 T7 6')
@@ -153,7 +153,7 @@ describe('a cut', () => {
       .shows('0 T5 4')
   })
 
-  it('behind a second result of a call does not hide the first', () => {
+  it('after a second result of a call does not hide the first', () => {
     given(assistant([toolUse('a')]), user([toolResult('a', 'ok')]), user([toolResult('a', 'ok')]))
       .when({ type: 'truncate', keepTokens: 2 })
       .then('NothingToHide')

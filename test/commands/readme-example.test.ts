@@ -37,7 +37,7 @@ it('the example of the README, decision by decision', () => {
     .shows('0 T5 3 4')
 })
 
-it('the example goes on: an answer, and the fence refuses what was computed before it', () => {
+it('the example continues: an answer, and the fence refuses what was computed before it', () => {
   given(user('Why?'), assistant('Because.'), user('Fix it.'))
     .when({ type: 'append', after: 2, messages: [{ role: 'assistant', content: 'Fixed.' }] })
     .shows('0 1 2 3')

@@ -16,7 +16,7 @@ describe('the state that a command is decided on', () => {
     expect(stateAt(apply(more, { type: 'rewind', to: 2 })).sinceView).toBe(3)
   })
 
-  it('names the events behind the position that a command was computed after, and only then', () => {
+  it('names the events after the position that a command was computed from, and only then', () => {
     const log = logOf(...talk, condensed(1, 2), rewound(3))
     expect(stateAt(log).since).toEqual([])
     expect(stateAt(log, { type: 'undo', after: 3 }).since).toEqual(['Condensed', 'Rewound'])

@@ -118,7 +118,7 @@ describe('the receipts of a conversation are verified', () => {
     expect(await verified(chat)).toMatchObject({ receipts: 6, findings: [] })
   })
 
-  it('on abandoned branches, before and behind them', async () => {
+  it('on abandoned branches, before and after them', async () => {
     const chat = await talk()
     right(await chat.rewind({ to: 4 })())
     await said(chat, 'Thanks. That is all.')
@@ -204,7 +204,7 @@ describe('what is not as it was sent is found', () => {
   const findingsOf = async (change: Parameters<typeof tampered>[1]) =>
     (await verified(await tampered(await talk(), change))).findings
 
-  it('a text of the log: in every later request, by its place and what stands there now', async () => {
+  it('a text of the log: in every later request, by its place and what is there now', async () => {
     const found = await findingsOf(
       changedAt(1, (data) => ({ ...data, content: [text('Break the parser.')] })),
     )
@@ -466,7 +466,7 @@ describe('the calls of a conversation', () => {
     expect(left(await sentCall(chat)())).toMatchObject({ _tag: 'CallOutOfRange', calls: 0 })
   })
 
-  it('of a conversation that is not there are none', async () => {
+  it('of a conversation that does not exist are an error', async () => {
     const chat = storeOf().conversation('nothing')
     expect(left(await sentCall(chat)())._tag).toBe('ConversationNotFound')
     expect(left(await verifyReceipts(chat)())._tag).toBe('ConversationNotFound')

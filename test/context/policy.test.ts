@@ -132,7 +132,7 @@ describe('a condense', () => {
       expect(planned([...after(500), said(100)], half)).toMatchObject({ type: 'condense', said: 100 })
     })
 
-    it('gives way to a truncation of what does not fit, which goes on counting', () => {
+    it('gives way to a truncation of what does not fit, and the count continues', () => {
       expect(planned([...after(700), said(50)], half)).toMatchObject({ type: 'truncate', said: 50 })
       const cut = truncated(10, 9)
       const hidden = { ...cut, data: { ...cut.data, policy: { ...policy, said: 50 } } }
@@ -168,7 +168,7 @@ describe('a condense', () => {
     expect(planned(old, { percentage: 5, window: 2_000 }).type).toBe('nothing')
   })
 
-  it('keeps the newest turn of the user: it hides what is more, before or behind it', () => {
+  it('keeps the newest turn of the user: it hides what is more, before or after it', () => {
     const round = [assistant([toolUse('a')]), user([toolResult('a', words(300))])]
     const behind = [said(10), replied(100), said(10), ...round, replied(300), replied(300), said(1)].slice(
       0,
@@ -191,7 +191,7 @@ describe('a condense', () => {
 })
 
 describe('a truncation', () => {
-  it('hides half of what stands behind the first message', () => {
+  it('hides half of what comes after the first message', () => {
     expect(withoutCondense(turns)).toEqual({
       type: 'truncate',
       used: 1_000,
@@ -217,7 +217,7 @@ describe('a truncation', () => {
     expect(withoutCondense(loop, { window: 300 })).toMatchObject({ covers: [{ first: 1, last: 7 }] })
   })
 
-  it('goes on behind the newest turn of the user, where all before it is not enough', () => {
+  it('continues after the newest turn of the user, if all before it is not enough', () => {
     const loop = [said(10), replied(100), said(10), ...turns.slice(1).map(() => replied(100))]
     expect(withoutCondense(loop)).toMatchObject({
       covers: [
@@ -260,7 +260,7 @@ describe('a message that was edited in place', () => {
     })
   })
 
-  it('is none of these where it stands for more, or as a summary', () => {
+  it('does not count if it replaces more, or as a summary', () => {
     const both = [{ role: 'user' as const, content: [text(words(100))] }]
     const hidden = (marker: Event) => withoutCondense([...turns, marker], { window: 900 })
     expect(hidden(condensed(0, 1, both))).toMatchObject({ covers: [{ first: 10 }] })
@@ -304,7 +304,7 @@ describe('a context that cannot fit', () => {
     expect(left(plan(round))).toMatchObject({ _tag: 'ContextTooLarge' })
   })
 
-  it('is not made larger by hiding what is smaller than the note that stands for it', () => {
+  it('is not made larger by hiding what is smaller than its note', () => {
     const history = [said(901), replied(1), said(1)]
     expect(left(plan(history, {}, false))).toMatchObject({ used: 903 })
   })
@@ -314,14 +314,14 @@ describe('a summary', () => {
   const now = effective(logOf(said(100), replied(100), said(100), condensed(0, 1, words(50)), replied(9)))
   const summary = (tokens: number) => [{ role: 'user' as const, content: [text(words(tokens))] }]
 
-  it('may stand for what is larger', () => {
+  it('may replace what is larger', () => {
     expect(checkCondensed(now, { first: 3, last: 2 }, summary(149))).toEqual({
       _tag: 'Right',
       right: { before: 150, after: 149 },
     })
   })
 
-  it('that is as large as what it stands for is refused', () => {
+  it('that is as large as what it replaces is refused', () => {
     expect(left(checkCondensed(now, { first: 3, last: 2 }, summary(150)))).toMatchObject({
       _tag: 'ContextGrew',
       covers: { first: 3, last: 2 },

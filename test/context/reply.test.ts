@@ -81,7 +81,7 @@ describe('a reply that streams', () => {
     expect(draft.whole()?.content).toEqual([expected])
   })
 
-  it('cannot go on with what this version does not know: a reply that is recorded is whole', () => {
+  it('fails on what this version does not know: a recorded reply is whole', () => {
     const draft = drafted(start(), ...block(0, text('')))
     expect(() => draft.add({ type: 'content_block_delta', index: 0, delta: { type: 'new_delta' } })).toThrow(
       /upgrade/,

@@ -76,7 +76,7 @@ describe('condensing', () => {
     expect(asked).toEqual([{ effective: effective((await recorded(chat)).slice(0, 4)), covers, signal }])
   })
 
-  it('asks nobody where nothing new was said', async () => {
+  it('does not call the summarizer if nothing new was said', async () => {
     const chat = await conversation([...talk, truncated(0, 2)])
     const never: Summarizer = () => expect.unreachable()
     const refused = await condensing(chat, never, { covers: { first: 4, last: 4 } })

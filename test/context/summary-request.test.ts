@@ -57,7 +57,7 @@ describe('a request for a summary', () => {
     expect(system).toContain('summarize')
   })
 
-  it('leaves out what stands in a tool result without the fields that it needs', () => {
+  it('leaves out blocks of a tool result that lack fields', () => {
     const broken = [{ type: 'text' }, { type: 'image' }, null, text('whole')]
     const events = [user('Do it.'), assistant([toolUse('a')]), user([toolResult('a', broken)])]
     expect(shown(events).at(-1)).toEqual(['user', toolResult('a', [text('whole')])])
@@ -78,14 +78,14 @@ describe('a request for a summary', () => {
     ])
   })
 
-  it('has tools only where the slice has calls: those configured, or one that stands for them', () => {
+  it('has tools only if the slice has calls: those configured, or a placeholder', () => {
     const tools = [{ name: 'run', input_schema: { type: 'object' } }]
     expect(requested([configured({ tools, system: 'Be brief.' }), ...round]).tools).toEqual(tools)
     expect(requested([configured({ tools }), user('Hello.')]).tools).toBeUndefined()
     expect(requested(round).tools).toMatchObject([{ input_schema: { type: 'object' } }])
   })
 
-  it('answers calls that nobody answered', () => {
+  it('answers calls that have no result', () => {
     expect(shown(round.slice(0, 2))).toMatchObject([
       ['user', text('Do it.')],
       ['assistant', toolUse('a')],

@@ -58,13 +58,13 @@ describe('what the API counted', () => {
     expect(count(user(words(100)), reply(5_000, 40)).prompt).toBe(4_900)
   })
 
-  it('tells what stands between two replies of the same beginning', () => {
+  it('tells what is between two replies of the same beginning', () => {
     const history = [user('go'), reply(5_000, 40), user(words(100)), reply(5_200, 10)]
     expect(tokensOf(...history).slice(1)).toEqual([40, 160, 10])
     expect(count(...history).total).toBe(5_210)
   })
 
-  it('is that of the last message iteration behind a server compaction, where usage is broken down', () => {
+  it('is that of the last message iteration after a server compaction, if usage is broken down', () => {
     const iteration = (type: string, input: number, output: number) => ({
       type,
       input_tokens: input,
@@ -117,7 +117,7 @@ describe('an anchor counts while its beginning is shown as it was', () => {
     expect(tokensOf(...start, reply(5_300, 1), truncated(2, 2))).toEqual([100, 40, 10, 50, 1])
   })
 
-  it('still after a condense behind it', () => {
+  it('still after a condense that comes after it', () => {
     expect(count(...start, user(words(500)), condensed(4, 4, words(50)))).toMatchObject({
       anchor: 3,
       total: 5_340,
@@ -174,7 +174,7 @@ describe('without an anchor', () => {
     expect(tokensOf(...history, truncated(1, 1)).at(-1)).toBe(10)
   })
 
-  it('a truncation is the note that stands for it', () => {
+  it('a truncation counts as its note', () => {
     expect(tokensOf(user('a'), user('b'), truncated(0, 0))[0]).toBe(10)
   })
 
@@ -320,7 +320,7 @@ describe('the tokens of a whole conversation', () => {
     expect(historyTokens(logOf(...history, truncated(4, 4))).condensed).toHaveLength(1)
   })
 
-  it('of an empty log are none', () => {
+  it('of an empty log are 0', () => {
     expect(historyTokens([])).toEqual({
       total: 0,
       estimated: 0,

@@ -41,7 +41,7 @@ const proven = async ({ chat, api }: Scene) => {
 }
 
 describe('of a reply’s message', () => {
-  it('every field is kept, those that nobody knows yet included', async () => {
+  it('every field is kept, unknown ones included', async () => {
     const details = { type: 'refusal', category: null }
     const { chat, turn } = await sceneOf([
       {
@@ -68,7 +68,7 @@ describe('of a reply’s message', () => {
     })
   })
 
-  it('what is null is left out, and what stands elsewhere in the origin', async () => {
+  it('what is null is left out, and what the origin holds elsewhere', async () => {
     const { chat, turn } = await sceneOf([yes])
     await turn()
     expect((await chat.effective())[1]).toHaveProperty('origin.message', {
@@ -226,7 +226,7 @@ describe('a model’s reply without a receipt', () => {
     })
   })
 
-  it('is none before the first of them, nor where no model said it', async () => {
+  it('is not there before the first of them, nor if no model said it', async () => {
     const { chat, turn } = await sceneOf([yes])
     await chat.append([unproven, task])
     await turn()

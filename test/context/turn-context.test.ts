@@ -115,7 +115,7 @@ describe('a turn in a context that is full', () => {
     expect(await kinds()).toMatch(/^mt/)
   })
 
-  it('truncates where there is no summarizer', async () => {
+  it('truncates if there is no summarizer', async () => {
     const { turn, kinds, api } = await long(12)
     const turned = await turn({ summarizer: false })
     expect(turned).not.toHaveProperty('condenseFailed')
@@ -185,7 +185,7 @@ describe('a turn in a context that is full', () => {
     })
   })
 
-  it('ends with ContextTooLarge where what has to stay is too large, and asks nobody', async () => {
+  it('ends with ContextTooLarge if what has to stay is too large, and calls no model', async () => {
     const { chat, turn, api } = await long(1)
     await chat.append({ role: 'user', content: words(4_000) })
     await expect(turn()).rejects.toMatchObject({ _tag: 'ContextTooLarge', items: [{ position: 3 }, {}, {}] })
@@ -364,7 +364,7 @@ describe('a context that is too long for the API and not by the estimate', () =>
 describe('a compaction that the API made', () => {
   const compaction = { type: 'compaction' as const, content: 'They talked.' }
 
-  it('becomes a summary of method provider, word for word, and the conversation goes on behind it', async () => {
+  it('becomes a summary of method provider, word for word, and the conversation continues after it', async () => {
     const { turn, chat, api, kinds } = await long(3, (_, n) => ({
       content: n === 0 ? [compaction, text('Yes.')] : [text('Again.')],
     }))

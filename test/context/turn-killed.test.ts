@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/stores.ts'
 const calls = ['read', 'write', 'hang'].map((name) => ({ ...toolUse(name), name }))
 const tools = calls.map(({ name }) => ({ name, input_schema: { type: 'object' } }))
 
-it('a process that is killed between calls and results: the next one goes on, and runs no tool twice that may not be', async () => {
+it('a process that is killed between calls and results: the next one continues, and runs twice only idempotent tools', async () => {
   const folder = temporaryFolder()
   const [url, file] = [`sqlite:${join(folder, 'store.db')}`, join(folder, 'told.txt')]
   const told = (): string => (existsSync(file) ? readFileSync(file, 'utf8') : '')

@@ -126,7 +126,7 @@ describe('the history that turns of one conversation share', () => {
 })
 
 describe('a tool that may not run twice', () => {
-  it('runs once where somebody goes back to its call in the same turn', async () => {
+  it('runs once even after a rewind to its call in the same turn', async () => {
     const { chat, turn } = await scene([() => ({ content: [{ ...toolUse('t'), name: 'write' }] })])
     await chat.append([{ role: 'assistant', content: 'word '.repeat(400) }, task])
     let [times, summaries] = [0, 0]

@@ -187,7 +187,7 @@ describe('results that are in the log already', () => {
   const small = { models: { [model]: { contextWindow: 4_000 } } }
   const parameters = { max_tokens: 500 }
 
-  it('and alone fill the window are cut down, and the turn goes on', async () => {
+  it('and alone fill the window are cut down, and the turn continues', async () => {
     const { api, chat, turn } = await scene([], small)
     await chat.append([calls('a'), { role: 'user', content: [toolResult('a', huge)] }])
     expect(await turn({ context, parameters, run: {} })).toMatchObject({ calls: 1 })

@@ -55,7 +55,7 @@ const folder = (): string => {
 }
 
 describe('a secret in the parameters of a turn', () => {
-  it('is sent, and not recorded: a reference stands for it in the log, in receipts and in what is shown', async () => {
+  it('is sent, and not recorded: a reference replaces it in the log, in receipts and in what is shown', async () => {
     const { chat, turn, api } = await scene([yes])
     await turn({ parameters })
     await chat.append(task)
@@ -67,7 +67,7 @@ describe('a secret in the parameters of a turn', () => {
     expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
   })
 
-  it('may be another in every turn: nothing is configured anew', async () => {
+  it('may change in every turn: nothing is configured again', async () => {
     const { chat, turn, api } = await scene([yes])
     await turn({ parameters: { api_key: 'one' } })
     await chat.append(task)
@@ -226,7 +226,7 @@ describe('what is known as a secret', () => {
     expect(withoutSecrets(value)).toBe(value)
   })
 
-  it('comes back in its place, whatever stands around it', () => {
+  it('comes back in its place, whatever is around it', () => {
     const name = fc.constantFrom('authorization_token', 'api_key', 'a', '0', '__proto__', 'name')
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(

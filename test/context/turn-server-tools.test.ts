@@ -34,7 +34,7 @@ const both = says(thought, use('s'), toolUse('a'))
 const result = 'user: a!'
 
 describe('a turn', () => {
-  it('goes on with a reply that was paused while a server tool runs', async () => {
+  it('continues a reply that was paused while a server tool runs', async () => {
     const pause = { ...says(thought, text('I look.'), use('s')), stop_reason: 'pause_turn' } as const
     const { api, chat, turn } = await scene([pause, says(found('s'), thought, text('So.'))])
     expect(await turn({ parameters })).toMatchObject({ calls: 2, stopReason: 'end_turn' })
@@ -71,7 +71,7 @@ describe('a turn', () => {
     expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
   })
 
-  describe('that begins behind what the user said, since one before it ended at the results', () => {
+  describe('that begins after what the user said, since one before it ended at the results', () => {
     const configuration = { model: 'claude-opus-5-5', parameters: { max_tokens: 8_192 } }
     const left = [
       { role: 'assistant' as const, content: [use('s'), toolUse('a')] },
@@ -99,7 +99,7 @@ describe('a turn', () => {
       expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
     })
 
-    it('holds that back where it stands in for something longer', async () => {
+    it('holds that back if it is an edit of something longer', async () => {
       const { api, chat, turn } = await scene([says(found('s'), text('So.')), says(text('Well.'))])
       await chat.append([...left, { role: 'user', content: 'A long log.', shown: { content: 'A log.' } }])
       await turn({ run })
@@ -108,7 +108,7 @@ describe('a turn', () => {
       expect(JSON.stringify(await chat.full())).toContain('A long log.')
     })
 
-    it('leaves the use out where a summary stands for a part of that', async () => {
+    it('leaves the use out if a summary replaces a part of that', async () => {
       const { api, chat, turn } = await scene([says(text('Well.'))])
       const { position } = await chat.append(left)
       await chat.condense({ covers: { first: position - 1, last: position }, summary: 'He waits.' })
@@ -117,7 +117,7 @@ describe('a turn', () => {
     })
   })
 
-  it('runs the tools that the reply with the search asks for, what was held back still behind their results', async () => {
+  it('runs the tools that the reply with the search calls; what was held back still comes after their results', async () => {
     const next = says(found('s'), toolUse('b'))
     const { api, chat, turn } = await scene([both, next, says(text('Well.'))])
     let runs = 0

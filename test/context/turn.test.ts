@@ -118,7 +118,7 @@ describe('a turn', () => {
     ])
   })
 
-  it('runs the tools side by side, and goes on until the model stops', async () => {
+  it('runs the tools at the same time, and continues until the model stops', async () => {
     const { chat, turn, shown } = await scene([calls('read', 'write'), calls('read'), yes])
     await chat.append(task)
     let running = 0
@@ -217,7 +217,7 @@ describe('a turn', () => {
     expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
   })
 
-  it('goes on after a pause of the model', async () => {
+  it('continues after a pause of the model', async () => {
     const { chat, turn, refused } = await scene([
       { ...says(text('One moment. ')), stop_reason: 'pause_turn' },
       yes,
@@ -236,7 +236,7 @@ describe('a turn', () => {
     },
   )
 
-  it('ends with TooManyCalls where the model does not stop, and the next turn goes on', async () => {
+  it('ends with TooManyCalls if the model does not stop, and the next turn continues', async () => {
     const { chat, turn, shown } = await scene([calls('read'), calls('read'), yes])
     await chat.append(task)
     const options = { tools, run: { read: () => 'x' }, maxCalls: 2 }
@@ -245,7 +245,7 @@ describe('a turn', () => {
     expect(await shown()).toHaveLength(6)
   })
 
-  it('is nothing to ask for where the model has the last word, or nobody has said a thing', async () => {
+  it('is refused if the model has the last word, or nothing was said', async () => {
     const { chat, turn } = await scene([yes])
     await expect(turn()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
     await chat.append(task)
@@ -271,18 +271,18 @@ describe('a turn', () => {
     ['context.window', { context: { window: 0 } }],
     ['run.read', { run: { read: 7 } }],
     ['maxCalls', { maxCalls: 0 }],
-    ['', { modle: 'x' }],
+    ['modle', { modle: 'x' }],
     ['parameters.system', { parameters: { system: 'x' } }],
     ['parameters.max_tokens', { parameters: { max_tokens: 1.5 } }],
     ['parameters.temperature', { parameters: { temperature: Number.NaN } }],
     ['toolTimeout', { toolTimeout: 2 ** 31 }],
     ['stallTimeout', { stallTimeout: 0 }],
     ['maxRetries', { maxRetries: -1 }],
-    ['run.read', { run: { read: { run: () => '', timout: 3 } } }],
+    ['run.read.timout', { run: { read: { run: () => '', timout: 3 } } }],
     ['cache', { cache: '2h' }],
-    ['summarizer', { summarizer: { modl: 'x' } }],
+    ['summarizer.modl', { summarizer: { modl: 'x' } }],
     ['summarizer.maxTokens', { summarizer: { maxTokens: 0 } }],
-  ])('names the option that cannot be: %s', async (path, options) => {
+  ])('names the invalid option: %s', async (path, options) => {
     const { chat, turn, api } = await scene([yes])
     await chat.append(task)
     await expect(turn(options)).rejects.toMatchObject({ _tag: 'InvalidInput', path })
@@ -381,7 +381,7 @@ describe('an abort', () => {
     expect(await shown()).toEqual(['user: Is it there?'])
   })
 
-  it('keeps the completed blocks and the beginning of a text if asked, and the conversation goes on from there', async () => {
+  it('keeps the completed blocks and the beginning of a text if asked, and the conversation continues from there', async () => {
     const { chat, turn, shown, refused } = await scene([{ ...long, delay: 2 }, yes])
     await chat.append(task)
     await expect(turn({ parameters, keepPartial: true, ...abortAfter(8) })).rejects.toMatchObject({
@@ -394,7 +394,7 @@ describe('an abort', () => {
     expect(refused()).toEqual([])
   })
 
-  it('tells the model of a completed call that was kept that it was not run, and goes on', async () => {
+  it('tells the model that a completed call that was kept was not run, and continues', async () => {
     const { chat, turn, shown, refused } = await scene([{ ...calls('read', 'write'), delay: 3 }, yes])
     await chat.append(task)
     const run = { read: () => 'x', write: () => 'x' }
@@ -411,7 +411,7 @@ describe('an abort', () => {
     expect(refused()).toEqual([])
   })
 
-  it('ends a turn whose model is somebody’s own and does not end', async () => {
+  it('ends a turn whose user-supplied model does not end', async () => {
     const { chat, turn } = await scene([yes])
     await chat.append(task)
     const client = {
@@ -512,7 +512,7 @@ describe('what happens in the middle of a turn', () => {
     await expect(turned).rejects.toMatchObject({ _tag: 'StaleContext' })
   })
 
-  it('what the user says while tools run comes behind their results, and the turn goes on', async () => {
+  it('what the user says while tools run comes after their results, and the turn continues', async () => {
     const { chat, turn, shown, refused } = await scene([calls('read'), yes])
     await chat.append(task)
     const read = async (): Promise<string> => {
@@ -564,7 +564,7 @@ describe('what happens in the middle of a turn', () => {
     )
   })
 
-  it('a rewind while tools run leaves their results behind', async () => {
+  it('a rewind while tools run abandons their results', async () => {
     const { chat, turn, shown } = await scene([calls('read'), yes])
     await chat.append(task)
     const run = {

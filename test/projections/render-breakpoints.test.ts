@@ -33,7 +33,7 @@ const rendered = (...events: readonly Event[]): Rendered =>
 const places = (...events: readonly Event[]): readonly string[] => placesOf(rendered(...events))
 const marked = { ...text('a'), cache_control: { type: 'ephemeral', ttl: '1h' } }
 
-describe('with the option cache, breakpoints stand', () => {
+describe('with the option cache, breakpoints are', () => {
   it('at the end of the system prompt, which is a block then', () => {
     const request = rendered(configured({ system: 'Be brief.', tools: [{ name: 'run' }] }), hello)
     expect(request.system).toEqual([{ ...text('Be brief.'), cache_control: { type: 'ephemeral' } }])
@@ -42,7 +42,7 @@ describe('with the option cache, breakpoints stand', () => {
     expect(places(blocks, hello)).toEqual(['system 1', '0.0'])
   })
 
-  it('on the last tool where there is no system prompt, and on neither where there is none', () => {
+  it('on the last tool if there is no system prompt, and on neither if there is neither', () => {
     expect(places(configured({ tools: [{ name: 'read' }, { name: 'run' }] }), hello)).toEqual([
       'tool 1',
       '0.0',
@@ -70,14 +70,14 @@ describe('with the option cache, breakpoints stand', () => {
     expect(places(hello, assistant([toolUse('a')]))).toEqual(['0.0', '2.0'])
   })
 
-  it('behind the newest summary', () => {
+  it('after the newest summary', () => {
     const talk = [hello, assistant('One.'), user('Two.'), assistant('Three.'), user('Four.')]
     const more = [assistant('Five.'), user('Six.'), assistant('Seven.'), user('Eight.')]
     expect(places(...talk, condensed(1, 3), ...more)).toEqual(['0.1', '2.0', '4.0'])
     expect(places(...talk, condensed(1, 2), condensed(3, 4), ...more)).toEqual(['0.2', '2.0', '4.0'])
   })
 
-  it('not behind an edit in place, a truncation, or a summary that is not shown', () => {
+  it('not after an edit in place, a truncation, or a summary that is not shown', () => {
     const talk = [hello, assistant('One.'), user('Two.'), assistant('Three.'), user('Four.')]
     expect(places(...talk, condensed(0, 0, 'Edited.'))).toEqual(['2.0', '4.0'])
     expect(places(...talk, truncated(0, 0))).toEqual(['2.0', '4.0'])

@@ -20,7 +20,7 @@ describe('a compaction', () => {
     ])
   })
 
-  it('behind a text of the first message goes', () => {
+  it('after a text of the first message is left out', () => {
     const request = rendered(user([text('Hello.'), compaction]))
     expect(request.messages[0]?.content).toEqual([text('Hello.')])
     expect(kinds(request)).toEqual(['compaction-applied 0'])

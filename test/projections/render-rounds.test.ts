@@ -60,7 +60,7 @@ describe('a paused turn', () => {
     expect(repairsOf(hello, pause)).toEqual([])
   })
 
-  it('goes on with the reply that has the result', () => {
+  it('continues with the reply that has the result', () => {
     const next = assistant([found('s'), thinking('u'), text('So.')], { requestId: 'q' })
     expect(script([hello, pause, next])).toEqual([
       'user: Hello.',
@@ -363,7 +363,7 @@ describe('calls in parallel that were recorded one by one', () => {
     expect(script(events).slice(-3)).toEqual(['assistant: It fails.', 'user: Well?', 'model'])
   })
 
-  it('are none where a receipt says that the later one was the answer to an error result', () => {
+  it('are separate if a receipt says that the later one was the answer to an error result', () => {
     const later = assistant([toolUse('b')], asked(1))
     expect(script([hello, a, later, ra, rb]).slice(1)).toEqual([
       'assistant: use a',
@@ -374,7 +374,7 @@ describe('calls in parallel that were recorded one by one', () => {
     ])
   })
 
-  it('are none once the next round has begun', () => {
+  it('are separate once the next round has begun', () => {
     const events = [hello, a, b, rb, c, rc, assistant([toolUse('d')]), ra]
     expect(script(events).slice(1, -1)).toEqual([
       'assistant: use a | use b',

@@ -123,7 +123,7 @@ describe('the worked example', () => {
     expect(timeline(log, 3).map(({ event }) => event.position)).toEqual([0, 1, 2, 3])
   })
 
-  it('is one branch as long as rewinds lead back and forth on it, and another one where it goes on from its middle', () => {
+  it('is one branch as long as rewinds lead back and forth on it, and another one if it continues from its middle', () => {
     const branched = [...log, ...logOf(rewound(1), user('else'), rewound(7), user('again'), rewound(18))].map(
       (event, position) => ({ ...event, position }),
     )
