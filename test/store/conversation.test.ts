@@ -427,14 +427,30 @@ test("two processes' worth of handles on one file see each other's writes, and c
 })
 
 test.each([
-  ['postgres://host:5432/db', 'postgres://host:5432/db'],
-  ['localhost:2113', 'localhost:2113'],
+  ['postgres://host:5432/db', 'postgres'],
+  ['postgres://me:secret@host/db', 'postgres'],
+  ['postgres://me:secret', 'postgres'],
+  ['postgres://host/db?password=secret', 'postgres'],
+  ['localhost:2113', 'localhost'],
+  ['me:secret@host:2113', 'me'],
+])(
+  'a scheme without a store is refused without repeating what may be credentials: %s',
+  async (url, scheme) => {
+    const error = await openStore(url).then(
+      () => undefined,
+      (refused: unknown) => refused,
+    )
+    expect(error).toMatchObject({ _tag: 'UnknownScheme', scheme })
+    expect(JSON.stringify([error, String(error)])).not.toMatch(/secret|\/\/|2113/)
+  },
+)
+
+test.each([
   ['conversations.db', 'conversations.db'],
-  ['postgres://me:secret@host/db', 'postgres:…'],
-  ['postgres://me:secret', 'postgres:…'],
-  ['postgres://host/db?password=secret', 'postgres:…'],
-  ['me:secret@host:2113', 'me:…'],
   ['secret@host', 'this text'],
-])('an unknown kind of store is refused without repeating what may be credentials: %s', async (url, told) => {
-  await expect(openStore(url)).rejects.toThrow(new RegExp(`, not ${told.replaceAll('.', '\\.')}$`))
-})
+])(
+  'a text that is no store’s URL is refused without repeating what may be credentials: %s',
+  async (url, told) => {
+    await expect(openStore(url)).rejects.toThrow(new RegExp(`, not ${told.replaceAll('.', '\\.')}$`))
+  },
+)
