@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import type { Effective } from '../projections/effective.ts'
 import type { ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
@@ -25,26 +26,35 @@ export interface ReceiptFinding {
 /** A finding without the call that it is about. */
 type Found = Omit<ReceiptFinding, 'call' | 'position'>
 
+/** @param prints fingerprints of the receipt's request, if they are known */
 export const findingIn = (
   call: ModelCall,
   effective: Effective,
   prints: string | undefined,
-): Found | undefined => {
-  const { receipt } = call
-  if (call.kind === 'summary') {
-    const made = requestIn(call, effective)
-    if (E.isLeft(made)) return problemIn(made.left)
-    return digestOf(made.right) === receipt.digest ? undefined : differenceIn({ kind: 'digest' })
-  }
-  const options = receiptOptionsIn(receipt)
-  if (E.isLeft(options)) return problemIn(options.left)
-  const rendered = requestOf(effective, options.right)
-  if (E.isLeft(rendered)) return problemIn(rendered.left)
-  const difference =
-    compareReceipt(rendered.right, receipt, options.right, prints) ??
-    compareContainer(effective, options.right)
-  return difference && differenceIn(difference)
-}
+): Found | undefined =>
+  pipe(
+    call.kind === 'summary' ? compareSummary(call, effective) : compareReply(call, effective, prints),
+    E.match(problemIn, (difference) => difference && differenceIn(difference)),
+  )
+
+type Compared = E.Either<Unusable, Difference | undefined>
+
+const compareSummary = (call: ModelCall, effective: Effective): Compared =>
+  pipe(
+    requestIn(call, effective),
+    E.map((made) => (digestOf(made) === call.receipt.digest ? undefined : { kind: 'digest' })),
+  )
+
+const compareReply = ({ receipt }: ModelCall, effective: Effective, prints: string | undefined): Compared =>
+  pipe(
+    receiptOptionsIn(receipt),
+    E.bindTo('options'),
+    E.bindW('rendered', ({ options }) => requestOf(effective, options)),
+    E.map(
+      ({ options, rendered }) =>
+        compareReceipt(rendered, receipt, options, prints) ?? compareContainer(effective, options),
+    ),
+  )
 
 export const problemIn = (error: Unusable): Found =>
   error._tag === 'UnknownRenderer'

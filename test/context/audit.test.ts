@@ -2,6 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../../src/receipts/audit.ts'
 import { sentCall } from '../../src/receipts/sent.ts'
+import { run } from '../../src/result/steps.ts'
+import { eventsAfter } from '../../src/turn/live.ts'
 import { digestOf } from '../../src/receipts/canonical.ts'
 import { fingerprintsOf } from '../../src/receipts/fingerprints.ts'
 import { receiptOf } from '../../src/receipts/receipt.ts'
@@ -344,6 +346,21 @@ describe('a receipt', () => {
       { base: 4, shared: 7 },
       { shared: 0, rest: expect.stringMatching(/^.{48}$/) as string },
     ])
+  })
+})
+
+describe('a bug while the log is read', () => {
+  it.each([
+    ['verifying receipts', (chat: Conversation) => verifyReceipts(chat)()],
+    ['making a request again', (chat: Conversation) => sentCall(chat)()],
+    ['catching up in a turn', (chat: Conversation) => run(eventsAfter(chat, 0))],
+  ])('rejects as itself when %s, and is not taken for a read error', async (_, read) => {
+    const bug = new TypeError('not a function')
+    const chat = storeOf().conversation('c')
+    const events = () => {
+      throw bug
+    }
+    await expect(read({ ...chat, events })).rejects.toBe(bug)
   })
 })
 
