@@ -9,9 +9,9 @@ const reasons = new Map<string, string>([
   ['mode', 'a setting of the client'],
   ['last-prompt', 'the last prompt once more, for lists'],
   ['agent-name', 'a name of the session, for lists'],
-  ['summary', 'a title of the session, for lists'],
-  ['custom-title', 'a title of the session, for lists'],
-  ['ai-title', 'a title of the session, for lists'],
+  ['summary', 'a title without words'],
+  ['custom-title', 'a title without words'],
+  ['ai-title', 'a title without words'],
   ['attachment', 'context that the client turns into text when it sends it; the text is not recorded'],
   ['system', 'a notice of the client to the user'],
 ])

@@ -1,3 +1,4 @@
+import { beside, type Beside, hasSubagent, subagentOf } from './claude-code-beside.ts'
 import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import { type Thread, thread } from './claude-code-thread.ts'
@@ -85,6 +86,7 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
   const isAgain = repeats(seen, notes)
   const rootOf = sidechainRoots()
   const ids = new Set<string>()
+  const aside = beside(notes)
   let first: Fields | undefined
   const read = (entry: Entry): void => {
     const { isSidechain, sessionId } = entry.fields
@@ -93,21 +95,37 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
     const key = isSidechain === true ? rootOf(entry.fields) : ''
     const current = threads.get(key) ?? thread({ notes, shelf }, key === '' ? queue : noQueue)
     threads.set(key, current)
-    if (!isAgain(entry.fields)) readEntry(entry, { current, queue, notes })
+    aside.see(entry.fields)
+    if (!isAgain(entry.fields)) readEntry(entry, { current, queue, notes, aside })
   }
   const finish = (): readonly ConversationPlan[] => {
     const [named] = ids
     const id = named ?? `claude-code-${digest(first)}`
     if (ids.size > 1)
       notes.note(`the file holds entries of ${ids.size} sessions: they are one conversation, ${id}`)
-    const plans = [...threads].flatMap(([key, { finish: stepsOf }]) => {
+    const main = idOf(id)
+    const plans = [...threads].flatMap(([key, { finish: stepsOf }]): ConversationPlan[] => {
       const steps = stepsOf()
       if (steps.length === 0) return []
-      if (key !== '') notes.note(`subagent ${key} of session ${id} is a conversation of its own`)
-      return [{ id: idOf(key === '' ? id : `${id}:${key}`), steps }]
+      if (key !== '')
+        notes.note(`subagent ${key} of session ${id} is a conversation of its own, linked to the session`)
+      return [
+        key === ''
+          ? { id: main, steps }
+          : { id: idOf(`${id}:${key}`), steps, notes: [subagentOf(main, aside.calls.get(key))] },
+      ]
     })
+    const here = new Set(plans.map((plan) => plan.id))
+    const elsewhere = [...aside.calls].map(([agent, call]) => [idOf(`${id}:${agent}`), call] as const)
+    const links = elsewhere
+      .filter(([subagent]) => !here.has(subagent))
+      .map(([subagent, call]) => hasSubagent(subagent, call))
+    const titles = aside.titles((uuid) => seen.has(uuid))
+    const withNotes = plans.map((plan) =>
+      plan.id === main ? { ...plan, notes: [...titles, ...links] } : plan,
+    )
     const withdrawn = queue.finish()
-    return plans.map((plan) => (withdrawn.length > 0 ? { ...plan, withdrawn } : plan))
+    return withNotes.map((plan) => (withdrawn.length > 0 ? { ...plan, withdrawn } : plan))
   }
   return { read, has: (uuid) => seen.has(uuid), finish }
 }
@@ -140,10 +158,11 @@ interface Reading {
   readonly current: Thread
   readonly queue: Queue
   readonly notes: Notes
+  readonly aside: Beside
 }
 
 const readEntry = (entry: Entry, reading: Reading): void => {
-  const { current, queue, notes } = reading
+  const { current, queue, notes, aside } = reading
   const { line, fields } = entry
   const { type, subtype, message, attachment } = fields
   if (type === 'queue-operation') return queue.operate(entry)
@@ -151,6 +170,7 @@ const readEntry = (entry: Entry, reading: Reading): void => {
   if (type === 'system' && subtype === 'microcompact_boundary') return current.microcompact(entry)
   if (isFields(attachment) && attachment['type'] === 'queued_command')
     return readQueued(entry, attachment, reading)
+  if (aside.title(fields)) return current.pass(fields)
   if ((type !== 'user' && type !== 'assistant') || !isFields(message)) {
     const kind =
       type === 'system' && stringOf(subtype) !== undefined ? `system ${String(subtype)}` : String(type)

@@ -6,7 +6,15 @@ import { textOf } from './documents.ts'
 import { readers } from './built-in.ts'
 import { badLine, emptyFile, type ImportError } from './errors.ts'
 import { palimpsest } from './palimpsest.ts'
-import type { ConversationPlan, Format, ImportPlan, Step, StoredConversation, StoredImport } from './plan.ts'
+import type {
+  ConversationPlan,
+  Format,
+  ImportPlan,
+  PlannedNote,
+  Step,
+  StoredConversation,
+  StoredImport,
+} from './plan.ts'
 import { recogniseLine, recogniseText } from './recognise.ts'
 import { formatNames, ownFormats, type SessionFormat } from './registry.ts'
 import { memoryShelf, type Shelf } from './shelf.ts'
@@ -142,6 +150,7 @@ const plansUnder = (
   plans: readonly ConversationPlan[],
 ): readonly ConversationPlan[] => {
   const taken = new Map<string, number>()
+  const renamed = new Map<string, string>()
   // What sets a model and says nothing is no conversation.
   return plans
     .filter(({ steps }) => hasSaid(steps))
@@ -149,9 +158,25 @@ const plansUnder = (
       const wished = id ?? plan.id
       const count = (taken.get(wished) ?? 0) + 1
       taken.set(wished, count)
-      return count === 1 ? { ...plan, id: wished } : { ...plan, id: `${wished.slice(0, 190)}-${count}` }
+      const given = count === 1 ? wished : `${wished.slice(0, 190)}-${count}`
+      if (!renamed.has(plan.id)) renamed.set(plan.id, given)
+      return { ...plan, id: given }
     })
+    .map(({ notes, ...plan }) => ({
+      ...plan,
+      ...(notes && { notes: Array.from(notes, linkedUnder(renamed)) }),
+    }))
 }
+
+/** A note whose link, if it is one, names the other conversation of the file by its new id. */
+const linkedUnder =
+  (renamed: ReadonlyMap<string, string>) =>
+  (note: PlannedNote): PlannedNote => {
+    const conversation = note.type === 'Linked' ? renamed.get(note.data.conversation ?? '') : undefined
+    return note.type === 'Linked' && conversation !== undefined
+      ? { ...note, data: { ...note.data, conversation } }
+      : note
+  }
 
 const hasSaid = (steps: Iterable<Step>): boolean => {
   for (const { type } of steps) if (type === 'message' || type === 'condense') return true
