@@ -20,7 +20,7 @@ export type RepairKind =
   | 'block-dropped'
   /** A message left out because no block of it remained. */
   | 'message-dropped'
-  /** A message joined to the one before it, which has the same role. */
+  /** A message joined to an earlier one of the same role: the one before it, or one whose round a late result makes the same. */
   | 'roles-merged'
   /** A system message in the middle shown as text of a user message. */
   | 'system-folded'
@@ -46,7 +46,7 @@ export type RepairKind =
 /** One departure of the request from what is stored. */
 export interface Repair {
   readonly kind: RepairKind
-  /** Position of the event whose content differs. */
+  /** Position of the event whose content differs; for a cache breakpoint, of the first event in its message. */
   readonly position: number
   /** What was done, in words. */
   readonly detail: string
