@@ -2,6 +2,7 @@ import type { ConversationNotFound } from '../commands/rejections.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
+import { run } from '../result/steps.ts'
 import { eventMissing } from '../store/dense.ts'
 import { importUnfinished, type ReadError, type StoreError } from '../store/errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
@@ -78,6 +79,6 @@ export const readConversationEnd = async (
   }
   // A conversation that is not there yet has the lineage that its first message will give it.
   const own = { conversation, stream, offset: 0, last: Infinity }
-  const ending = await streamEndFrom(store, page[0])
+  const ending = await run(streamEndFrom(store, page[0]))
   return E.map((end: StreamEnd) => ({ lineage: lineage.right ?? [own], page, ...end }))(ending)
 }

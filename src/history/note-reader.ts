@@ -11,7 +11,7 @@ import {
   noteOf,
   refined,
 } from '../projections/notes.ts'
-import { caught, ok, type Steps } from '../result/steps.ts'
+import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { type ReadError, type StoreError, toError } from '../store/errors.ts'
 import { type EventStore, streamPage } from '../store/port.ts'
@@ -34,9 +34,8 @@ export async function* newestNotes(
   type?: NoteType,
 ): AsyncGenerator<NoteEvent, void> {
   const stream = notesStreamOf(conversation)
-  const end = await readStreamEnd(store, stream)
-  if (E.isLeft(end)) throw toError(end.left)
-  for (let from = end.right.last?.revision ?? -1; from >= 0;) {
+  const end = await orThrow(run(readStreamEnd(store, stream)))
+  for (let from = end.last?.revision ?? -1; from >= 0;) {
     const page = await store.read({ stream, from, direction: 'backwards', limit: streamPage })()
     if (E.isLeft(page)) throw toError(page.left)
     for (const event of page.right) {

@@ -67,7 +67,7 @@ async function* writeOnce(
   const stream = notesStreamOf(conversation)
   const [ending, beside] = await Promise.all([
     readConversationEnd(store, conversation),
-    readStreamEnd(store, stream),
+    run(readStreamEnd(store, stream)),
   ])
   const { lineage, last } = yield* ok(ending)
   const { last: before, unfinished } = yield* ok(beside)

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type ConversationNotFound, conversationNotFound } from '../commands/rejections.ts'
 import type { StoredEvent } from '../events/codec.ts'
 import { notesStreamOf, streamOf } from '../events/ids.ts'
+import { orThrow, run } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { eventMissing } from '../store/dense.ts'
 import { toError } from '../store/errors.ts'
@@ -42,9 +43,7 @@ async function* eventsOf(
   stream: string,
   missing?: ConversationNotFound,
 ): AsyncGenerator<PlacedEvent, void> {
-  const found = await extentOf(store, stream)
-  if (E.isLeft(found)) throw toError(found.left)
-  const { least, most } = found.right
+  const { least, most } = await orThrow(run(extentOf(store, stream)))
   if (most < 0 && missing) throw toError(missing)
   for (let from = 0; from <= most;) {
     const read = await page(store, stream, from, Math.min(streamPage, most + 1 - from))

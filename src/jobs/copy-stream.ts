@@ -66,7 +66,7 @@ export async function* copyStream(
 
 async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> {
   const { id, stream, last } = copy
-  const there = yield* ok(readStreamEnd(to, stream))
+  const there = yield* readStreamEnd(to, stream)
   const { unfinished = there.last } = there
   // A target that has gone on alone has everything of the source, or another history.
   const begun = Math.min(unfinished?.revision ?? -1, last)

@@ -140,11 +140,11 @@ const isNotThere = (error: CopyError, id: string): boolean =>
 
 async function* look(store: EventStore, id: string): Steps<CopyError, Planned> {
   const stream = streamOf(id)
-  const { last, unfinished } = yield* ok(readStreamEnd(store, stream))
+  const { last, unfinished } = yield* readStreamEnd(store, stream)
   if (unfinished && !last) return yield importUnfinished(id)
   const [first] = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (!first) return yield conversationNotFound(id)
   const from = yield* ok(originOf(first))
-  const notes = yield* ok(readStreamEnd(store, notesStreamOf(id)))
+  const notes = yield* readStreamEnd(store, notesStreamOf(id))
   return { parent: from?.conversation, last: last?.revision ?? -1, lastNote: notes.last?.revision ?? -1 }
 }

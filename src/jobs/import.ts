@@ -277,7 +277,7 @@ const prepareStored = async (
   const isFork = first?.type === 'Forked'
   const parent = isFork ? parentIn(first) : undefined
   if (parent !== undefined && !all.some((other) => other.id === parent)) {
-    const found = await readStreamEnd(store, streamOf(parent))
+    const found = await run(readStreamEnd(store, streamOf(parent)))
     if (E.isLeft(found)) return found
     if (!found.right.last) return E.left(missingParent(id, parent))
   }

@@ -237,11 +237,9 @@ const lastOf = (
   beginning: readonly RecordedEvent[],
 ): Steps<ReadError, StreamEnd> => {
   const bytes = beginning.reduce((sum, { data }) => sum + data.length, 0)
-  return ok(
-    beginning.length < titleWithin && bytes < large
-      ? streamEndFrom(store, beginning.at(-1))
-      : readStreamEnd(store, streamOf(id)),
-  )
+  return beginning.length < titleWithin && bytes < large
+    ? streamEndFrom(store, beginning.at(-1))
+    : readStreamEnd(store, streamOf(id))
 }
 
 /** The streams that a conversation is made of, and its first events. */

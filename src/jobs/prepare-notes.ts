@@ -21,7 +21,7 @@ async function* thereOf(
   id: string,
 ): Steps<WriteError, Omit<Addition, 'events'> & { end: { hash: string | null } }> {
   const stream = notesStreamOf(id)
-  const { last, unfinished } = yield* ok(readStreamEnd(store, stream))
+  const { last, unfinished } = yield* readStreamEnd(store, stream)
   return { id, stream, end: chainEndAt([], unfinished ?? last), open: unfinished?.part }
 }
 

@@ -17,7 +17,7 @@ interface Found {
 /** Reads the notes of a conversation from the first one on and recomputes every `prev`. Nothing where there are none. */
 export async function* verifyNotes(store: EventStore, conversation: string): Steps<StoreError, Found> {
   const stream = notesStreamOf(conversation)
-  const { least, most: until } = yield* ok(extentOf(store, stream))
+  const { least, most: until } = yield* extentOf(store, stream)
   const kept = yield* ok(store.keptEnd(stream))
   let prev: string | null = null
   let notes = 0

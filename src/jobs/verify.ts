@@ -57,7 +57,7 @@ export async function* verify(store: EventStore, conversation: string): Steps<Re
     contentProblem(lineage.left)?.stream !== stream
   )
     return yield lineage.left
-  const { least, most: until } = yield* ok(extentOf(store, stream))
+  const { least, most: until } = yield* extentOf(store, stream)
   const kept = yield* ok(store.keptEnd(stream))
   const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], kept)
   const pace = pacer()

@@ -60,7 +60,7 @@ const idsIn = async (store: Store): Promise<readonly string[]> =>
 const contents = async (store: Store): Promise<unknown> =>
   Promise.all((await idsIn(store)).map((id) => eventsOf(store, id)))
 
-/** Everything behind a checkpoint, a few events at a time, each time from the checkpoint of the last one. */
+/** Everything after a checkpoint, a few events at a time, each time from the checkpoint of the last one. */
 const readOn = async (
   store: Store,
   after?: string,
@@ -254,7 +254,7 @@ test('several conversations of a file are followed from the moment at which all 
   expect(seen).toEqual(Array.from({ length: 8 }, (_, n) => `b ${n + 5}`))
 })
 
-test('a copy that ends at any append shows nothing of a conversation, or all of it; again, it goes on behind what is there', async () => {
+test('a copy that ends at any append shows nothing of a conversation, or all of it; a second copy continues after what is there', async () => {
   const store = talk(memoryStore())
   await store.importSession({ text: one, file: 'a.jsonl' })
   const source = memoryStore()

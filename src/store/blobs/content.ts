@@ -10,15 +10,15 @@ export interface Content {
   readonly bytes: number
   /** The bytes are the text between the quotes, including escapes; otherwise the string's value. */
   readonly isRaw: boolean
-  /** The bytes, as often as they are asked for. */
+  /** The bytes; may be iterated more than once. */
   readonly chunks: Iterable<Uint8Array>
 }
 
 /**
- * A string's value as UTF-8; where that would not lead back to the same text (other escapes than `JSON.stringify` writes, half a
- * surrogate pair), the text itself. Worked on in pieces: nothing as long as the whole is made.
+ * A string's value as UTF-8, or the text between the quotes itself if the value would not give back the same text (other escapes than
+ * `JSON.stringify` writes, half a surrogate pair). Works in pieces: no copy of the whole is made.
  *
- * @param inner the text between the quotes, well formed
+ * @param inner the text between the quotes, well-formed
  */
 export const contentOf = (inner: string): Content => {
   const isRaw = !isCanonical(inner)
@@ -57,14 +57,14 @@ const valueOf = (inner: string): string => (toEscape.test(inner) ? String(JSON.p
 const toEscape = /["\\\u0000-\u001f]/
 const escaped = (value: string): string => (toEscape.test(value) ? JSON.stringify(value).slice(1, -1) : value)
 
-/** What was read of a blob: the hash and number of its bytes, and the text between the quotes, in pieces. */
+/** A blob as it was read: hash and number of its bytes, and the text between the quotes, in pieces. */
 export interface ReadContent {
   readonly sha256: string
   readonly bytes: number
   readonly texts: readonly string[]
 }
 
-/** Reads a blob back. Throws what the iteration throws. */
+/** Reads a blob. Throws whatever the iteration throws. */
 export const readContent = async (
   chunks: AsyncIterable<Uint8Array>,
   isRaw: boolean,

@@ -22,15 +22,15 @@ export interface Cut {
 
 /** What the metadata text of an event begins with if content is stored outside; no other may begin so. */
 const mark = '{"$blobs":'
-/** About what a reference takes in the metadata, and its placeholder in the data, in bytes; never less. */
+/** An upper estimate of the bytes of a reference in the metadata and its placeholder in the data. */
 export const referenceBytes = 240
 
 export const isCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith(mark)
 
-/** Whether an event has a place for references: its metadata is an object. */
+/** Whether references can be added to an event: its metadata is an object. */
 export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
-/** Takes the literals, which are in order, out of the event's data. */
+/** Takes the literals, given in order, out of the event's data. */
 export const cut = (event: StoredEvent, literals: readonly Literal[]): Cut => {
   const contents: Content[] = []
   const references: Reference[] = []
@@ -69,7 +69,7 @@ export const referencesOf = ({ metadata }: StoredEvent): readonly Reference[] | 
   }
 }
 
-/** References hold numbers and hex: the first bracket closes them. */
+/** References contain only numbers and hex: the first bracket closes them. */
 const endOfReferences = (metadata: string): number => metadata.indexOf(']') + 1
 
 const isReference = (value: unknown): value is Reference => {
@@ -83,10 +83,10 @@ const isReference = (value: unknown): value is Reference => {
 }
 
 /**
- * The event as it was before it was cut, to the byte.
+ * The event as it was before it was cut, byte for byte.
  *
  * @param textsOf the text between the quotes, in pieces
- * @returns the first reference whose placeholder is not there, if one is not
+ * @returns left: the first reference whose placeholder is missing
  */
 export const putBack = <S extends StoredEvent>(
   event: S,

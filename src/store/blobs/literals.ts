@@ -9,8 +9,8 @@ export interface Literal {
 }
 
 /**
- * The strings of a JSON text, keys included, of more than `bytes` bytes between the quotes, in order. One with half a surrogate pair in it
- * (unescaped) is left out: UTF-8 cannot hold it.
+ * The strings of a JSON text, including keys, of more than `bytes` bytes between the quotes, in order. One with half a surrogate pair
+ * (unescaped) is omitted: UTF-8 cannot represent it.
  */
 export const literalsOver = (text: string, bytes: number): readonly Literal[] => {
   const found: Literal[] = []
@@ -30,7 +30,7 @@ const literalAt = (text: string, from: number, to: number): Literal | undefined 
   return inner.isWellFormed() ? { from, to, bytes: Buffer.byteLength(inner) } : undefined
 }
 
-/** Where the string that begins at `from` has its closing quote; -1 if it has none. */
+/** The index of the closing quote of the string that begins at `from`; -1 if it has none. */
 const endOf = (text: string, from: number): number => {
   let at = text.indexOf('"', from)
   // An escaped quote is one after a backslash that begins an escape.

@@ -9,7 +9,7 @@ export const maxEventBytes = 16 * 1024 * 1024
 /** A shorter string is not worth a reference. */
 const leastOutside = 2 * referenceBytes
 
-/** What may be stored inside events. */
+/** The limits of what is stored inside events. */
 export interface Limits {
   /** The most bytes of a string. */
   readonly threshold: number
@@ -17,7 +17,7 @@ export interface Limits {
   readonly append: number
 }
 
-/** Whether nothing has to be taken out of these events, nor looked at more closely. */
+/** Whether these events can certainly be stored as they are. */
 export const arePlain = (events: readonly StoredEvent[], { threshold, append }: Limits): boolean => {
   const most = Math.min(threshold, maxEventBytes)
   let length = 0
@@ -34,20 +34,20 @@ export const arePlain = (events: readonly StoredEvent[], { threshold, append }: 
 interface Planned {
   readonly event: StoredEvent
   readonly literals: Literal[]
-  /** What stays. */
+  /** What stays inside. */
   readonly bytes: number
 }
 
 /**
- * The strings of each event that go outside: those above the threshold, and as many of the next largest as the append is too large by.
- * Each event's are in order. Errors: `InvalidInput`, `EventTooLarge`.
+ * The strings of each event to store outside, in order: those above the threshold, and the next largest until the append is small enough.
+ * Errors: `InvalidInput`, `EventTooLarge`.
  */
 export const planOutside = (
   events: readonly StoredEvent[],
   limits: Limits,
 ): E.Either<InvalidInput | EventTooLarge, readonly (readonly Literal[])[]> => {
   if (events.some(isCut))
-    return E.left(invalidInput('metadata.$blobs', 'is reserved for what a store keeps outside its events'))
+    return E.left(invalidInput('metadata.$blobs', 'is reserved for content outside events'))
   const planned = events.map((event) => planOne(event, limits.threshold))
   const largest = planned.find(({ bytes }) => bytes > maxEventBytes)
   if (largest) return E.left(tooLarge('the event is', largest.bytes, 'an event', maxEventBytes))
@@ -76,7 +76,7 @@ const tooLarge = (what: string, bytes: number, whose: string, limit: number, adv
 
 const savedBy = ({ bytes }: Literal): number => bytes - referenceBytes
 
-/** Takes the largest strings that are left until the events fit, if they can; what they come to then. */
+/** Takes the largest remaining strings until the events fit, if they can. Returns the bytes that stay inside. */
 const takeMore = (planned: readonly Planned[], most: number): number => {
   let total = planned.reduce((sum, { bytes }) => sum + bytes, 0)
   if (total <= most) return total

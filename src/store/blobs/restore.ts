@@ -5,14 +5,14 @@ import type { Blobs, RecordedEvent } from '../port.ts'
 import { readContent, type ReadContent } from './content.ts'
 import { isCut, putBack, type Reference, referencesOf } from './cut.ts'
 
-/** How many blobs are read at once. */
+/** How many blobs are read concurrently. */
 const readers = 4
 
 type Read = E.Either<StoreError, ReadContent>
 
 /**
- * A page of events with content from outside put back, each blob read once and checked against its hash. Errors: `BlobMissing`,
- * `BlobDamaged` and `DecodeFailed` of the first event in the page that has one, whatever the blobs' store answers.
+ * A page of events with their outside content put back, each blob read once and checked against its hash. Errors: `BlobMissing`,
+ * `BlobDamaged` or `DecodeFailed` of the first event in the page that has one; those of the blobs' store.
  */
 export const restored = async (
   blobs: Blobs,
@@ -38,14 +38,14 @@ const readAll = async (
 ): Promise<ReadonlyMap<string, Read>> => {
   const wanted = new Map(references.map((reference) => [keyOf(reference), reference])).entries()
   const contents = new Map<string, Read>()
-  const readOnward = async (): Promise<void> => {
-    // One iterator for all readers: each takes what none has taken.
+  const readRest = async (): Promise<void> => {
+    // One iterator for all readers: each takes the next.
     for (const [key, reference] of wanted) {
       contents.set(key, await readOne(blobs, reference))
       await breath()
     }
   }
-  await Promise.all(Array.from({ length: readers }, readOnward))
+  await Promise.all(Array.from({ length: readers }, readRest))
   return contents
 }
 
@@ -58,8 +58,8 @@ const readOne = async (blobs: Blobs, { sha256, raw }: Reference): Promise<Read> 
   }
 }
 
-/** Iterations of a store throw its errors, and they alone have a tag. */
-export const isStoreError = (error: unknown): error is StoreError =>
+/** Iterations of a store throw its errors; only these have a tag. Somebody's own store may throw them plain. */
+const isStoreError = (error: unknown): error is StoreError =>
   typeof error === 'object' && error !== null && '_tag' in error
 
 const restoredWith = (
@@ -73,14 +73,14 @@ const restoredWith = (
     if (!read || E.isLeft(read)) return read ?? E.left(missing(event, reference))
     if (read.right.bytes === 0) return E.left(missing(event, reference))
     const isWhole = read.right.sha256 === reference.sha256 && read.right.bytes === reference.bytes
-    if (!isWhole) return E.left(damaged(event, reference, 'is not what its hash says'))
+    if (!isWhole) return E.left(damaged(event, reference, 'does not match its hash'))
   }
   const textsOf = (reference: Reference): readonly string[] => {
     const read = contents.get(keyOf(reference))
     return read && E.isRight(read) ? read.right.texts : []
   }
   return E.mapLeft((reference: Reference) =>
-    damaged(event, reference, 'has no place in the event: its data was changed'),
+    damaged(event, reference, 'has no place in the event, whose data was changed'),
   )(putBack(event, references, textsOf))
 }
 
@@ -88,7 +88,7 @@ const advice = 'restore a backup, or import the session again'
 
 const missing = ({ stream, revision, id: event }: RecordedEvent, { sha256 }: Reference): BlobMissing => ({
   _tag: 'BlobMissing',
-  message: `content of event ${revision} of stream ${stream} (${event}) is not there: blob ${sha256}; ${advice}`,
+  message: `content of event ${revision} of stream ${stream} (${event}) is missing: blob ${sha256}; ${advice}`,
   stream,
   revision,
   event,
@@ -103,7 +103,7 @@ const damaged = (event: RecordedEvent, reference: Reference, how: string): BlobD
 
 export const unreadable = ({ stream, revision }: RecordedEvent): StoreError => ({
   _tag: 'DecodeFailed',
-  message: `event ${revision} of stream ${stream} cannot be read: what its metadata says of content outside it is damaged`,
+  message: `event ${revision} of stream ${stream} cannot be read: the references to outside content in its metadata are damaged; restore a backup`,
   stream,
   revision,
 })

@@ -1,12 +1,20 @@
-import * as E from 'fp-ts/lib/Either.js'
-import { isStoreError } from '../blobs/restore.ts'
-import { toError } from '../errors.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import { caught, ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import type { StoreError } from '../errors.ts'
 import { completedBy, isMarked, isRecord, recordPrefix, type Stretch, unmarked } from './parts.ts'
-import { type Checkpoint, type EventStore, type Followed, type RecordedEvent, streamPage } from '../port.ts'
+import {
+  type AllPage,
+  type AllRange,
+  type Checkpoint,
+  type EventStore,
+  type Followed,
+  type RecordedEvent,
+  streamPage,
+} from '../port.ts'
 
-/** A place among the events that an event made whole: after the one at `revision` of `stream`. */
+/** A place among the events of a write that one event completed: after the event at `revision` of `stream`. */
 interface Within {
-  /** The checkpoint of the event that made them whole, its stream and its revision. */
+  /** Checkpoint, stream and revision of the event that completed the write. */
   readonly checkpoint: Checkpoint
   readonly by: string
   readonly at: number
@@ -17,7 +25,7 @@ interface Within {
 const checkpointOf = ({ checkpoint, by, at, stream, revision }: Within): Checkpoint =>
   JSON.stringify([checkpoint, by, at, stream, revision])
 
-/** The place of a checkpoint, if it is one of these; all others are the store's own. */
+/** The place of a checkpoint, if it is one of these; any other is the store's own. */
 const withinOf = (after: Checkpoint | undefined): Within | undefined => {
   if (typeof after !== 'string' || !after.startsWith('[')) return undefined
   try {
@@ -34,33 +42,32 @@ const withinOf = (after: Checkpoint | undefined): Within | undefined => {
   }
 }
 
-/** Whether the event, as it is stored, is certainly in the order in which it was written. */
+/** Whether the event, as stored, is certainly part of no such write. */
 const isPlain = (event: RecordedEvent): boolean => !isMarked(event) && !isRecord(event.stream)
 
 /**
- * The order of all events in which those of a write of several appends come when it is whole: one after the other, in place of the
- * event that made it whole. Among them a checkpoint names that event and the one that was read last.
+ * All events in an order in which those of a write of several appends come once it is complete, one after the other, in place of the
+ * event that completed it. Within them, a checkpoint names that event and the one read last.
  */
 export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | 'follow'> => {
   /** The events of a stretch, from a revision on. Iteration throws a `StoreError`. */
   async function* eventsOf({ stream, from, to }: Stretch): AsyncGenerator<RecordedEvent, void> {
     for (let next = from; next <= to;) {
       const limit = Math.min(streamPage, to + 1 - next)
-      const page = await store.read({ stream, from: next, direction: 'forwards', limit })()
-      if (E.isLeft(page)) throw toError(page.left)
-      if (page.right.length === 0) return
-      yield* page.right.map(unmarked)
-      next += page.right.length
+      const page = await orThrow(store.read({ stream, from: next, direction: 'forwards', limit }))
+      if (page.length === 0) return
+      yield* page.map(unmarked)
+      next += page.length
     }
   }
 
-  /** What an event made whole, of streams with these prefixes, after a place in it. */
+  /** The events of the write that an event completed, of streams with these prefixes, after a place among them. */
   async function* madeWhole(
     by: RecordedEvent,
     prefixes: readonly string[],
     after?: Within,
   ): AsyncGenerator<RecordedEvent, void> {
-    // A mark that cannot be read says nothing.
+    // An event whose mark cannot be read is an event like any other.
     if (!by.part && !isRecord(by.stream)) return yield by
     const stretches = (completedBy(by) ?? []).filter(({ stream }) => begins(stream, prefixes))
     const reached = after ? stretches.findIndex(({ stream }) => stream === after.stream) : 0
@@ -75,43 +82,37 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     }
   }
 
-  /** What comes after a place among events that were made whole at once. */
+  /** The rest of a write, after a place among its events. */
   async function* restOf(place: Within, prefixes: readonly string[]): AsyncGenerator<RecordedEvent, void> {
     const { by, at, checkpoint } = place
-    const read = await store.read({ stream: by, from: at, direction: 'forwards', limit: 1 })()
-    if (E.isLeft(read)) throw toError(read.left)
-    const [event] = read.right
+    const [event] = await orThrow(store.read({ stream: by, from: at, direction: 'forwards', limit: 1 }))
     if (event) yield* madeWhole({ ...unmarked(event), checkpoint }, prefixes, place)
   }
 
-  const readAll: EventStore['readAll'] =
-    ({ after, prefixes = [''], limit }) =>
-    async () => {
-      const place = withinOf(after)
-      const events: RecordedEvent[] = []
-      try {
-        for await (const event of place ? restOf(place, prefixes) : []) {
-          events.push(event)
-          if (events.length === limit) return E.right({ events, checkpoint: event.checkpoint })
-        }
-        const from = place?.checkpoint ?? after
-        if (events.length > 0) return E.right({ events, checkpoint: from })
-        const page = await store.readAll({ after: from, prefixes: withRecords(prefixes), limit })()
-        if (E.isLeft(page) || page.right.events.every(isPlain)) return page
-        for (const recorded of page.right.events) {
-          for await (const event of isPlain(recorded)
-            ? [recorded]
-            : madeWhole(unmarked(recorded), prefixes)) {
-            events.push(event)
-            if (events.length === limit) return E.right({ events, checkpoint: event.checkpoint })
-          }
-        }
-        return E.right({ events, checkpoint: page.right.checkpoint })
-      } catch (error) {
-        if (isStoreError(error)) return E.left(error)
-        throw error
-      }
-    }
+  async function* readAll({
+    after,
+    prefixes = [''],
+    limit,
+  }: AllRange): Steps<StoreError | InvalidInput, AllPage> {
+    const place = withinOf(after)
+    const from = place?.checkpoint ?? after
+    const rest = place ? yield* upTo(limit, restOf(place, prefixes)) : []
+    if (rest.length > 0)
+      return { events: rest, checkpoint: rest.length === limit ? rest.at(-1)?.checkpoint : from }
+    const page = yield* ok(store.readAll({ after: from, prefixes: withRecords(prefixes), limit }))
+    if (page.events.every(isPlain)) return page
+    const events = yield* upTo(limit, inOrder(page.events, prefixes))
+    return { events, checkpoint: events.length === limit ? events.at(-1)?.checkpoint : page.checkpoint }
+  }
+
+  async function* inOrder(
+    page: readonly RecordedEvent[],
+    prefixes: readonly string[],
+  ): AsyncGenerator<RecordedEvent, void> {
+    for (const event of page)
+      if (isPlain(event)) yield event
+      else yield* madeWhole(unmarked(event), prefixes)
+  }
 
   const follow: EventStore['follow'] = async function* ({ after, prefixes = [''], signal }) {
     const place = withinOf(after)
@@ -136,12 +137,23 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     }
   }
 
-  return { readAll, follow }
+  return { readAll: (range) => task(() => readAll(range)), follow }
 }
+
+/** At most `limit` events. */
+const upTo = (
+  limit: number,
+  events: AsyncIterable<RecordedEvent>,
+): Steps<StoreError, readonly RecordedEvent[]> =>
+  caught(async () => {
+    const taken: RecordedEvent[] = []
+    for await (const event of events) if (taken.push(event) === limit) break
+    return taken
+  })
 
 const begins = (stream: string, prefixes: readonly string[]): boolean =>
   prefixes.some((prefix) => stream.startsWith(prefix))
 
-/** Records are in streams of their own, and tell also those who read only some streams. */
+/** Records are in streams of their own, and are needed by readers of some streams too. */
 const withRecords = (prefixes: readonly string[]): readonly string[] =>
   begins(recordPrefix, prefixes) ? prefixes : [...prefixes, recordPrefix]

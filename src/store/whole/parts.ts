@@ -1,13 +1,13 @@
 import type { StoredEvent } from '../../events/codec.ts'
 import type { Part, RecordedEvent } from '../port.ts'
 
-// How an event says in its stored metadata that it is part of a write of several appends. Readers get the event as it was before, to
-// the byte, so that hash chain, exports and copies know nothing of it.
+// How an event says in its stored metadata that it is part of a write of several appends. Readers get the event without the mark, byte
+// for byte, so hash chain, exports and copies do not see it.
 
-/** What the metadata text of such an event begins with; no other may begin so. */
+/** The beginning of such an event's metadata text; reserved. */
 const mark = '{"$part":'
 
-/** Total: appends of anything come here. */
+/** Total: it is asked about any input. */
 export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolean =>
   typeof event?.metadata === 'string' && event.metadata.startsWith(mark)
 
@@ -24,10 +24,10 @@ const withMark = (event: StoredEvent, part: Part): StoredEvent => {
   return { ...event, metadata: `${mark}${JSON.stringify(part)}${comma}${rest}` }
 }
 
-/** The event as it was before it was marked, and its mark apart. One whose mark cannot be read stays as it is. */
+/** The event without its mark, and what the mark says as `part`. An event with an unreadable mark stays as it is. */
 export const unmarked = (event: RecordedEvent): RecordedEvent => {
   if (!isMarked(event)) return event
-  // A mark holds a number and a stream's name: the first brace closes it.
+  // A mark contains a number and a stream's name: the first brace closes it.
   const end = event.metadata.indexOf('}') + 1
   const part = partIn(event.metadata.slice(mark.length, end))
   if (!part || part.from > event.revision) return event
@@ -48,24 +48,24 @@ const partIn = (text: string): Part | undefined => {
   }
 }
 
-/** Streams of records: each of their events names the streams in which a write became whole by it. */
+/** Streams of records. Each event of a record names the streams in which a write is complete with it. */
 export const recordPrefix = 'import-'
 
 export const isRecord = (stream: unknown): stream is string =>
   typeof stream === 'string' && stream.startsWith(recordPrefix)
 
-/** The events of one stream that belong to a write, both ends included. */
+/** The events of one stream that belong to a write, including both ends. */
 export interface Stretch {
   readonly stream: string
   readonly from: number
   readonly to: number
 }
 
-/** What a record says, as the data of its event: one string, which large content takes outside if it must. */
+/** The data of a record's event: one string, which can be stored outside if it is large. */
 export const recordOf = (stretches: readonly Stretch[]): string =>
   JSON.stringify({ streams: stretches.map(({ stream, from, to }) => `${stream} ${from} ${to}`).join('\n') })
 
-/** The stretches that an event makes whole: its own write's, or those that it records. Undefined if it completes nothing. */
+/** The stretches that an event completes: its own write's, or those that it records. Undefined if it completes nothing. */
 export const completedBy = ({
   stream,
   revision,

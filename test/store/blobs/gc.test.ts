@@ -32,7 +32,7 @@ const failing = (events: EventStore): Store =>
           ),
         ),
   })
-/** Sets the clock, which from then on stands still. */
+/** Sets the clock, and stops it. */
 const at = (hours: number): Date => {
   const now = new Date(Date.UTC(2026, 0, 1) + hours * hour)
   vi.useFakeTimers({ toFake: ['Date'], now })

@@ -37,7 +37,7 @@ const exported = async (store: Store, id: string): Promise<string> => {
 const large = 'Large "content"\n'.repeat(10_000)
 
 describe.each(Object.entries(stores))('large content on the %s store', (_, open) => {
-  test('stands outside its event, under the hash of its value, and readers get it back', async () => {
+  test('is stored outside its event, under the hash of its value, and readers get it back', async () => {
     const events = await open()
     const chat = on(events).conversation('c')
     await chat.append([said('small'), said(large), said('after')])
