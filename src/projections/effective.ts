@@ -71,13 +71,14 @@ export interface Effective {
 /** A message or marker event as an item; undefined for other events. Read-only, as it is both kept and given to callers. */
 export const itemOf = (event: ConversationEvent): Item | undefined => freeze(itemIn(event))
 
-const itemIn = (event: ConversationEvent): Item | undefined => {
+/** As `itemOf`, but a new object, not read-only: for callers that keep nothing of it. */
+export const itemIn = (event: ConversationEvent): Item | undefined => {
   const { position } = event
   const { time } = event.metadata
   switch (event.type) {
     case 'MessageAppended': {
       const { messageId = event.id, role, origin } = event.data
-      const content = contentOf(event).flatMap((message) => message.content)
+      const [{ content } = event.data] = contentOf(event)
       return { kind: 'message', position, time, messageId, role, content, ...(origin && { origin }) }
     }
     case 'Condensed': {

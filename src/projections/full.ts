@@ -1,5 +1,5 @@
 import { type ConversationEvent, START } from '../events/events.ts'
-import { type Item, itemOf } from './effective.ts'
+import { type Item, itemIn } from './effective.ts'
 import { folding } from './outline.ts'
 import { lastOf, type Log, parent, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
@@ -38,12 +38,12 @@ export function* fulling(
   const entries: Entry[] = []
   for (const event of log.slice(0, Math.min(at + 1, before))) {
     if ((event.position + 1) % sliceLength === 0) yield
-    const item = itemOf(event)
+    const item = itemIn(event)
     if (!item) continue
     const fate = fates.get(item.position)
     const by = left.get(item.position)
-    if (fate) entries.push({ ...item, ...fate })
-    else if (by !== undefined) entries.push({ ...item, status: 'abandoned', by })
+    if (fate) entries.push(Object.assign(item, fate))
+    else if (by !== undefined) entries.push(Object.assign(item, { status: 'abandoned' as const, by }))
   }
   return entries.slice(-last)
 }

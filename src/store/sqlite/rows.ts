@@ -69,4 +69,4 @@ const problemOf = (row: Row, stream = row['stream']): DecodeFailed | undefined =
 }
 
 const isCount = (value: unknown): boolean =>
-  typeof value === 'bigint' && value >= 0n && value <= Number.MAX_SAFE_INTEGER
+  typeof value === 'bigint' && value >= 0n && Number.isSafeInteger(Number(value))
