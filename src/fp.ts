@@ -90,7 +90,7 @@ export type { ModelCall } from './receipts/calls.ts'
 
 export * from './core.ts'
 
-export { turns } from './turn/turn.ts'
+export { turns } from './turn/turns.ts'
 export { resultReader } from './turn/result-reader.ts'
 export type { ResultReader } from './turn/result-reader.ts'
 export { tokensOf } from './context/tokens/count.ts'

@@ -4,7 +4,7 @@ import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../receipts/a
 import type { ModelCall } from '../receipts/calls.ts'
 import { type SentCall, sentCall } from '../receipts/sent.ts'
 import { type Counted, type CountOptions, tokensOf } from '../context/tokens/count.ts'
-import { turns } from '../turn/turn.ts'
+import { turns } from '../turn/turns.ts'
 import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import type {

@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { isStale } from '../commands/rejections.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import { abortedBy } from '../models/aborted.ts'
@@ -9,38 +8,29 @@ import type { Effective } from '../projections/effective.ts'
 import type { Rendered } from '../projections/render/renderer.ts'
 import { digestOf } from '../receipts/canonical.ts'
 import { currentRenderer, requestOf, type RequestOptions } from '../receipts/request.ts'
-import { ok, run, type Steps, task } from '../result/steps.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
 import { nothingToAnswer, tooManyCalls } from './errors.ts'
 import { fitting } from './fitting.ts'
 import { type Held, heldSince, isHeldBack } from './held.ts'
 import { landing } from './landing.ts'
-import { type LiveHistory, liveHistory } from './live.ts'
+import type { LiveHistory } from './live.ts'
 import { isCall, openCalls } from './open-calls.ts'
-import type { Settled, TurnOptions } from './options.ts'
+import type { Settled } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { type Answered, send } from './sending.ts'
-import { settle } from './settle.ts'
 import { notRun, runAgain, runTools } from './tools.ts'
 import { goesOn, isOver, messageOf, replyIn, type Turned, turnedOf, type TurnError } from './turned.ts'
 import { untold } from './untold.ts'
 
-/**
- * Gives turns to a model in a conversation: makes the context fit, calls the model, records the reply, runs the tools that it calls,
- * records their results, and repeats this until the model stops. Each step is recorded before the next one begins, so if a turn ends
- * early, or its process is killed, the next turn resumes there.
- *
- * The reply lands only where it was computed from: if anything but markers has happened since, the turn ends with `StaleContext`.
- */
-export const turns = (chat: Conversation): ((options: TurnOptions) => TaskEither<TurnError, Turned>) => {
-  const history = liveHistory(chat)
-  return (options) => task(() => turn(chat, history, options))
-}
-
 /** How often a turn decides again because something has happened meanwhile. */
 const maxStale = 10
 
-async function* turn(chat: Conversation, history: LiveHistory, given: TurnOptions): Steps<TurnError, Turned> {
-  const options = yield* ok(settle(given))
+/** One turn, with options that have been settled when it was asked for. */
+export async function* turn(
+  chat: Conversation,
+  history: LiveHistory,
+  options: Settled,
+): Steps<TurnError, Turned> {
   const { client, keepPartial, maxCalls, secrets, signal, wanted } = options
   const requestOptions = requestOptionsOf(options)
   const sending = { client, requestOptions, askOptions: askOptionsOf(options), secrets }
