@@ -26,14 +26,27 @@ export default defineConfig({
     codeSplitting: {
       groups: [
         { name: 'core', test: /src\/core\.ts$/, priority: 3 },
-        { name: 'library', test: /src\/(index|fp|formats\/errors)\.ts$/, priority: 2 },
+        { name: 'library', test: /src\/(index|formats\/errors)\.ts$/, priority: 2 },
         { name: 'import', test: /src\/jobs\/import\.ts$/, priority: 1 },
         { name: 'cli', test: /src\/cli\/run\.ts$/, priority: 0 },
       ],
     },
   },
-  plugins: [licenses()],
+  plugins: [builtins(), licenses()],
 })
+
+/** Takes from these two only what is used: an import asks for each of their exports, and Node loads some when they are asked for. */
+function builtins(): Plugin {
+  return {
+    name: 'builtins',
+    renderChunk: (code) =>
+      code.replaceAll(
+        /^import \{(.*)\} from "(node:(?:crypto|util))";$/gm,
+        (_, names: string, module: string) =>
+          `const {${names.replaceAll(' as ', ': ')}} = globalThis.process.getBuiltinModule("${module}");`,
+      ),
+  }
+}
 
 /** Puts the licenses of the packages whose code is taken beside it. */
 function licenses(): Plugin {
