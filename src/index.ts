@@ -12,11 +12,11 @@ import type { Copied } from './jobs/copy.ts'
 import { openStore as openTask, type StoreOptions } from './api/open.ts'
 
 /**
- * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), `esdb://host:2113` (docs/eventstoredb.md),
- * or one of a scheme that was registered (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md),
+ * or a URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
  * that returned survives a power cut), `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
  *
- * A store of one's own, open already, may be given in place of a URL; closing this closes it.
+ * An `EventStore` that is already open may be given in place of a URL; closing this closes it.
  *
  * Rejects with `InvalidInput`, `UnknownScheme` or a `StoreError`; every error has a `_tag`, a message that says what to do, and its data.
  *

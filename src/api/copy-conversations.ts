@@ -10,8 +10,8 @@ import type { UnknownScheme } from '../store/schemes.ts'
 import { openEvents } from './open.ts'
 
 /**
- * What to copy: see `openStore` for URLs. The source must be there; the target is created if it is not. A store of one's own in place of
- * a URL stays open.
+ * What to copy: see `openStore` for URLs. The source must exist; the target is created if it does not. An `EventStore` given in place of a
+ * URL stays open.
  */
 export interface CopyConversations extends CopyOptions {
   readonly from: string | EventStore
@@ -21,11 +21,11 @@ export interface CopyConversations extends CopyOptions {
 const optionFields = { from: kinds.anything, to: kinds.anything, ids: kinds.anything, progress: kinds.call }
 
 /**
- * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. Copying again
- * goes on where the last copy ended, so it may be interrupted at any moment.
+ * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. Running it again
+ * continues where the last copy ended, so it may be interrupted at any moment.
  *
- * What became of each conversation is in the answer, failures too: look at `error`. Errors of the whole: a store cannot be opened,
- * or the source cannot be read.
+ * The answer has the outcome of each conversation: look at `error`. The whole fails if a store cannot be opened or the source cannot be
+ * read.
  */
 export const copyConversations = (
   options: CopyConversations,

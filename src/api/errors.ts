@@ -9,7 +9,7 @@ import type { SchemeTaken } from '../store/schemes.ts'
 import type { TurnError } from '../turn/turned.ts'
 import type { OpenError } from './schemes.ts'
 
-/** Every typed error there is; docs/errors.md says what to do about each. */
+/** Every typed error; docs/errors.md says what to do about each. */
 export type PalimpsestError =
   | OpenError
   | SchemeTaken
@@ -27,7 +27,7 @@ export type PalimpsestError =
 export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError, { readonly _tag: T }>
 
 /**
- * Whether something that was thrown, or an error in an answer, is the typed error of this tag; then its data have their types.
+ * Whether something that was thrown, or an error in an answer, is the typed error with this tag; narrows it to the type of its data.
  *
  * @example
  * const { at } = await chat.context()

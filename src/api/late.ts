@@ -5,7 +5,7 @@ import { type StoreError, storeClosed, toError } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
 import type { EventStore } from '../store/port.ts'
 
-/** A store that is not there yet: it is empty, and created when something is written or followed. */
+/** A store that does not exist yet: it reads as empty, and is created when something is written or followed. */
 export const lateStore = (create: TE.TaskEither<StoreError, EventStore>, url: string): EventStore => {
   const empty = memoryStore(url)
   let store = empty

@@ -37,16 +37,16 @@ import { type Creation, type OpenError, openAdapter } from './schemes.ts'
 import { withWholeWrites } from '../store/whole/whole-writes.ts'
 
 export interface StoreOptions {
-  /** Recorded with every event whose writer names no other. Default `{ kind: 'program' }`. */
+  /** Recorded with every event, unless its writer names another. Default `{ kind: 'program' }`. */
   readonly actor?: Actor
   /**
-   * Create the store if it is not there. Default true; false answers `StoreNotFound`; `'late'` creates it when something is
-   * written, so that what fails before leaves nothing.
+   * Create the store if it does not exist. Default true; with false, opening fails with `StoreNotFound`; `'late'` creates it when
+   * something is written, so that an earlier failure leaves nothing.
    */
   readonly create?: Creation
   /**
-   * Strings in events of more bytes than this are stored once, outside of them. Default 65,536; at least 1,024. Only what is written
-   * depends on it: conversations read, hash and export the same under every value.
+   * Strings in events that have more bytes than this are stored once, outside the events. Default 65,536; at least 1,024. It only affects
+   * writing: conversations read, hash and export the same with every value.
    */
   readonly largeContent?: number
 }
@@ -55,7 +55,7 @@ export interface StoreOptions {
 export interface StreamedEvent {
   readonly conversation: string
   readonly event: ConversationEvent
-  /** Pass it as `after` to go on behind this event. */
+  /** Pass it as `after` to continue after this event. */
   readonly checkpoint: Checkpoint
 }
 
@@ -67,34 +67,33 @@ export interface FollowConversations extends ReadAllOptions {
   readonly prefixes?: readonly string[]
   readonly signal?: AbortSignal
 }
-/** What a follower gets: an event, or how far the store has been looked through without one. */
+/** What a follower gets: an event, or how far the store has been read without finding one. */
 export type FollowedEvent =
   | ({ readonly type: 'event' } & StreamedEvent)
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
 /** An open store. */
 export interface Store {
-  /** The URL that it was opened with, without credentials. */
+  /** The URL it was opened with, without credentials. */
   readonly url: string
   /**
-   * The handle of a conversation, whether it is there yet or not. Reads nothing; an id that cannot be is an `InvalidInput` of each method.
+   * The handle of a conversation, whether it exists yet or not. Reads nothing; with an invalid id, each method fails with `InvalidInput`.
    *
    * @example
    * await store.conversation('task-44').append({ role: 'user', content: 'Hello.' })
    */
   readonly conversation: (id: string) => Conversation
   /**
-   * All conversations, the one that was begun last first; one that cannot be read says why in `problem`. Iteration throws a
-   * `StoreError`, or `InvalidInput`.
+   * All conversations, newest first; `problem` says why one cannot be read. Iteration throws a `StoreError`, or `InvalidInput`.
    *
    * @example
    * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)
    */
   readonly conversations: (options?: ListOptions) => AsyncIterable<Overview>
   /**
-   * Imports a session file, as a text or, at any size, as its bytes: every format of `Format`, recognised by content. Nothing is
-   * written unless all of it can be; importing the same file twice adds nothing. Errors: an
-   * `ImportError`, such as `UnknownFormat` or `BadLine`, or a `WriteError`.
+   * Imports a session file, given as a text or, at any size, as its bytes, in every format of `Format`, recognised by content. It is
+   * imported whole or not at all; importing the same file twice adds nothing. Errors: an `ImportError`, such as `UnknownFormat` or
+   * `BadLine`, or a `WriteError`.
    *
    * @example
    * const text = JSON.stringify([{ role: 'user', content: 'Hello.' }])
@@ -105,15 +104,15 @@ export interface Store {
     options?: ImportOptions,
   ) => TE.TaskEither<ImportError | WriteError, Imported>
   /**
-   * All events in global order, as far as they go now; without those of conversations that have lost some (`conversations` names
-   * them). Iteration throws a `ReadError`.
+   * All present events in global order, except those of conversations that have lost some (`conversations` names them). Iteration throws
+   * a `ReadError`.
    *
    * @example
    * for await (const { conversation, event } of store.readAll()) console.log(conversation, event.position, event.type)
    */
   readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
   /**
-   * All events in global order, then what comes, until the signal aborts or the store closes; after a checkpoint only what came since.
+   * All events in global order, or those after a checkpoint, then new ones as they come, until the signal aborts or the store closes.
    * Iteration throws a `ReadError`.
    *
    * @example
@@ -122,32 +121,32 @@ export interface Store {
    */
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
   /**
-   * Looks at the database as a whole, all of its file: damaged pages, indexes that do not match their tables. Errors: `StoreCorrupt`
-   * tells what is damaged. Stores that are no file have nothing to look at.
+   * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what is
+   * damaged. Stores that are not a file have nothing to check.
    *
    * @example
    * await store.check()
    */
   readonly check: () => TE.TaskEither<StoreError, void>
   /**
-   * Writes all that is committed now into a file of its own, large content too, while others go on writing; it is whole, checked and on
-   * disk when it appears under its name, private to its owner, and opens as `sqlite:FILE`. SQLite stores only. Errors: `FileExists`
-   * (overwrite with `force`), `InvalidInput`, `StoreCorrupt` where the store is damaged.
+   * Writes everything that is committed now, large content included, into another file; others can keep writing. When the file appears
+   * under its name, it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only. Errors:
+   * `FileExists` (overwrite with `force`), `InvalidInput`, `StoreCorrupt` if the store is damaged.
    *
    * @example
    * await store.backup('monday.db', { force: true })
    */
   readonly backup: (file: string, options?: BackupOptions) => TE.TaskEither<BackupError, BackedUp>
   /**
-   * Removes large content that no event refers to: what an interrupted append leaves behind. Errors: `InvalidInput` for an `olderThan`
-   * in the future.
+   * Removes large content that no event refers to, left over from interrupted appends. Errors: `InvalidInput` for an `olderThan` in the
+   * future.
    *
    * @example
    * const { unreferenced } = await store.gc({ dryRun: true })
    */
   readonly gc: (options?: GcOptions) => TE.TaskEither<StoreError | InvalidInput, Collected>
   /**
-   * Waits for appends under way, then closes; what is asked for later is `StoreClosed`.
+   * Waits for appends in progress, then closes. Later calls fail with `StoreClosed`.
    *
    * @example
    * await store.close()
@@ -156,11 +155,11 @@ export interface Store {
 }
 
 /**
- * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if it is not there), `esdb://host:2113` (docs/eventstoredb.md),
- * or one of a scheme that was registered (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
+ * Opens a store by its URL: `memory:`, `sqlite:path/to/file.db` (created if missing), `esdb://host:2113` (docs/eventstoredb.md),
+ * or a URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
  * that returned survives a power cut), `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
  *
- * A store of one's own, open already, may be given in place of a URL; closing this closes it.
+ * An `EventStore` that is already open may be given in place of a URL; closing this closes it.
  */
 export const openStore = (
   source: string | EventStore,
@@ -212,7 +211,7 @@ const openSource = (source: string | EventStore, create: Creation): TE.TaskEithe
     TE.flatMapEither(ownStore),
   )
 
-/** Opens a store of events, large content outside of them. */
+/** Opens a store of events, large content included. */
 export const openEvents = (
   source: string | EventStore,
   create: Creation = true,
@@ -222,12 +221,12 @@ export const openEvents = (
     TE.map((events) => layered(events, defaultLargeContent)),
   )
 
-/** What every store keeps on top of its adapter. */
+/** What every store adds to its adapter. */
 const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
   withWholeWrites(withLargeContent(adapter, largeContent))
 
 /**
- * The conversations in an event store, whatever kind it is.
+ * The conversations in an event store of any kind.
  *
  * @param largeContent as in `StoreOptions`
  */
@@ -291,7 +290,7 @@ export const storeOn = (
   }
 }
 
-/** The importers are a good part of the library: only imports wait for them. */
+/** The importers are a large part of the library, so they are loaded by the first import. */
 const importing =
   (
     store: LargeContentStore,
@@ -308,8 +307,8 @@ const followFields = { after: kinds.anything, prefixes: kinds.texts, signal: kin
 const maxOffsets = 10_000
 
 /**
- * Tells events their positions: a fork's do not begin at 0. Undefined of a conversation that has lost events, its first among them:
- * one that was deleted must not keep everybody from the others.
+ * Gives events their positions: those of a fork do not begin at 0. Undefined for a conversation that has lost its first events: a deleted
+ * one must not keep anybody from reading the others.
  */
 const placer = (store: EventStore): ((event: RecordedEvent) => Promise<StreamedEvent | undefined>) => {
   const offsets = remembered<number>(maxOffsets)

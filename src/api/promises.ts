@@ -15,28 +15,28 @@ import type {
 import { toError } from '../store/errors.ts'
 import type { Store as TaskStore } from './open.ts'
 
-// The thin edge between the library, which returns TaskEithers, and those who write await: the same methods as promises that
-// reject with the typed errors.
+// The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with
+// the typed errors.
 
 type AsPromise<F> = F extends (...args: infer A) => TaskEither<infer _, infer B>
   ? (...args: A) => Promise<Handle<B>>
   : F
 type Handle<T> = T extends TaskConversation ? Conversation : T
 
-/** A conversation, its answers as promises. */
+/** A conversation with promises. */
 export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<TaskConversation[K]> } & {
   /** With the notes and links, each after what has the position at which it was noted, or a lower one. */
   readonly full: (options: FullWithNotes & { readonly notes: true }) => Promise<Entries>
   /**
    * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
-   * results, and goes on until the model stops. docs/turns.md. Rejects with a `TurnError`.
+   * results, until the model stops. docs/turns.md. Rejects with a `TurnError`.
    *
    * @example
    * const { content } = await chat.turn({ client, model: 'claude-opus-5-5', maxCalls: 5 })
    */
   readonly turn: (options: TurnOptions) => Promise<Turned>
   /**
-   * How many tokens the next request is: counted from the log, and by the API where a client is given. Rejects with a `ReadError`, or a
+   * How many tokens the next request has: counted from the log, and by the API if a client is given. Rejects with a `ReadError`, or a
    * `ModelError` of the client.
    *
    * @example
@@ -51,8 +51,7 @@ export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<T
    */
   readonly calls: () => AsyncIterable<ModelCall>
   /**
-   * What the model was sent in the call of that number, from 1; in the last one by default. Rejects with `CallOutOfRange`, or a
-   * `ReadError`.
+   * What the model was sent in the call with this number, from 1 (default: the last one). Rejects with `CallOutOfRange`, or a `ReadError`.
    *
    * @example
    * await chat.turn({ client, model: 'claude-opus-5-5' })
@@ -60,7 +59,7 @@ export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<T
    */
   readonly sent: (call?: number) => Promise<SentCall>
   /**
-   * Makes every request that has a receipt again from the log, and compares. A difference is an answer, not an error. Rejects with a
+   * Rebuilds every request that has a receipt from the log and compares them. A difference is a finding, not an error. Rejects with a
    * `ReadError`.
    *
    * @example
@@ -68,15 +67,15 @@ export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<T
    */
   readonly verifyReceipts: () => Promise<ReceiptsVerified>
 }
-/** A store, its answers as promises. */
+/** A store with promises. */
 export type Store = Omit<{ readonly [K in keyof TaskStore]: AsPromise<TaskStore[K]> }, 'conversation'> & {
-  /** The handle of a conversation, whether it is there yet or not. */
+  /** The handle of a conversation, whether it exists yet or not. */
   readonly conversation: (id: string) => Conversation
 }
 
 type AnyError = { readonly _tag: string; readonly message: string }
 
-/** A method that answers with a promise whatever happens: also where an argument throws when it is looked at. */
+/** A method that always returns a promise, even if reading an argument throws. */
 const promised =
   <A extends readonly unknown[], B>(method: (...args: A) => TaskEither<AnyError, B>) =>
   (...args: A): Promise<B> => {
@@ -87,7 +86,7 @@ const promised =
     }
   }
 
-/** Runs a TaskEither; its left becomes a rejection with an `Error` of the same `_tag` and data. */
+/** Runs a TaskEither; a left becomes a rejection with an `Error` that has the same `_tag` and data. */
 export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
   task().then((result) => {
     if (E.isLeft(result)) throw toError(result.left)

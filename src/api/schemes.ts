@@ -33,10 +33,9 @@ const memory: Scheme = {
     url === 'memory:' ? TE.right([finding('store', 'warning', forgetful)]) : TE.left(noUrl(url)),
 }
 
-const forgetful =
-  'memory: keeps everything in the process and forgets it when that ends: name a sqlite: or esdb: store for what is to stay'
+const forgetful = 'memory: keeps everything in this process only: name a sqlite: or esdb: store to keep it'
 
-// Drivers take longer to load than all the rest: only those wait for one who need it.
+// Drivers take longer to load than everything else, so each is loaded when it is needed.
 
 const sqlite: Scheme = {
   open:
@@ -62,7 +61,7 @@ const esdb: Scheme = {
   },
 }
 
-/** This library's own. Each copy of it that a process loads has its own: another version may keep its files in another way. */
+/** The library's own schemes. They are not shared by the copies of the library in a process: another version may store differently. */
 const builtIn: ReadonlyMap<string, Scheme> = new Map([
   ['memory', memory],
   ['sqlite', sqlite],
@@ -74,9 +73,9 @@ const builtIn: ReadonlyMap<string, Scheme> = new Map([
  * Lets `openStore`, `copyConversations` and the command line open URLs of a scheme of your own, in the whole process. Registering the
  * same functions again changes nothing.
  *
- * Errors: `SchemeTaken`; `InvalidInput` for what is no name of a scheme (two or more of a–z 0–9 + . -, a letter first).
+ * Errors: `SchemeTaken`; `InvalidInput` if the name of the scheme is invalid (two or more of a–z 0–9 + . -, a letter first).
  *
- * @param diagnose what `palimpsest doctor` asks; without it, doctor opens the store and asks for its `integrity`
+ * @param diagnose what `palimpsest doctor` runs; without it, doctor opens the store and checks its `integrity`
  */
 export const registerStore = (
   scheme: string,
@@ -95,10 +94,10 @@ const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme> 
   return scheme ? E.right(scheme) : E.left(unknownScheme(name, [...names].toSorted()))
 }
 
-/** Whether to create a store that is not there: yes, no (`StoreNotFound`), or when something is written. */
+/** Whether to create a store that does not exist: yes, no (`StoreNotFound`), or when something is written. */
 export type Creation = boolean | 'late'
 
-/** Opens a store of events by its URL, as its adapter makes it. */
+/** Opens a store of events by its URL, without the layers above the adapter. */
 export const openAdapter = (url: string, create: Creation): TE.TaskEither<OpenError, EventStore> =>
   pipe(
     TE.fromEither<OpenError, Scheme>(schemeFor(url)),
@@ -115,7 +114,7 @@ const openLate = (url: string, open: OpenEventStore): TE.TaskEither<OpenError, E
     }),
   )
 
-/** An error of opening as one that a writer may meet: the URL itself was well when the store was looked for. */
+/** An error of opening as one that a writer may get: the URL was valid when the store was first looked for. */
 const ofStore =
   (store: string) =>
   (error: StoreError | InvalidInput): StoreError =>
@@ -123,7 +122,7 @@ const ofStore =
       ? { _tag: 'StoreUnavailable', message: error.message, store, cause: error }
       : error
 
-/** Looks for what is wrong with a store, and what to do about it. Changes nothing in it. */
+/** Finds what is wrong with a store, and says what to do about it. Changes nothing in it. */
 export const diagnose = (url: string): TE.TaskEither<InvalidInput | UnknownScheme, readonly Finding[]> =>
   pipe(
     TE.fromEither<InvalidInput | UnknownScheme, Scheme>(schemeFor(url)),

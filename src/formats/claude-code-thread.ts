@@ -87,7 +87,7 @@ export const thread = (
     return placed
   }
 
-  /** Puts what was typed meanwhile where it was sent: behind the tool results, before what was said `time` or later. */
+  /** Puts what was typed meanwhile where it was sent: after the tool results, before what was said at `time` or later. */
   const settle = (parent: Parent, time: string | undefined): Parent => {
     let from = parent
     for (const sent of queue.due(time)) {
@@ -139,7 +139,7 @@ export const thread = (
     if (id !== undefined) rounds.set(id, round)
     for (const call of callIds(content)) callers.set(call, round)
     const placed = begin(entry, parent, { round })
-    // Behind a rewind, if there was one.
+    // After a rewind, if there was one.
     round.index = steps.count()
     steps.add({ type: 'message', ...placed, message: { ...message, content } })
   }

@@ -11,7 +11,7 @@ export interface Node {
   readonly first: string
   readonly parent: Node | undefined
   readonly round: Round | undefined
-  /** Tool results, or what is said right behind them: there the client sends what was typed meanwhile. */
+  /** Tool results, or what directly follows them: that is where the client sends what was typed meanwhile. */
   readonly isAnswer: boolean
   /** Of a message of tool results: the calls that it answers, those of several in a list. */
   readonly results: string | readonly string[] | undefined
@@ -58,7 +58,7 @@ export const endOf = (node: Parent): Parent => {
   return end
 }
 
-/** The last step that a compaction behind `parent` hides: all of them, or those before the part that the client kept. */
+/** The last step that a compaction after `parent` hides: the last of all, or the one before the part that the client kept. */
 export const lastHidden = (parent: Parent, kept: Parent): Parent => {
   for (let node = kept && parent; node; node = node.parent) if (node === kept) return lastShown(kept?.parent)
   return lastShown(parent)

@@ -46,7 +46,7 @@ const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly Convers
   return { read, finish }
 }
 
-/** Hands on the entries, but one that the recorder wrote a line before its parent behind it. */
+/** Passes the entries on; one that the recorder wrote a line before its parent is passed on after it. */
 const inOrder = ({
   read: handOn,
   has,

@@ -11,13 +11,13 @@ export type ImportError =
   | InvalidInput
   | EventTooLarge
 
-/** Nothing in the file tells what wrote it. */
+/** Nothing in the file shows which program wrote it. */
 export interface UnknownFormat {
   readonly _tag: 'UnknownFormat'
   readonly message: string
 }
 
-/** A session of another program that is known, and cannot be imported. */
+/** A session of a known program whose format is not supported. */
 export interface UnsupportedFormat {
   readonly _tag: 'UnsupportedFormat'
   readonly message: string
@@ -25,7 +25,7 @@ export interface UnsupportedFormat {
   readonly found: string
 }
 
-/** A line that is not JSON, or holds something that its format does not allow. */
+/** A line that is not JSON, or contains something that its format does not allow. */
 export interface BadLine {
   readonly _tag: 'BadLine'
   readonly message: string
@@ -35,7 +35,7 @@ export interface BadLine {
   readonly problem: string
 }
 
-/** The file, or what gives its bytes, fails while it is read. */
+/** The file, or the source of its bytes, failed while it was read. */
 export interface FileUnreadable {
   readonly _tag: 'FileUnreadable'
   readonly message: string
@@ -43,7 +43,7 @@ export interface FileUnreadable {
   readonly cause: unknown
 }
 
-/** The file that holds what is too large for memory cannot be written or read. */
+/** The temporary file for what does not fit in memory cannot be written or read. */
 export interface TemporaryFileFailed {
   readonly _tag: 'TemporaryFileFailed'
   readonly message: string
@@ -51,7 +51,7 @@ export interface TemporaryFileFailed {
   readonly cause: unknown
 }
 
-/** The conversation in the store is no longer one that the rest of the file fits on. */
+/** The conversation in the store has changed, so that the rest of the file no longer fits. */
 export interface ImportDiverged {
   readonly _tag: 'ImportDiverged'
   readonly message: string
@@ -67,7 +67,7 @@ export const unknownFormat = (problem: string, condition = 'it is one'): Unknown
   message: `${problem}; if ${condition}, name its format (claude-code, pi, roo, openai, anthropic or palimpsest)`,
 })
 
-/** What this program has written into a database. */
+/** A database written by this program. */
 export const aStore = 'a store'
 
 export const unsupportedFormat = (found: string): UnsupportedFormat => ({
@@ -78,7 +78,7 @@ export const unsupportedFormat = (found: string): UnsupportedFormat => ({
 
 export const badLine = (file: string, line: number, problem: string): BadLine => ({
   _tag: 'BadLine',
-  message: `${file}, line ${line}: ${problem}. Nothing was imported; mend the line, or skip bad lines`,
+  message: `${file}, line ${line}: ${problem}. Nothing was imported; fix the line, or skip bad lines`,
   file,
   line,
   problem,
@@ -87,7 +87,7 @@ export const badLine = (file: string, line: number, problem: string): BadLine =>
 export const fileUnreadable = (file: string, cause: unknown): FileUnreadable => {
   const { code, message } = (cause ?? {}) as NodeJS.ErrnoException
   const plain = code === 'ENOENT' ? 'it does not exist' : code === 'EISDIR' ? 'it is a directory' : undefined
-  const advice = code === undefined ? 'check what gives its bytes' : 'check the path'
+  const advice = code === undefined ? 'check the source of its bytes' : 'check the path'
   return {
     _tag: 'FileUnreadable',
     message: `${file} cannot be read (${plain ?? code ?? message ?? String(cause)}): ${advice}`,
@@ -98,7 +98,7 @@ export const fileUnreadable = (file: string, cause: unknown): FileUnreadable => 
 
 export const temporaryFileFailed = (folder: string, cause: unknown): TemporaryFileFailed => ({
   _tag: 'TemporaryFileFailed',
-  message: `no temporary file can be used in ${folder} (${cause instanceof Error ? cause.message : String(cause)}): make room there, or set TMPDIR to another folder. Nothing was imported`,
+  message: `no temporary file can be used in ${folder} (${cause instanceof Error ? cause.message : String(cause)}): free some space there, or set TMPDIR to another folder. Nothing was imported`,
   folder,
   cause,
 })
@@ -112,7 +112,7 @@ export const importDiverged = (conversation: string, ref: string, what: string):
 
 export const hasChanged = (conversation: string, ref: string): ImportDiverged => ({
   _tag: 'ImportDiverged',
-  message: `conversation ${conversation} has gone on by itself since this file was imported, so what the file has now (from entry ${ref} on) does not follow on it: import the file under another id`,
+  message: `conversation ${conversation} has been continued since this file was imported, so the rest of the file (from entry ${ref}) no longer fits: import the file under another id`,
   conversation,
   ref,
 })

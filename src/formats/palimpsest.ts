@@ -13,7 +13,7 @@ interface Chain {
   /** Where its events are. */
   readonly places: number[]
   hash: string
-  /** Position of the first event; a fork's is behind its parent's. */
+  /** Position of the first event; a fork's comes after its parent's. */
   readonly start: number
   readonly parent: { readonly conversation: string; readonly position: number } | undefined
 }

@@ -28,7 +28,7 @@ export interface SessionOptions {
   readonly format?: Format
   /** The conversation's id; the second and later ones of a file get `-2`, `-3` appended. Default: the id in the file, or one made of the content. */
   readonly id?: string
-  /** Pass over lines that cannot be read, and list them in the report. Default false: the first one is an error. */
+  /** Skip lines that cannot be read, and list them in the report. Default false: the first one is an error. */
   readonly skipBadLines?: boolean
 }
 
@@ -39,11 +39,10 @@ export interface SessionFile extends SessionOptions {
 type Result = E.Either<ImportError, ImportPlan | StoredImport>
 
 /**
- * Reads a session of another program, or of this one: what to do to have it in a store, and what became of every entry.
- * Nothing is written here.
+ * Reads a session of another program, or of this one: the steps that import it, and a report on every entry. Writes nothing.
  *
- * Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an `id` that is none, or
- * that would rename one of several stored conversations.
+ * Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an invalid `id`, or one that
+ * would rename one of several stored conversations.
  */
 export const parseSession = ({ text, ...options }: SessionFile): Result => {
   const reader = sessionReader(options, takeNotes())
@@ -51,7 +50,7 @@ export const parseSession = ({ text, ...options }: SessionFile): Result => {
   return reader.finish()
 }
 
-/** As `parseSession`, line by line. Before the format is known, and of a JSON document, all lines are in memory. */
+/** As `parseSession`, line by line. Lines are kept in memory until the format is known, and those of a JSON document to the end. */
 export const sessionReader = (
   { file, format, id, skipBadLines = false }: SessionOptions,
   notes: Notes,
@@ -92,7 +91,7 @@ export const sessionReader = (
     const plan = reader.finish(id)
     const report = notes.report()
     const [bad] = report.badLines
-    // A document that cannot be parsed has nothing behind the bad line to continue with.
+    // A document that cannot be parsed has nothing after the bad line to continue with.
     const isUnreadable = E.isRight(plan) && plan.right.conversations.length === 0
     if (bad && (!skipBadLines || isUnreadable)) return E.left(badLine(file, bad.line, bad.problem))
     return E.map((found: Unreported): ImportPlan | StoredImport => ({ ...found, report }))(plan)
@@ -100,7 +99,7 @@ export const sessionReader = (
   return { read, finish }
 }
 
-/** So many lines are looked at: those of one format need not all tell. */
+/** How many lines are examined: not every line of a format shows which it is. */
 const mostLooked = 50
 
 type Unreported = Omit<ImportPlan, 'report'> | Omit<StoredImport, 'report'>
@@ -117,14 +116,14 @@ const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
   }
   const begin = own ? () => ownReader(own, notes) : readers.get(format)
   if (!begin) {
-    const unknown = invalidInput('format', `is one of ${formatNames().join(', ')}`)
+    const unknown = invalidInput('format', `must be one of ${formatNames().join(', ')}`)
     return { plan: { read: () => undefined }, finish: () => E.left(unknown) }
   }
   const plan = begin(notes, shelf)
   return { plan, finish: (id) => E.right({ format, conversations: plansUnder(id, plan.finish()) }) }
 }
 
-/** Reads a file of a format of somebody's own. All of it is in memory. */
+/** Reads a file of a registered format, all of it in memory. */
 const ownReader = ({ parse }: SessionFormat, notes: Notes): LineReader<readonly ConversationPlan[]> => {
   const held: Line[] = []
   return {
@@ -139,7 +138,10 @@ const storedUnder = (
 ): E.Either<ImportError, Unreported> => {
   if (id !== undefined && stored.length > 1)
     return E.left(
-      invalidInput('id', `the file holds ${stored.length} conversations, which keep their ids: leave it out`),
+      invalidInput(
+        'id',
+        `the file contains ${stored.length} conversations, which keep their ids: leave it out`,
+      ),
     )
   const conversations = id === undefined ? stored : stored.map((conversation) => ({ ...conversation, id }))
   return E.right({ format: 'palimpsest', conversations })
@@ -151,7 +153,7 @@ const plansUnder = (
 ): readonly ConversationPlan[] => {
   const taken = new Map<string, number>()
   const renamed = new Map<string, string>()
-  // What sets a model and says nothing is no conversation.
+  // A plan without messages, which only sets a model, is not a conversation.
   return plans
     .filter(({ steps }) => hasSaid(steps))
     .map((plan) => {

@@ -36,7 +36,7 @@ type Slices<A> = Generator<void, A>
  *
  * @param log the whole lineage of the conversation, from its first event on; empty if the store has none of that id
  * @returns events for the positions from `log.length` on
- * Errors: `ImportDiverged` if something else was said or rewound behind what the log holds of the file, or a marker's slice is no
+ * Errors: `ImportDiverged` if something else was said or rewound after what the log has of the file, or a marker's slice is no
  * longer shown.
  */
 export const planEvents = (

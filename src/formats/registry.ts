@@ -6,9 +6,9 @@ import type { Notes } from './source.ts'
 
 /** One conversation of a session file. */
 export interface SessionConversation {
-  /** What an id cannot hold is replaced. The second conversation of the same id gets `-2`, and so on. */
+  /** Characters that an id cannot contain are replaced. The second conversation with the same id gets `-2`, and so on. */
   readonly id: string
-  /** What happened, in order. An import of a longer version of the file goes on behind the refs that it knows. */
+  /** What happened, in order. Importing a longer version of the file continues after the refs it knows. */
   readonly steps: readonly Step[]
 }
 
@@ -17,17 +17,17 @@ export interface SessionFormat {
   /** What `format` and `--format` name: a–z 0–9 -, a letter first. Imported events have it in their actor's id. */
   readonly name: string
   /**
-   * Whether a file with this line is of this format. Asked of the first 50 lines that are not blank, before the library's own formats
-   * are.
+   * Whether a file with this line is of this format. Called with the first 50 lines that are not blank, before the library's own formats
+   * are tried.
    */
   readonly recognises: (line: string) => boolean
-  /** Reads a whole file. What becomes of its entries is told to `notes`; a line that is `bad` ends the import unless bad lines are skipped. */
+  /** Reads a whole file. Reports to `notes` what becomes of its entries; a `bad` line ends the import unless bad lines are skipped. */
   readonly parse: (text: string, notes: Omit<Notes, 'report'>) => readonly SessionConversation[]
   /** Writes a conversation, in pieces: `palimpsest export --format NAME`. */
   readonly write?: (log: Log, conversation: string) => Iterable<string>
 }
 
-/** The name is that of another format. */
+/** Another format has this name. */
 export interface FormatTaken {
   readonly _tag: 'FormatTaken'
   readonly message: string
@@ -36,14 +36,14 @@ export interface FormatTaken {
 
 const formatTaken = (format: string): FormatTaken => ({
   _tag: 'FormatTaken',
-  message: `${format} is a registered format already: register yours under another name`,
+  message: `the format ${format} exists already: register yours under another name`,
   format,
 })
 
 const key: unique symbol = Symbol.for('palimpsest.formats')
 const process: typeof globalThis & { [key]?: Map<string, SessionFormat> } = globalThis
 
-/** What users have registered, by name: the same in every copy of the library that the process loads. */
+/** The formats that users have registered, by name, shared by every copy of the library in the process. */
 export const ownFormats = (): Map<string, SessionFormat> => (process[key] ??= new Map())
 
 /** The names of all formats that can be imported. */
@@ -69,15 +69,16 @@ const taken: ReadonlySet<string> = new Set([...formats, ...writable])
  */
 export const registerFormat = (format: SessionFormat): E.Either<FormatTaken | InvalidInput, void> => {
   if (typeof format !== 'object' || format === null)
-    return E.left(invalidInput('format', 'is an object { name, recognises, parse, write? }'))
+    return E.left(invalidInput('format', 'must be an object { name, recognises, parse, write? }'))
   const { name, recognises, parse, write } = format
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]*$/.test(name))
-    return E.left(invalidInput('name', 'is a name such as acme: a–z 0–9 -, a letter first'))
+    return E.left(invalidInput('name', 'must be a name such as acme: a–z 0–9 -, a letter first'))
   if (typeof recognises !== 'function')
-    return E.left(invalidInput('recognises', 'is a function that looks at a line'))
-  if (typeof parse !== 'function') return E.left(invalidInput('parse', 'is a function that reads a text'))
+    return E.left(invalidInput('recognises', 'must be a function that examines a line'))
+  if (typeof parse !== 'function')
+    return E.left(invalidInput('parse', 'must be a function that reads a text'))
   if (write !== undefined && typeof write !== 'function')
-    return E.left(invalidInput('write', 'is a function that writes a conversation'))
+    return E.left(invalidInput('write', 'must be a function that writes a conversation'))
   const there = ownFormats().get(name)
   if (taken.has(name) || (there && there !== format)) return E.left(formatTaken(name))
   ownFormats().set(name, format)

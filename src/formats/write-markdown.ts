@@ -4,14 +4,14 @@ import type { Entry } from '../projections/full.ts'
 import { visibleDocument } from './visible.ts'
 
 /**
- * A full history as a document to read: every message and marker in order, and of each that the model does not see any more, why.
+ * A full history as a document to read: every message and marker in order, and why the model no longer sees it.
  *
- * @param entries from `full`; with `abandoned` set there, the branches that were left are in the document too
+ * @param entries from `full`; with `abandoned` set there, abandoned branches are included
  */
 export const markdown = (conversation: string, entries: readonly Entry[]): string =>
   [...markdownParts(conversation, entries)].join('\n\n') + '\n'
 
-/** The paragraphs of `markdown`, one after another, with control characters shown as pictures or escapes; for documents that are better not held whole. */
+/** The paragraphs of `markdown`, one by one, control characters shown as pictures or escapes: for documents too large to hold whole. */
 export function* markdownParts(conversation: string, entries: readonly Entry[]): Generator<string> {
   for (const part of partsOf(conversation, entries)) yield visibleDocument(part)
 }
@@ -41,13 +41,13 @@ const fateOf = ({ status, by }: Entry): string | undefined => {
     case 'active':
       return undefined
     case 'condensed':
-      return `Not shown any more: the summary at ${by} stands for it.`
+      return `No longer shown: replaced by the summary at ${by}.`
     case 'truncated':
-      return `Not shown any more: truncated at ${by}.`
+      return `No longer shown: truncated at ${by}.`
     case 'restored':
       return `Taken back at ${by}.`
     case 'abandoned':
-      return `On a branch that the rewind at ${by} left.`
+      return `On a branch abandoned by the rewind at ${by}.`
   }
 }
 
@@ -107,7 +107,7 @@ const quote = (text: string): string =>
         .map((line) => `> ${line}`.trimEnd())
         .join('\n')
 
-/** A fence is longer than any that stands in the text. */
+/** A fence longer than any in the text. */
 const fence = (text: string, language = ''): string => {
   let longest = 2
   for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)

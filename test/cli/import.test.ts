@@ -64,7 +64,7 @@ describe('import', { timeout: 60_000 }, () => {
         'error: empty.jsonl: the file is empty',
         'error: notes.txt: not a session in any known format; if it is one, say which with --format (claude-code, pi, roo, openai, anthropic or palimpsest)',
         expect.stringMatching(
-          /^error: torn\.jsonl, line 2: .*; mend the line, or skip it with --skip-bad-lines$/,
+          /^error: torn\.jsonl, line 2: .*; fix the line, or skip it with --skip-bad-lines$/,
         ),
         'error: palimpsest.db: this is a store: open it with --store',
         expect.stringMatching(/keep fewer messages, or name a slice with --covers$/),

@@ -66,7 +66,7 @@ Why?
 
 ## 1 · assistant · 2026-01-01T00:00:00.000Z
 
-*Not shown any more: the summary at 3 stands for it.*
+*No longer shown: replaced by the summary at 3.*
 
 > hm
 > hm
@@ -83,7 +83,7 @@ I look.
 
 ## 2 · user · 2026-01-01T00:00:00.000Z
 
-*Not shown any more: the summary at 3 stands for it.*
+*No longer shown: replaced by the summary at 3.*
 
 **Result** \`a\`
 
@@ -99,7 +99,7 @@ Looked.
 
 ## 4 · user · 2026-01-01T00:00:00.000Z
 
-*On a branch that the rewind at 5 left.*
+*On a branch abandoned by the rewind at 5.*
 
 Left.
 

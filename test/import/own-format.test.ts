@@ -112,7 +112,9 @@ describe('a format of one’s own', () => {
         'palimpsest import box.txt --format leters; palimpsest export a --format pi',
         folder,
       )
-      expect(wrong.stderr).toMatch(/--format is one of .*letters\n.*--format is one of .*markdown, letters\n/)
+      expect(wrong.stderr).toMatch(
+        /--format must be one of .*letters\n.*--format must be one of .*markdown, letters\n/,
+      )
       expect(wrong.code).toBe(2)
     })
   })

@@ -64,7 +64,7 @@ export const blobs: readonly ContractCase[] = [
     },
   },
   {
-    title: 'of puts of one blob at once all succeed, and it is kept once, while appends go on',
+    title: 'concurrent puts of one blob all succeed, and it is kept once, during appends',
     run: async (store) => {
       const blob = blobOf(1, 3)
       const puts = Array.from({ length: 10 }, () => right(store.blobs.put(blob.sha256, blob.chunks)))

@@ -6,7 +6,7 @@ import { type ContractCase, event, events, followed, ids, left, right } from './
 export const globalOrder: readonly ContractCase[] = [
   {
     title:
-      'all events have one global order, which is the order of each stream; reading goes on behind a checkpoint',
+      'all events have one global order, which is the order of each stream; reading continues after a checkpoint',
     run: async (store) => {
       const order: string[] = []
       for (let n = 0; n < 10; n++) {

@@ -37,7 +37,7 @@ export const writing: readonly ContractCase[] = [
   },
   {
     title:
-      'an append at the last revision goes behind it; at any other it is a conflict that names the actual one',
+      'an append at the last revision lands after it; at any other it is a conflict that names the actual one',
     run: async (store) => {
       const [first, second] = [event('1'), event('2')]
       await right(store.append({ stream: 'a', events: [first], expected: -1 }))

@@ -10,7 +10,7 @@ export interface StreamEvent {
 /** UTF-16 units of one delta. */
 const deltaLength = 24
 
-/** A text in pieces that are none of them empty, nor end in half a character. */
+/** A text in pieces, each non-empty and ending with a whole character. */
 const pieces = (text: string): readonly string[] => {
   const all: string[] = []
   for (let at = 0; at < text.length;) {

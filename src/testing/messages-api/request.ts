@@ -8,7 +8,7 @@ export interface Model {
   readonly contextWindow: number
   /** The most that `max_tokens` may be. */
   readonly maxOutput: number
-  /** A request may end in an assistant message, with which the model is to go on. */
+  /** A request may end in an assistant message, which the model continues. */
   readonly prefill: boolean
   /** Messages of role `system` may stand between the others. */
   readonly systemMessages: boolean

@@ -118,7 +118,7 @@ const callerOf = ({ type, caller }: Block): unknown =>
     : undefined
 
 /**
- * 8. A server tool use has one result later in its turn, which goes on across messages of nothing but tool results. The last turn may
+ * 8. A server tool use has one result later in its turn, which extends across messages of nothing but tool results. The last turn may
  * still be open: at such a message, or in the reply that was paused.
  */
 const served: ToolRule = ({ turns }, paused) => {

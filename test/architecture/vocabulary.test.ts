@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+/** Words that read as translated, and what to write instead. A space stands for a line break in a comment, too. */
+const worst: readonly (readonly [words: string, instead: string])[] = [
+  ['behind', 'after'],
+  ['go(es)? on|gone on|went on|going on', 'continue'],
+  ['(?<!there )(is|are|be|was|were) none(?! of)', 'not one, invalid, malformed'],
+  ['mend(s|ed|ing)?', 'fix, repair'],
+  ['anew', 'again'],
+  ['in vain', 'without success, to no effect'],
+  ['an? \\w+ of yours', 'your own …'],
+  ['last word', 'end'],
+  ['who asks', 'the caller'],
+]
+const patterns = worst.map(
+  ([words, instead]) =>
+    [new RegExp(`\\b(?:${words.replaceAll(' ', '[\\s/*]+')})\\b`, 'gi'), instead] as const,
+)
+
+/** Folders of src that are not in plain English yet. Only ever shorten this list. */
+const later: readonly string[] = [
+  'src/conversation',
+  'src/history',
+  'src/jobs',
+  'src/projections',
+  'src/receipts',
+  'src/store',
+  'src/turn',
+]
+
+const root = new URL('../../', import.meta.url)
+const readText = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const under = (folder: string, ending: string): readonly string[] =>
+  readdirSync(fileURLToPath(new URL(folder, root)), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith(ending))
+    .map((path) => `${folder}/${path}`)
+
+/** The old names of options stand as code in what is changed about them. */
+const withoutCode = (markdown: string): string => markdown.replaceAll(/`[^`\n]*`/g, '`…`')
+const unreleased = (): string => /^## Unreleased$.*?(?=^## )/ms.exec(readText('CHANGELOG.md'))?.[0] ?? ''
+
+/** Each of the worst words in a text: the line, what it says, what it should say. */
+const found = (path: string, text: string): readonly string[] =>
+  patterns.flatMap(([pattern, instead]) =>
+    [...text.matchAll(pattern)].map(({ 0: words, index }) => {
+      const line = text.slice(0, index).split('\n').length
+      return `${path}:${line}: "${words.replaceAll(/[\s/*]+/g, ' ')}"; write: ${instead}`
+    }),
+  )
+
+describe('everything is written in plain English', () => {
+  const documents = ['README.md', 'CONTRIBUTING.md', ...under('docs', '.md')]
+  test.each(documents)('%s', (path) => {
+    expect(found(path, withoutCode(readText(path)))).toEqual([])
+  })
+
+  test('what is new in CHANGELOG.md', () => {
+    expect(unreleased()).not.toBe('')
+    expect(found('CHANGELOG.md, Unreleased', withoutCode(unreleased()))).toEqual([])
+  })
+
+  test('comments, messages and help in src', () => {
+    const sources = under('src', '.ts').filter(
+      (path) => !later.some((folder) => path.startsWith(`${folder}/`)),
+    )
+    expect(sources.flatMap((path) => found(path, readText(path)))).toEqual([])
+  })
+
+  test('transcripts', () => {
+    const transcripts = under('test/e2e/transcripts', '.md')
+    expect(transcripts.flatMap((path) => found(path, withoutBlocks(readText(path))))).toEqual([])
+  })
+})
+
+/** Without what the commands print: it may quote a model. The lines keep their numbers. */
+const withoutBlocks = (markdown: string): string =>
+  markdown.replaceAll(/^```.*?^```$/gms, (block) => block.replaceAll(/[^\n]/g, ''))
