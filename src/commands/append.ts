@@ -1,5 +1,5 @@
 import { acceptsData } from '../events/accept.ts'
-import type { Block } from '../events/blocks.ts'
+import { type Block, textBlock } from '../events/blocks.ts'
 import { isFields } from '../events/json.ts'
 import type { Event } from '../events/events.ts'
 import { estimateTokens } from '../projections/tokens.ts'
@@ -87,4 +87,4 @@ const dataOf = (message: NewMessage): Event<'MessageAppended'>['data'] => ({
 
 /** A string is short for one text block. */
 export const blocksOf = (content: NewMessage['content']): readonly Block[] =>
-  typeof content === 'string' ? [{ type: 'text', text: content }] : content
+  typeof content === 'string' ? [textBlock(content)] : content

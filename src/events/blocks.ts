@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { AnyBlock, Block, KnownBlocks, UnknownBlock } from './block-types.ts'
+import type { AnyBlock, Block, KnownBlocks, TextBlock, UnknownBlock } from './block-types.ts'
 
 export type { AnyBlock, Block, BlockSource, TextBlock, ToolResultBlock } from './block-types.ts'
 
@@ -30,6 +30,8 @@ const shapes = {
 export type KnownBlockType = keyof typeof shapes
 /** A block of a known type, with its fields. */
 export type KnownBlock<T extends KnownBlockType = KnownBlockType> = KnownBlocks[T]
+
+export const textBlock = (text: string): TextBlock => ({ type: 'text', text })
 
 /**
  * A block whose type the types of this version don't know, to be appended as it is.

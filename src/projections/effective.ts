@@ -127,6 +127,9 @@ export const configurationOf = ({ outline }: Effective): Configuration => outlin
 export const messagesOf = (item: Item): readonly Message[] =>
   item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
 
+export const isReply = (item: Item | undefined): item is MessageItem =>
+  item?.kind === 'message' && item.role === 'assistant'
+
 /** The message that an item is to the model: itself, or its edit in place; undefined for any other marker. */
 export const messageIn = (item: Item): Message | undefined => {
   if (item.kind === 'message') return item

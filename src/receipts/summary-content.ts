@@ -1,4 +1,11 @@
-import { type Block, isBlock, isWellShaped, type KnownBlock, unknownBlock } from '../events/blocks.ts'
+import {
+  type Block,
+  isBlock,
+  isWellShaped,
+  type KnownBlock,
+  textBlock,
+  unknownBlock,
+} from '../events/blocks.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 
 /** How content is shown to a model that summarizes it. */
@@ -29,8 +36,6 @@ const shown = (block: Block, showing: Showing): Block => {
     ? { ...block, content: shownBlocks((content as readonly unknown[]).filter(isWellShaped), showing) }
     : block
 }
-
-const textBlock = (text: string): Block => ({ type: 'text', text })
 
 const noteOf = ({ type, source, title }: KnownBlock<'image' | 'document'>): Block => {
   const { media_type, url, file_id, data } = source

@@ -1,4 +1,4 @@
-import { type Block } from '../events/blocks.ts'
+import { textBlock } from '../events/blocks.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { check } from '../events/check.ts'
@@ -156,7 +156,7 @@ const summaryItem = ({ at }: Effective, summary: string): SummaryItem => ({
   kind: 'summary',
   position: at,
   time: '',
-  messages: [{ role: 'user', content: [text(`Summary of what was said before:\n\n${summary}`)] }],
+  messages: [{ role: 'user', content: [textBlock(`Summary of what was said before:\n\n${summary}`)] }],
   covers: { first: at, last: at },
   messagesHidden: 0,
   tokens: { before: 0, after: 0 },
@@ -173,7 +173,5 @@ const instructionsItem = (
   time: '',
   messageId: 'instructions',
   role: 'user',
-  content: [text(instructions)],
+  content: [textBlock(instructions)],
 })
-
-const text = (value: string): Block => ({ type: 'text', text: value })

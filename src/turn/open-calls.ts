@@ -1,5 +1,5 @@
 import { type Block, isBlock } from '../events/blocks.ts'
-import type { Effective, Item, MessageItem } from '../projections/effective.ts'
+import { type Effective, isReply } from '../projections/effective.ts'
 import { toolCalls } from '../projections/render/renderer.ts'
 import type { ToolUse } from './tools.ts'
 
@@ -25,8 +25,5 @@ export const openCalls = (effective: Effective): readonly OpenCall[] => {
 }
 
 export const isCall = (block: Block): block is ToolUse => isBlock(block, 'tool_use')
-
-export const isReply = (item: Item): item is MessageItem =>
-  item.kind === 'message' && item.role === 'assistant'
 
 export const idsOf = (open: readonly OpenCall[]): string => open.map(({ call }) => call.id).join()

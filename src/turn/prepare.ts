@@ -1,13 +1,12 @@
 import canonicalize from 'canonicalize'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Configuration } from '../events/events.ts'
-import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
+import { configurationOf, type Effective, isReply, type Item } from '../projections/effective.ts'
 import { listCache } from '../projections/list-cache.ts'
 import { isCompaction, wellFormed } from '../projections/render/renderer.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { WriteError } from '../store/errors.ts'
 import type { Written } from '../history/encode.ts'
-import { isReply } from './open-calls.ts'
 
 type Write = TaskEither<WriteError, Written>
 

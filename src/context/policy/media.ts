@@ -1,6 +1,4 @@
-import { type Block, type TextBlock, unknownBlock } from '../../events/blocks.ts'
-
-export const textBlock = (text: string): TextBlock => ({ type: 'text', text })
+import { type Block, textBlock, unknownBlock } from '../../events/blocks.ts'
 
 /** Bytes as a picture, a document or a text, if they are one; else a note, with what is recorded and not shown. */
 export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {

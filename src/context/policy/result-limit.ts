@@ -1,9 +1,8 @@
-import { type Block, isBlock, isWellShaped, type KnownBlock } from '../../events/blocks.ts'
+import { type Block, isBlock, isWellShaped, type KnownBlock, textBlock } from '../../events/blocks.ts'
 import type { NewMessage } from '../../commands/command.ts'
 import { isResultType } from '../../projections/render/renderer.ts'
 import { beginningOf, endOf } from './cut-text.ts'
 import { estimate } from '../tokens/estimate.ts'
-import { textBlock } from './media.ts'
 
 /** The name of the tool that reads what was left out of a result. */
 export const readerName = 'read_result'

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Block } from '../../events/blocks.ts'
+import { type Block, textBlock } from '../../events/blocks.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import type { Covers, Origin } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
@@ -107,7 +107,7 @@ async function* summarize(
     const { last } = asked.covers
     if (last === covers.last) {
       const context = { position: effective.at, digest, options: asked }
-      const blocks = [...texts, ...pinned].map((text): Block => ({ type: 'text', text }))
+      const blocks = [...texts, ...pinned].map(textBlock)
       return { blocks, origin: { ...origin, ...(usage && { usage }), context } }
     }
     const { images, longest } = asked

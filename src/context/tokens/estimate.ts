@@ -1,4 +1,11 @@
-import { type Block, isBlock, isWellShaped, type BlockSource, unknownBlock } from '../../events/blocks.ts'
+import {
+  type Block,
+  isBlock,
+  isWellShaped,
+  type BlockSource,
+  textBlock,
+  unknownBlock,
+} from '../../events/blocks.ts'
 import type { Configuration } from '../../events/events.ts'
 import { isResultType } from '../../projections/render/renderer.ts'
 import { estimateTokens } from '../../projections/tokens.ts'
@@ -28,7 +35,7 @@ export const estimatePrompt = (
   system: string | readonly Block[] = [],
   tools?: Configuration['tools'],
 ): number =>
-  estimate(typeof system === 'string' ? [{ type: 'text', text: system }] : system) +
+  estimate(typeof system === 'string' ? [textBlock(system)] : system) +
   (tools ? estimateTokens([unknownBlock({ type: 'tools', tools })]) : 0)
 
 /** About how many tokens blocks are to a model, whole, ≥ 0: pictures and documents by their size, the rest by bytes. */
@@ -58,8 +65,8 @@ const pictureTokens = (source: BlockSource): number => {
 
 const documentTokens = (source: BlockSource): number => {
   const { data, content } = source
-  if (source.type === 'text') return estimateTokens([{ type: 'text', text: String(data) }])
-  if (typeof content === 'string') return estimateTokens([{ type: 'text', text: content }])
+  if (source.type === 'text') return estimateTokens([textBlock(String(data))])
+  if (typeof content === 'string') return estimateTokens([textBlock(content)])
   if (Array.isArray(content)) return estimate((content as readonly unknown[]).filter(isWellShaped))
   if (source.type !== 'base64') return pageTokens
   const file = Buffer.from(String(data), 'base64')

@@ -1,5 +1,5 @@
 import type { Policy } from '../../events/events.ts'
-import type { Effective, Item, MessageItem } from '../../projections/effective.ts'
+import { type Effective, isReply, type Item } from '../../projections/effective.ts'
 import { listCache } from '../../projections/list-cache.ts'
 
 /**
@@ -36,9 +36,6 @@ export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
   }
   return anchors
 }
-
-const isReply = (item: Item | undefined): item is MessageItem =>
-  item?.kind === 'message' && item.role === 'assistant'
 
 /** Whether an item continues the reply before it: a reply may be stored in parts. */
 const isPart = (items: readonly Item[], index: number): boolean => {

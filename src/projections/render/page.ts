@@ -1,4 +1,4 @@
-import type { Block } from '../../events/blocks.ts'
+import { type Block, textBlock } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
 import { addTo, type Draft, joinedTo } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
@@ -85,7 +85,7 @@ export const add = (
 
 export const insert = (page: Page, role: Role, position: number, text: string): void => {
   page.report('message-inserted', position, `${role}: ${text}`)
-  add(page, { role, position, content: [{ type: 'text', text }] })
+  add(page, { role, position, content: [textBlock(text)] })
 }
 
 export const reportDropped = (report: Report, position: number): void =>

@@ -1,4 +1,4 @@
-import type { Block } from '../../events/blocks.ts'
+import { type Block, textBlock } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
 import { type Effective, type Item, messagesOf } from '../effective.ts'
 import { prefixUnchanged } from './thinking.ts'
@@ -37,7 +37,7 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
   const { position } = item
   if (item.kind === 'truncation') {
     const text = `[${item.messagesHidden} earlier ${item.messagesHidden === 1 ? 'message is' : 'messages are'} not shown.]`
-    const content: readonly Block[] = [{ type: 'text', text }]
+    const content: readonly Block[] = [textBlock(text)]
     return notes
       ? [
           {
