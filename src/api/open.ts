@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { task } from '../result/steps.ts'
+import { run, task } from '../result/steps.ts'
 import { checkJson } from '../events/check.ts'
 import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -300,7 +300,7 @@ const importing =
     const [session, options] = given
     const now = [asNow(session), asNow(options)] as const
     const { importSession } = await import('../jobs/import.ts')
-    return importSession(store, ...now)
+    return run(importSession(store, ...now))
   }
 
 const followFields = { after: kinds.anything, prefixes: kinds.texts, signal: kinds.signal }

@@ -3,7 +3,7 @@ import type { ConversationEvent, Span } from '../events/events.ts'
 import { type Draft, evolve, type Slot } from '../projections/outline.ts'
 import type { StoreError } from '../store/errors.ts'
 
-/** What an event changed of the outline that it came after. */
+/** What an event changed in the outline before it. */
 type Step =
   | { readonly type: 'nothing' }
   | { readonly type: 'hide'; readonly slots: readonly Slot[] }
@@ -11,40 +11,42 @@ type Step =
       readonly type: 'restore'
       readonly marker: number
       readonly slots: readonly Slot[]
-      readonly spans: { readonly before: Span[]; readonly after: Span[] }
+      /** The last spans before it, and the one that it joined them to. */
+      readonly joined: readonly Span[]
+      readonly span: Span
     }
   | { readonly type: 'configure'; readonly before: Configured; readonly after: Configured }
 type Configured = Partial<Pick<Draft, (typeof configuredKeys)[number]>>
 const configuredKeys = ['configured', 'configuration', 'promptSince', 'toolsFrom', 'formerTools'] as const
 
-/** An event taken into the outline that it comes after. */
+/** An outline with one more event. */
 interface Taken {
-  /** Changes with the next event that is taken. */
+  /** Changes with the next event. */
   readonly draft: Draft
   /** What a marker hid or a restore brought back; undefined if there was nothing. */
   readonly slots: readonly Slot[] | undefined
 }
 
-/** The outlines of a conversation at all of its own events, wherever rewinds lead. */
+/** The outlines of a conversation at each of its own events, whichever branch it is on. */
 export interface Branches {
-  /** A message, a rewind or the beginning of a fork comes next. Constant time. */
+  /** The next event, if it is a message, a rewind or the beginning of a fork. Constant time. */
   readonly pass: (event: ConversationEvent) => void
-  /** Any other event comes next. Takes as many steps as it is away from the last event that was taken, along the branches. */
+  /** The next event, if it is any other. Time: the distance along the branches from the last event that was taken. */
   readonly take: (event: ConversationEvent) => Steps<StoreError, Taken>
 }
 
 interface Before {
-  /** Position of the first event that comes. */
+  /** Position of the first event to come. */
   readonly offset: number
-  /** The outline at a position before that one, nobody else's. */
+  /** The outline at a position before that one; nothing else may hold it. */
   readonly outlineAt: (position: number) => Steps<StoreError, Draft>
   /** What a marker there replaced. */
   readonly replacedBy: (marker: number) => Steps<StoreError, readonly Slot[] | undefined>
 }
 
 /**
- * One outline that is moved along the branches, forwards and back by what each event changed. So nothing is read again, however often a
- * conversation is rewound; what was before its first own event is asked for where a branch begins there.
+ * One outline that is moved along the branches, forwards and back, by what each event changed. So nothing is read again, however often
+ * a conversation is rewound, except where a branch begins before its first own event.
  */
 export const branches = ({ offset, outlineAt, replacedBy }: Before): Branches => {
   const steps = new Map<number, Step>()
@@ -107,14 +109,10 @@ const stepOf = (
   if (event.type === 'Configured')
     return { type: 'configure', before: configuredOf(before), after: configuredOf(after) }
   if (!slots) return { type: 'nothing' }
-  return event.type === 'Restored'
-    ? {
-        type: 'restore',
-        marker: event.data.marker,
-        slots,
-        spans: { before: before.restored, after: after.restored },
-      }
-    : { type: 'hide', slots }
+  const span = after.restored.at(-1)
+  if (event.type !== 'Restored' || !span) return { type: 'hide', slots }
+  const joined = before.restored.slice(after.restored.length - 1)
+  return { type: 'restore', marker: event.data.marker, slots, joined, span }
 }
 
 const configuredOf = (draft: Draft): Configured =>
@@ -130,7 +128,7 @@ const redo = (draft: Draft, position: number, step: Step | undefined): void => {
       break
     case 'restore':
       replace(draft, [{ position: step.marker, marker: true }], step.slots)
-      draft.restored = step.spans.after
+      draft.restored = draft.restored.slice(0, draft.restored.length - step.joined.length).concat(step.span)
       break
     case 'configure':
       configure(draft, step.after)
@@ -150,7 +148,7 @@ const undo = (draft: Draft, position: number, step: Step | undefined): void => {
       break
     case 'restore':
       replace(draft, step.slots, [{ position: step.marker, marker: true }])
-      draft.restored = step.spans.before
+      draft.restored = draft.restored.slice(0, -1).concat(step.joined)
       break
     case 'configure':
       configure(draft, step.before)

@@ -1,0 +1,163 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { streamOf } from '../events/ids.ts'
+import { type ImportError, importDiverged } from '../formats/errors.ts'
+import { type Planning, planning } from '../formats/plan-events.ts'
+import type { ConversationPlan, Format, StoredConversation } from '../formats/plan.ts'
+import { lightEvents } from '../formats/said.ts'
+import { type List, listOn, type Shelf } from '../formats/shelf.ts'
+import { completeEnvelope, encodeChain } from '../history/encode.ts'
+import { chainEndAt, type ChainEnd, lastPosition, readConversationEnd } from '../history/ends.ts'
+import { missingParent } from '../history/lineage.ts'
+import { loadLog } from '../history/log.ts'
+import { reader } from '../history/reader.ts'
+import { recordedTime } from '../history/time.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import { breath, pacer } from '../store/breath.ts'
+import type { ReadError, WriteError } from '../store/errors.ts'
+import { type EventStore, maxPage, type Part } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+
+/** New events of one conversation, encoded, and the end that they are appended to. */
+export interface Prepared {
+  readonly id: string
+  readonly stream: string
+  /** The end of all that is stored, whether it counts yet or not. */
+  readonly end: ChainEnd
+  /** What the last stored event is part of, if it does not count yet: an import was interrupted, or is under way. */
+  readonly open?: Part | undefined
+  readonly events: List<StoredEvent>
+}
+
+type Preparing = Steps<ImportError | WriteError, Prepared>
+
+/** The events that a conversation's plan adds to what is stored of it, on the shelf. */
+export async function* prepare(
+  store: LargeContentStore,
+  plan: ConversationPlan,
+  format: Format,
+  shelf: Shelf,
+): Preparing {
+  const { id } = plan
+  const { end, open } = yield* readThere(store, id)
+  const log = yield* ok(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
+  const encodings = encodePlanned(id, end.hash, planning(plan, format, log), format)
+  const places: number[] = []
+  yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.put(event)))
+  const events = listOn(places, (place) => shelf.get(place) as StoredEvent)
+  return { id, stream: streamOf(id), end, open, events }
+}
+
+/** Undefined where others may be given their turn. */
+type Encoding = E.Either<ImportError, StoredEvent> | undefined
+
+/** The planned events, chained to the stored ones. */
+function* encodePlanned(
+  conversation: string,
+  prev: string | null,
+  planned: Planning,
+  format: string,
+): Generator<Encoding, void> {
+  const imported = new Date()
+  let hash = prev
+  for (;;) {
+    const { done, value } = planned.next()
+    if (done === true) {
+      if (E.isLeft(value)) yield value
+      return
+    }
+    if (!value) {
+      yield undefined
+      continue
+    }
+    const { event, commandId, time } = value
+    const now = recordedTime(time, imported)
+    const envelope = completeEnvelope({ commandId, now }, { kind: 'import', id: format })
+    const encoded = encodeChain(conversation, hash, [event], envelope)
+    if (E.isLeft(encoded)) {
+      yield E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
+      return
+    }
+    for (const stored of encoded.right.events) yield E.right(stored)
+    hash = encoded.right.hash
+  }
+}
+
+/** Checks every event before the first one is written. */
+async function* checkAll(
+  store: LargeContentStore,
+  encodings: Iterable<Encoding>,
+  { id, end }: { readonly id: string; readonly end: ChainEnd },
+  keep: (event: StoredEvent) => void = () => undefined,
+): Steps<ImportError, void> {
+  let index = 0
+  const pace = pacer()
+  for (const encoded of encodings) {
+    if (encoded && E.isLeft(encoded)) return yield encoded.left
+    const pause = encoded ? pace(encoded.right.data.length) : breath()
+    if (pause) await pause
+    if (!encoded) continue
+    const checked = store.check(encoded.right)
+    const where = `event ${lastPosition(end) + 1 + index++} of ${id}`
+    if (E.isLeft(checked)) return yield { ...checked.left, message: `${where}: ${checked.left.message}` }
+    keep(encoded.right)
+  }
+}
+
+/** The events that are not stored yet, of those to be written as they are. The ones that are stored must be the same. */
+export async function* prepareStored(
+  store: LargeContentStore,
+  { id, events }: StoredConversation,
+  all: readonly { readonly id: string }[],
+): Preparing {
+  const stream = streamOf(id)
+  const first = events.at(0)
+  const isFork = first?.type === 'Forked'
+  const parent = isFork ? parentIn(first) : undefined
+  if (parent !== undefined && !all.some((other) => other.id === parent)) {
+    const { last } = yield* readStreamEnd(store, streamOf(parent))
+    if (!last) return yield missingParent(id, parent)
+  }
+  const { end, open } = yield* readThere(store, id, isFork)
+  const there = end.revision + 1
+  for (let from = 0, read = 0; from < Math.min(there, events.length); from += read) {
+    const page = yield* ok(store.read({ stream, from, direction: 'forwards', limit: maxPage }))
+    read = page.length
+    if (read === 0) break
+    const different = page.find((stored, index) => {
+      const event = events.at(from + index)
+      return event && hashOf(event) !== hashOf(stored)
+    })
+    await breath()
+    if (different) return yield importDiverged(id, `revision ${different.revision}`, 'the event of the file')
+  }
+  const added = events.slice(there)
+  yield* checkAll(store, asTheyAre(added), { id, end })
+  return { id, stream, end, open, events: added }
+}
+
+function* asTheyAre(events: Iterable<StoredEvent>): Generator<Encoding, void> {
+  for (const event of events) yield E.right(event)
+}
+
+const parentIn = ({ data }: StoredEvent): string | undefined => {
+  const forked = JSON.parse(data) as { readonly from?: { readonly conversation?: string } }
+  return forked.from?.conversation
+}
+
+/**
+ * The end of all that is stored of a conversation.
+ *
+ * @param isAlone the parents of a fork need not be stored yet: they may come with the same file
+ */
+async function* readThere(
+  store: EventStore,
+  conversation: string,
+  isAlone = false,
+): Steps<ReadError, Pick<Prepared, 'end' | 'open'>> {
+  const own = [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }]
+  const ending = readConversationEnd(store, conversation, isAlone ? own : undefined)
+  const { lineage, last, unfinished } = yield* ok(ending)
+  return { end: chainEndAt(lineage, unfinished ?? last), open: unfinished?.part }
+}
