@@ -68,8 +68,14 @@ export const noteIndex = (store: EventStore): NoteIndex => {
   return { refresh, glance, linksTo }
 }
 
-const glanceAt = (store: EventStore, conversation: string): Steps<StoreError, NoteGlance> =>
-  caught(async () => {
+const nothing: NoteGlance = { titles: [], links: [] }
+
+async function* glanceAt(store: EventStore, conversation: string): Steps<StoreError, NoteGlance> {
+  // Most conversations have none, and a list looks at many.
+  const stream = notesStreamOf(conversation)
+  const first = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+  if (first.length === 0) return nothing
+  return yield* caught(async () => {
     const titles: { at: number; text: string }[] = []
     const links: Link[] = []
     for await (const event of newestNotes(store, conversation)) {
@@ -79,6 +85,7 @@ const glanceAt = (store: EventStore, conversation: string): Steps<StoreError, No
     }
     return { titles, links: refined(links.toReversed()) }
   })
+}
 
 /** Whether an error is about these notes, not about the store. */
 const isOfNotes = ({ _tag }: StoreError): boolean =>

@@ -36,6 +36,11 @@ describe('note and link', () => {
     })
   })
 
+  test('are verified with their conversation', async () => {
+    const noted = `palimpsest note c --kind my/x > /dev/null\n`
+    expect((await after(`${noted}palimpsest verify c`)).stdout).toContain('2 events, 1 note unchanged')
+  })
+
   test('are refused with a code that says whose fault it is', async () => {
     for (const [command, code] of [
       ['palimpsest note d --kind title --text x', 1],

@@ -119,3 +119,35 @@ it('a backup has the notes', async () => {
   await copy.close()
   await store.close()
 })
+
+it('notes that an interrupted import adds to a conversation that is there are not shown until it is complete', async () => {
+  const events = memoryStore()
+  const entry = (uuid: string, parentUuid: string | null) =>
+    JSON.stringify({
+      sessionId: 's',
+      uuid,
+      parentUuid,
+      type: 'user',
+      message: { role: 'user', content: uuid },
+    })
+  const title = (customTitle: string) => JSON.stringify({ type: 'custom-title', customTitle, sessionId: 's' })
+  const begun = [entry('a', null), title('One')].join('\n')
+  const grown = [begun, entry('b', 'a'), title('Two')].join('\n')
+  const broken: EventStore = {
+    ...events,
+    append: (request) =>
+      request.stream.startsWith(recordPrefix)
+        ? () => Promise.reject(new Error('killed'))
+        : events.append(request),
+  }
+  const store = on(events)
+  await store.importSession({ text: begun, file: 's.jsonl' })
+  await expect(on(broken).importSession({ text: grown, file: 's.jsonl' })).rejects.toThrow('killed')
+  const chat = store.conversation('s')
+  const titles = async () => (await chat.notes({ kind: 'title' })).map(({ data }) => data)
+  expect([await titles(), await chat.position()]).toEqual([['One'], 0])
+  await expect(chat.note({ kind: 'title', data: 'Mine' })).rejects.toMatchObject({ _tag: 'ImportUnfinished' })
+  await store.importSession({ text: grown, file: 's.jsonl' })
+  expect([await titles(), await chat.position()]).toEqual([['One', 'Two'], 1])
+  expect(await chat.verify()).toEqual({ conversation: 's', events: 2, notes: 2 })
+})

@@ -110,16 +110,17 @@ const findingsOf = (outcome: Outcome): readonly FindingParts[] => {
   ]
 }
 
-const firstOf = ({ conversation, events, discrepancy, error, receipts }: Outcome): FindingParts => {
+const firstOf = ({ conversation, events, notes, discrepancy, error, receipts }: Outcome): FindingParts => {
   if (error) return [['UNREADABLE', 'warning'], [conversation, 'bold'], [error.message]]
   if (discrepancy) {
     const { position, kind, message } = discrepancy
     return [['CHANGED', 'warning'], [conversation, 'bold'], [`at ${position}, ${kind}: ${message}`]]
   }
   const sent = receipts ? `, ${plural(receipts.verified, 'request')} verified` : ''
+  const beside = notes === undefined ? '' : `, ${plural(notes, 'note')}`
   return [
     ['ok     ', 'user'],
     [conversation, 'bold'],
-    [`${plural(events, 'event')} unchanged${sent}`, 'dim'],
+    [`${plural(events, 'event')}${beside} unchanged${sent}`, 'dim'],
   ]
 }
