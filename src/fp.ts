@@ -5,7 +5,9 @@ export { registerStore } from './api/schemes.ts'
 export { registerFormat } from './formats/registry.ts'
 export { copyConversations } from './api/copy-conversations.ts'
 export type { FollowConversations, FollowedEvent, Store, StoreOptions, StreamedEvent } from './api/open.ts'
-export type { At, Conversation, EventsOptions, VerifyOptions } from './conversation/conversation.ts'
+export type { Conversation } from './conversation/conversation.ts'
+export type { EventsOptions } from './conversation/following.ts'
+export type { At, VerifyOptions } from './conversation/reading.ts'
 export type {
   AppendAfterRewind,
   AppendHere,

@@ -82,7 +82,8 @@ export type { ModelCall } from './receipts/calls.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
-export type { At, EventsOptions, VerifyOptions } from './conversation/conversation.ts'
+export type { EventsOptions } from './conversation/following.ts'
+export type { At, VerifyOptions } from './conversation/reading.ts'
 export type {
   AppendAfterRewind,
   AppendHere,

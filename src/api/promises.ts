@@ -7,11 +7,8 @@ import { type Counted, type CountOptions, tokensOf } from '../context/tokens/cou
 import { turns } from '../turn/turns.ts'
 import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
-import type {
-  Conversation as TaskConversation,
-  Entries,
-  FullWithNotes,
-} from '../conversation/conversation.ts'
+import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
+import type { Entries, FullWithNotes } from '../conversation/reading.ts'
 import { toError } from '../store/errors.ts'
 import type { Store as TaskStore } from './open.ts'
 

@@ -1,0 +1,159 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { areAccepted } from '../commands/append.ts'
+import { type Command, type CommandType, commandSchemas } from '../commands/command.ts'
+import type { Rejection } from '../commands/rejections.ts'
+import { checkJson } from '../events/check.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { copyJson, type Json } from '../events/json.ts'
+import type { Envelope, Written } from '../history/encode.ts'
+import type { Handler } from '../history/handle.ts'
+import type {
+  AppendError,
+  ConfigureError,
+  HideError,
+  RestoreError,
+  RewindError,
+  StoreError,
+  UndoError,
+} from '../store/errors.ts'
+import { objectOf, splitEnvelope } from './envelope.ts'
+import type {
+  AppendOptions,
+  CondenseInput,
+  ConfigureInput,
+  MessageInput,
+  RestoreInput,
+  RewindInput,
+  TruncateInput,
+  UndoInput,
+} from './inputs.ts'
+
+type Write<E, A> = TaskEither<E, A>
+
+/** What writes to a conversation. */
+export interface Writing {
+  /**
+   * Appends a message, or several, in order, of which all are written or none. Appends that are not waited for are written in the order
+   * in which they were asked for. Errors: with `branchAt` and `rewindTo`, `OutOfRange` and `ConversationNotFound`.
+   *
+   * @example
+   * const { position } = await chat.append({ role: 'assistant', content: 'Nothing else is open.' })
+   * await chat.append({ role: 'user', content: 'Then close line 80.' }, { after: position })
+   */
+  readonly append: (
+    message: MessageInput | readonly MessageInput[],
+    options?: AppendOptions,
+  ) => Write<AppendError, Written>
+  /**
+   * Records what requests hold besides messages, from here on. What is left out stays as it is; null removes it. What changes nothing
+   * writes nothing.
+   *
+   * @example
+   * await chat.configure({ system: 'Answer in one sentence.', model: 'claude-opus-5-5', tools: null })
+   */
+  readonly configure: (input: ConfigureInput) => Write<ConfigureError, Written>
+  /**
+   * Shows a slice of the effective history as a summary from now on; nothing is deleted. By default all but the first message and the
+   * last three. Errors: `NothingToHide`; of `covers`, `NotShown` and `UnsafeCut`; `ConversationNotFound`.
+   *
+   * @example
+   * await chat.condense({ summary: 'Three strings were not closed.', keepLast: 1 })
+   */
+  readonly condense: (input: CondenseInput) => Write<HideError, Written>
+  /**
+   * Shows a slice of the effective history no longer; nothing is deleted. Which slice, and errors: as `condense`.
+   *
+   * @example
+   * await chat.truncate({ fraction: 0.5, reason: 'the first strings are closed' })
+   */
+  readonly truncate: (input: TruncateInput) => Write<HideError, Written>
+  /**
+   * Shows again, in its place, what a marker hid; later messages stay. Errors: `NotShown` where no such marker is shown (one that is
+   * hidden itself is restored from the outside in), `ConversationNotFound`.
+   *
+   * @example
+   * const { position: marker } = await chat.truncate({ covers: { first: 1, last: 2 } })
+   * await chat.restore({ marker })
+   */
+  readonly restore: (input: RestoreInput) => Write<RestoreError, Written>
+  /**
+   * Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone, and any position can be gone to,
+   * also one on an abandoned branch. Errors: `OutOfRange`, `NothingToRewind`, `ConversationNotFound`.
+   *
+   * @example
+   * await chat.rewind({ turns: 1, reason: 'asked too early' })
+   */
+  readonly rewind: (input: RewindInput) => Write<RewindError, Written>
+  /**
+   * Takes back the last event, if it is a rewind, condense, truncate or restore. An undo is a rewind: undone, it is a redo. Errors:
+   * `NothingToUndo`, `ConversationNotFound`.
+   *
+   * @example
+   * await chat.rewind({ to: 3 })
+   * await chat.undo()
+   */
+  readonly undo: (input?: UndoInput) => Write<UndoError, Written>
+}
+
+/** Divides a writer's options into the command and who sends it, each checked. */
+export const split = <T extends CommandType>(
+  type: T,
+  options: Envelope & Record<string, unknown>,
+): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: Envelope }> =>
+  pipe(
+    splitEnvelope(options),
+    E.flatMap(({ envelope, input }) =>
+      pipe(
+        checkJson(commandSchemas[type], input),
+        E.map((command) => ({ command: { type, ...(command as object) } as Command<T>, envelope })),
+      ),
+    ),
+  )
+
+/** The messages as they are now, whatever the caller does with them from here on. */
+const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
+  pipe(
+    copyJson(messages),
+    E.mapLeft(({ path, problem }) => invalidInput(`messages${path}`, problem)),
+  )
+
+/** The methods that write to one conversation. */
+export const writing = (handler: Handler, id: string, checkedId: E.Either<InvalidInput, string>): Writing => {
+  /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
+  const run =
+    <T extends Exclude<CommandType, 'fork'>>(
+      type: T,
+      input: unknown,
+    ): Write<StoreError | Rejection<T>, Written> =>
+    () => {
+      const given = pipe(
+        checkedId,
+        E.flatMap(() => objectOf(input)),
+        E.flatMap((options) => split(type, options)),
+      )
+      return E.isLeft(given)
+        ? Promise.resolve(given)
+        : handler.handle(id, given.right.command, given.right.envelope)
+    }
+
+  return {
+    append: (message, options) => () => {
+      const messages = snapshotOf(Array.isArray(message) ? message : [message])
+      if (E.isLeft(messages)) return Promise.resolve(messages)
+      if (options === undefined && E.isRight(checkedId) && areAccepted(messages.right))
+        return handler.handle(id, { type: 'append', messages: messages.right }, {})
+      const given = objectOf(options ?? {})
+      return E.isLeft(given)
+        ? Promise.resolve(given)
+        : run('append', { ...given.right, messages: messages.right })()
+    },
+    configure: (input) => run('configure', input),
+    condense: (input) => run('condense', input),
+    truncate: (input) => run('truncate', input),
+    restore: (input) => run('restore', input),
+    rewind: (input) => run('rewind', input),
+    undo: (input = {}) => run('undo', input),
+  }
+}
