@@ -18,14 +18,14 @@ const owned = [
   'awaits',
 ]
 
-/** Requests of the Messages API: messages that nothing marks as another's. */
+/** Requests of the Messages API: messages that no other format recognises. */
 export const anthropic: DocumentFormat = {
   name: 'anthropic',
   recognises: () => true,
   parse: (draft, notes, shelf) => parseAnthropic(draft, notes, shelf),
 }
 
-/** A request of the Messages API, whole or its list of messages only. Blocks are kept as they are. */
+/** A request of the Messages API, or only its list of messages. Blocks are kept as they are. */
 const parseAnthropic = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const said = messages.map(({ line, fields }) => {

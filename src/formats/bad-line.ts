@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { parseJson } from './source.ts'
 
-/** The line (1-based) where a text stops being JSON: the last one, if it just breaks off. The parser's complaint need not say. */
+/** The line (1-based) where a text stops being JSON; the last one if it is cut off. The parser's complaint may not name it. */
 export const badLineOf = (text: string, complaint: string): number => {
   const named = /line (\d+)/.exec(complaint)?.[1]
   if (named !== undefined) return Number(named)
   const lines = text.trimEnd().split('\n')
-  // The fewest lines that are wrong in themselves. No JSON token goes over a line's end, so each cut is between two.
+  // The shortest prefix that is invalid. No JSON token spans two lines, so each cut is between tokens.
   let [good, wrong] = [0, lines.length]
   while (wrong - good > 1) {
     const middle = Math.floor((good + wrong) / 2)

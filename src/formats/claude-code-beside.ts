@@ -2,13 +2,13 @@ import { type Fields, isFields } from '../events/json.ts'
 import type { PlannedNote } from './plan.ts'
 import { digest, type Notes, stringOf, timeOf } from './source.ts'
 
-/** What a session says beside its messages: its titles, and which tool call started which subagent. */
+/** What a session records beside its messages: its titles, and which tool call started which subagent. */
 export interface Beside {
-  /** Takes note of what any entry says of subagents. */
+  /** Records what an entry says about subagents. */
   readonly see: (fields: Fields) => void
   /** Takes an entry that is a title; false for any other. */
   readonly title: (fields: Fields) => boolean
-  /** @param has whether an entry of this uuid is in the file: a summary may be of another session */
+  /** @param has whether an entry with this uuid is in the file: a summary may belong to another session */
   readonly titles: (has: (uuid: unknown) => boolean) => readonly PlannedNote[]
   /** The call that started a subagent, by its agent id; in the order in which they are first named. */
   readonly calls: ReadonlyMap<string, string>
@@ -48,7 +48,7 @@ const textIn = ({ type, summary, customTitle, aiTitle }: Fields): string | undef
   return type === 'ai-title' ? stringOf(aiTitle) : undefined
 }
 
-/** The titles in force, one after the other. One that the user has chosen stays until the user chooses again. */
+/** The titles in force, one after the other. One chosen by the user stays until the user chooses another. */
 const planned = (
   found: readonly Title[],
   has: (uuid: unknown) => boolean,
@@ -64,10 +64,10 @@ const planned = (
     notes.mapped(kind)
     const { count, text: last } = before.get(kind) ?? { count: 0, text: '' }
     const isOverruled = kind !== 'custom-title' && before.has('custom-title')
-    // The recorder repeats a title again and again.
+    // The recorder repeats titles.
     if (text === last || isOverruled) continue
     before.set(kind, { count: count + 1, text })
-    // Which summaries are of this session may show only in a longer file.
+    // Whether a summary belongs to this session may only show in a longer file.
     const ref = `${kind} ${kind === 'summary' ? digest(text) : count + 1}`
     const data = { kind: 'title', data: text }
     titles.push({ ref, ...(time !== undefined && { time }), type: 'Noted', data })
@@ -87,7 +87,7 @@ const startIn = ({
   if (!isFields(toolUseResult) || !isFields(message) || !Array.isArray(message['content'])) return []
   const results = message['content'].filter((block) => isFields(block) && block['type'] === 'tool_result')
   const [result] = results as readonly Fields[]
-  // Of several results one cannot tell which one is the agent's.
+  // With several results, there is no telling which one is the agent's.
   return results.length === 1
     ? ([stringOf(toolUseResult['agentId']), stringOf(result?.['tool_use_id'])] as readonly [string?, string?])
     : []

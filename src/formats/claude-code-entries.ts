@@ -7,20 +7,20 @@ const reasons = new Map<string, string>([
   ['file-history-snapshot', 'a backup of files for the client'],
   ['permission-mode', 'a setting of the client'],
   ['mode', 'a setting of the client'],
-  ['last-prompt', 'the last prompt once more, for lists'],
+  ['last-prompt', 'the last prompt again, for lists'],
   ['agent-name', 'a name of the session, for lists'],
-  ['summary', 'a title without words'],
-  ['custom-title', 'a title without words'],
-  ['ai-title', 'a title without words'],
+  ['summary', 'an empty title'],
+  ['custom-title', 'an empty title'],
+  ['ai-title', 'an empty title'],
   ['attachment', 'context that the client turns into text when it sends it; the text is not recorded'],
   ['system', 'a notice of the client to the user'],
 ])
 
 /** Why an entry of this type is not part of the conversation. */
 export const reasonFor = (type: unknown): string =>
-  reasons.get(String(type)) ?? 'not a message, and of a kind that this version does not know'
+  reasons.get(String(type)) ?? 'not a message, and of an unknown kind'
 
-/** The message of a `user` or `assistant` entry as it stands there; its content may not fit the schema. */
+/** The message of a `user` or `assistant` entry as recorded; its content may not match the schema. */
 export const messageOf = (role: 'user' | 'assistant', fields: Fields, message: Fields): NewMessage => {
   const id = stringOf(role === 'assistant' ? (message['id'] ?? fields['uuid']) : fields['uuid'])
   return {

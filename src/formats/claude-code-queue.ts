@@ -16,33 +16,33 @@ export interface Queued {
 export interface Sent extends Queued {
   /** When it left the queue, ISO 8601; the next request after it holds it. */
   readonly at: string | undefined
-  /** The file says that it was sent; of others that follows from where they left the queue. */
+  /** The file says that it was sent; otherwise that is inferred from when it left the queue. */
   readonly isCertain: boolean
 }
 
-/** The prompts that wait to be sent. */
+/** The prompts waiting to be sent. */
 export interface Queue {
   /** A `queue-operation` entry. */
   readonly operate: (entry: Entry) => void
-  /** Something was sent as an entry of its own, a message or an attachment: it waits no longer, and is not sent twice. */
+  /** Something was sent as its own entry, a message or an attachment: it leaves the queue and is not sent twice. */
   readonly said: (text: string, as: 'user' | 'attachment') => void
   /** Takes what was sent in the middle of a turn before this time (undefined: by the end of the file). */
   readonly due: (time: string | undefined) => readonly Sent[]
-  /** What still waits was taken back. Returns the refs of all that was ever queued. */
+  /** Counts what still waits as taken back. Returns the refs of everything that was ever queued. */
   readonly finish: () => readonly string[]
 }
 
-const ownEntry = 'what the user typed ahead; sent, it is an entry of its own'
+const ownEntry = 'what the user typed ahead; it has its own entry where it was sent'
 const takenBack = 'taken back before it was sent'
 
 /**
- * Claude Code's queue. `enqueue` names the words. `remove` sends the first prompt in the middle of a turn, and the first notice
- * only where no prompt waits; `dequeue` sends it after the turn, as an entry; `popAll` gives all back to be edited.
+ * Claude Code's queue. `enqueue` has the text. `remove` sends the first prompt in the middle of a turn, or the first notice if no prompt
+ * waits; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them to be edited.
  */
 export const queueOf = (notes: Notes): Queue => {
   let waiting: readonly Queued[] = []
   let sent: readonly Sent[] = []
-  // What left the queue and has no entry yet, and what has an attachment and is still to leave the queue.
+  // Texts that have left the queue and have no entry yet; texts that have an attachment and have not left the queue yet.
   let expected: readonly string[] = []
   let attached: readonly string[] = []
   const refs = new Map<string, number>()
@@ -75,7 +75,7 @@ export const queueOf = (notes: Notes): Queue => {
     if (stringOf(reason) !== undefined && !isCertain) return notes.leftOut(taken.kind, takenBack)
     if (content === undefined && waiting.length > 0)
       notes.note(
-        'which of several queued prompts was sent is not in the file: taken in order, prompts before notices',
+        'the file does not say which of several queued prompts was sent: taken in order, prompts before notices',
       )
     sent = [...sent, { ...taken, at: timeOf(timestamp), isCertain }]
   }
@@ -122,12 +122,12 @@ export const queueOf = (notes: Notes): Queue => {
   return { operate, said, due, finish }
 }
 
-/** Of a subagent: nobody types there. */
+/** The queue of a subagent: nobody types there. */
 export const noQueue: Pick<Queue, 'due'> = { due: () => [] }
 
 const queuedIn = ({ fields }: Entry, refs: Map<string, number>): Queued | string => {
   const { content, timestamp } = fields
-  if (content === undefined) return 'its words are not recorded'
+  if (content === undefined) return 'its text is not recorded'
   const message = { role: 'user', content: content as NewMessage['content'] } as const
   const problem = messageProblem(message)
   if (problem !== undefined) return problem
@@ -144,11 +144,11 @@ const queuedIn = ({ fields }: Entry, refs: Map<string, number>): Queued | string
   }
 }
 
-/** Background tasks and agents report in the words of a notification. */
+/** Background tasks and agents report with a notification. */
 export const kindOf = (text: string): Queued['kind'] =>
   /^<[a-z-]+-notification>/.test(text) ? 'queued notice' : 'queued prompt'
 
-/** The words of a content, without the space around them. */
+/** The text of a content, trimmed. */
 export const textOf = (content: unknown): string => {
   if (typeof content === 'string') return content.trim()
   const blocks: readonly unknown[] = Array.isArray(content) ? content : []

@@ -20,7 +20,7 @@ import { type Entry, lostParent, type Notes, placeIn, stringOf, timeOf } from '.
 
 /** One chain of a session, as its entries come in. */
 export interface Thread {
-  /** An entry that is no step: what follows it follows what it follows. */
+  /** An entry that is not a step: its children continue from its parent. */
   readonly pass: (fields: Fields) => void
   readonly boundary: (fields: Fields) => void
   readonly microcompact: (entry: Entry) => void
@@ -51,7 +51,7 @@ export const thread = (
   const link = ({ uuid }: Fields, node: Parent): void => {
     if (typeof uuid === 'string') links.set(uuid, node)
   }
-  // An entry whose parent is not in the file (cut off, or skipped) continues from where the file stands.
+  // An entry whose parent is not in the file (cut off, or skipped) continues from the entry before it.
   const at = (uuid: unknown): Parent => {
     if (links.has(uuid)) return endOf(links.get(uuid))
     if (uuid === null) return undefined
@@ -66,7 +66,7 @@ export const thread = (
     if (parent !== head)
       steps.add({ type: 'rewind', ref: `${ref}:rewind`, to: parent?.ref ?? null, ...timed })
     if (parent?.round && parent.round !== round) parent.round.followed = true
-    // Field by field: there is one for each message, and what is spread takes half as much room again.
+    // Field by field: there is one per message, and an object made by spreading takes half as much memory again.
     head = {
       ref,
       index: steps.count(),
@@ -92,7 +92,7 @@ export const thread = (
     let from = parent
     for (const sent of queue.due(time)) {
       if (!sent.isCertain && from?.isAnswer !== true) {
-        notes.leftOut(sent.kind, 'taken back: it left the queue where no tool result was sent')
+        notes.leftOut(sent.kind, 'taken back: it left the queue when no tool result was sent')
         continue
       }
       notes.mapped(sent.kind)
@@ -113,7 +113,7 @@ export const thread = (
     const isRemark = entry.fields['isMeta'] === true
     const parent = isResult || isRemark ? of : settle(of, timeOf(entry.fields['timestamp']))
     const caller = callers.get(id ?? '')
-    // Parallel calls give sibling results, and hooks add remarks to them: the round takes them in one after the other.
+    // Parallel calls give sibling results, and hooks add remarks to them: the round lists them one after the other.
     const isOfRound =
       parent?.round?.tip === parent && (caller === undefined ? isRemark : caller === parent?.round)
     const isLate = isOfRound && parent?.round?.followed === true
@@ -149,7 +149,7 @@ export const thread = (
     link(fields, round.tip)
     const added = blocksOf(message).filter((block) => {
       const isThere = isBlock(block, 'tool_use') && callers.get(block.id) === round
-      if (isThere) notes.leftOut('assistant block', 'a call that the same message holds already')
+      if (isThere) notes.leftOut('assistant block', 'a call that is already in the same message')
       return !isThere
     })
     for (const call of callIds(added)) callers.set(call, round)
@@ -168,7 +168,7 @@ export const thread = (
     const hidden = lastHidden(parent, links.get(fieldsOf(preservedSegment)['headUuid']))
     if (marked) notes.mapped('compact_boundary')
     boundaries.delete(marked?.['uuid'])
-    // The file begins with it: what it sums up is elsewhere.
+    // The file begins with it; what it summarises is elsewhere.
     if (!parent || !hidden) return user(entry, message)
     notes.mapped('compaction summary')
     const keeps = hidden !== lastShown(parent)
@@ -190,13 +190,11 @@ export const thread = (
     const parent = at(parentUuid)
     const cleared = clear(parent, new Set(Array.isArray(compactedToolIds) ? compactedToolIds : []), steps.at)
     if (cleared.length === 0) {
-      notes.leftOut('microcompact_boundary', 'none of the results that it clears is shown')
+      notes.leftOut('microcompact_boundary', 'the results that it clears are not shown')
       return link(entry.fields, parent)
     }
     notes.mapped('microcompact_boundary')
-    notes.note(
-      'the words in place of cleared tool results are those that the client uses: the file does not hold them',
-    )
+    notes.note('cleared tool results show the text that the client uses: it is not in the file')
     const { ref, ...timed } = placeOf(entry)
     let from = parent
     for (const { ref: edits, results, content } of cleared) {
@@ -211,7 +209,7 @@ export const thread = (
         covers: { first: edits, last: edits },
         summary: [{ role: 'user', content }],
         method: 'client',
-        // One saving, told once.
+        // One saving, recorded once.
         ...(from === parent && { origin: { usage: usageOf(trigger, preTokens, tokensSaved) } }),
       })
       from = head

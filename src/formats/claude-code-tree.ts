@@ -13,15 +13,15 @@ export interface Node {
   readonly round: Round | undefined
   /** Tool results, or what directly follows them: that is where the client sends what was typed meanwhile. */
   readonly isAnswer: boolean
-  /** Of a message of tool results: the calls that it answers, those of several in a list. */
+  /** For a message of tool results: the call that it answers, or a list of several. */
   readonly results: string | readonly string[] | undefined
-  /** Of a step that is no message. */
+  /** For a step that is not a message. */
   readonly marker: Edit | Compaction | undefined
-  /** The step that what continues from here continues from: the client relinks what a compaction keeps. */
+  /** The step from which children of this one continue instead: the client relinks what a compaction keeps. */
   next: Node | undefined
 }
 
-/** The message of tool results with this ref is shown as this step has it. */
+/** This step replaces what is shown of the message of tool results with this ref. */
 interface Edit {
   readonly edits: string
 }
@@ -40,18 +40,18 @@ interface Cleared {
   readonly content: readonly Block[]
 }
 
-/** An assistant message and what follows it at once: the results of its calls, in the order of the file. */
+/** An assistant message and the results of its calls, in the order of the file. */
 export interface Round {
-  /** Of the message among the steps. */
+  /** The index of the message among the steps. */
   index: number
-  /** The last step of the round; what continues from any entry of the round continues from here. */
+  /** The last step of the round, from which children of any of its entries continue. */
   tip: Node | undefined
   followed: boolean
 }
 
 export type Parent = Node | undefined
 
-/** Where what follows this step is put. */
+/** The step after which the children of this one are put. */
 export const endOf = (node: Parent): Parent => {
   let end = node?.round?.tip ?? node
   while (end?.next) end = end.next
@@ -64,17 +64,17 @@ export const lastHidden = (parent: Parent, kept: Parent): Parent => {
   return lastShown(parent)
 }
 
-/** The step that is shown last: an edit stands where its message does, and a compaction before what it keeps. */
+/** The step that is shown last: an edit is at the place of its message, and a compaction before what it keeps. */
 export const lastShown = (parent: Parent): Parent => {
   let node = parent
   while (node?.marker && ('edits' in node.marker || node.marker.keeps)) node = node.parent
   return node
 }
 
-/** What the client shows in place of a result that it clears. */
+/** The text that the client shows in place of a cleared result. */
 const cleared = '[Old tool result content cleared]'
 
-/** The shown messages that hold one of these results, with those results cleared; in the order of the path. */
+/** The shown messages that have one of these results, with those results cleared; in the order of the path. */
 export const clear = (
   parent: Parent,
   ids: ReadonlySet<unknown>,

@@ -30,8 +30,8 @@ export const claudeCode: LineFormat = {
 }
 
 /**
- * Claude Code's JSONL: a line an entry, a tree by `uuid` and `parentUuid`, in the order of time. The session is one conversation;
- * every subagent (`agentId`, or the root of a sidechain) is another.
+ * Claude Code's JSONL: an entry per line, a tree by `uuid` and `parentUuid`, ordered by time. The session is one conversation; every
+ * subagent (`agentId`, or the root of a sidechain) is another.
  */
 const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const session = sessionOf(notes, shelf)
@@ -48,7 +48,7 @@ const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly Convers
 
 /** Passes the entries on; one that the recorder wrote a line before its parent is passed on after it. */
 const inOrder = ({
-  read: handOn,
+  read: pass,
   has,
 }: Pick<Session, 'read' | 'has'>): {
   readonly read: (entry: Entry) => void
@@ -56,16 +56,16 @@ const inOrder = ({
 } => {
   let early: Entry | undefined
   const finish = (): void => {
-    if (early) handOn(early)
+    if (early) pass(early)
     early = undefined
   }
   const read = (entry: Entry): void => {
     const { uuid, parentUuid } = entry.fields
-    if (stringOf(uuid) === undefined) return handOn(entry)
+    if (stringOf(uuid) === undefined) return pass(entry)
     const isAwaited = early?.fields['parentUuid'] === uuid
     if (!isAwaited) finish()
     const isEarly = stringOf(parentUuid) !== undefined && !has(parentUuid)
-    if (isAwaited || !isEarly) handOn(entry)
+    if (isAwaited || !isEarly) pass(entry)
     if (isAwaited) finish()
     else if (isEarly) early = entry
   }
@@ -102,7 +102,7 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
     const [named] = ids
     const id = named ?? `claude-code-${digest(first)}`
     if (ids.size > 1)
-      notes.note(`the file holds entries of ${ids.size} sessions: they are one conversation, ${id}`)
+      notes.note(`the file has entries of ${ids.size} sessions, imported as one conversation, ${id}`)
     const main = idOf(id)
     const plans = [...threads].flatMap(([key, { finish: stepsOf }]): ConversationPlan[] => {
       const steps = stepsOf()
@@ -130,13 +130,13 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
   return { read, has: (uuid) => seen.has(uuid), finish }
 }
 
-/** Takes note of an entry that was there before, and of one that says something else under the same id. */
+/** Reports an entry that is repeated, and one that has other content under the same id. */
 const repeats =
   (seen: Map<unknown, number>, notes: Notes): ((fields: Fields) => boolean) =>
   ({ uuid, type, message }) => {
     if (typeof uuid !== 'string') return false
     const before = seen.get(uuid)
-    // A small number takes the least memory: there is one for each entry.
+    // A small integer, to save memory: there is one per entry.
     const said = Number.parseInt(digest([type, message]).slice(0, 8), 16) | 0
     if (before === undefined) seen.set(uuid, said)
     else if (before === said) notes.leftOut(String(type), sameEntry)
@@ -144,7 +144,7 @@ const repeats =
     return before !== undefined
   }
 
-/** The agent of a sidechain's entry; of the older ones that do not name it, the uuid of the chain's first entry. */
+/** The agent of a sidechain's entry; for older ones, which do not name it, the uuid of the chain's first entry. */
 const sidechainRoots = (): ((fields: Fields) => string) => {
   const roots = new Map<string, string>()
   return ({ agentId, uuid, parentUuid }) => {
@@ -177,7 +177,7 @@ const readEntry = (entry: Entry, reading: Reading): void => {
     notes.leftOut(kind, reasonFor(type))
     return current.pass(fields)
   }
-  // The client shows the error to the user and tries again: no request ever holds it.
+  // The client shows the error to the user and retries: no request ever contains it.
   if (fields['isApiErrorMessage'] === true) {
     notes.leftOut('API error', 'shown to the user, never sent to the model')
     return current.pass(fields)

@@ -8,8 +8,8 @@ import { type Fields, isFields } from '../events/json.ts'
 import { type Line, type LineReader, type Notes, parseJson, valuesOf } from './source.ts'
 
 /**
- * The conversations of a JSON document (a list of messages, one object, or a list of objects) or of JSONL, an object a line. Of JSONL,
- * a line at a time is in memory; a document is read whole.
+ * The conversations of a JSON document (a list of messages, one object, or a list of objects) or of JSONL, an object per line. JSONL is
+ * read line by line; a document is held in memory.
  */
 export const documents =
   ({ parse }: DocumentFormat) =>
@@ -51,7 +51,7 @@ export const textOf = (lines: readonly Line[]): string => lines.map(({ text }) =
 const messagesIn = (owner: Fields): unknown => owner['messages'] ?? owner['traj']
 const hasMessages = (value: unknown): value is Fields => isFields(value) && Array.isArray(messagesIn(value))
 
-/** Whether a line holds a conversation by itself, which no line of a longer document does. */
+/** Whether a line contains a whole conversation, which no line of a longer document does. */
 const hasConversation = (text: string): boolean => valuesOf(text).values.some(hasMessages)
 
 const draftsOf = (document: unknown, line: number, notes: Notes): readonly Draft[] => {

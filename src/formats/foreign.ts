@@ -6,7 +6,7 @@ const has = (fields: Fields, ...names: readonly string[]): boolean =>
 
 const rollout = new Set<unknown>(['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'])
 
-/** What wrote a line of a known format that cannot be imported. */
+/** The known but unsupported format of a line. */
 export const foreignLine = (fields: Fields): string | undefined => {
   const { type } = fields
   if (rollout.has(type) && has(fields, 'payload')) return 'a Codex rollout'
@@ -26,7 +26,7 @@ export const foreignLine = (fields: Fields): string | undefined => {
 // The application id in the header of an SQLite file.
 const storeMark = 'PALI'
 
-/** What wrote a text that is not JSON. */
+/** The known but unsupported format of a text that is not JSON. */
 export const foreignText = (text: string): string | undefined =>
   /^\s*# aider chat started at/.test(text)
     ? 'an aider chat'
@@ -36,7 +36,7 @@ export const foreignText = (text: string): string | undefined =>
         : 'a SQLite database'
       : undefined
 
-/** What wrote a document of a known format that cannot be imported. */
+/** The known but unsupported format of a document. */
 export const foreignDocument = (document: unknown): string | undefined => {
   const list = (Array.isArray(document) ? document : [document]).filter(isFields)
   const some = (...names: readonly string[]): boolean => list.some((fields) => has(fields, ...names))
@@ -50,7 +50,7 @@ export const foreignDocument = (document: unknown): string | undefined => {
       ({ type, say, ask }) => (type === 'say' && say !== undefined) || (type === 'ask' && ask !== undefined),
     )
   )
-    return 'what Cline or Roo Code shows its user (api_conversation_history.json beside it is the conversation)'
+    return 'what Cline or Roo Code shows its user (the conversation is in api_conversation_history.json next to it)'
   if (
     list.some(
       ({ messages }) =>

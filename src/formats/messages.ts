@@ -8,11 +8,11 @@ import { stepsOn } from './steps.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { digest, type Entry, idOf, messageProblem, type Notes, stringOf } from './source.ts'
 
-/** The blocks of a content: a string is one text block. What is no list is handed on, to be named as a bad line. */
+/** The blocks of a content: a string is one text block. Anything but a list is passed on, and will be reported as a bad line. */
 export const blocksOf = (content: unknown): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Block[])
 
-/** Takes note of the fields of a message that no message can hold. */
+/** Reports the fields that a message cannot have. */
 export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes: Notes): void => {
   for (const field of Object.keys(fields))
     if (!known.has(field)) notes.leftOut(`field ${field}`, 'messages have no such field')
@@ -25,7 +25,7 @@ export interface Draft {
   readonly messages: readonly Entry[]
 }
 
-/** What the owner of the messages sets besides them; the conversation's own id and `messages` are none of it. */
+/** The other fields of the object that has the messages, without the `known` ones. */
 export const parametersOf = (owner: Fields, known: readonly string[]): Configuration['parameters'] => {
   const rest = Object.entries(owner).filter(([field]) => !known.includes(field))
   return rest.length > 0 ? Object.fromEntries(rest) : undefined
@@ -37,7 +37,7 @@ export interface Said {
   readonly content: readonly Block[]
 }
 
-/** A message with where it stands in the file; `kind` is the file's word for it. */
+/** A message with its place in the file; `kind` is the file's word for it. */
 export interface Listed {
   readonly line: number
   readonly kind: string
@@ -69,7 +69,7 @@ export const listSteps = (
   return steps.list()
 }
 
-/** A plan with an id that the file gives or that its content makes. Conversations of the same content get a number each. */
+/** A plan with the id in the file, or one made of its content. Conversations with the same content are numbered. */
 export const planOf = (format: string, { owner }: Draft, steps: List<Step>): readonly ConversationPlan[] => {
   if (steps.length === 0) return []
   const given = ['id', 'session_id', 'conversation_id'].map((field) => stringOf(owner[field]))
@@ -78,7 +78,7 @@ export const planOf = (format: string, { owner }: Draft, steps: List<Step>): rea
   return [{ id: idOf(id), steps }]
 }
 
-/** The objects of a list, each with the line that stands for it. */
+/** The objects of a list, each with its line. */
 export const entriesOfList = (list: unknown, line: number, notes: Notes): readonly Entry[] => {
   if (!Array.isArray(list)) return []
   return list.flatMap((fields: unknown, index) => {

@@ -44,7 +44,7 @@ export const callsOf = (
   })
 }
 
-/** The arguments as the JSON that they should be; what a model wrote wrongly stays the text that it is. */
+/** The arguments as JSON; if the model wrote invalid JSON, as text. */
 const inputOf = (text: unknown): unknown => {
   if (typeof text !== 'string') return text ?? {}
   if (text.trim() === '') return {}

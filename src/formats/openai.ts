@@ -10,14 +10,14 @@ import { type Entry, type Notes, stringOf } from './source.ts'
 
 const callFields = ['tool_calls', 'tool_call_id', 'function_call']
 const known = new Set(['role', 'content', 'refusal', 'reasoning_content', ...callFields])
-// A result's name is that of the call, which holds it.
+// A result's name is in its call.
 const knownOfResult = new Set([...known, 'name'])
-// What an experiment's file says of a conversation besides the request.
+// What the file of an experiment has besides the request.
 const outcome = ['task_id', 'trial', 'reward', 'info']
 const ids = ['id', 'session_id', 'conversation_id']
 const owned = [...ids, ...outcome, 'messages', 'traj', 'tools', 'functions', 'model']
 
-/** Requests of OpenAI's Chat, and experiments with it: by calls, roles, a system message in front, or tools that are functions. */
+/** Requests of OpenAI Chat, and experiments with it: recognised by calls, roles, a leading system message, or function tools. */
 export const openAi: DocumentFormat = {
   name: 'openai',
   recognises: (messages, { tools }) =>
@@ -28,7 +28,7 @@ export const openAi: DocumentFormat = {
   parse: (draft, notes, shelf) => parseOpenAi(draft, notes, shelf),
 }
 
-/** OpenAI's Chat format. What stands as system or developer message in front of all others is the system prompt. */
+/** OpenAI's Chat format. Leading system or developer messages are the system prompt. */
 const parseOpenAi = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const start = messages.findIndex(({ fields }) => !isSystem(fields))
@@ -41,7 +41,7 @@ const parseOpenAi = (draft: Draft, notes: Notes, shelf: Shelf): readonly Convers
   })
   for (const field of outcome)
     if (owner[field] !== undefined)
-      notes.leftOut(`field ${field}`, 'what an experiment says of the conversation')
+      notes.leftOut(`field ${field}`, 'a field of an experiment, not of the conversation')
   return planOf('openai', draft, listSteps(configurationOf(owner, leading, notes), said, { notes, shelf }))
 }
 
@@ -63,7 +63,7 @@ const configurationOf = (owner: Fields, leading: readonly Entry[], notes: Notes)
   }
 }
 
-/** The legacy format names functions only: a result belongs to the last call. */
+/** The legacy format has no call ids: a result belongs to the last call. */
 const functionCalls = (): { last: string } => ({ last: 'call_0' })
 
 const sayOf = (fields: Fields, index: number, calls: { last: string }): Said => {

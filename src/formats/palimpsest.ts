@@ -32,8 +32,8 @@ export const palimpsest: LineFormat<readonly StoredConversation[]> = {
 }
 
 /**
- * Palimpsest's own JSONL: a line an event, `{conversation, revision, id, type, data, metadata}`, by revision within each conversation.
- * Every event is decoded and every link of the hash chain checked. What does not follow on what is there is a bad line.
+ * Palimpsest's own JSONL: an event per line, `{conversation, revision, id, type, data, metadata}`, by revision within each conversation.
+ * Every event is decoded and every link of the hash chain is checked. An event that does not follow the one before it is a bad line.
  */
 const readPalimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
   const chains = new Map<string, Chain>()
@@ -72,7 +72,7 @@ const follow = (
   const chain = chains.get(conversation)
   const expected = chain?.places.length ?? 0
   if (revision !== expected)
-    return E.left(`revision ${String(revision)} of ${conversation} where revision ${expected} must follow`)
+    return E.left(`revision ${String(revision)} of ${conversation}, where revision ${expected} must follow`)
   const start = chain?.start ?? startOf(data, type)
   const decoded = decode(stored, { stream: streamOf(conversation), revision, position: start + revision })
   if (E.isLeft(decoded)) return E.left(decoded.left.message)
@@ -89,7 +89,7 @@ const follow = (
   return decoded
 }
 
-/** What a line says, before it is known to follow on anything. */
+/** The event of a line, before it is known to follow another. */
 interface Placed {
   readonly conversation: string
   readonly revision: unknown
@@ -122,11 +122,11 @@ const followNote = (
   if (E.isLeft(placed)) return placed
   const { conversation, revision, stored } = placed.right
   if (!chains.has(conversation))
-    return E.left(`a note beside ${conversation}, none of whose events come before`)
+    return E.left(`a note beside ${conversation}, whose events must come before it`)
   const chain = beside.get(conversation) ?? { places: [], hash: null }
   const expected = chain.places.length
   if (revision !== expected)
-    return E.left(`note ${String(revision)} of ${conversation} where note ${expected} must follow`)
+    return E.left(`note ${String(revision)} of ${conversation}, where note ${expected} must follow`)
   const decoded = decodeNote(stored, { stream: notesStreamOf(conversation), revision: expected })
   if (E.isLeft(decoded)) return E.left(decoded.left.message)
   if (decoded.right.metadata.prev !== chain.hash)
@@ -146,7 +146,7 @@ const startOf = (data: unknown, type: unknown): number => {
 const parentOf = (event: ConversationEvent): Chain['parent'] =>
   event.type === 'Forked' ? event.data.from : undefined
 
-/** The hash that a fork must name: its parent's event, if that is in the file already, else the one that it does name. */
+/** The hash that a fork must name: that of its parent's event if it is already in the file, else the one it names. */
 const forkPrev = (
   { data: { from } }: ConversationEvent<'Forked'>,
   chains: ReadonlyMap<string, Chain>,
@@ -155,7 +155,7 @@ const forkPrev = (
   let chain = chains.get(from.conversation)
   while (chain && chain.start > from.position) {
     const older: Chain | undefined = chains.get(chain.parent?.conversation ?? '')
-    // Forks that claim to stem from one another lead nowhere.
+    // Forks that claim to be each other's parents have no event.
     chain = older && older.start < chain.start ? older : undefined
   }
   const place = chain?.places[from.position - chain.start]

@@ -23,7 +23,7 @@ import {
   timeOf,
 } from './source.ts'
 
-/** An entry's place in the session's tree. In the early format each entry follows the one before it. */
+/** An entry's place in the session's tree. In the early format, each entry follows the one before it. */
 interface Node {
   readonly id: string
   readonly index: number
@@ -34,10 +34,10 @@ interface Node {
   readonly configuration: Configuration
 }
 
-/** What an entry turns into. */
+/** What an entry becomes. */
 type Mapped = Extract<StepBody, { readonly type: 'message' | 'condense' | 'configure' }>
 
-/** Sessions of pi, by the header; where that is torn, by a message that has no field of Claude Code's. */
+/** Sessions of pi, recognised by the header; if that is torn, by a message without Claude Code's fields. */
 export const pi: LineFormat = {
   name: 'pi',
   recognises: (fields) =>
@@ -89,7 +89,7 @@ const readPi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPla
     const mapped = mapEntry(entry, node, { nodes, order, notes })
     const time = timeOf(fields['timestamp'])
     const timed = time === undefined ? {} : { time }
-    // Also before what is no message: pi resumes the path of the last entry, whatever it is.
+    // Also before entries that are not messages: pi resumes the path of the last entry of any kind.
     if (parent?.step !== shown)
       steps.add({ type: 'rewind', ref: `${id}:rewind`, to: parent?.step ?? null, ...timed })
     shown = parent?.step
@@ -150,7 +150,7 @@ const mapEntry = ({ line, fields }: Entry, node: Node, context: Context): Mapped
     case 'compaction':
       return compact(fields, node, context)
     default:
-      notes.leftOut(type, leftOut.get(type) ?? 'a kind that this version does not know')
+      notes.leftOut(type, leftOut.get(type) ?? 'an unknown kind')
       return undefined
   }
 }
@@ -199,7 +199,7 @@ const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): 
   const path = pathTo(node.parent)
   const kept = nodes.get(stringOf(firstKeptEntryId) ?? '') ?? order[Number(firstKeptEntryIndex)]
   const isKept = kept !== undefined && path.includes(kept)
-  // What an earlier compaction hides among them stands for that compaction.
+  // Among them, a step that an earlier compaction hides means that compaction.
   const hidden = path.filter(({ isMessage, index }) => isMessage && (!isKept || index < kept.index))
   const [first, last] = [hidden[0], hidden.at(-1)]
   if (!first || !last) {

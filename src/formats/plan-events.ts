@@ -11,7 +11,7 @@ import type { ConversationPlan, Format, Step, StepType } from './plan.ts'
 import { type Stage, stage } from './stage.ts'
 import { blocksOf } from './steps.ts'
 
-/** An event to append, under a command of its own. */
+/** An event to append, with its own command id. */
 export interface PlannedEvent {
   readonly event: Event
   readonly commandId: string
@@ -21,21 +21,20 @@ export interface PlannedEvent {
 
 type StepOf<T extends StepType> = Extract<Step, { readonly type: T }>
 type Planned = E.Either<ImportError, Event>
-/** Work that somebody else may do something in between. */
+/** Work in slices, between which others can run. */
 type Slices<A> = Generator<void, A>
 
 /**
  * The events that a plan's steps add to a conversation, in order.
  *
- * A step that the log holds already (by its command id, `import:<format>:<ref>`) adds nothing: the same file a second time adds
- * no event, a file that has grown adds what is new. Where the last message of an earlier import was
- * recorded in part only, the conversation is rewound to before it, and continues with the whole one. Where the file now has
- * something before what it had (an entry written late, or one that an earlier version of the importer left out), the conversation
- * is rewound to there, and what the file has after it is taken again.
- * What happened is recorded as it happened: a slice that parts a call from its result is no reason to refuse.
+ * A step that is already in the log (by its command id, `import:<format>:<ref>`) adds nothing: the same file adds no event a second
+ * time, a file that has grown adds what is new. If the last message of an earlier import was recorded only in part, the conversation is
+ * rewound to before it and continues with the whole message. If the file now has an entry before those it had (written late, or left out
+ * by an earlier version of the importer), the conversation is rewound to there, and the entries after it are imported again.
+ * The import records what happened: a slice that separates a call from its result is not refused.
  *
- * @param log the whole lineage of the conversation, from its first event on; empty if the store has none of that id
- * @returns events for the positions from `log.length` on
+ * @param log the whole lineage of the conversation, from its first event; empty if it is not in the store
+ * @returns events for the positions from `log.length`
  * Errors: `ImportDiverged` if something else was said or rewound after what the log has of the file, or a marker's slice is no
  * longer shown.
  */
@@ -53,10 +52,10 @@ export const planEvents = (
   }
 }
 
-/** What is planned, event by event; nothing where somebody else may work in between. */
+/** The planned events, one by one; yields nothing where others can run in between. */
 export type Planning = Generator<PlannedEvent | void, E.Either<ImportError, void>>
 
-/** `planEvents`, one after the other: they need not all be in memory. */
+/** `planEvents`, one by one: they need not all be in memory. */
 export function* planning(
   { id, steps, withdrawn = [] }: ConversationPlan,
   format: Format,
@@ -71,9 +70,9 @@ export function* planning(
   const current = stage(log)
   /** The step of each event that is planned. */
   const stepOf: number[] = []
-  /** Position of the last step that the log holds. */
+  /** Position of the last step that is in the log. */
   let lastKnown: number = START
-  // Of the steps that were taken again.
+  // Of the command ids of steps that are imported again.
   let suffix = ''
   const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
   const add = (index: number, event: Event, commandId: string, time: string | undefined): PlannedEvent => {
@@ -119,8 +118,8 @@ export function* planning(
 }
 
 /**
- * Whether what a file continues with follows on what the conversation holds of it: nothing was said or rewound since. Markers and
- * configurations in between change nothing of what was said.
+ * Whether the rest of a file follows on what the conversation has of it: nothing was said or rewound since. Markers and configurations in
+ * between do not matter.
  */
 function* follows(log: Log, lastKnown: number): Slices<boolean> {
   const from = resolve(log, lastKnown)
@@ -142,7 +141,7 @@ function* refsOf(steps: Iterable<Step>, withdrawn: readonly string[]): Slices<Re
   return refs
 }
 
-/** Whether an import wrote all events from a position on, of entries that the file still has. */
+/** Whether an import wrote all events from a position, from entries that the file still has. */
 function* areOf(
   log: Log,
   from: number,
@@ -158,14 +157,14 @@ function* areOf(
   return true
 }
 
-/** Whether the event is this message, recorded when the file did not have all of its blocks yet. */
+/** Whether the event is this message, recorded before the file had all of its blocks. */
 const isPartOf = (event: Event | undefined, step: Step): step is StepOf<'message'> =>
   event?.type === 'MessageAppended' &&
   step.type === 'message' &&
   typeof step.message.content !== 'string' &&
   event.data.content.length < step.message.content.length
 
-/** What an event is made of, besides its step. */
+/** What an event is made from, besides its step. */
 interface Place {
   readonly id: string
   readonly current: Stage
@@ -233,7 +232,7 @@ function* factsOfAll(
   return { ...facts, tokens: { ...facts.tokens, before } }
 }
 
-/** The container of code execution is all that a marker takes from a message besides its length. */
+/** Of a message, a marker needs only its length and its code execution container. */
 const withoutContent = ({ origin, ...item }: MessageItem): MessageItem => ({
   ...item,
   content: [],

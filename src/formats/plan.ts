@@ -10,7 +10,7 @@ export type BuiltInFormat = (typeof formats)[number]
 /** The name of a format: one of the library's, or of one that was registered. */
 export type Format = BuiltInFormat | (string & Record<never, never>)
 
-/** Another program's session, as the steps that lead to it. */
+/** A session of another program, as steps. */
 export interface ImportPlan {
   readonly format: Format
   readonly conversations: readonly ConversationPlan[]
@@ -20,20 +20,20 @@ export interface ImportPlan {
 /** Conversations of a store, to be written as they are: ids, metadata and hash chain included. */
 export interface StoredImport {
   readonly format: 'palimpsest'
-  /** A fork comes after the conversation that it was forked from, where the file holds both. */
+  /** A fork comes after its parent, if the file has both. */
   readonly conversations: readonly StoredConversation[]
   readonly report: ImportReport
 }
 
-/** Whether a file holds stored events, to be written as they are. */
+/** Whether a file has stored events, to be written as they are. */
 export const isStored = (plan: ImportPlan | StoredImport): plan is StoredImport =>
   plan.format === 'palimpsest'
 
 export interface StoredConversation {
   readonly id: string
-  /** By revision, from 0 on, without a gap. */
+  /** By revision, from 0, without gaps. */
   readonly events: List<StoredEvent>
-  /** Those beside it; likewise. */
+  /** The events of its notes, likewise. */
   readonly notes?: List<StoredEvent>
 }
 
@@ -41,9 +41,9 @@ export interface StoredConversation {
 export interface ConversationPlan {
   readonly id: string
   readonly steps: List<Step>
-  /** Refs of steps that a shorter version of the file may have had, where this one knows better. */
+  /** Refs of steps that a shorter version of the file may have had, and which this one withdraws. */
   readonly withdrawn?: readonly string[]
-  /** What is to be noted beside it. */
+  /** Notes and links to record beside it. */
   readonly notes?: List<PlannedNote>
 }
 
@@ -57,21 +57,21 @@ export type PlannedNote = { readonly ref: string; readonly time?: string } & (
  * One thing that happened, in the order of the file.
  *
  * 1. `ref` is unique in the conversation, and the same in every later, longer version of the file.
- * 2. Whatever a step refers to stands before it.
+ * 2. Whatever a step refers to comes before it.
  * 3. `time` is ISO 8601, UTC.
  */
 export type Step = { readonly ref: string; readonly time?: string } & StepBody
-/** What happened, without which entry of the file says so. */
+/** What happened, without the entry of the file that it comes from. */
 export type StepBody =
   | { readonly type: 'message'; readonly message: NewMessage }
   | ({ readonly type: 'condense'; readonly covers: RefCovers } & Condensation)
   | { readonly type: 'truncate'; readonly covers: RefCovers; readonly reason?: string }
-  /** What follows continues from right after that step; null: from the empty conversation. */
+  /** The next step continues after that step; null: from the empty conversation. */
   | { readonly type: 'rewind'; readonly to: string | null }
   | { readonly type: 'configure'; readonly configuration: Configuration }
 export type StepType = Step['type']
 
-/** A slice of what is shown, by the refs of its first and last step. A step that is hidden stands for the marker that hides it. */
+/** A slice of what is shown, by the refs of its first and last step. A hidden step means the marker that hides it. */
 export interface RefCovers {
   readonly first: string
   readonly last: string
@@ -85,9 +85,9 @@ interface Condensation {
 
 /** What became of the entries of a file. */
 export interface ImportReport {
-  /** Entries that are in the plan, per kind. */
+  /** Imported entries, per kind. */
   readonly mapped: readonly Tally[]
-  /** Entries and fields that are not, per kind, and why. */
+  /** Entries and fields that were left out, per kind, and why. */
   readonly leftOut: readonly (Tally & { readonly reason: string })[]
   /** In the order of the file; empty unless bad lines were skipped. */
   readonly badLines: readonly BadLineNote[]

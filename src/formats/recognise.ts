@@ -15,7 +15,7 @@ import { linesOf, parseJson, valuesOf } from './source.ts'
 
 type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
 
-/** The format of a session file, by one of its lines; undefined if that does not tell. Errors: `UnsupportedFormat`. */
+/** The format of a session file, by one of its lines; undefined if that does not show it. Errors: `UnsupportedFormat`. */
 export const recogniseLine = (line: string): Recognised | undefined => {
   for (const fields of valuesOf(line).values.filter(isFields)) {
     const foreign = foreignLine(fields)
@@ -26,7 +26,7 @@ export const recogniseLine = (line: string): Recognised | undefined => {
   return undefined
 }
 
-/** The format of a session file of which no line tells. Errors: `UnknownFormat`, `UnsupportedFormat`. */
+/** The format of a session file, by its whole text. Errors: `UnknownFormat`, `UnsupportedFormat`. */
 export const recogniseText = (text: string): Recognised => {
   if (text.trim() === '') return E.left(emptyFile)
   const whole = parseJson(text)
@@ -37,7 +37,7 @@ export const recogniseText = (text: string): Recognised => {
   return format ? E.right(format) : E.left(unknownFormat('not a session in any known format'))
 }
 
-/** Whether the first line is whole, and so no part of a document that breaks off. */
+/** Whether the first line is complete JSON, and so not part of a document that is cut off. */
 const isLines = (text: string): boolean => {
   for (const line of linesOf(text)) if (line.text.trim() !== '') return valuesOf(line.text).values.length > 0
   return false
@@ -65,7 +65,7 @@ const formatOfRequest = (owner: Fields, list: readonly unknown[]): Format | unde
   return documentFormats.find(({ recognises }) => recognises(messages, owner))?.name
 }
 
-/** Of a document that breaks off, so that the reader names the line where it does. */
+/** The format of a document that is cut off, so that the reader can name the line. */
 const formatOfTorn = (text: string): Format | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
   if (/"traj"|"tool_calls"|"role"\s*:\s*"(?:tool|developer)"/.test(text)) return 'openai'

@@ -6,7 +6,7 @@ import type { Fields } from '../events/json.ts'
 import { digest, type Entry, idOf, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
 import { blocksOf, leaveOutFields } from './messages.ts'
 
-/** A message of the file. `hiddenBy` is the message that hides it. */
+/** A message of the file. `hiddenBy` is the ref of the message that hides it. */
 interface RooMessage {
   readonly ref: string
   readonly time: string | undefined
@@ -25,7 +25,7 @@ const tags = [
 ]
 const known = new Set(['role', 'content', 'ts', ...tags])
 
-/** Sessions of Roo Code: no other has times and tags in its messages. */
+/** Sessions of Roo Code: only its messages have times and tags. */
 export const roo: DocumentFormat = {
   name: 'roo',
   recognises: (messages) =>
@@ -35,13 +35,13 @@ export const roo: DocumentFormat = {
 
 /**
  * Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or by a truncation marker.
- * A tag counts only while the file holds the summary or marker that it names.
+ * A tag only counts if the file has the summary or marker that it names.
  */
 const parseRoo = (entries: readonly Entry[], notes: Notes): readonly ConversationPlan[] => {
   const messages = readMessages(entries, notes)
   const first = entries[0]?.fields ?? {}
   const steps = stepsOf(messages, notes)
-  // The task's id is the name of its folder only; its first message does not change.
+  // The task's id is only in the name of its folder; its first message does not change.
   const id = `roo-${digest([first['ts'], first['role'], first['content']])}`
   return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
 }
@@ -52,7 +52,7 @@ const readMessages = (entries: readonly Entry[], notes: Notes): readonly RooMess
   const read = entries.flatMap(({ line, fields }, index) => {
     const { role, content } = fields
     if (role === undefined && fields['type'] === 'reasoning') {
-      notes.leftOut('reasoning', 'an item of another API, which messages cannot hold')
+      notes.leftOut('reasoning', 'an item of another API, which a message cannot contain')
       return []
     }
     const message = { role, content: blocksOf(content) } as Message
@@ -85,7 +85,7 @@ const readMessages = (entries: readonly Entry[], notes: Notes): readonly RooMess
   })
 }
 
-/** Summaries come to stand between older messages, so a message's index says nothing; its time does. */
+/** Refs by time: summaries are inserted between older messages, so that indexes change. */
 const refMaker = (): ((fields: Fields) => string) => {
   const seen = new Map<string, number>()
   return ({ ts, role, content }) => {
@@ -96,7 +96,7 @@ const refMaker = (): ((fields: Fields) => string) => {
   }
 }
 
-/** Every message in its place. A summary or marker hides what stands before it; what names an earlier one is hidden as it comes. */
+/** Every message in its place. A summary or marker hides what comes before it; a message that names an earlier one is hidden at once. */
 const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[] => {
   const members = new Map<string, Set<string>>()
   for (const { ref, hiddenBy } of messages)
@@ -110,7 +110,7 @@ const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[]
     said.add(ref)
     notes.mapped(marker ?? 'message')
     if (hiddenBy === undefined || !said.has(hiddenBy)) continue
-    const reason = 'hidden by a summary or marker that stands before it'
+    const reason = 'hidden by a summary or marker before it'
     steps.push({
       type: 'truncate',
       ref: `${ref}:hidden`,
@@ -122,7 +122,7 @@ const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[]
   return steps
 }
 
-/** Slices of the shown items, by index, both ends included. */
+/** A slice of the shown items, by index, both ends included. */
 type Run = readonly [first: number, last: number]
 
 const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set()): readonly Run[] => {
@@ -137,8 +137,8 @@ const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set(
 }
 
 /**
- * One marker hides one slice. Where a summary hides several, or what it hides does not reach up to it, the slices are truncated and
- * the summary is a message: what is shown is the same.
+ * A marker hides one slice. If a summary hides several, or its slice does not reach up to it, the slices are truncated and the summary is
+ * a message: what is shown is the same.
  */
 const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly Step[] => {
   const { ref, message, marker } = each

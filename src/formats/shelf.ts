@@ -1,24 +1,24 @@
-/** Where an import keeps what it has read until it is written: a session may be larger than the memory. */
+/** Where an import keeps what it has read until it is written: a session may not fit in memory. */
 export interface Shelf {
-  /** Takes a JSON value; the number finds it again. */
+  /** Stores a JSON value; returns the place from which to get it. */
   readonly put: (value: unknown) => number
   readonly get: (place: number) => unknown
 }
 
-/** Keeps the values themselves. */
+/** Keeps the values in memory. */
 export const memoryShelf = (): Shelf => {
   const values: unknown[] = []
   return { put: (value) => values.push(value) - 1, get: (place) => values[place] }
 }
 
-/** Values in order, which need not be in memory. An array is one. */
+/** Values in order, not necessarily in memory. An array is one. */
 export interface List<A> extends Iterable<A> {
   readonly length: number
   readonly at: (index: number) => A | undefined
   readonly slice: (start: number) => List<A>
 }
 
-/** A list on a shelf, by the places of its values. */
+/** A list of values on a shelf, by their places. */
 export const listOn = <A>(places: readonly number[], read: (place: number) => A): List<A> => ({
   length: places.length,
   at: (index) => {

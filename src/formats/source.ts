@@ -6,23 +6,23 @@ import { dataSchemas } from '../events/events.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import type { BadLineNote, ImportReport, Tally } from './plan.ts'
 
-/** The value, if it is a string with something in it. */
+/** The value, if it is a non-empty string. */
 export const stringOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** ISO 8601, UTC, of a date in text or in milliseconds; undefined for anything else. */
+/** A date, given as text or in milliseconds, as ISO 8601 in UTC; undefined for anything else. */
 export const timeOf = (value: unknown): string | undefined => {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const date = new Date(value)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** Short and the same for equal JSON: 16 hex digits. */
+/** 16 hex digits, the same for equal JSON. */
 export const digest = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 16)
 
 /**
- * A conversation id of some text: what an id cannot hold becomes `-`, and it begins with a letter or a digit, as no option does. Where
- * that may leave two texts alike (letters of other alphabets, another beginning, very long ones), a digest of the text tells them apart.
+ * A conversation id made of a text: characters that an id cannot have become `-`, and it begins with a letter or a digit, as no option
+ * does. If two texts may become equal (other alphabets, another beginning, very long ones), a digest of the text tells them apart.
  */
 export const idOf = (text: string): string => {
   const fitting = text.replaceAll(/[^A-Za-z0-9._:-]/g, '-')
@@ -39,17 +39,17 @@ export interface Entry {
   readonly fields: Fields
 }
 
-/** What names an entry that has no id of its own. */
+/** The ref of an entry without an id. */
 export const placeIn = ({ line, part = 1 }: Entry): string =>
   part === 1 ? `line-${line}` : `line-${line}.${part}`
 
-// What a file leaves to guess.
+// Notes of reports.
 export const lostParent =
   'the parent of some entries is not in the file: they continue from what comes before them'
-export const sameEntry = 'the same entry a second time'
-export const otherEntry = 'another entry has its id, and other words: the first one is taken'
+export const sameEntry = 'the same entry again'
+export const otherEntry = 'another entry has the same id and other content: the first one is imported'
 
-/** Takes note, while a file is read, of what becomes of its entries. */
+/** Collects, while a file is read, what becomes of its entries. */
 export interface Notes {
   readonly mapped: (kind: string) => void
   readonly leftOut: (kind: string, reason: string) => void
@@ -104,8 +104,8 @@ export function* linesOf(text: string): Generator<Line> {
 }
 
 /**
- * The JSON objects of a line: one, or several where a writer left out the line's end; none of a blank line. What is not JSON is
- * noted as bad and passed over.
+ * The JSON objects of a line: one, several if a writer left out the newline, none in a blank line. What is not JSON is reported as bad
+ * and skipped.
  */
 export function* entriesIn({ line, text: json }: Line, notes: Notes): Generator<Entry> {
   if (json.trim() === '') return
@@ -116,7 +116,7 @@ export function* entriesIn({ line, text: json }: Line, notes: Notes): Generator<
   if (problem !== undefined) notes.bad(line, `not JSON (${problem})`)
 }
 
-/** The JSON values that follow one another in a text, and what the parser says of the rest. */
+/** The consecutive JSON values in a text, and the parser's complaint about the rest. */
 export const valuesOf = (
   text: string,
 ): { readonly values: readonly unknown[]; readonly problem?: string } => {
@@ -139,7 +139,7 @@ export const parseJson = (text: string): E.Either<string, unknown> =>
     (error) => (error instanceof Error ? error.message : String(error)),
   )
 
-/** What makes a message one that cannot be stored, undefined if nothing does. */
+/** Why a message cannot be stored; undefined if it can. */
 export const messageProblem = ({ role, content, messageId, origin }: NewMessage): string | undefined => {
   const data = { role, content: typeof content === 'string' ? [] : content, messageId, origin }
   const checked = checkJson(dataSchemas.MessageAppended, data)

@@ -1,7 +1,7 @@
 import { constants, isUtf8 } from 'node:buffer'
 import type { Line, LineReader, Notes } from './source.ts'
 
-/** Takes a file's bytes piece by piece, cut anywhere. */
+/** Takes the bytes of a file in pieces, cut anywhere. */
 export interface Splitter {
   readonly push: (piece: Uint8Array) => void
   readonly finish: () => void
@@ -10,9 +10,9 @@ export interface Splitter {
 const newline = 0x0a
 
 /**
- * Hands on the lines of a file in UTF-8. Bytes that are no UTF-8 become U+FFFD, with a note that names the first line of them.
+ * Splits a UTF-8 file into lines. Invalid bytes become U+FFFD; a note names the first line that has some.
  *
- * @param longest bytes that a line may have: what a string can hold. A longer one is a bad line
+ * @param longest the most bytes a line may have, by default what a string can hold. A longer one is a bad line
  */
 export const splitLines = (
   { read }: Pick<LineReader<unknown>, 'read'>,

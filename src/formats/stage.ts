@@ -12,20 +12,20 @@ import {
 } from '../projections/outline.ts'
 import { type Log, lastOf } from '../projections/path.ts'
 
-/** A conversation that an import grows: its log so far, and what is shown at its end. */
+/** A conversation during an import: its log so far, and what is shown at its end. */
 export interface Stage {
   readonly events: Log
-  /** The event comes next. Constant time, but for markers. Of a message only its place is kept. */
+  /** Adds the next event, in constant time except for markers. Of a message only its place is kept. */
   readonly add: (event: Event) => void
-  /** Must have looked, in slices, before the next two: after a rewind that takes the longer the more there is. */
+  /** Must be run, in slices, before the next two: after a rewind it takes time in proportion to the path. */
   readonly look: () => Generator<void, void>
-  /** The shown positions from one through another; a hidden position stands for the marker that hides it. Undefined if they are not shown in that order. */
+  /** The shown positions from one through another; a hidden position means the marker that hides it. Undefined if they are not shown in that order. */
   readonly slice: (first: number | undefined, last: number | undefined) => readonly number[] | undefined
-  /** What a marker's view is made of. */
+  /** What a marker's view is made from. */
   readonly state: () => Outlined
 }
 
-/** Nothing that is asked of a stage depends on it, and one for each event of a large import would be much. */
+/** No answer of a stage depends on the metadata, and one per event would be much in a large import. */
 export const unimportant: ConversationEvent['metadata'] = {
   schema: currentSchema,
   time: '1970-01-01T00:00:00.000Z',
@@ -38,7 +38,7 @@ const nothing = { role: 'user', content: [] } as const
 
 export const stage = (log: Log): Stage => {
   const events: ConversationEvent[] = [...log]
-  // Most imports ask at few places, if at all.
+  // Most imports look rarely, if at all.
   let seen: Look | undefined
 
   const add = (event: Event): void => {
@@ -80,14 +80,14 @@ export const stage = (log: Log): Stage => {
   return { events, add, look, slice, state }
 }
 
-/** What is known of the path. */
+/** What is known about the path. */
 interface Look {
   readonly draft: Draft
   /** The marker that hides a position directly. */
   readonly hiddenBy: ReadonlyMap<number, number>
   /** Events of the path after the last one with a view. */
   readonly sinceView: () => number
-  /** Takes the path's next event, with the slots that it hid or brought back. */
+  /** Takes the path's next event, with the slots that it hid or restored. */
   readonly take: (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 }
 

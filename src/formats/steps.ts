@@ -3,12 +3,12 @@ import type { Block } from '../events/blocks.ts'
 import type { Step } from './plan.ts'
 import { type List, listOn, type Shelf } from './shelf.ts'
 
-/** The steps of a conversation as they are found. Only where they are is in memory. */
+/** The steps of a conversation as they are found. Only their places are in memory. */
 export interface Steps {
   /** How many there are: the index of the next one. */
   readonly count: () => number
   readonly add: (step: Step) => void
-  /** The message at this index has more blocks, and what is newer of its origin. */
+  /** Adds blocks to the message at this index, and newer fields to its origin. */
   readonly extend: (index: number, more: More) => void
   readonly at: (index: number) => Step | undefined
   readonly list: () => List<Step>
@@ -19,7 +19,7 @@ interface More {
   readonly origin: NewMessage['origin'] | undefined
 }
 
-/** More of the message that another place holds. */
+/** More of the message at another place. */
 interface Extension extends More {
   readonly before: number
 }
@@ -62,6 +62,6 @@ const extended = (message: NewMessage, extensions: readonly More[]): NewMessage 
   origin: Object.assign({}, message.origin, ...extensions.map(({ origin }) => origin)) as object,
 })
 
-/** The blocks of a message: a string stands for one. */
+/** The blocks of a message: a string is one text block. */
 export const blocksOf = ({ content }: NewMessage): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content

@@ -2,7 +2,7 @@ import type { Configuration } from '../events/events.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
 import { render, type Rendered, type RenderOptions } from '../projections/render/renderer.ts'
 
-// The fields of a request that a configuration may set. Others are a recorder's own words, which the API refuses.
+// The fields of a request that a configuration may set. The API refuses the others, which recorders add.
 const parameterNames = new Set([
   'max_tokens',
   'temperature',
@@ -28,7 +28,7 @@ export interface AnthropicRequest extends Pick<Rendered, 'system' | 'tools' | 'm
   readonly [parameter: string]: unknown
 }
 
-/** The effective history as the body of a Messages API request, with the model and parameters that are configured. */
+/** The effective history as the body of a Messages API request, with the configured model and parameters. */
 export const anthropicRequest = (effective: Effective, options: RenderOptions = {}): AnthropicRequest => {
   const { system, tools, tool_choice, messages } = render(effective, options)
   const { model, parameters = {} }: Configuration = configurationOf(effective)

@@ -171,7 +171,7 @@ describe('Claude Code: a prompt typed while the agent works', () => {
     const bad = [queue('enqueue', { content: 7 }), queued('q', 'a', 7), queue('enqueue')]
     expect(planOf({ ...file(...asked, ...bad), skipBadLines: true }).report).toMatchObject({
       badLines: [{ line: 3 }, { line: 4 }],
-      leftOut: [{ reason: 'its words are not recorded' }],
+      leftOut: [{ reason: 'its text is not recorded' }],
     })
   })
 })

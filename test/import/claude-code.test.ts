@@ -343,7 +343,7 @@ describe('Claude Code: what the model sees', () => {
       const compacted = [...work, microcompact('mc', 'rz', 'x'), boundary('mc', {}), summary]
       expect(shown(...compacted)).toHaveLength(1)
       expect(report(...compacted, microcompact('md', 's', 'x')).leftOut).toMatchObject([
-        { kind: 'microcompact_boundary', reason: 'none of the results that it clears is shown' },
+        { kind: 'microcompact_boundary', reason: 'the results that it clears are not shown' },
       ])
       const segment = { preservedSegment: { headUuid: 'b', anchorUuid: 's', tailUuid: 'rz' } }
       const keeps = [...work, microcompact('mc', 'rz', 'x'), boundary('mc', segment), summary]
