@@ -9,7 +9,7 @@ import { writing } from './contract/writing.ts'
 
 export type { ContractCase } from './contract/support.ts'
 
-/** What every event store must do; run each case on a store of its own, empty. */
+/** What every event store must do. Run each case on its own empty store. */
 export const storeContract: readonly ContractCase[] = [
   ...writing,
   ...guarding,

@@ -1,4 +1,4 @@
-// For tests: the contract that every store keeps, and a strict stand-in for the Messages API. docs/testing.md.
+// For tests: the contract of stores, and a strict stand-in for the Messages API. docs/testing.md.
 
 export { type ContractCase, storeContract } from './contract.ts'
 export { memoryStore } from '../store/memory/store.ts'

@@ -5,7 +5,7 @@ import { type ContractCase, blobOf, bytesOf, event, events, ids, infosOf, later,
 /** Content outside of events. */
 export const blobs: readonly ContractCase[] = [
   {
-    title: 'a blob comes back to the byte, in order, whatever number of chunks it has',
+    title: 'a blob comes back to the byte, in order, with any number of chunks',
     run: async (store) => {
       for (const chunks of [1, 2, 5]) {
         const blob = blobOf(chunks, chunks)
@@ -15,7 +15,7 @@ export const blobs: readonly ContractCase[] = [
     },
   },
   {
-    title: 'a blob that is not there has no bytes, and is not listed',
+    title: 'a blob that does not exist cannot be read, and is not listed',
     run: async (store) => {
       assert.equal((await bytesOf(store, blobOf(1).sha256)).length, 0)
       assert.deepEqual(await infosOf(store), [])
@@ -77,7 +77,7 @@ export const blobs: readonly ContractCase[] = [
     },
   },
   {
-    title: 'blobs are no events: neither streams nor readers of everything have them',
+    title: 'blobs are not events: no stream and no reader of all events has them',
     run: async (store) => {
       const blob = blobOf(1)
       const one = event()

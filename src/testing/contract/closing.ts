@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type Followed } from '../../store/port.ts'
 import { type ContractCase, blobOf, bytesOf, event, infosOf, left, right } from './support.ts'
 
-/** The end. */
+/** Closing a store. */
 export const closing: readonly ContractCase[] = [
   {
     title: 'a closed store ends its followers and answers StoreClosed; closing twice is fine',

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type RecordedEvent } from '../../store/port.ts'
 import { type ContractCase, event, events, followed, followedIds, fromHere, ids, right } from './support.ts'
 
-/** Followers: each event of theirs once, in order. */
+/** Following: every event once, in order. */
 export const following: readonly ContractCase[] = [
   {
-    title: 'a follower gets what is there, then what comes, from a checkpoint on, without a gap or a repeat',
+    title: 'a follower gets what exists, then what comes, after a checkpoint, without gaps or repeats',
     run: async (store) => {
       const written = events(30)
       const append = (n: number): Promise<unknown> =>

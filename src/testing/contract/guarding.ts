@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import * as E from 'fp-ts/lib/Either.js'
 import { type ContractCase, event, forwards, left, right, texts } from './support.ts'
 
-/** What an append refuses, and what happens when many come at once. */
+/** What an append refuses, and what happens to concurrent ones. */
 export const guarding: readonly ContractCase[] = [
   {
-    title: 'what could not be kept, or not given back the same, is InvalidInput and writes nothing',
+    title: 'what could not be stored and read back unchanged is InvalidInput, and nothing is written',
     run: async (store) => {
       const one = event()
       const wrong: readonly object[] = [
@@ -29,7 +29,7 @@ export const guarding: readonly ContractCase[] = [
     },
   },
   {
-    title: 'an append is what it was when it was asked for',
+    title: 'an append writes what it was given when it was called',
     run: async (store) => {
       const [one, two] = [event('one'), event('two')]
       const own = [{ ...one }]
@@ -44,7 +44,7 @@ export const guarding: readonly ContractCase[] = [
     },
   },
   {
-    title: 'of appends at the same revision at once exactly one succeeds',
+    title: 'of concurrent appends at the same revision, exactly one succeeds',
     run: async (store) => {
       const tries = Array.from({ length: 20 }, () =>
         store.append({ stream: 'a', events: [event()], expected: -1 })(),
@@ -55,7 +55,7 @@ export const guarding: readonly ContractCase[] = [
     },
   },
   {
-    title: 'appends to many streams at once each have an outcome of their own',
+    title: 'concurrent appends to several streams each have their own outcome',
     run: async (store) => {
       await right(store.append({ stream: 's3', events: [event()], expected: -1 }))
       const tries = Array.from({ length: 8 }, (_, n) =>

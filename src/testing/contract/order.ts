@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
 import { type ContractCase, event, events, followed, ids, left, right } from './support.ts'
 
-/** The order of all events, and places in it. */
+/** The global order of events, and checkpoints in it. */
 export const globalOrder: readonly ContractCase[] = [
   {
     title:
@@ -22,7 +22,7 @@ export const globalOrder: readonly ContractCase[] = [
     },
   },
   {
-    title: 'what is no checkpoint of this store is InvalidInput, for readers and for followers',
+    title: 'a checkpoint that this store did not give is InvalidInput, for readers and for followers',
     run: async (store) => {
       await right(store.append({ stream: 'a', events: events(3), expected: -1 }))
       const { checkpoint = '' } = await right(store.readAll({ limit: 3 }))

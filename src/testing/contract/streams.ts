@@ -38,7 +38,7 @@ export const streams: readonly ContractCase[] = [
     run: async (store) => {
       const written = [event(), event('', 'Truncated'), event(), event('', 'Rewound'), event('', 'Truncated')]
       await right(store.append({ stream: 'a', events: written, expected: -1 }))
-      // A store that would have to read all events to count them does not.
+      // A store that would have to read all events to count them answers undefined.
       if ((await right(store.count('a', 'MessageAppended', 1))) === undefined) return
       const counts = async (type: string): Promise<readonly (number | undefined)[]> =>
         Promise.all([-1, 0, 1, 2, 3, 4, 99].map((through) => right(store.count('a', type, through))))
@@ -69,7 +69,7 @@ export const streams: readonly ContractCase[] = [
     },
   },
   {
-    title: 'streams are listed by prefix, those that began last first, a page at a time',
+    title: 'streams are listed by prefix, newest first, a page at a time',
     run: async (store) => {
       for (const stream of ['b-2', 'a-10', 'a-1', 'a-2', 'A-1'])
         await right(store.append({ stream, events: [event()], expected: -1 }))
@@ -83,7 +83,7 @@ export const streams: readonly ContractCase[] = [
     },
   },
   {
-    title: 'which streams were written since a checkpoint is known; where it is not, all may have been',
+    title: 'the streams written since a checkpoint are known; an unknown one means that all may have been',
     run: async (store) => {
       for (const stream of ['a-1', 'a-2', 'b-1'])
         await right(store.append({ stream, events: [event()], expected: -1 }))

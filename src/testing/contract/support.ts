@@ -13,9 +13,9 @@ import {
   type RecordedEvent,
 } from '../../store/port.ts'
 
-// What the cases of the contract are made of.
+// What the cases of the contract share.
 
-/** One rule of the store port, and how to see that a store keeps it. `run` throws where it does not. */
+/** A rule of the store port, and its test: `run` throws if the store breaks it. */
 export interface ContractCase {
   readonly title: string
   readonly run: (store: EventStore) => Promise<void>
@@ -74,7 +74,7 @@ export const followed = async (
   }
   return seen
 }
-/** Where a store ends: a database that others use as well may be long, and a look through all of it too. */
+/** The last checkpoint: a database that others use too may be long, and so would reading all of it be. */
 export const fromHere = async (store: EventStore): Promise<{ readonly after?: string }> => {
   const { checkpoint } = await right(store.changed('', undefined))
   return checkpoint === undefined ? {} : { after: checkpoint }
@@ -82,7 +82,7 @@ export const fromHere = async (store: EventStore): Promise<{ readonly after?: st
 export const followedIds = (seen: readonly Followed[]): readonly string[] =>
   seen.flatMap((item) => (item.type === 'event' ? [item.event.id] : []))
 
-/** A blob of some chunks, the last one not full; the same number makes the same blob. */
+/** A blob of some chunks, the last one not full; the same number gives the same blob. */
 export const blobOf = (
   n: number,
   chunks = 1,
@@ -104,7 +104,7 @@ export const infosOf = async (store: EventStore): Promise<readonly BlobInfo[]> =
   for await (const info of store.blobs.list()) infos.push(info)
   return infos.toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1))
 }
-/** The time, once it is later than anything before. */
+/** The time, after waiting until it is later than any earlier one. */
 export const later = async (): Promise<Date> => {
   const before = Date.now()
   while (Date.now() === before) await new Promise((resolve) => setTimeout(resolve, 1))

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ContractCase, backwards, event, events, forwards, ids, left, right, texts } from './support.ts'
 
-/** What an append writes, and what it answers. */
+/** What an append writes, and what it returns. */
 export const writing: readonly ContractCase[] = [
   {
-    title: 'a stream that is not there reads as empty, in both directions',
+    title: 'a stream that does not exist reads as empty, in both directions',
     run: async (store) => {
       assert.deepEqual(await forwards(store, 'none'), [])
       assert.deepEqual(await backwards(store, 'none', Number.MAX_SAFE_INTEGER, 1), [])
@@ -55,7 +55,7 @@ export const writing: readonly ContractCase[] = [
     },
   },
   {
-    title: 'several events are written together or not at all',
+    title: 'several events are written all together or not at all',
     run: async (store) => {
       await right(store.append({ stream: 'a', events: events(3), expected: -1 }))
       await left(store.append({ stream: 'a', events: events(3), expected: 1 }))
@@ -82,7 +82,7 @@ export const writing: readonly ContractCase[] = [
     },
   },
   {
-    title: 'of those who append the same events at once, one has written them, and the others are told',
+    title: 'of concurrent appends of the same events, one writes them, and the others return repeated',
     run: async (store) => {
       const written = events(2)
       const outcomes = await Promise.all(

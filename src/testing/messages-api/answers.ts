@@ -14,7 +14,7 @@ export type Answer =
   | { readonly count: number }
   | { readonly message: Message; readonly reply: Reply; readonly isStream: boolean }
 
-/** Answers bodies of requests; remembers its prompt cache and what it paused. */
+/** Answers the bodies of requests; remembers its prompt cache and the replies it paused. */
 export const answering = (
   options: MessagesApiOptions,
 ): ((body: unknown, isCount: boolean) => Promise<Answer>) => {
@@ -46,7 +46,7 @@ export const answering = (
     if (said.fault?.kind === 'error' && (said.fault.after === undefined || !isStream))
       return { failure: failures.overloaded }
     const billed = cache.bill(body.model, input, model)
-    // The same request may be answered again, and otherwise.
+    // The same request may be sent again, and get another answer.
     const id = digest(`${asked}${n}`).slice(0, 22)
     const message = finish(said, { request, model, billed, id }, signer)
     const marks = marksOf(message.content)
@@ -73,8 +73,8 @@ const isWaiting = (blocks: readonly Block[]): boolean =>
   )
 
 /**
- * Blocks as they come back: without thinking, which has a rule of its own, and without what no request may hold: blank texts, a
- * compaction in the middle. White space at the end of a text may be left out.
+ * Blocks as they come back in a request: without thinking, which has its own rule, and without what no request may contain: blank texts, a
+ * compaction in the middle. Trailing white space of a text may be missing.
  */
 const marksOf = (blocks: readonly Block[]): string =>
   blocks

@@ -1,4 +1,4 @@
-/** A content block: of any type, with any fields. What a request may hold is for the rules to say. */
+/** A content block of any type, with any fields. The rules say what a request may contain. */
 export interface Block {
   readonly type: string
   readonly [field: string]: unknown

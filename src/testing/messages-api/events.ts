@@ -22,7 +22,7 @@ const pieces = (text: string): readonly string[] => {
   return all
 }
 
-/** A block as it starts, and what then comes. */
+/** A block as it starts, and the deltas that follow. */
 const startOf = (block: Block): { readonly start: Block; readonly deltas: readonly StreamEvent[] } => {
   switch (block.type) {
     case 'text':
@@ -92,6 +92,6 @@ export const eventsOf = (message: Message): readonly StreamEvent[] => {
   ]
 }
 
-/** An event as it stands in the stream. */
+/** An event as written to the stream. */
 export const encoded = (event: StreamEvent): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`

@@ -1,16 +1,16 @@
 import type { Failure } from './replies.ts'
 
-/** What the API answers when it cannot serve a request, whatever the request is: answer one of these, or with `{ ...failure, retryAfter }`. */
+/** The API's errors that do not depend on the request: return one from `reply`, or `{ ...failure, retryAfter }`. */
 export const failures = {
-  /** 529: the SDK asks again. */
+  /** 529: the SDK retries. */
   overloaded: { status: 529, type: 'overloaded_error', message: 'Overloaded' },
-  /** 429: the SDK asks again, after `retryAfter` seconds if that is said. */
+  /** 429: the SDK retries, after `retryAfter` seconds if given. */
   rateLimited: {
     status: 429,
     type: 'rate_limit_error',
     message: 'Number of requests has exceeded your rate limit',
   },
-  /** 500: the SDK asks again. */
+  /** 500: the SDK retries. */
   broken: { status: 500, type: 'api_error', message: 'Internal server error' },
   /** 401. */
   unauthorized: { status: 401, type: 'authentication_error', message: 'invalid x-api-key' },

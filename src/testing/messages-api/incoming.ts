@@ -5,16 +5,16 @@ import type { Failure } from './replies.ts'
 const messagesPath = '/v1/messages'
 const countPath = `${messagesPath}/count_tokens`
 
-/** A request as it came, before anybody asks what its body means. */
+/** A request as it came, before its body is interpreted. */
 export interface Incoming {
   readonly path: string
   readonly isCount: boolean
-  /** Undefined if the text is no JSON. */
+  /** Undefined if the text is not JSON. */
   readonly body: unknown
   readonly failure: Failure | undefined
 }
 
-/** @param apiKey the only one that is taken; undefined for any */
+/** @param apiKey the only one that is accepted; undefined for any */
 export const incomingOf = async (message: IncomingMessage, apiKey: string | undefined): Promise<Incoming> => {
   const path = new URL(message.url ?? '/', 'http://localhost').pathname
   const chunks: Buffer[] = []
@@ -54,7 +54,7 @@ const bodyFailure = (text: string, body: unknown): Failure | undefined => {
 
 const invalid = (message: string): Failure => ({ status: 400, type: 'invalid_request_error', message })
 
-/** Half a character, which JSON can escape and no text in UTF-8 can hold. */
+/** Half a character, which JSON can escape but UTF-8 cannot encode. */
 const hasLoneSurrogate = (text: string, body: unknown): boolean => {
   if (!/\\u[dD][89a-fA-F]/.test(text)) return false
   // Whole characters may be escaped too; `stringify` escapes halves only.

@@ -3,21 +3,21 @@ import type { Body, Model } from './request.ts'
 
 export interface MessagesApiOptions {
   /**
-   * What to answer to a valid request, the `n`th (from 0) of those to create a message. By default a reply made of the request
-   * and the seed.
+   * The answer to a valid request, the `n`th (from 0) of those that create a message. By default, a reply that depends on the request and
+   * the seed.
    */
   readonly reply?: (body: Body, n: number) => Reply | Failure | Promise<Reply | Failure>
-  /** The only key that is taken, as `x-api-key` or as a bearer token. Default: any. */
+  /** The only key that is accepted, as `x-api-key` or as a bearer token. Default: any. */
   readonly apiKey?: string
-  /** Decides default replies, ids and signatures: a server with the same seed takes this one's signatures as its own. Default 0. */
+  /** Decides default replies, ids and signatures: servers with the same seed accept each other's signatures. Default 0. */
   readonly seed?: number
-  /** Models by name, besides the default ones or instead of them. What is not said of a model is as that of `claude-opus-5-5`. */
+  /** Models by name, in addition to the default ones or replacing them. Missing fields are those of `claude-opus-5-5`. */
   readonly models?: Readonly<Record<string, Partial<Model>>>
-  /** The time of the prompt cache, in milliseconds. Default: the clock. */
+  /** The time for the prompt cache, in milliseconds. Default: the clock. */
   readonly now?: () => number
-  /** Thinking and compactions that this server did not make are taken as valid, whatever stands before them. Default false. */
+  /** Accept thinking and compactions that this server did not make, whatever comes before them. Default false. */
   readonly foreignSignatures?: boolean
-  /** A server tool that waits in a request's last message is taken as one that another server's pause left open. Default false. */
+  /** Accept a server tool use without a result in the last message, as left open by a pause of another server. Default false. */
   readonly foreignPauses?: boolean
 }
 

@@ -4,7 +4,7 @@ import { inside, type Model, type Request } from './request.ts'
 import { ttlOf } from './rules.ts'
 import { blockTokens, perMessage, perRequest, toolTokens } from './tokens.ts'
 
-/** How the tokens of a request's input are billed. */
+/** How the input tokens of a request are billed. */
 export interface InputUsage {
   readonly input_tokens: number
   readonly cache_read_input_tokens: number
@@ -25,7 +25,7 @@ interface Piece {
 }
 
 const lifetimes: Readonly<Record<Ttl, number>> = { '5m': 5 * 60_000, '1h': 60 * 60_000 }
-/** How many pieces before a breakpoint the API looks at for one that it knows. */
+/** How many pieces before a breakpoint the API checks for a cached one. */
 const lookback = 20
 
 const piecesOf = ({ body, tools, system, parts }: Request): readonly Piece[] => {
@@ -47,7 +47,7 @@ const piecesOf = ({ body, tools, system, parts }: Request): readonly Piece[] => 
       const { block, role } = part
       const isFirst = part.message !== message
       message = part.message
-      // A breakpoint inside a tool result counts as one of the whole result.
+      // A breakpoint inside a tool result counts for the whole result.
       const ttl =
         ttlOf(block) ??
         inside(block)
@@ -65,7 +65,7 @@ const piecesOf = ({ body, tools, system, parts }: Request): readonly Piece[] => 
   return last ? [...pieces.slice(0, -1), { ...last, ttl }] : pieces
 }
 
-/** A request's input, in pieces and in all. */
+/** A request's input, in pieces and in total. */
 export interface Input {
   readonly pieces: readonly Piece[]
   readonly tokens: number
@@ -76,11 +76,11 @@ export const inputOf = (request: Request): Input => {
 }
 
 export interface PromptCache {
-  /** Bills a request, and keeps its beginnings at its breakpoints. */
+  /** Bills a request, and caches its prefixes at its breakpoints. */
   readonly bill: (name: string, input: Input, model: Model) => InputUsage
 }
 
-/** Beginnings of requests, kept for five minutes or an hour since they were last used. @param now in milliseconds */
+/** Prefixes of requests, kept for five minutes or an hour after their last use. @param now in milliseconds */
 export const promptCache = (now: () => number): PromptCache => {
   const kept = new Map<string, { readonly until: number; readonly ttl: Ttl }>()
   const isKept = (key: string): boolean => (kept.get(key)?.until ?? 0) > now()

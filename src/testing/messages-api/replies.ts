@@ -4,18 +4,18 @@ import { type Model, type Request, textOf } from './request.ts'
 import type { Signatures } from './signatures.ts'
 import { blockTokens, firstTokens } from './tokens.ts'
 
-/** How an answer breaks. */
+/** How an answer fails. */
 export interface Fault {
   /**
    * - `drop`: the connection breaks;
-   * - `stall`: nothing more comes, and the connection stays;
+   * - `stall`: nothing more comes, and the connection stays open;
    * - `end`: the stream ends as if it were complete;
-   * - `error`: an `overloaded_error` comes, in a stream as an event. Before any event, and in a plain answer, it is a status 529.
+   * - `error`: an `overloaded_error`, in a stream as an event; before any event, and in a plain answer, with status 529.
    */
   readonly kind: 'drop' | 'stall' | 'end' | 'error'
   /**
-   * After how many events of a stream, pings included. If nothing is said: before any answer, its headers included; for `end`,
-   * before `message_stop`. A plain answer breaks before it is sent.
+   * After how many events of a stream, pings included. Default: before the headers of the answer; for `end`, before `message_stop`. A
+   * plain answer fails before it is sent.
    */
   readonly after?: number
 }
@@ -26,9 +26,9 @@ export type StopReason = 'end_turn' | 'tool_use' | 'pause_turn' | 'refusal' | 'm
 export interface Reply {
   /** Any blocks. Thinking and compactions are signed by the server; a call without `id` gets one. */
   readonly content: readonly Block[]
-  /** If nothing is said: `tool_use` if there is such a block, else `end_turn`. */
+  /** Default: `tool_use` if there is such a block, else `end_turn`. */
   readonly stop_reason?: StopReason
-  /** What is said here is said instead of the real numbers. */
+  /** Replaces the real numbers. */
   readonly usage?: Partial<Usage>
   /** Other fields of the message: `container`, `stop_sequence`, … */
   readonly message?: Readonly<Record<string, unknown>>
@@ -71,7 +71,7 @@ interface Cut {
   readonly isCut: boolean
 }
 
-/** The blocks that fit, the last of them in part if it is text or thinking. */
+/** The blocks that fit, the last one in part if it is text or thinking. */
 const cut = (content: readonly Block[], limit: number): Cut => {
   let tokens = 0
   const kept: Block[] = []
@@ -91,7 +91,7 @@ const cut = (content: readonly Block[], limit: number): Cut => {
   return { content: kept, tokens: Math.max(1, tokens), isCut: false }
 }
 
-/** What the ids of calls begin with. */
+/** The prefixes of call ids. */
 const prefixes = new Map([
   ['tool_use', 'toolu'],
   ['server_tool_use', 'srvtoolu'],
@@ -99,9 +99,9 @@ const prefixes = new Map([
 ])
 
 /**
- * What a reply becomes: with ids, no longer than it may be, signed, and billed.
+ * A reply as it is sent: with ids, within its limit, signed and billed.
  *
- * @param id the part of its ids that tells it from every other reply
+ * @param id the part of its ids that is unique to this reply
  */
 export const finish = (
   reply: Reply,
@@ -138,7 +138,7 @@ export const finish = (
 
 const words = 'the store keeps each event and reads them again in order so that nothing is lost'.split(' ')
 
-/** A reply made of nothing but a request: thinking if it is on, some words, and a call in every third reply if there are tools. */
+/** The default reply: thinking if it is on, some words, and a call in every third reply if there are tools. */
 export const defaultReply = (request: Request, digest: string): Reply => {
   const numbers = Buffer.from(digest, 'base64url')
   const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0

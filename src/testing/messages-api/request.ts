@@ -2,7 +2,7 @@ import type { Block } from './blocks.ts'
 import type { Role } from './blocks.ts'
 import { lazily } from './canonical.ts'
 
-/** What a model can take. */
+/** What a model accepts. */
 export interface Model {
   /** Tokens of input and output together. */
   readonly contextWindow: number
@@ -10,18 +10,18 @@ export interface Model {
   readonly maxOutput: number
   /** A request may end in an assistant message, which the model continues. */
   readonly prefill: boolean
-  /** Messages of role `system` may stand between the others. */
+  /** There may be messages with the role `system` among the others. */
   readonly systemMessages: boolean
-  /** The shortest beginning that the prompt cache keeps, in tokens. */
+  /** The shortest prefix that the prompt cache keeps, in tokens. */
   readonly minCached: number
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The body of a request in which `shapeProblem` has found nothing. */
+/** The body of a request that has passed `shapeProblem`. */
 export interface Body extends Fields {
   readonly model: string
-  /** Not there where tokens are only counted. */
+  /** Missing if tokens are only counted. */
   readonly max_tokens?: number
   readonly messages: readonly { readonly role: Role; readonly content: string | readonly Block[] }[]
   readonly system?: string | readonly Block[]
@@ -30,7 +30,7 @@ export interface Body extends Fields {
   readonly thinking?: { readonly type: string }
 }
 
-/** A block of a message, and where it stands in the body. */
+/** A block of a message, and its path in the body. */
 export interface Part {
   readonly role: Role
   readonly block: Block
@@ -40,29 +40,29 @@ export interface Part {
   readonly at: number
 }
 
-/** A message, or several consecutive ones of one role: the API combines them. */
+/** A message, or several consecutive ones with the same role, which the API combines. */
 export interface Turn {
   readonly role: Role
-  /** The index of the first of its messages. */
+  /** The index of its first message. */
   readonly message: number
   readonly parts: readonly Part[]
 }
 
-/** A body read: every string content is a text block. */
+/** A parsed body: every string content is a text block. */
 export interface Request {
   readonly body: Body
   readonly system: readonly Block[]
   readonly tools: readonly Fields[]
   readonly turns: readonly Turn[]
   readonly parts: readonly Part[]
-  /** The canonical JSON of what stands before the messages. */
+  /** The canonical JSON of what comes before the messages. */
   readonly frame: () => string
 }
 
 /** Why a request is refused. */
 export interface Problem {
   readonly message: string
-  /** 404 for a model that is not known, else 400. */
+  /** 404 for an unknown model, else 400. */
   readonly status?: 404
   /** `error.details.error_code`. */
   readonly code?: string
@@ -116,7 +116,7 @@ const strings = new Map<string, readonly string[]>(
 const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-// What these find begins with the rest of its path.
+// The problems these return begin with the rest of the path.
 
 const blockProblem = (block: unknown): string | undefined => {
   if (!isObject(block)) return ': Input should be an object'
@@ -147,7 +147,7 @@ const messageProblem = (message: unknown): string | undefined => {
   return found && `.content${found}`
 }
 
-/** What is wrong with the first of them that is wrong. */
+/** The problem of the first one that has any. */
 export const firstProblem = <T>(
   all: readonly T[],
   find: (one: T) => string | undefined,
@@ -161,7 +161,7 @@ export const firstProblem = <T>(
 
 const maxMessages = 100_000
 
-/** What keeps a body from being read at all: fields that are missing or of another type. */
+/** What keeps a body from being read at all: fields that are missing or of the wrong type. */
 export const shapeProblem = (body: unknown): string | undefined => {
   if (!isObject(body)) return 'Input should be an object'
   const { model, messages, system, tools } = body

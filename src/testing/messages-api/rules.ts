@@ -14,13 +14,13 @@ import {
 } from './request.ts'
 import { toolRules } from './tool-rules.ts'
 
-// What a request must be, whoever sent the messages before: the predicates 1–10, 13 and 14 of a valid request (5–8 are in
-// tool-rules.ts), each with the API's own text where it is known. 11 and 12 need the server's signatures.
+// The predicates 1–10, 13 and 14 of a valid request, which depend on the request alone (5–8 are in tool-rules.ts), each with the API's own
+// text where it is known. 11 and 12 need the server's signatures.
 
 /** @param paused how many of the request's last blocks are a reply that said `pause_turn` */
 export type Rule = (request: Request, model: Model, paused: number) => Problem | undefined
 
-/** What is wrong with the first of the parts that is wrong, which begins with the rest of its path. */
+/** The problem of the first part that has any; it begins with the rest of the path. */
 const firstOf = (parts: readonly Part[], find: (part: Part) => string | undefined): Problem | undefined => {
   for (const part of parts) {
     const found = find(part)
@@ -29,7 +29,7 @@ const firstOf = (parts: readonly Part[], find: (part: Part) => string | undefine
   return undefined
 }
 
-/** The same for the blocks inside a tool result. */
+/** The same, for the blocks inside a tool result. */
 const firstInside = (block: Block, find: (inner: Block) => string | undefined): string | undefined => {
   const found = firstProblem(inside(block), find)
   return found && `.tool_result.content${found}`
@@ -108,7 +108,7 @@ const places: Readonly<Record<string, ReadonlySet<string>>> = {
     'compaction',
     ...serverResults,
   ]),
-  // What a compaction does here has an error of its own.
+  // A compaction here has its own error.
   system: new Set(['text', 'compaction']),
   tool_result: new Set(['text', 'image', 'document', 'search_result', 'tool_reference']),
 }
@@ -155,11 +155,11 @@ const endsInThinking: Rule = ({ turns }) => {
   return undefined
 }
 
-/** Whether a compaction block stands for messages; one with null content says that a compaction failed. */
+/** Whether a compaction block replaces messages; one with null content reports a failed compaction. */
 export const isFull = ({ type, content }: Block): boolean =>
   type === 'compaction' && (content ?? null) !== null
 
-/** 13. A failed compaction stands for nothing: the assistant may have it anywhere. */
+/** 13. A failed compaction replaces nothing: it may be anywhere in an assistant message. */
 const compaction: Rule = ({ parts }) => {
   const all = parts.filter(({ block }) => block.type === 'compaction')
   const empty = all.find(({ block }) => block['content'] === '')
@@ -218,7 +218,7 @@ const breakpoints: Rule = ({ body, tools, system, parts }) => {
     : undefined
 }
 
-/** How long the cache keeps what ends in this block; undefined if it is no breakpoint. */
+/** How long the cache keeps the prefix that ends in this block; undefined if it is not a breakpoint. */
 export const ttlOf = (block: Readonly<Record<string, unknown>>): '5m' | '1h' | undefined => {
   const control = block['cache_control']
   if (typeof control !== 'object' || control === null) return undefined
@@ -242,7 +242,7 @@ const rules: readonly Rule[] = [
   ends,
 ]
 
-/** The first thing that is wrong with a request. */
+/** The first problem of a request. */
 export const ruleProblem: Rule = (request, model, paused) => {
   for (const rule of rules) {
     const found = rule(request, model, paused)

@@ -25,7 +25,7 @@ interface Manner {
   readonly delay: number
 }
 
-/** The connection breaks once what was written is on its way. */
+/** Breaks the connection once the written bytes have been sent. */
 const drop = (response: ServerResponse): void => void response.socket?.destroy()
 
 const write = (response: ServerResponse, text: string): Promise<void> =>
@@ -33,7 +33,7 @@ const write = (response: ServerResponse, text: string): Promise<void> =>
     response.write(text, () => resolve())
   })
 
-/** Sends an answer whole, unless a fault is to break it. */
+/** Sends an answer in one piece, unless it is to fail. */
 export const sendMessage = async (
   response: ServerResponse,
   message: Message,
@@ -45,7 +45,7 @@ export const sendMessage = async (
   else sendJson(response, 200, message)
 }
 
-/** Sends an answer event by event, to its end or to the fault that breaks it. */
+/** Sends an answer event by event, until it ends or fails. */
 export const streamMessage = async (
   response: ServerResponse,
   message: Message,

@@ -11,15 +11,15 @@ import { errorBody, sendJson, sendMessage, streamMessage } from './send.ts'
 
 export type { MessagesApiOptions } from './options.ts'
 
-/** A request that came, and what became of it. */
+/** A request that came, and its answer. */
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** Undefined if it is no JSON. */
+  /** Undefined if it is not JSON. */
   readonly body: Body | undefined
-  /** Of the answer, even if it broke. */
+  /** Of the answer, even if it failed. */
   readonly status: number
-  /** The answer as it would be in one piece: a message, a count, or an error. */
+  /** The answer in one piece: a message, a count, or an error. */
   readonly answer: Message | { readonly input_tokens: number } | ReturnType<typeof errorBody>
   /** Whether the whole answer was sent. */
   readonly isComplete: () => boolean
@@ -31,15 +31,15 @@ export interface MessagesApi {
   /** In the order in which they were answered. */
   readonly requests: readonly Received[]
   readonly forgetRequests: () => void
-  /** Breaks what is still open. */
+  /** Breaks open connections. */
   readonly close: () => Promise<void>
 }
 
 const host = '127.0.0.1'
 
 /**
- * A Messages API on the loopback interface that refuses what the real one refuses, in its words: histories that are no conversation,
- * thinking that was changed or moved, prompts that are too long. Its models answer what `reply` says.
+ * A Messages API on the loopback interface that refuses what the real one refuses, with the same messages: invalid histories, thinking
+ * that was changed or moved, prompts that are too long. Its models answer with what `reply` returns.
  *
  * @example
  * import Anthropic from '@anthropic-ai/sdk'

@@ -4,12 +4,12 @@ import { canonical, digest, lazily } from './canonical.ts'
 import { isThinking, pathOf, type Part, problem, type Problem, type Request, textOf } from './request.ts'
 import { isFull } from './rules.ts'
 
-// A thinking block is valid under what it was produced under. Its signature says of what it is the thinking, sealed with an HMAC:
-// - everything before it that is no thinking: system, tools, and block for block who said it;
-// - the thinking block before it. In a request, that one or none must stand before it: thinking may be left out from the start;
+// A thinking block is valid after the content it was produced after. Its signature, sealed with an HMAC, covers:
+// - everything before it except thinking: system, tools, and every block with its role;
+// - the thinking block before it. In a request, that one or none must precede it: thinking may be left out from the start;
 // - its own text;
-// - its reply, and how many thinking blocks that has: the latest message that has thinking is whole.
-// So one that is left out in the middle invalidates the next, and what is left out at the end is missed by none.
+// - its reply, and how many thinking blocks that has: the latest message with thinking must be complete.
+// So a block left out in the middle invalidates the next one; blocks left out at the end go unnoticed.
 
 interface Claim {
   readonly before: string
@@ -20,7 +20,7 @@ interface Claim {
 }
 
 export interface Signatures {
-  /** 11 and 12, and the signature of a compaction block. */
+  /** Checks 11 and 12, and the signature of a compaction block. */
   readonly problem: (request: Request) => Problem | undefined
   /** A reply's content with signatures on its thinking and its compactions, which replace any that it has. */
   readonly sign: (request: Request, reply: string, content: readonly Block[]) => readonly Block[]
@@ -28,14 +28,14 @@ export interface Signatures {
 
 const maxOpened = 10_000
 
-/** @param foreign whether signatures that were not made with this secret are taken as valid, whatever they are of */
+/** @param foreign whether signatures that were not made with this secret are accepted */
 export const signatures = (secret: string, foreign: boolean): Signatures => {
   const macOf = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url')
   const seal = (claim: unknown): string => {
     const text = Buffer.from(JSON.stringify(claim)).toString('base64url')
     return `${text}.${macOf(text)}`
   }
-  /** What was opened once, since every request of a conversation holds it again. */
+  /** Signatures already opened: every request of a conversation repeats them. */
   const opened = new Map<string, unknown>()
   const open = (sealed: string): unknown => {
     const known = opened.get(sealed)
@@ -110,7 +110,7 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
       return content.map((block) => {
         if (isFull(block)) {
           const { signature: _, ...rest } = block
-          // What comes after it was produced under it alone.
+          // What comes after it was produced after it alone.
           if (hash) hash = extend(beginning(request), spoken(block))
           previous = ''
           return { ...rest, type: block.type, signature: seal(digest(canonical(rest))) }
@@ -141,7 +141,7 @@ const beginning = ({ frame }: Request): Hash => createHash('sha256').update(fram
 
 type Spoken = Pick<Part, 'role' | 'block' | 'text'>
 
-/** A compaction block stands first, whoever is said to say it; its signature is a check of its own. */
+/** A compaction block comes first, in any role; its signature is checked separately. */
 const extend = (hash: Hash, { role, block, text }: Spoken): Hash => {
   if (!isFull(block)) return hash.update(`\n${role}${text()}`)
   const { signature: _, ...rest } = block

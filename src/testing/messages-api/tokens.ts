@@ -1,18 +1,17 @@
 import type { Block } from './blocks.ts'
 import { inside, isThinking, textOf } from './request.ts'
 
-// The tokens of this server's models. They are counted by kinds of characters, not by bytes, so that no estimate by length is
-// right for every text:
+// The tokens of this server's models, counted by kinds of characters, so that no estimate by length is right for every text:
 // - letters: a token for every five, or the rest of a word;
 // - digits: one for every three, or the rest of a number;
 // - white space: none for a single blank, else one a run;
 // - every other ASCII character, and every UTF-16 unit beyond ASCII: one.
 
 const kinds = { letter: 0, digit: 1, space: 2, other: 3 } as const
-/** How many characters of a kind make a token. */
+/** How many characters of each kind make a token. */
 const lengths = [5, 3, Infinity, 1]
 
-/** By character of ASCII. */
+/** By ASCII character. */
 const kindOfAscii = Uint8Array.from({ length: 128 }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/[a-z]/i.test(character)) return kinds.letter
@@ -21,7 +20,7 @@ const kindOfAscii = Uint8Array.from({ length: 128 }, (_, code) => {
 })
 const kindOf = (code: number): number => kindOfAscii[code] ?? kinds.other
 
-/** Where the text ends if it may have so many tokens, and how many it has then. */
+/** Where a text of at most so many tokens ends, and how many it then has. */
 const scan = (text: string, limit: number): { readonly end: number; readonly tokens: number } => {
   let tokens = 0
   let at = 0
@@ -40,7 +39,7 @@ const scan = (text: string, limit: number): { readonly end: number; readonly tok
 
 export const textTokens = (text: string): number => scan(text, Infinity).tokens
 
-/** The longest beginning of a text that has no more tokens; never half a character. */
+/** The longest prefix of a text within so many tokens; never half a character. */
 export const firstTokens = (text: string, limit: number): string => {
   const { end } = scan(text, limit)
   return text.slice(0, end).isWellFormed() ? text.slice(0, end) : text.slice(0, end - 1)
@@ -59,7 +58,7 @@ const jsonTokens = (fields: Readonly<Record<string, unknown>>): number =>
 
 export const toolTokens = (tool: Readonly<Record<string, unknown>>): number => perTool + jsonTokens(tool)
 
-/** An image has a fixed price, a signature none; of any other block but text and thinking its JSON is counted. */
+/** An image has a fixed price, a signature costs nothing; for blocks other than text and thinking, their JSON is counted. */
 export const blockTokens = (block: Block): number => {
   if (block.type === 'text') return perBlock + textTokens(textOf(block, 'text'))
   if (isThinking(block)) return perBlock + textTokens(textOf(block, 'thinking'))

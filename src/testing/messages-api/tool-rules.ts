@@ -21,7 +21,7 @@ const results = (turn: Turn | undefined): readonly Part[] =>
 
 const idOf = ({ block }: Part): string => textOf(block, block.type.endsWith('_result') ? 'tool_use_id' : 'id')
 
-/** Ids of the results that stand before anything else. */
+/** Ids of the results that come before anything else. */
 const leading = ({ role, parts }: Turn): readonly string[] => {
   const end = parts.findIndex(({ block }) => block.type !== 'tool_result')
   return role === 'user' ? parts.slice(0, end < 0 ? parts.length : end).map(idOf) : []

@@ -11,7 +11,7 @@ import {
 import { ruleProblem } from './rules.ts'
 import type { Signatures } from './signatures.ts'
 
-/** A request that is valid. */
+/** A valid request. */
 export interface Valid {
   readonly request: Request
   readonly model: Model
@@ -37,7 +37,7 @@ const limitProblem = ({ max_tokens, model: name }: Body, { maxOutput }: Model): 
     : undefined
 }
 
-/** @param isCount whether the request only counts tokens: then there is no limit on them, and no `max_tokens` */
+/** @param isCount whether the request only counts tokens, without a limit and without `max_tokens` */
 export const validate = (
   body: unknown,
   isCount: boolean,
