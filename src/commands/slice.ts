@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
-import type { Covers, Message } from '../events/events.ts'
+import { isBlock } from '../events/blocks.ts'
+import { type Covers, type Message, START } from '../events/events.ts'
 import { type Effective, type Item, messageIn, messagesOf } from '../projections/effective.ts'
-import { isCompaction } from '../projections/render/renderer.ts'
+import { isCompaction, type ToolCall, toolCalls } from '../projections/render/renderer.ts'
 import { estimateTokens } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
 import { callsOf, partedBy } from './cuts.ts'
@@ -30,7 +31,12 @@ export const chooseItems = (
   if (E.isLeft(slice)) return slice
   const hidden = items.slice(slice.right.from, slice.right.to)
   const isNew = hidden.some(({ kind }) => kind !== 'truncation') || (summary.length > 0 && hidden.length > 0)
-  return isNew ? E.right(hidden) : E.left(nothingToHide(conversation))
+  const [first, last] = [hidden[0], hidden.at(-1)]
+  if (!isNew || !first || !last) return E.left(nothingToHide(conversation))
+  const parted = partedInstead(effective, slice.right, summary)
+  return parted.length > 0
+    ? E.left(unsafeCut(conversation, { first: first.position, last: last.position }, parted))
+    : E.right(hidden)
 }
 
 const explicitSlice = (
@@ -49,25 +55,51 @@ const explicitSlice = (
   const calls = callsOf(effective)
   const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to)])]
   const isEdit = (): boolean =>
-    to === from + 1 && isDeepStrictEqual(callsOf(edited(effective, from, summary)), calls)
+    to === from + 1 && isDeepStrictEqual(callsOf(edited(effective, { from, to }, summary)), calls)
   return parted.length > 0 && !isEdit()
     ? E.left(unsafeCut(conversation, covers, parted))
     : E.right({ from, to })
 }
 
-/** The history with one item edited in place: if the same calls still have the same results, that parts nothing. */
-const edited = (effective: Effective, index: number, messages: readonly Message[]): Effective => ({
-  ...effective,
-  items: effective.items.map((item, at): Item => {
-    if (at !== index) return item
-    const { position, time } = item
-    const marker = { position, time, covers: { first: position, last: position }, messagesHidden: 1 }
-    const tokens = { before: 0, after: 0 }
-    return messages.length === 0
-      ? { ...marker, tokens, kind: 'truncation' }
-      : { ...marker, tokens, kind: 'summary', messages, method: 'manual' }
-  }),
-})
+/** The history with messages in place of a slice: if the same calls still have the same results, that parts nothing. */
+const edited = (effective: Effective, { from, to }: Slice, messages: readonly Message[]): Effective => {
+  const { position = START, time = '' } = effective.items[from] ?? {}
+  const tokens = { before: 0, after: 0 }
+  const covers = { first: position, last: position }
+  const marker = { position, time, covers, messagesHidden: 1, tokens }
+  const item: Item =
+    messages.length === 0
+      ? { ...marker, kind: 'truncation' }
+      : { ...marker, kind: 'summary', messages, method: 'manual' }
+  return { ...effective, items: effective.items.toSpliced(from, to - from, item) }
+}
+
+/**
+ * The calls outside of a slice that would lose their results if these messages stood for it. Where the user ended a turn and nobody does
+ * instead, a call that was left without a result is open again, and gets that of a later call with the same id.
+ */
+const partedInstead = (
+  effective: Effective,
+  slice: Slice,
+  messages: readonly Message[],
+): readonly string[] => {
+  if (messages.length === 0 || messages.some(endsTurn)) return []
+  const hidden = new Set(effective.items.slice(slice.from, slice.to).map(({ position }) => position))
+  const nameOf = ({ id, use, result }: ToolCall): string => JSON.stringify([id, use, result])
+  const left = new Set(toolCalls(edited(effective, slice, messages)).map(nameOf))
+  return toolCalls(effective).flatMap((call) => {
+    const { id, use, result } = call
+    const isOutside = result !== undefined && !hidden.has(use) && !hidden.has(result)
+    return isOutside && !left.has(nameOf(call)) ? [id] : []
+  })
+}
+
+/** Whether a message surely ends a turn, or, with a compaction, everything before it. */
+const endsTurn = ({ role, content }: Message): boolean =>
+  content.some(
+    (block) =>
+      isCompaction(block) || (role !== 'assistant' && isBlock(block, 'text') && block.text.trim() !== ''),
+  )
 
 /** The slice that a selection asks for, moved to safe cuts: if possible, a little more is hidden rather than less. */
 const settle = (effective: Effective, selection: Selection): Slice => {

@@ -281,6 +281,34 @@ describe('an edit in place', () => {
         .then('UnsafeCut')
   })
 
+  describe('of what ended a turn, where a call was left open whose id a later one has again', () => {
+    const calls = assistant([toolUse('a'), toolUse('b')])
+    const results = user([toolResult('a'), toolResult('a'), toolResult('b')])
+    const ended = [user('m0'), calls, user('Stop.'), assistant('m3'), calls, results]
+    const spoken = (role: 'user' | 'assistant', said: string) => [{ role, content: [text(said)] }]
+
+    it.each([
+      ['by the model', { covers: { first: 2, last: 2 } }, spoken('assistant', 'S.')],
+      ['by the model, for a slice', { covers: { first: 2, last: 3 } }, spoken('assistant', 'S.')],
+      ['blank', { covers: { first: 2, last: 3 } }, spoken('user', ' ')],
+      ['blank, for what is chosen', { keepFirst: 2, keepLast: 2 }, spoken('user', ' ')],
+    ])('is refused, as the first call would get the result: a summary %s', (_, selection, summary) => {
+      given(...ended)
+        .when({ type: 'condense', summary, ...selection })
+        .then('UnsafeCut')
+    })
+
+    it('is allowed with a word of the user’s, and where the ids differ', () => {
+      const covers = { first: 2, last: 3 }
+      given(...ended)
+        .when({ type: 'condense', summary: spoken('user', 'S.'), covers })
+        .shows('0 1 S6 4 5')
+      given(...ended.with(1, assistant([toolUse('c')])))
+        .when({ type: 'condense', summary: spoken('assistant', 'S.'), covers })
+        .shows('0 1 S6 4 5')
+    })
+  })
+
   it('or a truncation of a blank message inside a round is refused: a text would come between', () => {
     const blank = [user('m0'), assistant([toolUse('a')]), user(' '), user([toolResult('a')])]
     given(...blank)
