@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
-import { streamOf } from '../events/ids.ts'
+import { notesStreamOf, streamOf } from '../events/ids.ts'
 import { type ImportError, unknownFormat } from '../formats/errors.ts'
 import type { SessionFile } from '../formats/parse-session.ts'
 import type { Format, ImportPlan, ImportReport, StoredConversation, StoredImport } from '../formats/plan.ts'
@@ -22,8 +22,17 @@ import { type Addition, writeAll } from './write-whole.ts'
 export interface Imported {
   readonly format: Format
   readonly report: ImportReport
-  /** In the order of the file. `added` of its `events` were not there before. */
-  readonly conversations: readonly { readonly id: string; readonly added: number; readonly events: number }[]
+  /** In the order of the file. */
+  readonly conversations: readonly ImportedConversation[]
+}
+
+/** `added` of its `events` were not there before. */
+interface ImportedConversation {
+  readonly id: string
+  readonly added: number
+  readonly events: number
+  /** Notes and links that were not there before; absent if none were added. */
+  readonly notes?: number
 }
 
 export interface ImportOptions {
@@ -117,15 +126,19 @@ async function* importOnce(
   const additions = [...prepared, ...(yield* prepareAllNotes(store, plan, prepared))]
   const total = additions.reduce((sum, { events }) => sum + events.length, 0)
   let written = 0
-  yield* writeAll(store, additions, ({ id, stream }, events) => {
-    if (stream === streamOf(id)) added.set(id, (added.get(id) ?? 0) + events)
+  yield* writeAll(store, additions, ({ stream }, events) => {
+    added.set(stream, (added.get(stream) ?? 0) + events)
     progress?.((written += events), total)
   })
-  const conversations = prepared.map(({ id, end, events }) => ({
-    id,
-    added: added.get(id) ?? 0,
-    events: lastPosition(end) + 1 + events.length,
-  }))
+  const conversations = prepared.map(({ id, end, events }) => {
+    const notes = added.get(notesStreamOf(id))
+    return {
+      id,
+      added: added.get(streamOf(id)) ?? 0,
+      events: lastPosition(end) + 1 + events.length,
+      ...(notes !== undefined && { notes }),
+    }
+  })
   return { format, report, conversations }
 }
 

@@ -61,9 +61,20 @@ describe('Claude Code: titles', () => {
 
   it('are added once, those that came since too, also to what was imported without them', async () => {
     const store = memory()
-    await imported(store, [said])
-    for (const more of [[ai('One')], [ai('One')], [ai('One'), ai('Two'), custom('Mine'), custom('Other')]])
-      await imported(store, [said, ...more])
+    const told: unknown[] = []
+    for (const more of [
+      [],
+      [ai('One')],
+      [ai('One')],
+      [ai('One'), ai('Two'), custom('Mine'), custom('Other')],
+    ])
+      told.push(...(await imported(store, [said, ...more])).conversations)
+    expect(told).toEqual([
+      { id: 's', added: 1, events: 1 },
+      { id: 's', added: 0, events: 1, notes: 1 },
+      { id: 's', added: 0, events: 1 },
+      { id: 's', added: 0, events: 1, notes: 3 },
+    ])
     expect(await titles(store)).toEqual(['One', 'Two', 'Mine', 'Other'])
     expect(await store.conversation('s').verify()).toMatchObject({ events: 1, notes: 4 })
   })

@@ -144,6 +144,25 @@ describe.each(Object.entries(stores))('notes in the %s store', (_, open) => {
     expect(await parent.links()).toMatchObject([{ from: 'p:child', call: 'toolu_1' }])
   })
 
+  it('of others are seen by those who have looked before', async () => {
+    const events = await open()
+    const [here, there] = [on(events), on(events)]
+    await there.conversation('p').append(said('a'))
+    await there.conversation('c').append(said('b'))
+    const titlesHere = async () => {
+      const titles: string[] = []
+      for await (const { id, title, parent } of here.conversations({ sort: 'id' }))
+        titles.push(`${id} ${title} ${parent ?? ''}`)
+      return titles
+    }
+    expect(await titlesHere()).toEqual(['c b ', 'p a '])
+    expect(await here.conversation('p').links()).toEqual([])
+    await there.conversation('c').link({ relation: 'continues', conversation: 'p' })
+    await there.conversation('c').note({ kind: 'title', data: ' A\ntitle' })
+    expect(await titlesHere()).toEqual(['c A title p', 'p a '])
+    expect(await here.conversation('p').links()).toMatchObject([{ from: 'c' }])
+  })
+
   it('are shown by the full history where they were noted, if it is asked for them', async () => {
     const chat = on(await open()).conversation('c')
     await chat.append([said('a'), said('b')])

@@ -107,8 +107,12 @@ const writeImported = async (
   file: string,
   { format, conversations, report }: Imported,
 ): Promise<void> => {
-  for (const { id, added, events } of conversations) {
-    const what = added === 0 ? `nothing new, ${plural(events, 'event')}` : `${plural(added, 'event')} added`
+  for (const { id, added, events, notes } of conversations) {
+    const news = [
+      ...(added > 0 ? [plural(added, 'event')] : []),
+      ...(notes === undefined ? [] : [plural(notes, 'note')]),
+    ]
+    const what = news.length > 0 ? `${news.join(', ')} added` : `nothing new, ${plural(events, 'event')}`
     await out.line([id, 'bold'], [`  ${what}  from ${file} (${format})`])
   }
   for (const { kind, count, reason } of report.leftOut)
