@@ -10,6 +10,7 @@ import { full } from './parts/full.ts'
 import { importing } from './parts/import.ts'
 import { load } from './parts/load.ts'
 import { memory } from './parts/memory.ts'
+import { besides } from './parts/notes.ts'
 import { pauses } from './parts/pauses.ts'
 import { peers } from './parts/peers.ts'
 import { size } from './parts/size.ts'
@@ -18,7 +19,20 @@ import { installPeers } from './install-peers.ts'
 import { count, headText, partText } from './report.ts'
 import type { Setting } from './setting.ts'
 
-const parts = { append, followers, peers, start, size, load, full, import: importing, memory, blob, pauses }
+const parts = {
+  append,
+  followers,
+  peers,
+  start,
+  size,
+  load,
+  full,
+  notes: besides,
+  import: importing,
+  memory,
+  blob,
+  pauses,
+}
 
 const say = (text: string): void => {
   process.stderr.write(text)
