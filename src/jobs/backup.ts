@@ -6,7 +6,7 @@ import type { BackedUp, BackupOptions, EventStore } from '../store/port.ts'
 
 export type BackupError = StoreError | InvalidInput | FileExists
 
-/** Backs a store up into a file; `InvalidInput` says what to do instead where the store is none. */
+/** Backs a store up into a file. For a store that is not a file, `InvalidInput` says what to do instead. */
 export const backupOf = (
   { url, backup }: EventStore,
   file: unknown,
@@ -23,5 +23,5 @@ export const backupOf = (
 
 const insteadFor = (url: string): string =>
   url === 'memory:'
-    ? 'memory: is no file: export its conversations, or keep them in a sqlite: store'
-    : `${url} is no file: back the database up with its own tools, or copy the conversations into a file (palimpsest copy --from URL --to sqlite:FILE)`
+    ? 'memory: is not a file: export its conversations, or keep them in a sqlite: store'
+    : `${url} is not a file: back the database up with its own tools, or copy the conversations into a file (palimpsest copy --from URL --to sqlite:FILE)`

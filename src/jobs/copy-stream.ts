@@ -10,17 +10,17 @@ import type { EventStore } from '../store/port.ts'
 import { type Discrepancy, verify } from './verify.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
-/** Why a conversation was not copied, or not wholly. What was copied stays, and the next copy goes on behind it. */
+/** Why a conversation was not copied, or not completely. What was copied stays, and the next copy continues after it. */
 export type CopyError = ReadError | EventTooLarge | CopyDiverged | CopyNotVerified
 
-/** The target has another event than the source at this revision of the conversation's stream. Nothing was written behind it. */
+/** The target has another event than the source at this revision of the conversation's stream. Nothing was written after it. */
 export interface CopyDiverged {
   readonly _tag: 'CopyDiverged'
   readonly message: string
   readonly conversation: string
   readonly revision: number
 }
-/** Everything was written, yet what the target has is not a conversation as it was written. */
+/** Everything was written, but the target's conversation does not verify. */
 export interface CopyNotVerified {
   readonly _tag: 'CopyNotVerified'
   readonly message: string
@@ -35,7 +35,7 @@ export interface StreamCopy {
   readonly stream: string
   /** It is copied through this revision, at least. */
   readonly last: number
-  /** Told after each append how many events it added. */
+  /** Called after each append with how many events it added. */
   readonly wrote: (events: number) => void
 }
 
@@ -43,7 +43,7 @@ export interface StreamCopy {
 const batchEvents = 100
 /** Most bytes of an append to a store that has no limit. */
 const batchBytes = 1024 * 1024
-/** How often a copy looks anew where it is, because somebody else, maybe another copy, writes to the same conversation. */
+/** How often a copy starts again because somebody else, maybe another copy, writes to the same conversation. */
 const maxTries = 20
 
 /**
@@ -68,12 +68,12 @@ async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): St
   const { id, stream, last } = copy
   const there = yield* readStreamEnd(to, stream)
   const { unfinished = there.last } = there
-  // A target that has gone on alone has everything of the source, or another history.
+  // A target that is longer has everything of the source, or another history.
   const begun = Math.min(unfinished?.revision ?? -1, last)
   if (begun >= 0) yield* checkSame(from, to, { id, stream, revision: begun })
   if (there.unfinished && begun === last) return yield importUnfinished(id)
   const first = there.unfinished?.part?.from ?? begun + 1
-  const reached = yield* appendBehind(begun, first, { from, to, copy })
+  const reached = yield* appendRest(begun, first, { from, to, copy })
   const { discrepancy } = yield* verify(to, id)
   if (discrepancy) return yield copyNotVerified(id, discrepancy)
   yield* checkSame(from, to, { id, stream, revision: reached })
@@ -93,10 +93,10 @@ async function* checkSame(
 }
 
 /**
- * Appends what comes behind a revision through the last one to copy, and answers with that. Where it takes several appends, the events
- * from revision `first` on count when the last one is there.
+ * Appends the events after a revision, through the last one to copy, and returns that one's revision. If it takes several appends, the
+ * events from revision `first` on count once the last one is written.
  */
-async function* appendBehind(
+async function* appendRest(
   begun: number,
   first: number,
   { from, to, copy }: { readonly from: EventStore; readonly to: EventStore; readonly copy: StreamCopy },

@@ -15,14 +15,14 @@ export interface Copied {
   readonly events: number
   /** How many were written now, notes included. */
   readonly added: number
-  /** Why it was not copied, or not wholly. Copying again goes on where this ended. */
+  /** Why it was not copied, or not completely. The next copy continues where this one ended. */
   readonly error?: CopyError
 }
 
 export interface CopyOptions {
-  /** The conversations to copy; those that they were forked from come along. Default: all of the source. */
+  /** The conversations to copy, along with those that they were forked from. Default: all of the source. */
   readonly ids?: readonly string[]
-  /** Told after each append how many of how many events the target has. */
+  /** Called after each append with how many of how many events the target has. */
   readonly progress?: (done: number, total: number) => void
 }
 
@@ -39,7 +39,7 @@ interface Planned {
 type Plan = ReadonlyMap<string, E.Either<CopyError, Planned>>
 
 /**
- * Copies conversations from one store to another: the events to the byte, at the same revisions, those of a fork's parents first.
+ * Copies conversations from one store to another: the events byte for byte, at the same revisions, those of a fork's parents first.
  * Nothing is written twice: what the target has already is only compared, at its end. Then every copy is verified. What is appended
  * to the source meanwhile comes along or waits for the next copy.
  *
@@ -96,7 +96,7 @@ async function* copyPlanned(
 const eventsOf = (planned: E.Either<CopyError, Planned>): number =>
   E.isRight(planned) ? planned.right.last + planned.right.lastNote + 2 : 0
 
-/** Errors that every further conversation would meet as well, maybe after a long wait. */
+/** Errors that every further conversation would meet too, maybe after a long wait. */
 const isOfStore = ({ _tag }: CopyError): boolean =>
   _tag === 'OutcomeUnknown' ||
   _tag === 'StoreClosed' ||
@@ -134,7 +134,7 @@ async function* planOf(store: EventStore, ids: readonly string[], areNamed: bool
   return plan
 }
 
-/** Whether a name is of a conversation that never came, or is only coming. */
+/** Whether a name is of a conversation that was never written, or is still being imported. */
 const isNotThere = (error: CopyError, id: string): boolean =>
   error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
 

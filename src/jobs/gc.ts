@@ -1,37 +1,38 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, caught, type Steps } from '../result/steps.ts'
+import { ok, caught, orThrow, type Steps } from '../result/steps.ts'
+import { toError } from '../result/typed.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { type StoreError, toError } from '../store/errors.ts'
+import type { StoreError } from '../store/errors.ts'
 import { unknownOption } from '../store/options.ts'
 import { type BlobInfo, type EventStore, maxPage, type RecordedEvent, streamPage } from '../store/port.ts'
 import { isCut, referencesOf } from '../store/blobs/cut.ts'
 import { unreadable } from '../store/blobs/restore.ts'
 
 export interface GcOptions {
-  /** Blobs put since then are left alone: an event may yet come that refers to them. Default: a day ago. */
+  /** Blobs put since then are kept: an event that refers to them may be about to be written. Default: a day ago. */
   readonly olderThan?: Date
   /** Only list. Default false. */
   readonly dryRun?: boolean
 }
 
-/** What there is outside events, and what of it was removed. */
+/** What is stored outside events, and how much of it was removed. */
 export interface Collected {
   /** All blobs, before any was removed, and their bytes together. */
   readonly blobs: number
   readonly bytes: number
-  /** Those that no event refers to and that are old enough. */
+  /** Blobs that no event refers to and that are old enough. */
   readonly unreferenced: readonly BlobInfo[]
-  /** How many of these are removed now: all, or none in a dry run. One that was put again meanwhile stays. */
+  /** How many of these were removed: all, or none in a dry run. A blob that was put again meanwhile stays. */
   readonly removed: number
 }
 
 const day = 24 * 60 * 60 * 1000
 
 /**
- * Removes blobs that no event refers to. While others write: a writer puts a blob anew before the event that refers to it, and what was
- * put since `olderThan` stays.
+ * Removes blobs that no event refers to. Others may write meanwhile: a writer puts a blob again before an event that refers to it, and
+ * blobs put since `olderThan` stay.
  *
- * @param store as it is, without large content put back
+ * @param store the store itself, which does not put large content back
  */
 export async function* collect(
   store: EventStore,
@@ -59,11 +60,11 @@ export async function* collect(
 }
 
 /**
- * Which of these hashes no event refers to, of any stream: conversations are not all that is written through `withLargeContent`. An
- * event whose references cannot be read ends it: what they name must not be removed.
+ * Which of these hashes no event of any stream refers to: not only conversations are written through `withLargeContent`. Fails at an
+ * event whose references cannot be read, because their blobs must not be removed.
  *
- * Streams that are known are looked through first: most often nothing is left then. If something is, all events are, those of streams
- * that a writer of an earlier release has begun among them.
+ * Searches the listed streams first: most often nothing is left then. Otherwise it searches all events, including those of streams that
+ * a writer of an earlier release has begun.
  */
 async function* unreferredAmong(
   store: EventStore,
@@ -87,33 +88,31 @@ async function* unreferredAmong(
 
 type Pages = AsyncGenerator<readonly RecordedEvent[], void>
 
-/** The events of streams that the store lists, as far as they can be read. Iteration throws a `StoreError`. */
+/** The events of listed streams, except those that are lost. Iteration throws a `StoreError`. */
 async function* knownPages(store: EventStore): Pages {
   for (let before: string | undefined; ;) {
-    const names = await store.newest('', before, maxPage)()
-    if (E.isLeft(names)) throw toError(names.left)
-    for (const stream of names.right)
+    const names = await orThrow(store.newest('', before, maxPage))
+    for (const stream of names)
       for (let from = 0; ;) {
         const page = await store.read({ stream, from, direction: 'forwards', limit: streamPage })()
         if (E.isLeft(page) && page.left._tag === 'HistoryLost') break
-        if (E.isLeft(page)) throw toError(page.left)
-        if (page.right.length === 0) break
-        yield page.right
-        from += page.right.length
+        const events = await orThrow(page)
+        if (events.length === 0) break
+        yield events
+        from += events.length
       }
-    before = names.right.at(-1)
+    before = names.at(-1)
     if (before === undefined) return
   }
 }
 
-/** All events there are. Iteration throws a `StoreError` or `InvalidInput`. */
+/** All events. Iteration throws a `StoreError` or `InvalidInput`. */
 async function* allPages(store: EventStore): Pages {
   for (let after: string | undefined; ;) {
-    const page = await store.readAll({ after, limit: streamPage })()
-    if (E.isLeft(page)) throw toError(page.left)
-    yield page.right.events
-    if (page.right.checkpoint === after) return
-    after = page.right.checkpoint
+    const { events, checkpoint } = await orThrow(store.readAll({ after, limit: streamPage }))
+    yield events
+    if (checkpoint === after) return
+    after = checkpoint
   }
 }
 

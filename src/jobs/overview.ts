@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, run, type Steps } from '../result/steps.ts'
+import { ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { toError } from '../result/typed.ts'
 import { z } from 'zod'
 import { isBlock } from '../events/blocks.ts'
 import { check } from '../events/check.ts'
@@ -9,7 +10,6 @@ import { conversationOf, streamOf } from '../events/ids.ts'
 import { breath } from '../store/breath.ts'
 import { remembered } from '../store/lru.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
-import { toError } from '../store/errors.ts'
 import type { NoteIndex } from '../history/note-index.ts'
 import type { Link } from '../projections/notes.ts'
 import { missingParent, ofItself, originOf, type Stretch } from '../history/lineage.ts'
@@ -34,7 +34,7 @@ export interface Overview {
   readonly links?: readonly Link[]
   /** The conversation that it belongs under: what it is a subagent of, continues or was handed over from; else what it was forked from. */
   readonly parent?: string
-  /** Why the conversation cannot be read; then the other fields are empty. One that is damaged hides none of the others. */
+  /** Why the conversation cannot be read; then the other fields are empty. A damaged one does not hide the others. */
   readonly problem?: string
 }
 
@@ -55,12 +55,12 @@ const listOptions = z.strictObject({
 const titleLength = 80
 /** How far into a conversation its title is looked for, in events. */
 const titleWithin = 20
-/** Fewer events than asked for come at the end, or where they are large together. */
+/** A page with fewer events than asked for is the last one, unless it has so much data. */
 const large = 1024 * 1024
 
 /** Names of the first page of a list. */
 const firstPage = 50
-/** How many conversations are looked at side by side: a store may be far away. */
+/** How many conversations are looked at concurrently: a store may be far away. */
 const atOnce = 50
 /** Overviews that are kept. */
 const maxKnown = 10_000
@@ -72,15 +72,14 @@ export async function* idPages(
 ): AsyncGenerator<readonly string[], void> {
   const prefix = streamOf(beginning)
   for (let last: string | undefined; ;) {
-    const names = await (
+    const names = await orThrow(
       sort === 'id'
         ? store.streams(prefix, last ?? '', maxPage)
-        : store.newest(prefix, last, last === undefined ? firstPage : maxPage)
-    )()
-    if (E.isLeft(names)) throw toError(names.left)
-    if (names.right.length === 0) return
-    yield names.right.map((name) => conversationOf(name) ?? name)
-    last = names.right.at(-1)
+        : store.newest(prefix, last, last === undefined ? firstPage : maxPage),
+    )
+    if (names.length === 0) return
+    yield names.map((name) => conversationOf(name) ?? name)
+    last = names.at(-1)
   }
 }
 
@@ -97,17 +96,15 @@ export const overviewer = (
 
   const refresh = async (): Promise<void> => {
     const [changed, noted] = await Promise.all([store.changed(streamOf(''), since)(), run(notes.refresh())])
-    if (E.isLeft(changed)) throw toError(changed.left)
-    if (E.isLeft(noted)) throw toError(noted.left)
-    const { streams, checkpoint } = changed.right
+    const { streams, checkpoint } = await orThrow(changed)
+    await orThrow(noted)
     since = checkpoint
     if (!streams) known = remembered(maxKnown)
     else for (const name of streams) known.forget(conversationOf(name) ?? name)
   }
 
   return async function* (options) {
-    const checked = check(listOptions, options ?? {})
-    if (E.isLeft(checked)) throw toError(checked.left)
+    await orThrow(check(listOptions, options ?? {}))
     await refresh()
     const [own, begun] = [known, since]
     const ancestors = new Map<string, readonly RecordedEvent[]>()
@@ -118,7 +115,7 @@ export const overviewer = (
       if (pause) await pause
       const glance = await glanceOrProblem(store, id, ancestors)
       if (E.isLeft(glance)) return glance
-      // Not what another look may have found to be old.
+      // Not if another look may have found it out of date meanwhile.
       const isKept = glance.right?.isSettled === true && begun !== undefined && since === begun
       if (isKept) own.set(id, glance.right)
       return glance
@@ -131,9 +128,9 @@ export const overviewer = (
     }
     for await (const ids of idPages(store, options ?? {}))
       for (let next = 0; next < ids.length; next += atOnce)
-        for (const overview of await Promise.all(ids.slice(next, next + atOnce).map(lookWithNotes))) {
-          if (E.isLeft(overview)) throw toError(overview.left)
-          if (overview.right) yield overview.right
+        for (const looked of await Promise.all(ids.slice(next, next + atOnce).map(lookWithNotes))) {
+          if (E.isLeft(looked)) throw toError(looked.left)
+          if (looked.right) yield looked.right
         }
   }
 }
@@ -198,7 +195,7 @@ const glanceOrProblem = async (
   return E.right({ overview: problemOf(id, glance.left), isSettled: false, lineage: [] })
 }
 
-/** Undefined if there is no such conversation, or none yet, as it is being imported. */
+/** Undefined if there is no such conversation, or it is still being imported. */
 async function* glanceAt(
   store: EventStore,
   id: string,

@@ -7,7 +7,7 @@ import type { ImportPlan, PlannedNote, Step, StoredImport } from '../formats/pla
 import { listOn } from '../formats/shelf.ts'
 import { linesOf, valuesOf } from '../formats/source.ts'
 import type { StoredEvent } from '../events/codec.ts'
-import { toError } from '../store/errors.ts'
+import { toError } from '../result/typed.ts'
 import type { FileShelf, Lent } from './shelf.ts'
 
 /** What the thread is given to begin with. */

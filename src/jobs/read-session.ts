@@ -7,14 +7,14 @@ import type { Shelf } from '../formats/shelf.ts'
 import { linesOf, takeNotes } from '../formats/source.ts'
 import { splitLines } from '../formats/split-lines.ts'
 import { pacer } from '../store/breath.ts'
-import { toError } from '../store/errors.ts'
+import { toError } from '../result/typed.ts'
 
 /** A session file of any size: its bytes (UTF-8), piece by piece. An error of the iteration is a `FileUnreadable`. */
 export interface SessionStream extends SessionOptions {
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
-/** What is wrong with what was given to be imported; undefined if nothing is. */
+/** What is wrong with the session given; undefined if nothing is. */
 export const sessionProblem = (
   session: SessionFile | SessionStream | null | undefined,
 ): string | undefined => {
@@ -31,7 +31,7 @@ export const isStream = (session: SessionFile | SessionStream): session is Sessi
 
 type Read = Promise<E.Either<ImportError, ImportPlan | StoredImport>>
 
-/** As `parseSession`, giving others their turn. */
+/** As `parseSession`, but lets other work of the process run. */
 export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf): Read => {
   const reader = sessionReader(options, takeNotes(), shelf)
   const pace = pacer()

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TemporaryFileFailed, temporaryFileFailed } from '../formats/errors.ts'
 import type { Shelf } from '../formats/shelf.ts'
-import { toError } from '../store/errors.ts'
+import { toError } from '../result/typed.ts'
 
 /** A shelf that must be closed. */
 export interface FileShelf extends Shelf {
-  /** Lets another thread put values on it, which nobody does here meanwhile. */
+  /** Lets another thread put values on it; here nobody may meanwhile. */
   readonly lend: () => Lent
-  /** Has it back, with what is on it now. */
+  /** Takes it back, with the values put on it meanwhile. */
   readonly takeBack: (lent: Lent) => void
   readonly close: () => void
 }
@@ -20,11 +20,11 @@ export interface Lent {
   readonly written: number
 }
 
-/** So many bytes stay in memory, so that an import of usual size needs no file. */
+/** So many bytes stay in memory: an import of usual size needs no file. */
 const room = 4 * 1024 * 1024
 /** Bytes that are written and read at once. */
 const blockBytes = 256 * 1024
-/** Each value stands behind its length in bytes. */
+/** The length in bytes before each value. */
 const headBytes = 4
 
 /**
@@ -105,7 +105,7 @@ const openFile = (): File => {
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-import-'))
   const file = openSync(join(folder, 'content'), 'wx+', 0o600)
   const remove = (): void => rmSync(folder, { recursive: true, force: true })
-  // Nothing stays behind, even if the process is killed. Windows keeps an open file: there it goes when the shelf is closed.
+  // Removed at once, so nothing is left even if the process is killed. On Windows, which keeps open files, when the shelf is closed.
   if (process.platform !== 'win32') remove()
   // A large file takes a while to close, once it is removed.
   const closeLater = (): void => close(file, remove)

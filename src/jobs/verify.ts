@@ -89,7 +89,7 @@ export async function* verify(store: EventStore, conversation: string): Steps<Re
   const last = Math.max(least, Math.min(kept?.last ?? START, until))
   if (events === 0 && last < 0) return yield conversationNotFound(conversation)
   if (last < events) return { conversation, events, ...(yield* verifyNotes(store, conversation)) }
-  const message = `the stream ends at revision ${events - 1}; it went on to ${last} at least: its end was lost`
+  const message = `the stream ends at revision ${events - 1}, but once had revision ${last}: its end was lost`
   return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
 }
 

@@ -15,7 +15,7 @@ export interface Addition {
   readonly id: string
   readonly stream: string
   readonly end: Pick<ChainEnd, 'revision'>
-  /** What the last event there is part of, if it does not count yet. */
+  /** What the last stored event is part of, if it does not count yet. */
   readonly open?: Part | undefined
   readonly events: EventList
 }
@@ -25,7 +25,7 @@ export type EventList = Iterable<StoredEvent> & { readonly length: number }
 
 type Writing<A> = Steps<WriteError | EventTooLarge, A>
 
-/** Most events of one append, and most bytes: a large import must not be one transaction, which others wait for. */
+/** The most events, and bytes, of one append: others would wait for a large import in one transaction. */
 const batchEvents = 250
 const batchBytes = 512 * 1024
 
@@ -69,7 +69,7 @@ async function* write(
     const isAlone = last === true && !open && batch.length === events.length
     const part = { from, ...(isLast && { last }) }
     const appended = yield* ok(store.append({ stream, events: batch, expected, ...(!isAlone && { part }) }))
-    // What stands there may have another time, and so another hash than the next batch is chained to.
+    // The stored events may have another time, and so another hash than the one that the next batch is chained to.
     if (appended === 'repeated') return yield conflict(stream, expected, expected + batch.length)
     written += batch.length
     wrote(batch.length)

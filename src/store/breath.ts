@@ -1,12 +1,12 @@
-/** How long the process may be kept from its timers and sockets, in milliseconds; one step of work comes on top. */
+/** How long the process may be kept from its timers and sockets, in milliseconds, not counting one step of work. */
 const longest = 8
 
 let since = -Infinity
 let turn: Promise<void> | undefined
 
 /**
- * For work that goes from one microtask to the next: undefined while it may go on, else what to wait for, which is that the event loop
- * has come round. All such work of the process shares one allowance: two hundred readers that each take their time take it together.
+ * For work that runs from one microtask to the next: undefined while it may continue; otherwise what to await, until the event loop has
+ * come round. All such work of the process shares one allowance, however many readers there are.
  */
 export const breath = (): Promise<void> | undefined => {
   if (performance.now() - since < longest) return undefined
@@ -20,10 +20,10 @@ export const breath = (): Promise<void> | undefined => {
   return turn
 }
 
-/** How much text is worked on before anybody asks how long that took, in characters: short answers ask nothing. */
+/** How much text is processed before the time is checked, in characters: short answers never check it. */
 const slice = 128 * 1024
 
-/** For work on many texts, one after the other: told of the length of each, it says when to take breath. */
+/** For work on many texts, one after the other: called with the length of each, returns what to await, if anything. */
 export const pacer = (): ((length: number) => Promise<void> | undefined) => {
   let length = 0
   return (more) => {
@@ -34,7 +34,7 @@ export const pacer = (): ((length: number) => Promise<void> | undefined) => {
   }
 }
 
-/** Goes through work that is done in slices. */
+/** Does work that is cut into slices. */
 export const inBreaths = async <A>(slices: Iterator<void, A>): Promise<A> => {
   for (;;) {
     const { done, value } = slices.next()

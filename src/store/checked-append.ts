@@ -4,8 +4,8 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { Append } from './port.ts'
 
 /**
- * An append as it was when it was asked for: what the caller does with the objects afterwards changes nothing. Errors: `InvalidInput`
- * where a store could not keep it, or could not give back the same.
+ * A copy of an append: what the caller does with its objects afterwards changes nothing. Errors: `InvalidInput` for what a store could
+ * not keep, or not return unchanged.
  */
 export const checkedAppend = ({
   stream,

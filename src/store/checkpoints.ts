@@ -4,14 +4,14 @@ import type { Checkpoint } from './port.ts'
 /** A place in the order of a store that numbers its events. */
 export interface Numbered {
   readonly position: number
-  /** Tells the event there from those of other stores; undefined in checkpoints of version 0.1. */
+  /** Tells the event at that position from those of other stores; undefined in checkpoints of version 0.1. */
   readonly mark: string | undefined
 }
 
-/** @param mark without which the checkpoint would be as good in another store */
+/** @param mark makes the checkpoint invalid in other stores */
 export const checkpointAt = (position: number, mark: string): Checkpoint => `${position}-${mark}`
 
-/** What a checkpoint says; undefined if it cannot be one. */
+/** Reads a checkpoint; undefined if it is malformed. */
 export const numbered = (checkpoint: unknown): Numbered | undefined => {
   if (typeof checkpoint !== 'string') return undefined
   const [, digits, mark] = /^(\d{1,16})(?:-(.+))?$/s.exec(checkpoint) ?? []
@@ -19,8 +19,8 @@ export const numbered = (checkpoint: unknown): Numbered | undefined => {
   return Number.isSafeInteger(position) ? { position, mark } : undefined
 }
 
-/** What is wrong with a checkpoint that the store at this URL never gave, or whose event it has lost. */
+/** The error for a checkpoint that the store at this URL never issued, or whose event it has lost. */
 export const noCheckpoint = (url: string, checkpoint: unknown): InvalidInput => {
   const shown = typeof checkpoint === 'string' ? JSON.stringify(checkpoint.slice(0, 60)) : typeof checkpoint
-  return invalidInput('after', `${shown} is no checkpoint of ${url}: pass on what this store gave`)
+  return invalidInput('after', `${shown} is not a checkpoint of ${url}: pass one that this store issued`)
 }

@@ -1,17 +1,17 @@
 import type { DecodeFailed } from '../events/errors.ts'
 import type { Range, RecordedEvent } from './port.ts'
 
-/** A stream's events have all revisions from 0 on: one that the store does not give though it has later ones is lost. */
+/** A stream has every revision from 0 on: an event that the store does not return although it has later ones is lost. */
 export const eventMissing = (stream: string, revision: number, found?: number): DecodeFailed => ({
   _tag: 'DecodeFailed',
-  message: `event ${revision} of stream ${stream} cannot be read: the store gives ${found === undefined ? 'none' : `event ${found} in its place`}, although the stream has later ones. The database is damaged: look at it with palimpsest doctor, and restore a backup`,
+  message: `event ${revision} of stream ${stream} cannot be read: the store returns ${found === undefined ? 'nothing' : `event ${found} in its place`}, although the stream has later ones. The database is damaged: examine it with palimpsest doctor, and restore a backup`,
   stream,
   revision,
 })
 
 /**
- * The first event in which a page is not what was asked for: another revision, another stream, or one too many. Backwards a page may
- * begin anywhere at or before `from`.
+ * The first event of a page that was not asked for: another revision, another stream, or one too many. A backward page may begin
+ * anywhere at or before `from`.
  */
 export const gapIn = (
   { stream, from, direction, limit }: Range,

@@ -1,10 +1,10 @@
-/** What one look at a store found. */
+/** The result of one check of a store. */
 export interface Finding {
-  /** What was looked at: `connection`, `append limit`, … */
+  /** What was checked: `connection`, `append limit`, … */
   readonly check: string
   /** `problem`: something does not work, or loses data; `warning`: it works, and somebody should know. */
   readonly status: 'ok' | 'warning' | 'problem'
-  /** What was found; unless it is `ok`, also what to do. */
+  /** What was found and, unless it is `ok`, what to do. */
   readonly message: string
 }
 
@@ -14,7 +14,7 @@ export const finding = (check: string, status: Finding['status'], message: strin
   message,
 })
 
-/** How often something is timed. */
+/** How many runs are timed. */
 const samples = 20
 
 export interface RoundTrips {
@@ -23,7 +23,7 @@ export interface RoundTrips {
   readonly worst: number
 }
 
-/** Times something that is done again and again, one after the other. */
+/** Times repeated runs, one after the other. */
 export const roundTrips = async (run: () => Promise<unknown>): Promise<RoundTrips> => {
   const times: number[] = []
   for (let n = 0; n < samples; n++) {
@@ -38,7 +38,7 @@ export const roundTrips = async (run: () => Promise<unknown>): Promise<RoundTrip
 export const roundTripsText = ({ median, worst }: RoundTrips): string =>
   `median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${samples}`
 
-/** Bytes, in the unit that makes them short. */
+/** Bytes, in a readable unit. */
 export const bytesText = (bytes: number): string => {
   const units = ['bytes', 'KiB', 'MiB', 'GiB']
   let unit = 0

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../events/errors.ts'
 import { breath } from './breath.ts'
-import { type StoreError, toError } from './errors.ts'
+import { toError } from '../result/typed.ts'
+import type { StoreError } from './errors.ts'
 import {
   type AllRange,
   type Checkpoint,
@@ -12,12 +13,12 @@ import {
 } from './port.ts'
 import type { Listener, Source, Tail } from './tail.ts'
 
-/** How many events wait for a follower at most; one that is slower reads them from the store again. */
+/** The most events that wait for a follower; a slower one reads them from the store again. */
 const mostWaiting = 1_000
 
 /**
- * Catch-up, then live: the `follow` of stores without subscriptions of their own. A follower reads by itself until it has come to the
- * end, and is told from then on by the tail, which reads once for all. Ends when the store is closed.
+ * Catch-up, then live: the `follow` of stores without subscriptions. A follower reads by itself until it has reached the end; from then
+ * on it gets events from the tail, which reads once for all. Ends when the store is closed.
  */
 export async function* followTail(
   source: Source,
@@ -66,17 +67,17 @@ const ended = (error: StoreError | InvalidInput | undefined): void => {
   if (error && error._tag !== 'StoreClosed') throw toError(error)
 }
 
-/** What the tail has told a follower, until that asks for it. */
+/** What the tail has passed to a follower, until that takes it. */
 interface Inbox {
   readonly listener: Listener
-  /** What comes next after a place, if it is here. */
+  /** The next item after a place, if there is one. */
   readonly take: (at: Checkpoint | undefined) => Followed | undefined
-  /** Whether there was more than it holds: what it no longer has is read from the store, from the last taken on. */
+  /** Whether events were dropped: then they are read from the store, after the last one taken. */
   readonly isFull: () => boolean
   readonly isOver: () => boolean
   readonly error: () => StoreError | InvalidInput | undefined
   readonly clear: () => void
-  /** Resolves when there is something to look at. */
+  /** Resolves when there is something new. */
   readonly next: () => Promise<void>
   readonly wake: () => void
 }

@@ -1,21 +1,21 @@
-/** Remembers a bounded number of things by conversation, those that came last. */
+/** Remembers the last few values that were set, each under a name. */
 export interface Remembered<T> {
-  readonly get: (conversation: string) => T | undefined
-  readonly set: (conversation: string, value: T) => void
-  readonly forget: (conversation: string) => void
+  readonly get: (name: string) => T | undefined
+  readonly set: (name: string, value: T) => void
+  readonly forget: (name: string) => void
 }
 
 export const remembered = <T>(most: number): Remembered<T> => {
   const values = new Map<string, T>()
   return {
-    get: (conversation) => values.get(conversation),
-    set: (conversation, value) => {
-      values.set(conversation, value)
+    get: (name) => values.get(name),
+    set: (name, value) => {
+      values.set(name, value)
       const oldest = values.size > most ? values.keys().next() : undefined
       if (oldest?.done === false) values.delete(oldest.value)
     },
-    forget: (conversation) => {
-      values.delete(conversation)
+    forget: (name) => {
+      values.delete(name)
     },
   }
 }

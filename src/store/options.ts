@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { unknownField } from '../events/nearest.ts'
 
-// Options of readers are looked at by hand: the first use of zod in a process takes longer than loading an effective history.
+// Options of readers are checked by hand: the first use of zod in a process takes longer than loading an effective history.
 
 /** What an option must be. */
 interface Kind {
@@ -13,12 +13,12 @@ interface Kind {
 const kind = (is: Kind['is'], needed: string): Kind => ({ is, needed })
 const isText = (value: unknown): boolean => typeof value === 'string'
 
-/** Of what kind each option is. */
+/** The kind of each option. */
 export type Fields<O> = { readonly [K in keyof O]-?: Kind }
 
-/** The kinds of options that there are. */
+/** The kinds of options. */
 export const kinds = {
-  /** Whether there is such a position is for the conversation to say. */
+  /** The conversation checks whether the position exists. */
   position: kind((value) => typeof value === 'number', 'is a position, a number'),
   first: kind((value) => Number.isInteger(value) && Number(value) >= 0, 'is the first position, 0 or more'),
   last: kind(
@@ -40,18 +40,18 @@ export const kinds = {
 export const oneOf = (names: readonly string[]): Kind =>
   kind((value) => typeof value === 'string' && names.includes(value), `is one of ${names.join(', ')}`)
 
-/** Whether this is a list of such values. Ends at the first other: a list may claim four thousand million of nothing. */
+/** Whether this is a list of such values. Stops at the first other value: a sparse array may be four thousand million long. */
 export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolean => {
   if (!Array.isArray(list)) return false
   for (let index = 0; index < list.length; index++) if (!is(list[index])) return false
   return true
 }
 
-/** An object's fields as they are now, for work that begins later. Anything else is returned as it is. */
+/** A copy of an object's fields, for work that begins later. Anything else is returned as it is. */
 export const asNow = <O>(options: O): O =>
   typeof options === 'object' && options !== null && !Array.isArray(options) ? { ...options } : options
 
-/** What is wrong with options of which one has a name that is none of these; one that is undefined is not there. */
+/** The error for an option with an unknown name; options that are undefined are ignored. */
 export const unknownOption = (options: object, known: readonly string[]): InvalidInput | undefined => {
   for (const [name, value] of Object.entries(options))
     if (value !== undefined && !known.includes(name)) return invalidInput(name, unknownField(name, known))
@@ -59,7 +59,7 @@ export const unknownOption = (options: object, known: readonly string[]): Invali
 }
 
 /**
- * Options as they are now, each of its kind. Errors: `InvalidInput`, whose path names the option, also one that there is not.
+ * A copy of the options, each checked. Errors: `InvalidInput`, whose path names the option, also if its name is unknown.
  *
  * @param options undefined for none
  */

@@ -20,7 +20,7 @@ const blobMethods = ['put', 'get', 'list', 'remove'] as const satisfies readonly
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** A store of somebody's own, if it has all that the port asks for. Errors: `InvalidInput`, whose path names what it lacks. */
+/** A user's own store, if it has everything that the port requires. Errors: `InvalidInput`, whose path names what is missing. */
 export const ownStore = (store: EventStore): E.Either<InvalidInput, EventStore> => {
   const lack = lackIn(store)
   return lack ? E.left(lack) : E.right(store)

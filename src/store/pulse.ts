@@ -1,9 +1,9 @@
-/** Wakes those who wait for something to happen. */
+/** Wakes everybody who is waiting for a change. */
 export interface Pulse {
-  /** How many beats there were. Read it before you look; then a beat that comes while you look is not missed. */
+  /** The number of beats so far. Read it before you look for changes, so that a beat meanwhile is not missed. */
   readonly beats: () => number
   readonly beat: () => void
-  /** Resolves at the first beat after `seen` of them, after `ms` milliseconds, or when the signal aborts. */
+  /** Resolves at the first beat after number `seen`, after `ms` milliseconds, or when the signal aborts. */
   readonly next: (seen: number, ms: number, signal: AbortSignal | undefined) => Promise<void>
 }
 

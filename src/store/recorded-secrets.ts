@@ -1,27 +1,27 @@
 import { secretsIn } from '../events/secrets.ts'
 import { type Finding, finding } from './diagnosis.ts'
 
-/** Whether a `Configured` holds a secret, as stored: versions before recorded parameters as they were. */
+/** Whether a stored `Configured` contains a secret: earlier versions recorded parameters as they were. */
 export const holdsSecret = (data: string): boolean => {
   try {
     return secretsIn((JSON.parse(data) as { readonly parameters?: unknown }).parameters).size > 0
   } catch {
-    // That an event cannot be read is verify's to say.
+    // Unreadable events are for verify to report.
     return false
   }
 }
 
 /**
- * What is known of secrets in a store.
+ * What is known about secrets in a store.
  *
- * @param conversations those that hold one
- * @param bound what was looked at, if not everything, in brackets
+ * @param conversations those that contain one
+ * @param bound what was searched, if not everything, in brackets
  */
 export const secretsFinding = (conversations: ReadonlySet<string>, bound = ''): Finding =>
   conversations.size === 0
-    ? finding('secrets', 'ok', `no recorded parameter is known to hold one${bound}`)
+    ? finding('secrets', 'ok', `no recorded parameter is known to contain one${bound}`)
     : finding(
         'secrets',
         'warning',
-        `the parameters that were recorded hold a secret in ${[...conversations].join(', ')}${bound}: an earlier version wrote it; make it invalid where it came from`,
+        `the recorded parameters contain a secret in ${[...conversations].join(', ')}${bound}: an earlier version wrote it; revoke it where it was issued`,
       )

@@ -5,16 +5,16 @@ import type { Finding } from './diagnosis.ts'
 import type { StoreError } from './errors.ts'
 import type { EventStore } from './port.ts'
 
-/** How a store is opened by its URL. Unless `create`, one that is not there is `StoreNotFound`. */
+/** Opens a store by its URL. Unless `create`, a store that does not exist is `StoreNotFound`. */
 export type OpenEventStore = (
   url: string,
   options: { readonly create: boolean },
 ) => TaskEither<StoreError | InvalidInput, EventStore>
 
-/** What the stores of a scheme have in common. */
+/** The functions for the stores of a scheme. */
 export interface Scheme {
   readonly open: OpenEventStore
-  /** Looks for what is wrong, and changes nothing. Without it, `palimpsest doctor` opens the store and asks for its `integrity`. */
+  /** Looks for problems, and changes nothing. Without it, `palimpsest doctor` opens the store and calls its `integrity`. */
   readonly diagnose?: (url: string) => TaskEither<InvalidInput, readonly Finding[]>
 }
 
@@ -25,7 +25,7 @@ export interface SchemeTaken {
   readonly scheme: string
 }
 
-/** Nobody has registered the scheme of a store's URL. */
+/** The scheme of a store's URL is not registered. */
 export interface UnknownScheme {
   readonly _tag: 'UnknownScheme'
   readonly message: string
@@ -47,7 +47,7 @@ export const unknownScheme = (scheme: string, registered: readonly string[]): Un
   registered,
 })
 
-// One letter is the drive of a Windows path.
+// A single letter is a drive of Windows.
 const schemeName = /^[a-z][a-z0-9+.-]+$/
 
 /** The scheme of a URL; undefined if it has none. */

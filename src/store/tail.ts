@@ -6,52 +6,53 @@ import type { StoreError } from './errors.ts'
 import { type AllPage, type AllRange, type Checkpoint, type RecordedEvent, streamPage } from './port.ts'
 import type { Pulse } from './pulse.ts'
 
-/** A page, and whether there was nothing after it when it was read. */
+/** A page, and whether it was the last one when it was read. */
 export interface TailPage extends AllPage {
   readonly isEnd: boolean
 }
 
-/** A store that can only be asked, and numbers its events. */
+/** A store that numbers its events and has no subscriptions. */
 export interface Source {
   readonly page: (range: AllRange) => Promise<E.Either<StoreError | InvalidInput, TailPage>>
-  /** Beats when this process has written or closed the store. */
+  /** Beats when this process has written to the store, or closed it. */
   readonly pulse: Pulse
   readonly isClosed: () => boolean
-  /** How long a write of another process may go unseen, in milliseconds. */
+  /** How long a write of another process may go unnoticed, in milliseconds. */
   readonly pollInterval: number
 }
 
-/** One who is told what comes. */
+/** A recipient of new events. */
 export interface Listener {
   readonly prefixes: readonly string[]
   readonly event: (event: RecordedEvent) => void
-  /** The store has been looked through up to there, every now and then. */
+  /** The store has been searched up to there; called every now and then. */
   readonly reached: (checkpoint: Checkpoint) => void
-  /** Nothing more comes: the store is closed, or cannot be read. */
+  /** The last call: the store is closed, or cannot be read. */
   readonly ended: (error: StoreError | InvalidInput | undefined) => void
 }
 
 export interface Tail {
   /**
-   * Has a listener told of the events of its streams after a checkpoint. Undefined if the tail is beyond that: read on first.
+   * Calls a listener with the events of its streams after a checkpoint. Undefined if the tail is further already: then read up to it
+   * first.
    *
-   * @returns what ends it
+   * @returns ends it
    */
   readonly join: (listener: Listener, from: Checkpoint | undefined) => (() => void) | undefined
-  /** Hands on what was just written, in order. False if the tail has not come so far: then let it read. */
+  /** Passes on events that were just written, in order. False if the tail is not at that place: then let it read. */
   readonly offer: (written: () => readonly RecordedEvent[]) => boolean
 }
 
-/** How often listeners are told how far the store was looked through, in milliseconds. */
+/** How often listeners are told how far the store was searched, in milliseconds. */
 const tellInterval = 100
 
-/** What is read for some listeners, until the last of them leaves. */
+/** The reading for some listeners, until the last of them leaves. */
 interface Run {
   at: Checkpoint | undefined
-  /** The position that each listener has had. */
+  /** The last position that each listener has received. */
   readonly had: Map<Listener, number>
   readonly byPrefix: Map<string, Set<Listener>>
-  /** What the names of all streams begin with that were ever asked for. */
+  /** The common beginning of all prefixes that were ever asked for. */
   common: string
   readonly lengths: Set<number>
   readonly stop: AbortController
@@ -76,7 +77,7 @@ export const tailOf = (source: Source): Tail => {
       const { at, common } = run
       const page = await source.page({ after: at, limit: streamPage, prefixes: [common] })
       if (E.isLeft(page) || source.isClosed()) return end(run, E.isLeft(page) ? page.left : undefined)
-      // Somebody joined meanwhile whose streams were not asked for.
+      // A listener has joined meanwhile whose streams were not in this page.
       if (common !== run.common) continue
       for (const event of page.right.events) handOut(run, event)
       if (positionOf(page.right.checkpoint) > positionOf(run.at)) run.at = page.right.checkpoint
@@ -138,7 +139,7 @@ export const tailOf = (source: Source): Tail => {
   }
 }
 
-/** Gives the event to those who asked for its stream, and have not had it: by two prefixes, or before they came. */
+/** Passes an event to the listeners of its stream that have not received it: by another prefix, or before they joined. */
 const handOut = ({ had, byPrefix, lengths }: Run, event: RecordedEvent): void => {
   const position = positionOf(event.checkpoint)
   for (const length of lengths)

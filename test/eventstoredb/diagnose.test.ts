@@ -196,7 +196,7 @@ describe('the diagnosis of an EventStoreDB', () => {
       Array.from({ length: 1_001 }, (_, n) => configured({ max_tokens: n })),
     )
     expect(found(await findingsOf(db.url), 'secrets')).toBe(
-      'ok: no recorded parameter is known to hold one (only the first 1000 configurations were looked at)',
+      'ok: no recorded parameter is known to contain one (only the first 1000 configurations were looked at)',
     )
   })
 

@@ -200,7 +200,7 @@ describe('a follower', () => {
     expect(rests.map(({ events }) => events.length)).toEqual([4, 4, 3, 2])
   })
 
-  test('with what is no checkpoint of the store is told so', async () => {
+  test('with something that is not a checkpoint of the store is InvalidInput', async () => {
     const store = await openSomewhere(await somewhere())
     await expect(idsOf(store, 1, { after: 'x' })).rejects.toMatchObject({ _tag: 'InvalidInput' })
   })

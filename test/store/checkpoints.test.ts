@@ -13,7 +13,7 @@ const checkpointsOf = async (store: Store, after?: string): Promise<readonly str
 }
 
 test.each<unknown>([Number.NaN, 'NaN', -1, 0.5, null, {}, '1e99'])(
-  'readers and followers of conversations are told that %s is no checkpoint',
+  'readers and followers of conversations are told that %s is not a checkpoint',
   async (after) => {
     const store = await opened('memory:')
     await store.conversation('c').append([hello, hello])

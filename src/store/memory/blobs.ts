@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { type StoreClosed, storeClosed, toError } from '../errors.ts'
+import { toError } from '../../result/typed.ts'
+import { type StoreClosed, storeClosed } from '../errors.ts'
 import type { Blobs } from '../port.ts'
 
 interface Blob {
@@ -8,7 +9,7 @@ interface Blob {
   readonly time: Date
 }
 
-/** Blobs in a map, as long as the store is open. */
+/** Blobs in a map. */
 export const memoryBlobs = (url: string, isClosed: () => boolean): Blobs => {
   const blobs = new Map<string, Blob>()
 

@@ -14,10 +14,10 @@ import { type Source, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
 
 /**
- * A store that lives as long as the process: the port's meaning in the fewest words.
+ * A store that lives as long as the process: the shortest implementation of the port.
  *
- * @param url what messages call it
- * @param mark tells its checkpoints from those of other stores; the same for a store that is filled again with the same appends
+ * @param url its name in messages
+ * @param mark tells its checkpoints from those of other stores; pass the same for a store filled again with the same appends
  */
 export const memoryStore = (url = 'memory:', mark: string = randomUUID()): EventStore => {
   const all: RecordedEvent[] = []
