@@ -15,7 +15,7 @@ export interface EventsOptions {
   readonly from?: number
   /** Last position, that one included. Default: the last there is. */
   readonly to?: number
-  /** Go on with what is appended, until the signal aborts or the store closes. Default false. */
+  /** Continue with new events, until the signal aborts or the store closes. Default false. */
   readonly follow?: boolean
   readonly signal?: AbortSignal
 }

@@ -23,7 +23,7 @@ export interface SecretMissing {
 
 export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
   _tag: 'NothingToAnswer',
-  message: `the model has the last word in ${conversation}, or nothing was said: append what the user says first`,
+  message: `it is not the model's turn in ${conversation}, or nothing was said: append a user message first`,
   conversation,
 })
 
