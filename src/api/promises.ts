@@ -9,7 +9,7 @@ import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
 import type { Entries, FullWithNotes } from '../conversation/reading.ts'
-import { toError } from '../store/errors.ts'
+import { toError } from '../result/typed.ts'
 import type { Store as TaskStore } from './open.ts'
 
 // The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with

@@ -165,5 +165,3 @@ export const storeClosed = (store: string): StoreClosed => ({
   message: `${store} is closed: open it again`,
   store,
 })
-
-export { toError } from '../result/typed.ts'

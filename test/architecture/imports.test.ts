@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, string>> = {
     'result events projections commands store history conversation models receipts context/tokens context/policy',
   turn: 'result events projections commands store history conversation models models/anthropic receipts context/tokens context/policy context/summary',
   api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts context/tokens context/summary turn',
-  '/': 'events projections commands store history formats jobs conversation models models/anthropic receipts context/tokens context/policy context/summary turn api',
+  '/': 'result events projections commands store history formats jobs conversation models models/anthropic receipts context/tokens context/policy context/summary turn api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   testing: 'events store store/memory api testing/messages-api',
