@@ -108,7 +108,7 @@ export type {
   UndoInput,
   WriteOptions,
 } from './conversation/inputs.ts'
-export type { NewLink, NewNote } from './conversation/noting.ts'
+export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/new-notes.ts'
 export type { NotesOptions } from './history/note-reader.ts'
 export type {
   AppendError,

@@ -1,11 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { z } from 'zod'
-import { checkJson } from '../events/check.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { Actor } from '../events/events.ts'
-import { conversationIdSchema } from '../events/ids.ts'
 import type { NoteEvent, NoteType } from '../events/notes.ts'
 import type { Envelope } from '../history/encode.ts'
 import { type NoteIndex, noteIndex } from '../history/note-index.ts'
@@ -17,28 +14,7 @@ import type { ReadError, NoteError } from '../store/errors.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { objectOf, splitEnvelope } from './envelope.ts'
-
-/** Something to note. */
-export interface NewNote {
-  /** `title`, whose data is a text; or a kind of your own with your prefix: `claude-code/progress`. Up to 200 characters. */
-  readonly kind: string
-  /** Any JSON. */
-  readonly data?: unknown
-}
-
-/** What the conversation is to another: one of `conversation` and `ref` at least. */
-export interface NewLink {
-  /** `subagent-of`, `continues`, `handed-over-from`, or a word of your own; read as "this conversation is … that one". */
-  readonly relation: string
-  /** The other conversation. It need not be in the store. */
-  readonly conversation?: string
-  /** The other end in words: a file, a URL, a name. */
-  readonly ref?: string
-  /** A position in the other conversation. */
-  readonly position?: number
-  /** Id of a tool call in the other conversation. */
-  readonly call?: string
-}
+import { newLink, type NewLink, newNote, type NewNote } from './new-notes.ts'
 
 /** Facts beside a conversation. They are no part of its history, take no position of it, and make no `after` stale. */
 export interface Noting {
@@ -85,33 +61,6 @@ export const noteStore = (store: EventStore, actor: Actor): NoteStore => ({
   index: noteIndex(store),
 })
 
-const ownKind = /^[^\s/]+(?:\/[^\s/]+)+$/
-const longestKind = 200
-
-const newNoteSchema = z
-  .strictObject({ kind: z.string().max(longestKind), data: z.unknown().optional() })
-  .superRefine(({ kind, data }, context) => {
-    const problem = (path: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [path], message })
-    if (kind === 'title') {
-      if (typeof data !== 'string' || data.trim() === '')
-        problem('data', 'a title is a text that is not empty')
-    } else if (!ownKind.test(kind))
-      problem('kind', 'is title, or a kind with a prefix, like my-agent/progress')
-  })
-
-const newLinkSchema = z
-  .strictObject({
-    relation: z.string().regex(/^\S+$/, { error: 'is a word like subagent-of' }).max(longestKind),
-    conversation: conversationIdSchema.optional(),
-    ref: z.string().min(1).optional(),
-    position: z.int().min(0).optional(),
-    call: z.string().min(1).optional(),
-  })
-  .refine(({ conversation, ref }) => conversation !== undefined || ref !== undefined, {
-    error: 'a link names the other end: give conversation or ref',
-  })
-
 /** The methods for the notes of one conversation. */
 export const noting = (
   store: EventStore,
@@ -149,20 +98,13 @@ export const noting = (
   return {
     note: (note, options = {}) =>
       written<'Noted', Note>(
-        () =>
-          E.map((data: NewNote): NewFact => (at) => ({ type: 'Noted', data: { ...data, at } }))(
-            checkJson(newNoteSchema, note),
-          ),
+        () => newNote(note),
         options,
         (event) => noteOf(id, event),
       ),
     link: (link, options = {}) =>
       written<'Linked', Link>(
-        () =>
-          E.map((data: z.infer<typeof newLinkSchema>): NewFact => (at) => ({
-            type: 'Linked',
-            data: { ...data, at },
-          }))(checkJson(newLinkSchema, link)),
+        () => newLink(link),
         options,
         (event) => linkOf(id, event),
       ),

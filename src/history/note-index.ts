@@ -71,7 +71,7 @@ export const noteIndex = (store: EventStore): NoteIndex => {
 const nothing: NoteGlance = { titles: [], links: [] }
 
 async function* glanceAt(store: EventStore, conversation: string): Steps<StoreError, NoteGlance> {
-  // Most conversations have none, and a list looks at many.
+  // Most conversations have no notes, and a list looks at many.
   const stream = notesStreamOf(conversation)
   const first = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (first.length === 0) return nothing

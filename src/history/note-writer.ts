@@ -23,7 +23,7 @@ export type NoteWriter = (
   envelope: Envelope,
 ) => Promise<E.Either<NoteError, NoteEvent>>
 
-/** How often a fact is written anew while others write to the same notes. */
+/** How often a fact is written again while others write to the same notes. */
 const maxTries = 100
 
 /**

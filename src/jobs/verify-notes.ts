@@ -14,7 +14,7 @@ interface Found {
   readonly discrepancy?: { readonly position: number; readonly kind: 'note'; readonly message: string }
 }
 
-/** Reads the notes of a conversation from the first one on and recomputes every `prev`. Nothing where there are none. */
+/** Reads the notes of a conversation from the first one on and recomputes every `prev`. Answers `{}` if there are no notes. */
 export async function* verifyNotes(store: EventStore, conversation: string): Steps<StoreError, Found> {
   const stream = notesStreamOf(conversation)
   const { least, most: until } = yield* extentOf(store, stream)

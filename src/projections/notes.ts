@@ -63,7 +63,7 @@ export const linkOf = (from: string, event: NoteEvent<'Linked'>): Link => {
 
 /**
  * The links of one conversation, each once: a later one of the same relation and to the same end adds to the one before, and replaces
- * its fields. Two have the same end if both name the same conversation, or one of them names none and both have the same `ref`.
+ * its fields. Two have the same end if both name the same conversation, or one of the two names no conversation and both have the same `ref`.
  *
  * @param links in the order in which they were recorded
  */

@@ -6,7 +6,7 @@ import { promiseStore } from '../../src/api/promises.ts'
 import { hashOf, type StoredEvent } from '../../src/events/codec.ts'
 import { notesStreamOf } from '../../src/events/ids.ts'
 import { decodeNote, noteSchemas } from '../../src/events/notes.ts'
-import type { NewNote, Store } from '../../src/index.ts'
+import type { NewLink, NewNote, Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { right } from '../support/either.ts'
@@ -223,7 +223,7 @@ describe('a note is refused', () => {
   ])('as a link %s', async (_, link) => {
     const one = chat()
     await one.append(said('a'))
-    await expect(one.link(link)).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    await expect(one.link(link as NewLink)).rejects.toMatchObject({ _tag: 'InvalidInput' })
     expect(await one.links()).toEqual([])
   })
 })

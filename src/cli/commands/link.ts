@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import type { NewLink, WriteOptions } from '../../index.ts'
+import type { LinkToConversation, LinkToRef, NewLink, WriteOptions } from '../../index.ts'
 import { position, withEnvelope } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { noteParts } from '../views/notes.ts'
 
-interface Options extends Pick<WriteOptions, 'commandId' | 'actor'>, Omit<NewLink, 'conversation'> {
+interface Options
+  extends Pick<WriteOptions, 'commandId' | 'actor'>, Omit<LinkToConversation, 'conversation'> {
   readonly to?: string
 }
 
@@ -32,18 +33,20 @@ Examples:
     .action(
       shell.action('existing', async ({ store, out, isJson }, id: string, given: Options) => {
         const { relation, to, ref, position: at, call, ...options } = given
-        if (to === undefined && ref === undefined)
-          command.error("error: give the other end: option '--to <id>', '--ref <text>', or both")
-        const input: NewLink = {
-          relation,
-          ...(to !== undefined && { conversation: to }),
-          ...(ref !== undefined && { ref }),
-          ...(at !== undefined && { position: at }),
-          ...(call !== undefined && { call }),
-        }
+        const end = endOf(to, ref) ?? command.error('error: give the other end: --to, --ref, or both')
+        const input: NewLink = { relation, position: at, call, ...end }
         const link = await store.conversation(id).link(input, options)
         if (isJson) return out.json(link)
         await out.parts(noteParts({ kind: 'link', position: link.at, link }))
       }),
     )
+}
+
+/** The other end of the link, if it is named. */
+const endOf = (
+  to: string | undefined,
+  ref: string | undefined,
+): Pick<LinkToConversation, 'conversation' | 'ref'> | Pick<LinkToRef, 'ref'> | undefined => {
+  if (to !== undefined) return { conversation: to, ref }
+  return ref === undefined ? undefined : { ref }
 }
