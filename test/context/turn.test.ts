@@ -591,6 +591,24 @@ describe('the tokens of the next request', () => {
     await expect(chat.tokens({ client })).rejects.toMatchObject({ _tag: 'ModelFailed', status: 404 })
   })
 
+  it.each([
+    ['no Either', () => Promise.resolve(undefined), 'its answer is not a number of tokens'],
+    [
+      'no number',
+      () => Promise.resolve({ _tag: 'Right', right: '5' }),
+      'its answer is not a number of tokens',
+    ],
+    ['an exception', () => Promise.reject(new Error('no')), 'it threw'],
+  ])('cannot be counted by a Model that answers %s: the error says so', async (_, countTokens, problem) => {
+    const { chat } = await scene([yes])
+    await chat.append(task)
+    const client = { call: countTokens, countTokens } as never
+    await expect(chat.tokens({ client, model: 'm' })).rejects.toMatchObject({
+      _tag: 'ModelFailed',
+      message: `the model counted no tokens (${problem}): fix the Model, or leave it out`,
+    })
+  })
+
   it('are not asked of the API while the user is awaited: it counts no request that ends in a reply', async () => {
     const { chat, api, turn } = await scene([yes])
     await chat.append(task)
