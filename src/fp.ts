@@ -82,7 +82,7 @@ export type { BackupError } from './jobs/backup.ts'
 export type { ListOptions, Overview } from './jobs/overview.ts'
 export type { PlacedEvent } from './history/stored.ts'
 export type { Discrepancy, Verified } from './jobs/verify.ts'
-export type { Written } from './history/encode.ts'
+export type { Written, WrittenEvent } from './history/encode.ts'
 export type { Checkpoint } from './store/port.ts'
 
 export { modelCalls, type ReceiptsVerified, verifyReceipts } from './receipts/audit.ts'

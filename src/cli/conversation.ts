@@ -1,4 +1,5 @@
-import type { Conversation, ConversationEvent, Written } from '../index.ts'
+import type { Event } from '../events/events.ts'
+import type { Conversation, ConversationEvent, Written, WrittenEvent } from '../index.ts'
 import type { Host } from './host.ts'
 import type { Output } from './output.ts'
 import type { Access, Shell } from './shell.ts'
@@ -24,12 +25,23 @@ export const change = <O>(
   action(access, async ({ store, out, isJson, host }, id, options) => {
     const chat = store.conversation(id)
     const written = await write(chat, options, host)
-    await (isJson ? out.json(written) : writeWritten(out, chat, written))
+    await (isJson ? out.json(asPlaced(written)) : writeWritten(out, chat, written))
   })
 
 const writeWritten = async (out: Output, chat: Conversation, written: Written): Promise<void> => {
-  const first = written.events[0]
+  const [first] = written.events
   if (!first) return out.line(['nothing to write', 'dim'])
-  for await (const event of chat.events({ from: first.position, to: written.position }))
-    await out.parts(eventParts(event))
+  const known = written.events.filter(isKnown)
+  const isAll = known.length === written.events.length
+  const events = isAll ? known : chat.events({ from: first.position, to: written.position })
+  for await (const event of events) await out.parts(eventParts(event))
 }
+
+/** Whether the event need not be read to be shown. */
+const isKnown = (event: WrittenEvent): event is WrittenEvent & Event => event.data !== undefined
+
+/** What was written, without the content. */
+const asPlaced = ({ events, ...written }: Written): Written => ({
+  ...written,
+  events: events.map(({ position, id, type }) => ({ position, id, type })),
+})

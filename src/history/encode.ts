@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { encode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
-import type { Actor, Event, EventType } from '../events/events.ts'
+import type { Actor, Event, EventData, EventType } from '../events/events.ts'
 import { eventId, newCommandId, streamOf } from '../events/ids.ts'
 import { isoTimeOf } from './time.ts'
 
@@ -38,15 +38,42 @@ export interface Written {
   /** The position of the last event written; where nothing had to be written, the conversation's last position. */
   readonly position: number
   /** What was written, in order. */
-  readonly events: readonly { readonly position: number; readonly id: string; readonly type: EventType }[]
+  readonly events: readonly WrittenEvent[]
 }
 
-/** What stored events are to the caller whose command wrote them from position `first` on. */
-export const writtenAt = (conversation: string, first: number, events: readonly StoredEvent[]): Written => ({
+/** An event that a command wrote, tagged on `type`. */
+export type WrittenEvent<T extends EventType = EventType> = {
+  readonly [K in T]: {
+    readonly position: number
+    readonly id: string
+    readonly type: K
+    /** Absent of a command that was given a `commandId`: another call with that id may have written the event. */
+    readonly data?: EventData[K]
+  }
+}[T]
+
+/**
+ * What stored events are to the caller whose command wrote them from position `first` on.
+ *
+ * @param decided the same events before they were encoded, if nobody else can have written them
+ */
+export const writtenAt = (
+  conversation: string,
+  first: number,
+  events: readonly StoredEvent[],
+  decided: readonly Event[] = [],
+): Written => ({
   conversation,
   position: first + events.length - 1,
-  events: events.map(({ id, type }, index) => ({ position: first + index, id, type: type as EventType })),
+  events: events.map(({ id, type }, index) => {
+    const event = decided[index]
+    const position = first + index
+    return event ? writtenOf(event, position, id) : { position, id, type: type as EventType }
+  }),
 })
+
+const writtenOf = <T extends EventType>({ type, data }: Event<T>, position: number, id: string) =>
+  ({ position, id, type, data }) as WrittenEvent<T>
 
 /** What one command writes, as it is stored. */
 export interface Chain {

@@ -152,7 +152,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         // A repeat is another writer's: what is there has its hash, not ours.
         if (appended.right === 'written') note(conversation, known, decided.right, chain.right)
         else ends.forget(conversation)
-        return E.right(writtenAt(conversation, first, chain.right.events))
+        const own = envelope.isNamed ? [] : decided.right.events
+        return E.right(writtenAt(conversation, first, chain.right.events, own))
       }
       if (appended.left._tag !== 'Conflict') ends.forget(conversation)
       if (appended.left._tag !== 'Conflict' || tries === maxTries) return appended

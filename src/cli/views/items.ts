@@ -1,4 +1,4 @@
-import type { Role } from '../../events/events.ts'
+import type { Message, Policy, Role } from '../../events/events.ts'
 import { type Item, messagesOf, type SummaryItem } from '../../projections/effective.ts'
 import type { Entry, Status } from '../../projections/full.ts'
 import { type Paint, type Part, padded, plural, thousands } from '../text.ts'
@@ -24,20 +24,42 @@ export const itemParts = (item: Item): readonly Part[] => [
 
 /** An item without its position and label. */
 export const bodyParts = (item: Item): readonly Part[] => {
-  if (item.kind === 'message') return contentParts(messagesOf(item))
-  const { messagesHidden, covers, tokens } = item
-  const hides: Part = [
-    `hides ${plural(messagesHidden, 'message')} (${covers.first}..${covers.last})`,
-    'marker',
-  ]
-  const size: Part = [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim']
-  if (item.kind === 'truncation')
-    return [hides, size, ...(item.reason === undefined ? [] : ([[`  ${item.reason}`]] as const))]
-  return [hides, size, ...policyParts(item), ['  '], ...contentParts(item.messages)]
+  switch (item.kind) {
+    case 'message':
+      return contentParts(messagesOf(item))
+    case 'summary':
+      return summaryParts(item, item.messages)
+    case 'truncation':
+      return truncationParts(item)
+  }
 }
 
+/** What a marker says of the slice that it hides. */
+type Hiding = Pick<SummaryItem, 'messagesHidden' | 'covers' | 'tokens'>
+interface Reasons {
+  readonly policy?: Policy | undefined
+  readonly reason?: string | undefined
+}
+
+export const summaryParts = (marker: Hiding & Reasons, messages: readonly Message[]): readonly Part[] => [
+  ...hidingParts(marker),
+  ...policyParts(marker),
+  ['  '],
+  ...contentParts(messages),
+]
+
+export const truncationParts = ({ reason, ...marker }: Hiding & Reasons): readonly Part[] => [
+  ...hidingParts(marker),
+  ...(reason === undefined ? [] : ([[`  ${reason}`]] as const)),
+]
+
+const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly Part[] => [
+  [`hides ${plural(messagesHidden, 'message')} (${covers.first}..${covers.last})`, 'marker'],
+  [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
+]
+
 /** Why a turn wrote a summary on its own; for a truncation, its reason says so. */
-const policyParts = ({ policy }: SummaryItem): readonly Part[] => {
+const policyParts = ({ policy }: Reasons): readonly Part[] => {
   if (!policy) return []
   const [used, allowed] = [thousands(policy.used), thousands(policy.allowed)]
   const unit = policy.of === 'context' ? 'tokens' : 'bytes'

@@ -1,11 +1,10 @@
-import type { ConversationEvent, EventType } from '../../events/events.ts'
-import { itemOf } from '../../projections/effective.ts'
+import { contentOf, type ConversationEvent, type Event, type EventType } from '../../events/events.ts'
 import type { NoteEntry } from '../../projections/notes.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
 import { type Paint, type Part, plural, rangesText } from '../text.ts'
 import { contentParts, firstLine } from './content.ts'
 import { graphRows } from './graph.ts'
-import { bodyParts, labelPart, positionPart } from './items.ts'
+import { labelPart, positionPart, summaryParts, truncationParts } from './items.ts'
 import { noteParts } from './notes.ts'
 
 /** The symbol of an event on the path, and on an abandoned branch. */
@@ -92,10 +91,14 @@ export const pathLines = (
   return lines
 }
 
+/** An event that may just have been written. */
+type Placed = Event & { readonly position: number }
+type Shown = Pick<TimelineEntry, 'parent' | 'onPath'> & { readonly event: Placed }
+
 /** One event as a line. */
-export const eventParts = (event: ConversationEvent): readonly Part[] => {
+export const eventParts = (event: Placed): readonly Part[] => {
   const parent = event.type === 'Rewound' ? event.data.to : event.position - 1
-  const entry = { event, parent, branch: 0, onPath: true }
+  const entry = { event, parent, onPath: true }
   return [positionPart(event.position), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)]
 }
 
@@ -104,24 +107,28 @@ const leading = ({ position, metadata }: ConversationEvent, withTime: boolean): 
     ? [positionPart(position), [`${metadata.time.slice(0, 19).replace('T', ' ')}  `, 'dim']]
     : [positionPart(position)]
 
-const glyphOf = ({ event: { type }, onPath }: TimelineEntry): string => glyphs[type][onPath ? 0 : 1]
+const glyphOf = ({ event: { type }, onPath }: Shown): string => glyphs[type][onPath ? 0 : 1]
 
-const paintOf = (event: ConversationEvent): Paint => {
+const paintOf = (event: Event): Paint => {
   if (event.type === 'MessageAppended') return event.data.role
   return event.type === 'Rewound' ? 'warning' : 'marker'
 }
 
-const words = ({ event, onPath, parent }: TimelineEntry): readonly Part[] => {
+const words = ({ event, onPath, parent }: Shown): readonly Part[] => {
   const { type } = event
   const label = type === 'MessageAppended' ? event.data.role : type.toLowerCase()
   const parts = [labelPart(label, paintOf(event)), ...said(event, parent)]
   return onPath || type === 'Rewound' ? parts : parts.map(([text]): Part => [text, 'dim'])
 }
 
-const said = (event: ConversationEvent, parent: number): readonly Part[] => {
-  const item = itemOf(event)
-  if (item) return bodyParts(item)
+const said = (event: Event, parent: number): readonly Part[] => {
   switch (event.type) {
+    case 'MessageAppended':
+      return contentParts(contentOf(event))
+    case 'Condensed':
+      return summaryParts(event.data, contentOf(event))
+    case 'Truncated':
+      return truncationParts(event.data)
     case 'Rewound': {
       const { to, reason } = event.data
       const where =
@@ -134,14 +141,10 @@ const said = (event: ConversationEvent, parent: number): readonly Part[] => {
       return [[configured(event)]]
     case 'Forked':
       return [[`from ${event.data.from.conversation} at ${event.data.from.position}`, 'marker']]
-    case 'MessageAppended':
-    case 'Condensed':
-    case 'Truncated':
-      return contentParts([])
   }
 }
 
-const configured = ({ data }: ConversationEvent<'Configured'>): string => {
+const configured = ({ data }: Event<'Configured'>): string => {
   const { system, tools, model, parameters } = data
   const told = [
     ...(model === undefined ? [] : [`model ${model}`]),
