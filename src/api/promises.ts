@@ -10,7 +10,7 @@ import type { TurnOptions } from '../turn/options.ts'
 import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
 import type { Entries, FullWithNotes } from '../conversation/reading.ts'
 import { toError } from '../result/typed.ts'
-import type { Store as TaskStore } from './open.ts'
+import type { Store as TaskStore } from './store.ts'
 
 // The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with
 // the typed errors.

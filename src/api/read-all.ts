@@ -1,0 +1,84 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { decode } from '../events/codec.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import { loadLineage } from '../history/lineage.ts'
+import { toError } from '../result/typed.ts'
+import { breath, pacer } from '../store/breath.ts'
+import { remembered } from '../store/lru.ts'
+import { checkedOptions, kinds } from '../store/options.ts'
+import { type EventStore, type FollowOptions, type RecordedEvent, streamPage } from '../store/port.ts'
+import type { FollowConversations, FollowedEvent, ReadAllOptions, Store, StreamedEvent } from './store.ts'
+
+/** The events of all conversations, as `Store` has them. */
+export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> => {
+  const placed = placer(events)
+
+  async function* readAll(options?: ReadAllOptions): AsyncGenerator<StreamedEvent, void> {
+    const given = checkedOptions(options, { after: kinds.anything })
+    if (E.isLeft(given)) throw toError(given.left)
+    const { after } = given.right
+    const pace = pacer()
+    for (let from = after; ;) {
+      const page = await events.readAll({ after: from, limit: streamPage, prefixes: [streamOf('')] })()
+      if (E.isLeft(page)) throw toError(page.left)
+      for (const event of page.right.events) {
+        const streamed = await placed(event)
+        if (streamed) yield streamed
+        const pause = pace(event.data.length)
+        if (pause) await pause
+      }
+      await breath()
+      if (page.right.checkpoint === from) return
+      from = page.right.checkpoint
+    }
+  }
+
+  async function* follow(given?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
+    const checked = checkedOptions(given, followFields)
+    if (E.isLeft(checked)) throw toError(checked.left)
+    const { prefixes = [''], after, signal } = checked.right
+    const options: FollowOptions = {
+      prefixes: prefixes.map(streamOf),
+      ...(after !== undefined && { after }),
+      ...(signal && { signal }),
+    }
+    for await (const followed of events.follow(options)) {
+      const streamed = followed.type === 'event' ? await placed(followed.event) : undefined
+      if (streamed) yield { type: 'event', ...streamed }
+      else yield { type: 'checkpoint', checkpoint: followed.checkpoint }
+    }
+  }
+
+  return { readAll, follow }
+}
+
+const followFields = { after: kinds.anything, prefixes: kinds.texts, signal: kinds.signal }
+const maxOffsets = 10_000
+
+/**
+ * Gives events their positions: those of a fork do not begin at 0. Undefined for a conversation that has lost its first events: a deleted
+ * one must not keep anybody from reading the others.
+ */
+const placer = (store: EventStore): ((event: RecordedEvent) => Promise<StreamedEvent | undefined>) => {
+  const offsets = remembered<number>(maxOffsets)
+  const offsetOf = async (id: string): Promise<number | undefined> => {
+    const known = offsets.get(id)
+    if (known !== undefined) return known
+    const lineage = await loadLineage(store, id)
+    if (E.isLeft(lineage) && lineage.left._tag === 'HistoryLost') return undefined
+    if (E.isLeft(lineage)) throw toError(lineage.left)
+    const offset = lineage.right?.[0]?.offset ?? 0
+    offsets.set(id, offset)
+    return offset
+  }
+  return async (recorded) => {
+    const { stream, revision, checkpoint } = recorded
+    const id = conversationOf(stream) ?? stream
+    const offset = await offsetOf(id)
+    if (offset === undefined) return undefined
+    const position = offset + revision
+    const decoded = decode(recorded, { stream, revision, position })
+    if (E.isLeft(decoded)) throw toError(decoded.left)
+    return { conversation: id, event: decoded.right, checkpoint }
+  }
+}

@@ -1,0 +1,116 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import type { ImportError } from '../formats/errors.ts'
+import type { SessionFile } from '../formats/parse-session.ts'
+import type { BackupError } from '../jobs/backup.ts'
+import type { Collected, GcOptions } from '../jobs/gc.ts'
+import type { Imported, ImportOptions } from '../jobs/import.ts'
+import type { ListOptions, Overview } from '../jobs/overview.ts'
+import type { SessionStream } from '../jobs/read-session.ts'
+import type { StoreError, WriteError } from '../store/errors.ts'
+import type { BackedUp, BackupOptions, Checkpoint } from '../store/port.ts'
+
+/** An event with its conversation and its place in the store's global order. */
+export interface StreamedEvent {
+  readonly conversation: string
+  readonly event: ConversationEvent
+  /** Pass it as `after` to continue after this event. */
+  readonly checkpoint: Checkpoint
+}
+
+export interface ReadAllOptions {
+  readonly after?: Checkpoint
+}
+export interface FollowConversations extends ReadAllOptions {
+  /** Only conversations whose id begins with one of these. Default: all. */
+  readonly prefixes?: readonly string[]
+  readonly signal?: AbortSignal
+}
+/** What a follower gets: an event, or how far the store has been read without finding one. */
+export type FollowedEvent =
+  | ({ readonly type: 'event' } & StreamedEvent)
+  | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
+
+/** An open store. */
+export interface Store {
+  /** The URL it was opened with, without credentials. */
+  readonly url: string
+  /**
+   * The handle of a conversation, whether it exists yet or not. Reads nothing; with an invalid id, each method fails with `InvalidInput`.
+   *
+   * @example
+   * await store.conversation('task-44').append({ role: 'user', content: 'Hello.' })
+   */
+  readonly conversation: (id: string) => Conversation
+  /**
+   * All conversations, newest first; `problem` says why one cannot be read. Iteration throws a `StoreError`, or `InvalidInput`.
+   *
+   * @example
+   * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)
+   */
+  readonly conversations: (options?: ListOptions) => AsyncIterable<Overview>
+  /**
+   * Imports a session file, given as a text or, at any size, as its bytes, in every format of `Format`, recognised by content. It is
+   * imported whole or not at all; importing the same file twice adds nothing. Errors: an `ImportError`, such as `UnknownFormat` or
+   * `BadLine`, or a `WriteError`.
+   *
+   * @example
+   * const text = JSON.stringify([{ role: 'user', content: 'Hello.' }])
+   * const { conversations } = await store.importSession({ text, file: 'session.json', id: 'imported' })
+   */
+  readonly importSession: (
+    session: SessionFile | SessionStream,
+    options?: ImportOptions,
+  ) => TaskEither<ImportError | WriteError, Imported>
+  /**
+   * All present events in global order, except those of conversations that have lost some (`conversations` names them). Iteration throws
+   * a `ReadError`.
+   *
+   * @example
+   * for await (const { conversation, event } of store.readAll()) console.log(conversation, event.position, event.type)
+   */
+  readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
+  /**
+   * All events in global order, or those after a checkpoint, then new ones as they come, until the signal aborts or the store closes.
+   * Iteration throws a `ReadError`.
+   *
+   * @example
+   * for await (const followed of store.follow({ prefixes: ['task-'], signal: AbortSignal.timeout(100) }))
+   *   if (followed.type === 'event') console.log(followed.conversation, followed.event.type)
+   */
+  readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
+  /**
+   * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what is
+   * damaged. Stores that are not a file have nothing to check.
+   *
+   * @example
+   * await store.check()
+   */
+  readonly check: () => TaskEither<StoreError, void>
+  /**
+   * Writes everything that is committed now, large content included, into another file; others can keep writing. When the file appears
+   * under its name, it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only. Errors:
+   * `FileExists` (overwrite with `force`), `InvalidInput`, `StoreCorrupt` if the store is damaged.
+   *
+   * @example
+   * await store.backup('monday.db', { force: true })
+   */
+  readonly backup: (file: string, options?: BackupOptions) => TaskEither<BackupError, BackedUp>
+  /**
+   * Removes large content that no event refers to, left over from interrupted appends. Errors: `InvalidInput` for an `olderThan` in the
+   * future.
+   *
+   * @example
+   * const { unreferenced } = await store.gc({ dryRun: true })
+   */
+  readonly gc: (options?: GcOptions) => TaskEither<StoreError | InvalidInput, Collected>
+  /**
+   * Waits for appends in progress, then closes. Later calls fail with `StoreClosed`.
+   *
+   * @example
+   * await store.close()
+   */
+  readonly close: () => TaskEither<StoreError, void>
+}
