@@ -152,6 +152,7 @@ describe('the diagnosis of an EventStoreDB', () => {
     for (const id of ['capped', 'aged', 'deleted', 'buried', 'repaired', 'whole'])
       await client.appendToStream(`conversation-${id}`, said)
     await client.setStreamMetadata('conversation-capped', { maxCount: 10 })
+    await client.setStreamMetadata('notes-kept', { maxCount: 5 })
     await client.setStreamMetadata('conversation-aged', { maxAge: 3_600, owner: 'dana' })
     await client.deleteStream('conversation-deleted')
     await client.tombstoneStream('conversation-buried')
@@ -159,7 +160,7 @@ describe('the diagnosis of an EventStoreDB', () => {
     await client.setStreamMetadata('conversation-repaired', {})
     await client.setStreamMetadata('other', { maxCount: 1 })
     expect(found(await findingsOf(url), 'history')).toMatch(
-      /^problem: the database drops events of capped \(\$maxCount 10\), aged \(\$maxAge 3600\), deleted \(deleted\), buried \(deleted for ever\): take /,
+      /^problem: the database drops events of capped \(\$maxCount 10\), the notes of kept \(\$maxCount 5\), aged \(\$maxAge 3600\), deleted \(deleted\), buried \(deleted for ever\): take /,
     )
   })
 

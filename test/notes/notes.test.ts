@@ -184,6 +184,23 @@ describe.each(Object.entries(stores))('notes in the %s store', (_, open) => {
     expect(await chat.full({ notes: true })).toMatchObject([a ?? {}, { note }, { link }, { note: later }])
   })
 
+  it('do not come to those who read or follow all conversations', async () => {
+    const store = on(await open())
+    const chat = store.conversation('c')
+    await chat.append(said('a'))
+    await chat.note({ kind: 'test/one' })
+    await chat.append(said('b'))
+    const read: number[] = []
+    for await (const { event } of store.readAll()) read.push(event.position)
+    expect(read).toEqual([0, 1])
+    const stop = new AbortController()
+    for await (const followed of store.follow({ signal: stop.signal })) {
+      if (followed.type === 'event') read.push(followed.event.position)
+      if (read.length === 4) stop.abort()
+    }
+    expect(read).toEqual([0, 1, 0, 1])
+  })
+
   it('hold large content like events', async () => {
     const events = await open()
     const chat = on(events).conversation('c')

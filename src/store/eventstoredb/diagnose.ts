@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { conversationOf, streamOf } from '../../events/ids.ts'
+import { conversationOf, notedIn, notesStreamOf, streamOf } from '../../events/ids.ts'
 import { type Finding, finding } from '../diagnosis.ts'
 import type { StoreError } from '../errors.ts'
 import { configurationsFinding } from './configurations.ts'
@@ -108,20 +108,26 @@ const settingsFinding = async (reading: Reads): Promise<Finding> => {
   )
 }
 
+/** What a stream is to its users; undefined if it holds no conversation and no notes. */
+const nameOf = (stream: string): string | undefined => {
+  const noted = notedIn(stream)
+  return noted === undefined ? conversationOf(stream) : `the notes of ${noted}`
+}
+
 async function* limitsFinding(reading: Reads): Steps<StoreError, Finding> {
   const check = 'history'
-  const onSettings = { on: 'stream', prefixes: [`$$${streamOf('')}`] } as const
+  const onSettings = { on: 'stream', prefixes: [`$$${streamOf('')}`, `$$${notesStreamOf('')}`] } as const
   const changes = yield* reading.all(onSettings, undefined, mostSettings)
   const tombstones = yield* reading.all({ on: 'type', prefixes: ['$streamDeleted'] }, undefined, mostSettings)
   const traps = new Map<string, string>()
   for (const change of changes) {
-    const id = conversationOf(change.stream.slice('$$'.length)) ?? ''
+    const id = nameOf(change.stream.slice('$$'.length)) ?? ''
     const trap = trapIn(change)
     if (trap === undefined) traps.delete(id)
     else traps.set(id, trap)
   }
   for (const { stream } of tombstones) {
-    const id = conversationOf(stream)
+    const id = nameOf(stream)
     if (id !== undefined) traps.set(id, 'deleted for ever')
   }
   const looked = Math.max(changes.length, tombstones.length)
