@@ -61,6 +61,15 @@ export const noteStore = (store: EventStore, actor: Actor): NoteStore => ({
   index: noteIndex(store),
 })
 
+// What each must be, is for the envelope's own schema to say.
+const envelopeFields = {
+  commandId: kinds.anything,
+  actor: kinds.anything,
+  now: kinds.anything,
+  correlationId: kinds.anything,
+  causationId: kinds.anything,
+}
+
 /** The methods for the notes of one conversation. */
 export const noting = (
   store: EventStore,
@@ -80,8 +89,8 @@ export const noting = (
         E.apS('id', checkedId),
         E.bind('fact', checked),
         E.bind('options', () => objectOf(options)),
+        E.chainFirst((all) => checkedOptions<Envelope>(all.options, envelopeFields)),
         E.bind('split', (all) => splitEnvelope(all.options)),
-        E.chainFirst(({ split }) => checkedOptions(split.input, {})),
       )
       if (E.isLeft(given)) return given
       const event = await write(id, given.right.fact, given.right.split.envelope)

@@ -20,6 +20,8 @@ const misspelt: readonly (readonly [string, string, string, (options: never) => 
   ['timeline', 'aat', 'at', chat.timeline],
   ['events', 'folow', 'follow', (options) => firstOf(chat.events(options))],
   ['verify', 'files', 'file', chat.verify],
+  ['notes', 'knid', 'kind', chat.notes],
+  ['note', 'comandId', 'commandId', (options) => chat.note({ kind: 'test/x' }, options)],
   ['tokens', 'modle', 'model', chat.tokens],
   ['append', 'afer', 'after', (options) => chat.append(hello, options)],
   ['append', 'rewindto', 'rewindTo', (options) => chat.append(hello, options)],

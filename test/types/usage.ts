@@ -173,3 +173,12 @@ export const tags: readonly true[] = [
 ]
 
 export const handle: Conversation = chat
+
+await chat.link({ relation: 'continues', conversation: 'd' })
+await chat.link({ relation: 'continues', ref: 'yesterday' })
+// @ts-expect-error the other end is not named
+await chat.link({ relation: 'continues' })
+// @ts-expect-error a note has a kind
+await chat.note({ data: 1 })
+const entries = await chat.full({ notes: true })
+for (const entry of entries) if (entry.kind === 'note') entry.note.kind satisfies string
