@@ -4,6 +4,7 @@ import { decode } from '../events/codec.ts'
 import type { ConversationEvent, EventData } from '../events/events.ts'
 import type { DecodeFailed } from '../events/errors.ts'
 import { streamOf } from '../events/ids.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 
@@ -24,37 +25,51 @@ export interface Stretch {
 export type Lineage = readonly Stretch[]
 
 /** The lineage of a conversation; undefined if there is no such conversation. Never changes once it is there. */
-export const loadLineage = async (
+export const loadLineage = (
   store: EventStore,
   conversation: string,
-): Promise<E.Either<StoreError | ConversationNotFound, Lineage | undefined>> => {
+): Promise<E.Either<StoreError | ConversationNotFound, Lineage | undefined>> =>
+  run(
+    lineageFrom(conversation, async function* (id): Steps<StoreError, RecordedEvent | undefined> {
+      const read = store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: 1 })
+      return (yield* ok(read))[0]
+    }),
+  )
+
+/**
+ * As `loadLineage`.
+ *
+ * @param firstOf gives the first event of a conversation, whose events up to position `last` belong to the lineage; called for the
+ * conversation itself, then for what each was forked from
+ */
+export async function* lineageFrom<Failed>(
+  conversation: string,
+  firstOf: (id: string, last: number) => Steps<Failed, RecordedEvent | undefined>,
+): Steps<Failed | StoreError | ConversationNotFound, Lineage | undefined> {
   const lineage: Stretch[] = []
-  let id: string | undefined = conversation
-  let last = Infinity
   const seen = new Set<string>()
-  while (id !== undefined) {
+  let last = Infinity
+  for (let id: string | undefined = conversation; id !== undefined;) {
     const stream = streamOf(id)
-    if (seen.has(id)) return E.left(ofItself(stream))
+    if (seen.has(id)) return yield ofItself(stream)
     seen.add(id)
-    const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()
-    if (E.isLeft(read)) return read
-    const [first] = read.right
-    if (!first) return lineage.length === 0 ? E.right(undefined) : E.left(missingParent(conversation, id))
-    const from = originOf(first)
-    if (E.isLeft(from)) return from
-    const offset = from.right ? from.right.position + 1 : 0
+    const first: RecordedEvent | undefined = yield* firstOf(id, last)
+    if (!first && id === conversation) return undefined
+    if (!first) return yield missingParent(conversation, id)
+    const from: Forked['from'] | undefined = yield* ok(originOf(first))
+    const offset = from ? from.position + 1 : 0
     // A fork of a fork at a position that the first one has from its own parent leaves nothing of the first one.
     if (offset <= last) lineage.push({ conversation: id, stream, offset, last })
     last = Math.min(last, offset - 1)
-    id = from.right?.conversation
+    id = from?.conversation
   }
-  return E.right(lineage)
+  return lineage
 }
 
+type Forked = EventData['Forked']
+
 /** Where a conversation's first event says that it was forked from. */
-export const originOf = (
-  first: RecordedEvent,
-): E.Either<StoreError, EventData['Forked']['from'] | undefined> => {
+export const originOf = (first: RecordedEvent): E.Either<StoreError, Forked['from'] | undefined> => {
   if (first.type !== 'Forked') return E.right(undefined)
   const decoded = decode(first, { stream: first.stream, revision: 0, position: 0 })
   return E.map((event: ConversationEvent) => (event.type === 'Forked' ? event.data.from : undefined))(decoded)

@@ -12,7 +12,7 @@ import { remembered } from '../store/lru.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
 import type { NoteIndex } from '../history/note-index.ts'
 import type { Link } from '../projections/notes.ts'
-import { missingParent, ofItself, originOf, type Stretch } from '../history/lineage.ts'
+import { lineageFrom, type Stretch } from '../history/lineage.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../store/whole/whole-writes.ts'
 
@@ -253,35 +253,26 @@ async function* openingOf(
   own: readonly RecordedEvent[],
   ancestors: Map<string, readonly RecordedEvent[]>,
 ): Steps<ReadError, Opening> {
-  const lineage: Stretch[] = []
-  const events: ConversationEvent[] = []
-  let last = Infinity
-  let parent: string | undefined
-  const seen = new Set<string>()
-  for (let id = conversation, beginning = own; ;) {
-    if (seen.has(id)) return yield ofItself(streamOf(id))
-    seen.add(id)
-    const [first] = beginning
-    if (!first) return yield missingParent(conversation, id)
-    const from = yield* ok(originOf(first))
-    const offset = from ? from.position + 1 : 0
-    const { stream } = first
-    if (offset <= last) lineage.push({ conversation: id, stream, offset, last })
-    const part: ConversationEvent[] = []
-    for (const stored of beginning) {
-      const position = offset + stored.revision
-      if (position > last || position >= titleWithin) break
-      part.push(yield* ok(decode(stored, { stream, revision: stored.revision, position })))
-    }
-    events.unshift(...part)
-    if (!from) return { lineage, events, ...(parent !== undefined && { parent }) }
-    parent ??= from.conversation
-    last = Math.min(last, offset - 1)
-    id = from.conversation
+  const beginnings = new Map([[conversation, own]])
+  async function* firstOf(id: string, last: number): Steps<ReadError, RecordedEvent | undefined> {
+    if (id === conversation) return own[0]
     const known = ancestors.get(id)
-    beginning = known && covers(known, last) ? known : yield* beginningOf(store, id)
+    const beginning = known && covers(known, last) ? known : yield* beginningOf(store, id)
     ancestors.set(id, beginning)
+    beginnings.set(id, beginning)
+    return beginning[0]
   }
+  const lineage = (yield* lineageFrom(conversation, firstOf)) ?? []
+  const events: ConversationEvent[] = []
+  for (const { conversation: id, stream, offset, last } of lineage.toReversed())
+    for (const stored of beginnings.get(id) ?? []) {
+      const { revision } = stored
+      const position = offset + revision
+      if (position > last || position >= titleWithin) break
+      events.push(yield* ok(decode(stored, { stream, revision, position })))
+    }
+  const [, parent] = beginnings.keys()
+  return { lineage, events, ...(parent !== undefined && { parent }) }
 }
 
 /** Whether more has come since that matters to a fork at that position. */
