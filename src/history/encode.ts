@@ -5,7 +5,7 @@ import type { Actor, Event, EventData, EventType } from '../events/events.ts'
 import { eventId, newCommandId, streamOf } from '../events/ids.ts'
 import { isoTimeOf } from './time.ts'
 
-/** Who asks for something, when, and as part of what. */
+/** Who runs a command, when, and as part of what. */
 export interface Envelope {
   /** Names the command: repeated under the same id it writes nothing and answers as the first time. Default: a new UUID. */
   readonly commandId?: string
@@ -82,7 +82,7 @@ export interface Chain {
   readonly hash: string | null
 }
 
-/** The stored forms of what one command writes behind an event of hash `prev`, chained to it and to each other. */
+/** The stored forms of what one command writes after an event of hash `prev`, chained to it and to each other. */
 export const encodeChain = (
   conversation: string,
   prev: string | null,

@@ -48,14 +48,14 @@ interface Seen {
   readonly page?: readonly RecordedEvent[]
 }
 
-/** How often a command is decided anew while others write to the same conversation. */
+/** How often a command is decided again while others write to the same conversation. */
 const maxTries = 100
 const maxEnds = 10_000
 
 /**
- * Carries out commands. Each is decided on the end of the conversation as this process remembers it, and appended there; where that
- * was not the end any more, or the command would be refused, the end is read and the command decided anew. Commands of this process on
- * one conversation run in the order in which they were given.
+ * Carries out commands. Each is decided on the end of the conversation as this process remembers it, and appended there; if that is no
+ * longer the end, or the command would be refused, the end is read and the command decided again. Commands of this process on one
+ * conversation run in the order in which they were given.
  */
 export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const ends = remembered<Known>(maxEnds)

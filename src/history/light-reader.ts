@@ -12,7 +12,7 @@ const maxPages = 1_000
 const known = new WeakMap<EventStore, Remembered<Events>>()
 
 /**
- * Reads events without what they say, for who asks only what hides what. Pages are remembered, so that hundreds of forks do not read the
+ * Reads events without their content, for callers that only need to know what hides what. Pages are remembered, so that hundreds of forks do not read the
  * conversation that they come from hundreds of times: events never change.
  */
 export const lightReader = (store: EventStore, lineage: Lineage): Reader => {

@@ -42,7 +42,7 @@ export const loadEffective = async (
   const passed: ConversationEvent[] = []
   let base: Moment | undefined
   let view: View | undefined
-  // A restore without a view (of another program) needs what its marker hid: the walk goes on to before that marker.
+  // A restore without a view (of another program) needs what its marker hid: the walk continues to before that marker.
   let needed = Infinity
   const walked = await walkBack(reading, at, 0, (event) => {
     base = event.position < needed ? momentAt(event.position) : undefined

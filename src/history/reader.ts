@@ -175,7 +175,7 @@ export const walkBack = async (
     const [top] = read.right
     if (!top) return E.left(noEventAt(reading, position))
     size = Math.min(size * 4, maxPage)
-    // Newest first: the event at a position stands as many places behind the top.
+    // Newest first: the index of an event is the distance of its position from the top.
     for (let event = read.right[0]; event; event = read.right[top.position - position]) {
       if (event.type === 'Rewound') {
         position = event.data.to
