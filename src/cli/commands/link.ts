@@ -12,19 +12,19 @@ interface Options
 export const addLink = (program: Command, shell: Shell): void => {
   const command = program
     .command('link <id>')
-    .description('say what the conversation is to another one')
+    .description('record how the conversation relates to another one')
     .requiredOption('--relation <word>', 'subagent-of, continues, handed-over-from, or a word of your own')
     .option('--to <id>', 'the other conversation, in this store or not')
-    .option('--ref <text>', 'the other end in words: a file, a URL')
+    .option('--ref <text>', 'the other end as text: a file, a URL')
     .option('--position <n>', 'a position in the other conversation', position)
     .option('--call <id>', 'the id of a tool call in the other conversation')
   withEnvelope(command)
     .addHelpText(
       'after',
       `
-At least one of --to and --ref. A later link of the same relation and to the
-same end adds to the earlier one. list shows conversations under what they are
-linked to.
+Give --to, --ref or both. A later link with the same relation and the same other
+end adds to the earlier one. list shows a linked conversation below the one it
+belongs to.
 
 Examples:
   palimpsest link task-42-tests --relation subagent-of --to task-42 --position 6

@@ -13,16 +13,16 @@ interface Options extends Pick<WriteOptions, 'commandId' | 'actor'> {
 export const addNote = (program: Command, shell: Shell): void => {
   const command = program
     .command('note <id>')
-    .description('note something beside the conversation, such as its title')
+    .description('record a fact beside the conversation, such as its title')
     .requiredOption('--kind <kind>', 'title, or a kind of your own with a prefix: my-agent/progress')
-    .option('--text <text>', 'what is noted')
-    .addOption(exclusive('--data <json>', 'what is noted, as JSON', ['text'], json))
+    .option('--text <text>', 'the note as text')
+    .addOption(exclusive('--data <json>', 'the note as JSON', ['text'], json))
   withEnvelope(command)
     .addHelpText(
       'after',
       `
-A note takes no position, and nobody who replies has to know it. Of several
-notes of a kind the one recorded last is the latest, whatever was rewound.
+A note has no position and makes no reply stale. The latest note of a kind is
+the one recorded last, whatever was rewound.
 
 Examples:
   palimpsest note task-42 --kind title --text "Fix the parser"
