@@ -78,7 +78,7 @@ const writtenOf = <T extends EventType>({ type, data }: Event<T>, position: numb
 /** What one command writes, as it is stored. */
 export interface Chain {
   readonly events: readonly StoredEvent[]
-  /** Of the last of them; of what they come after, if there are none. */
+  /** Of the last of them; without events, of the event before. */
   readonly hash: string | null
 }
 

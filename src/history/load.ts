@@ -123,7 +123,7 @@ const draftFrom = async (
   })
 }
 
-/** What is configured where a view is, and the tools that were before, where there are none. */
+/** What is configured where a view is, and the last tools before it if it has no tools. */
 const readConfiguration = async (
   reading: Reader,
   { configured, promptSince = START, toolsFrom }: View,

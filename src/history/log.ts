@@ -3,6 +3,7 @@ import { conversationNotFound, type OutOfRange, outOfRange } from '../commands/r
 import { type ConversationEvent, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import type { Log } from '../projections/path.ts'
+import { caught, run } from '../result/steps.ts'
 import { type ConversationEnd, lastPosition, readConversationEnd } from './ends.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
@@ -86,16 +87,15 @@ export const outsideOf = (
     : undefined
 
 /** The events of positions 0 through `last`, all of them in memory: for the projections that need the whole log. */
-export const loadLog = async (
+export const loadLog = (
   reading: Reader,
   last: number,
   keep: (event: ConversationEvent) => ConversationEvent = (event) => event,
-): Promise<E.Either<StoreError, Log>> => {
-  const log: ConversationEvent[] = []
-  try {
-    for await (const page of pages(reading, 0, last)) log.push(...page.map(keep))
-    return E.right(log)
-  } catch (error) {
-    return E.left(error as StoreError)
-  }
-}
+): Promise<E.Either<StoreError, Log>> =>
+  run(
+    caught(async () => {
+      const log: ConversationEvent[] = []
+      for await (const page of pages(reading, 0, last)) log.push(...page.map(keep))
+      return log
+    }),
+  )

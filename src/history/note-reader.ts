@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { notesStreamOf } from '../events/ids.ts'
 import { decodeNote, type NoteEvent, type NoteType } from '../events/notes.ts'
@@ -13,7 +12,6 @@ import {
 } from '../projections/notes.ts'
 import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
-import { toError } from '../result/typed.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
 import { type EventStore, streamPage } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
@@ -37,16 +35,11 @@ export async function* newestNotes(
   const stream = notesStreamOf(conversation)
   const end = await orThrow(run(readStreamEnd(store, stream)))
   for (let from = end.last?.revision ?? -1; from >= 0;) {
-    const page = await store.read({ stream, from, direction: 'backwards', limit: streamPage })()
-    if (E.isLeft(page)) throw toError(page.left)
-    for (const event of page.right) {
-      if (type !== undefined && event.type !== type) continue
-      const decoded = decodeNote(event, event)
-      if (E.isLeft(decoded)) throw toError(decoded.left)
-      yield decoded.right
-    }
-    from -= page.right.length
-    if (page.right.length === 0) return
+    const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit: streamPage }))
+    for (const event of page)
+      if (type === undefined || event.type === type) yield await orThrow(decodeNote(event, event))
+    from -= page.length
+    if (page.length === 0) return
     await breath()
   }
 }

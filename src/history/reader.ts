@@ -4,6 +4,7 @@ import { decode } from '../events/codec.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
 import { breath, pacer } from '../store/breath.ts'
 import { eventMissing } from '../store/dense.ts'
+import { orThrow } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import type { StoreError } from '../store/errors.ts'
 import { type Lineage, type Stretch, stretchAt } from './lineage.ts'
@@ -113,11 +114,10 @@ export async function* pages(
   last: number,
 ): AsyncGenerator<readonly ConversationEvent[], void> {
   for (let next = first; next <= last;) {
-    const page = await from.page(next, Math.min(last, next + streamPage - 1), 'forwards')
-    if (E.isLeft(page)) throw toError(page.left)
-    if (page.right.length === 0) throw toError(noEventAt(from, next))
-    yield page.right
-    next += page.right.length
+    const page = await orThrow(from.page(next, Math.min(last, next + streamPage - 1), 'forwards'))
+    if (page.length === 0) throw toError(noEventAt(from, next))
+    yield page
+    next += page.length
     if (next <= last) await breath()
   }
 }
@@ -190,6 +190,6 @@ export const walkBack = async (
   return E.right(head ?? position)
 }
 
-/** The position that the conversation stands at right after `position`. */
+/** The position that the conversation is at right after `position`. */
 export const resolveAt = (reading: Reader, position: number): Promise<E.Either<StoreError, number>> =>
   walkBack(reading, position, 0, () => true)

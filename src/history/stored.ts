@@ -56,16 +56,12 @@ async function* eventsOf(
   }
 }
 
-const page = async (
+const page = (
   store: EventStore,
   stream: string,
   from: number,
   limit: number,
-): Promise<readonly RecordedEvent[]> => {
-  const read = await store.read({ stream, from, direction: 'forwards', limit })()
-  if (E.isLeft(read)) throw toError(read.left)
-  return read.right
-}
+): Promise<readonly RecordedEvent[]> => orThrow(store.read({ stream, from, direction: 'forwards', limit }))
 
 const parentOf = async (store: EventStore, conversation: string): Promise<string | undefined> => {
   const [first] = await page(store, streamOf(conversation), 0, 1)

@@ -110,3 +110,12 @@ test('what several processes do in turn is what one would do that reads the whol
     { numRuns: runs(150) },
   )
 })
+
+test('a bug while a log is loaded is not taken for an error of the store', async () => {
+  const opened = right(await openAt(await begin(), 'c'))
+  const bug = new TypeError('a bug')
+  const loading = loadLog(opened.reading, opened.last, () => {
+    throw bug
+  })
+  await expect(loading).rejects.toBe(bug)
+})
