@@ -4,9 +4,10 @@ import { fork } from '../commands/fork.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
 import type { ForkError } from '../store/errors.ts'
 import type { Remembered } from '../store/lru.ts'
-import type { EventStore, RecordedEvent } from '../store/port.ts'
+import type { EventStore } from '../store/port.ts'
 import { earlier, findEarlier } from './earlier.ts'
 import { type CompleteEnvelope, encodeChain, type Written, writtenAt } from './encode.ts'
 import { type ChainEnd, chainEndAt, lastPosition, readChainEnd, readConversationEnd } from './ends.ts'
@@ -24,76 +25,70 @@ type Forks = (conversation: string, command: Command<'fork'>, envelope: Complete
  */
 export const forks = (store: EventStore, ends: Remembered<Known>): Forks => {
   /** The end of the parent as of now; as remembered, where the fork begins before it: that stays. */
-  const endOfParent = async (conversation: string, at: number | undefined): Result<ChainEnd> => {
+  async function* endOfParent(conversation: string, at: number | undefined): Steps<ForkError, ChainEnd> {
     const known = ends.get(conversation)
-    if (known && at !== undefined && at <= lastPosition(known)) return E.right(known)
-    const ending = await readConversationEnd(store, conversation, known?.lineage)
-    if (E.isLeft(ending)) return ending
-    const { lineage, last, unfinished } = ending.right
-    if (unfinished && !last) return E.left(conversationNotFound(conversation))
-    return E.right(chainEndAt(lineage, last))
+    if (known && at !== undefined && at <= lastPosition(known)) return known
+    const { lineage, last, unfinished } = yield* ok(readConversationEnd(store, conversation, known?.lineage))
+    if (unfinished && !last) return yield conversationNotFound(conversation)
+    return chainEndAt(lineage, last)
   }
 
-  const hashAt = async (end: ChainEnd, position: number): Result<string | undefined> => {
-    if (position === lastPosition(end)) return E.right(end.hash ?? undefined)
-    const event = await recordedAt(store, end.lineage, position)
-    return E.map((recorded: RecordedEvent | undefined) => recorded && hashOf(recorded))(event)
+  async function* hashAt(end: ChainEnd, position: number): Steps<ForkError, string | undefined> {
+    if (position === lastPosition(end)) return end.hash ?? undefined
+    const event = yield* ok(recordedAt(store, end.lineage, position))
+    return event && hashOf(event)
   }
 
-  const forkAt = async (
+  async function* forkAt(
     conversation: string,
     command: Command<'fork'>,
     envelope: CompleteEnvelope,
     target: ChainEnd,
-  ): Result<Written> => {
-    const [parent, found] = await Promise.all([
-      endOfParent(conversation, command.at),
+  ): Steps<ForkError, Written> {
+    const [ending, looked] = await Promise.all([
+      run(endOfParent(conversation, command.at)),
       findEarlier(store, command.id, envelope),
     ])
-    if (E.isLeft(parent)) return parent
-    if (E.isLeft(found)) return found
-    const there = found.right.revision === undefined ? E.right(target) : await readChainEnd(store, command.id)
-    if (E.isLeft(there)) return there
-    const before = await earlier(store, command.id, envelope, there.right, found.right)
-    if (E.isLeft(before)) return before
-    if (before.right) return E.right(before.right)
-    const last = lastPosition(parent.right)
+    const parent = yield* ok(ending)
+    const found = yield* ok(looked)
+    const there = found.revision === undefined ? target : yield* ok(readChainEnd(store, command.id))
+    const before = yield* ok(earlier(store, command.id, envelope, there, found))
+    if (before) return before
+    const last = lastPosition(parent)
     const position = command.at ?? last
-    const hash = await hashAt(parent.right, position)
-    if (E.isLeft(hash)) return hash
-    const events = fork(command, { conversation, last, hash: hash.right, exists: target.revision >= 0 })
-    if (E.isLeft(events)) return events
+    const hash = yield* hashAt(parent, position)
+    const events = yield* ok(fork(command, { conversation, last, hash, exists: target.revision >= 0 }))
     const own = {
       conversation: command.id,
       stream: streamOf(command.id),
       offset: position + 1,
       last: Infinity,
     }
-    const lineage = [own, ...below(parent.right.lineage, position)]
-    const end = { lineage, revision: -1, hash: hash.right ?? null }
-    const chain = encodeChain(command.id, end.hash, events.right, envelope)
-    if (E.isLeft(chain)) return chain
+    const end = { lineage: [own, ...below(parent.lineage, position)], revision: -1, hash: hash ?? null }
+    const chain = yield* ok(encodeChain(command.id, end.hash, events, envelope))
     const { isNamed } = envelope
-    const appended = await store.append({
-      stream: own.stream,
-      events: chain.right.events,
-      expected: -1,
-      findable: isNamed,
-      isNew: !isNamed,
-      isUnasked: isNamed,
-    })()
-    if (E.isRight(appended) && appended.right === 'written')
-      ends.set(command.id, knownAfter(end, events.right, chain.right.hash))
-    return E.map(() => writtenAt(command.id, position + 1, chain.right.events))(appended)
+    const appended = yield* ok(
+      store.append({
+        stream: own.stream,
+        events: chain.events,
+        expected: -1,
+        findable: isNamed,
+        isNew: !isNamed,
+        isUnasked: isNamed,
+      }),
+    )
+    if (appended === 'written') ends.set(command.id, knownAfter(end, events, chain.hash))
+    return writtenAt(command.id, position + 1, chain.events)
   }
 
   return async (conversation, command, envelope) => {
     const own = { conversation: command.id, stream: streamOf(command.id), offset: 0, last: Infinity }
-    const forked = await forkAt(conversation, command, envelope, { lineage: [own], revision: -1, hash: null })
+    const target = { lineage: [own], revision: -1, hash: null }
+    const forked = await run(forkAt(conversation, command, envelope, target))
     if (E.isRight(forked) || forked.left._tag !== 'Conflict') return forked
     // There is such a conversation, maybe by the same command: a second look tells.
-    const target = await readChainEnd(store, command.id)
-    return E.isLeft(target) ? target : forkAt(conversation, command, envelope, target.right)
+    const there = await readChainEnd(store, command.id)
+    return E.isLeft(there) ? there : run(forkAt(conversation, command, envelope, there.right))
   }
 }
 
