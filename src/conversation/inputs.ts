@@ -55,7 +55,7 @@ export type AppendOptions = AppendHere | AppendOnBranch | AppendAfterRewind
 export interface ConfigureInput extends WriteOptions {
   readonly system?: Content | null | undefined
   /** As the API takes them. */
-  readonly tools?: readonly { readonly [field: string]: unknown }[] | null | undefined
+  readonly tools?: readonly object[] | null | undefined
   readonly model?: string | null | undefined
   /** Other fields of a request's body. A reference is recorded in place of a secret. */
   readonly parameters?: { readonly [name: string]: unknown } | null | undefined

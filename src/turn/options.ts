@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Block } from '../events/blocks.ts'
+import type { BlockInput } from '../events/block-types.ts'
 import type { Configuration } from '../events/events.ts'
 import type { ContextSettings } from '../context/policy/settings.ts'
 import type { Summarizer, SummarizerSettings } from '../context/summary/summarizer.ts'
@@ -14,9 +14,9 @@ export interface TurnOptions {
   readonly client: AnthropicClient | Model
   readonly model: string
   /** Default: what is configured. A difference from that is recorded (`Configured`) before the model is called. */
-  readonly system?: string | readonly Block[]
+  readonly system?: string | readonly BlockInput[]
   /** The tools as the API takes them. Default: what is configured. */
-  readonly tools?: Configuration['tools']
+  readonly tools?: readonly object[]
   /** The functions that run them, by name. */
   readonly run?: Tools
   /**

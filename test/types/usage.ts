@@ -89,6 +89,21 @@ await chat.append({ role: 'tool', content: 'a' })
 await chat.append({ role: 'user', content: 'a', name: 'x' })
 
 /** What the SDK of the API gives and takes can be appended as it is. */
+// What the SDK takes as tools and a system prompt is taken here.
+export const asTheSdk = async (
+  client: Anthropic,
+  tools: Anthropic.Tool[],
+  more: Anthropic.ToolUnion[],
+  system: Anthropic.TextBlockParam[],
+) => {
+  await chat.configure({ tools, system })
+  await chat.configure({ tools: more })
+  await chat.turn({ client, model: 'claude-opus-5-5', tools, system })
+  await chat.turn({ client, model: 'claude-opus-5-5', tools: more })
+}
+// @ts-expect-error the name of a tool is none
+await chat.configure({ tools: ['read'] })
+
 export const appendReply = (reply: Anthropic.Message, asked: Anthropic.MessageParam) =>
   chat.append([
     { role: 'user', content: asked.content },
