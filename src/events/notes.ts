@@ -5,7 +5,7 @@ import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
 import { type DeepReadonly, type Metadata, START } from './events.ts'
 import { conversationIdSchema } from './ids.ts'
 
-// Facts beside a conversation. They are in a stream of their own (ADR 18), so they are no part of the conversation's log.
+// Facts beside a conversation. They are in a stream of their own (ADR 20), so they are no part of the conversation's log.
 
 const at = z.int().min(START)
 const text = z.string().min(1)

@@ -199,8 +199,8 @@ describe('the diagnosis of an SQLite store', () => {
   )
 })
 
-test('the diagnosis of a memory store says that it forgets', async () => {
-  expect(found(await findingsOf('memory:'), 'store')).toMatch(/^warning: .*forgets/)
+test('the diagnosis of a memory store says that it keeps nothing', async () => {
+  expect(found(await findingsOf('memory:'), 'store')).toMatch(/^warning: .*in this process only/)
 })
 
 test('the diagnosis of what is no store URL is refused', async () => {
