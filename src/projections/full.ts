@@ -36,7 +36,7 @@ export function* fulling(
   const fates = yield* fatesAt(log, at)
   const left = abandoned ? yield* leftAt(log, at) : new Map<number, number>()
   const entries: Entry[] = []
-  for (const event of log.slice(0, Math.min(at + 1, before))) {
+  for (const event of log.slice(0, Math.max(0, Math.min(at + 1, before)))) {
     if ((event.position + 1) % sliceLength === 0) yield
     const item = itemIn(event)
     if (!item) continue

@@ -10,6 +10,7 @@ import type { Log } from '../../src/projections/path.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { right } from '../support/either.ts'
 import { histories, rawLogs } from '../support/histories.ts'
+import { logOf, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 import { write } from '../support/write.ts'
 
@@ -50,7 +51,7 @@ describe.each([
           const end = right(await readChainEnd(store, 'c'))
           for (const [where, last, until, abandoned] of questions) {
             const at = log.length - 1 - (where % Math.min(log.length, 8))
-            const before = until % 3 === 0 ? log.length - (until % log.length) : Infinity
+            const before = until % 3 === 0 ? log.length - (until % (log.length + 2)) : Infinity
             const found = right(await loadNewest(reader(store, end.lineage), { at, last, before, abandoned }))
             const all = full(log, { at, abandoned }).filter(({ position }) => position < before)
             const bare = ({ position, kind, status, by }: (typeof all)[number]) => ({
@@ -67,4 +68,9 @@ describe.each([
       { numRuns: runs(numRuns) },
     )
   })
+})
+
+test('nothing comes before the start', () => {
+  const log = logOf(user('A'), user('B'), user('C'))
+  for (const before of [0, -1, -2]) expect(full(log, { before })).toEqual([])
 })
