@@ -5,6 +5,7 @@ import { isStale } from '../commands/rejections.ts'
 import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { Written } from '../history/encode.ts'
+import { isMarker } from '../events/events.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
@@ -32,14 +33,29 @@ export const landing = (
     now: Effective,
     messages: readonly NewMessage[],
     held?: Held,
-  ): Steps<WriteError, Written> {
-    const written = await (
-      held
-        ? moveBack(held, now.at, ...messages)
-        : chat.append(messages, { after: now.at, tolerate: 'markers' })
-    )()
+  ): Steps<WriteError | ReadError, Written> {
+    const written = held
+      ? yield* landBefore(held, now.at, messages)
+      : await chat.append(messages, { after: now.at, tolerate: 'markers' })()
     if (isStale(written) && keepLate) yield* ok(chat.append(messages, { branchAt: (held?.before ?? now).at }))
     return yield* ok(written)
+  }
+
+  /** Records messages before what is held back. Markers that came after a position are no reason to refuse: they are recorded again. */
+  async function* landBefore(
+    held: Held,
+    after: number,
+    messages: readonly NewMessage[],
+  ): Steps<ReadError, E.Either<WriteError, Written>> {
+    const written = await moveBack(held, after, ...messages)()
+    if (!isStale(written)) return written
+    const later = yield* history()
+    const since = yield* eventsAfter(chat, held.before.at)
+    const isMarked = since.every(
+      (event) => event.position <= after || event.position > later.at || isMarker(event),
+    )
+    const marked = isMarked ? saidLast(later, since, held.before.at) : undefined
+    return marked ? yield* landBefore(marked, later.at, messages) : written
   }
 
   /** What the user has said last, since a position. */

@@ -71,6 +71,31 @@ describe('a turn', () => {
     expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
   })
 
+  it('records the reply before what it holds back although markers came while the model replied, and keeps them', async () => {
+    const replied = async (): Promise<Reply> => {
+      await chat.condense({ covers: { first: 1, last: 2 }, summary: 'It was not.' })
+      await chat.truncate({ covers: { first: 3, last: 3 } })
+      return says(found('s'), text('So.'))
+    }
+    const { api, chat, turn } = await scene([says(use('s'), toolUse('a')), replied, says(text('Well.'))])
+    await chat.append([
+      { role: 'assistant', content: 'No.' },
+      { role: 'user', content: 'Look.' },
+      { role: 'user', content: 'Now.' },
+    ])
+    const meanwhile = { run: () => chat.append({ role: 'user', content: 'Well?' }).then(() => 'done') }
+    await turn({ parameters, run: meanwhile })
+    const all = ['assistant: s? a?', result, 'assistant: s! So.', 'user: Well?']
+    expect(sent(api).at(-1)?.slice(-4)).toEqual(all)
+    expect(await shown(chat)).toEqual([...all, 'assistant: Well.'])
+    expect((await chat.effective()).map(({ kind }) => kind).slice(0, 3)).toEqual([
+      'message',
+      'summary',
+      'truncation',
+    ])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
+  })
+
   describe('that begins after what the user said, since one before it ended at the results', () => {
     const configuration = { model: 'claude-opus-5-5', parameters: { max_tokens: 8_192 } }
     const left = [
