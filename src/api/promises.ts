@@ -23,7 +23,7 @@ type Handle<T> = T extends TaskConversation ? Conversation : T
 /** A conversation with promises. */
 export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<TaskConversation[K]> } & {
   /** With the notes and links, each after what has the position at which it was noted, or a lower one. */
-  readonly full: (options: FullWithNotes & { readonly notes: true }) => Promise<Entries>
+  readonly full: (options: FullWithNotes & { readonly notes: boolean }) => Promise<Entries>
   /**
    * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
    * results, until the model stops. docs/turns.md. Rejects with a `TurnError`.

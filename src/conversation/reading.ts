@@ -104,7 +104,7 @@ export type FullWithNotes = FullOptions & { readonly notes?: boolean }
 export type Entries = readonly (Entry | NoteEntry)[]
 /** Reads the full history; `notes`: with the notes and links, each after what has the position at which it was noted, or a lower one. */
 interface FullReader {
-  (options: FullWithNotes & { readonly notes: true }): Read<Entries>
+  (options: FullWithNotes & { readonly notes: boolean }): Read<Entries>
   (options?: FullOptions): Read<readonly Entry[]>
 }
 

@@ -197,3 +197,8 @@ await chat.link({ relation: 'continues' })
 await chat.note({ data: 1 })
 const entries = await chat.full({ notes: true })
 for (const entry of entries) if (entry.kind === 'note') entry.note.kind satisfies string
+/** Whether notes are wanted may be known at run time only. */
+export const fullOf = async (asked: Conversation, tasks: TaskConversation, notes: boolean) => {
+  for (const entry of await asked.full({ notes, last: 3 })) if (entry.kind === 'note') return entry.note
+  return tasks.full({ notes })
+}
