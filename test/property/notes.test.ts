@@ -21,7 +21,7 @@ const outcome = async (chat: Conversation, { type, ...input }: ConversationComma
     : [done.right.position, done.right.events.map(({ position, type: written }) => [position, written])]
 }
 
-/** All that the log says of a conversation, without ids and times. */
+/** All that the log says of a conversation, its name, ids and times left out. */
 const seen = async (chat: Conversation): Promise<unknown> => {
   const read = await Promise.all([
     chat.position()(),
@@ -32,7 +32,7 @@ const seen = async (chat: Conversation): Promise<unknown> => {
   return JSON.parse(
     JSON.stringify(read, (key, value: unknown) =>
       key === 'messageId' || key === 'time' || key === 'id' ? undefined : value,
-    ),
+    ).replaceAll(chat.id, 'the conversation'),
   )
 }
 
