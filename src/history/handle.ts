@@ -118,46 +118,52 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     if (after) moments.keep(conversation, after)
   }
 
-  // What runs after a wait for the disk runs with cold caches: an append that asks nothing waits for nothing but its write.
+  // What runs after a wait for the disk runs with cold caches: an append that asks nothing waits for nothing but its write, and no
+  // function waits for this one only to tidy up after it.
   const carryOut = async (
     conversation: string,
     command: ConversationCommand,
     envelope: CompleteEnvelope,
+    turn: Turn,
   ): Result<Written> => {
-    for (let tries = 1; ; tries++) {
-      const remembers = tries === 1 ? ends.get(conversation) : undefined
-      const begun =
-        remembers && !envelope.isNamed
-          ? E.right({ known: remembers })
-          : await begin(conversation, command, envelope, remembers)
-      if (E.isLeft(begun)) return begun
-      if ('events' in begun.right) return E.right(begun.right)
-      const { known, page }: Seen = begun.right
-      const decided = isBlind(command)
-        ? decideBlind(conversation, known, command)
-        : await decideOn(
-            conversation,
-            { reading: reader(store, known.lineage, page), known, moments },
-            command,
-          )
-      // What is refused may be right by what others have written since.
-      if (remembers && (E.isLeft(decided) || decided.right.events.length === 0)) continue
-      if (E.isLeft(decided)) return decided
-      const first = lastPosition(known) + 1
-      if (decided.right.events.length === 0) return E.right(writtenAt(conversation, first, []))
-      const chain = encodeChain(conversation, known.hash, decided.right.events, envelope)
-      if (E.isLeft(chain)) return chain
-      const appended = await append(conversation, known, chain.right, envelope.isNamed)
-      if (E.isRight(appended)) {
-        // A repeat is another writer's: what is there has its hash, not ours.
-        if (appended.right === 'written') note(conversation, known, decided.right, chain.right)
-        else ends.forget(conversation)
-        const own = envelope.isNamed ? [] : decided.right.events
-        return E.right(writtenAt(conversation, first, chain.right.events, own))
+    try {
+      for (let tries = 1; ; tries++) {
+        const remembers = tries === 1 ? ends.get(conversation) : undefined
+        const begun =
+          remembers && !envelope.isNamed
+            ? E.right({ known: remembers })
+            : await begin(conversation, command, envelope, remembers)
+        if (E.isLeft(begun)) return begun
+        if ('events' in begun.right) return E.right(begun.right)
+        const { known, page }: Seen = begun.right
+        const decided = isBlind(command)
+          ? decideBlind(conversation, known, command)
+          : await decideOn(
+              conversation,
+              { reading: reader(store, known.lineage, page), known, moments },
+              command,
+            )
+        // What is refused may be right by what others have written since.
+        if (remembers && (E.isLeft(decided) || decided.right.events.length === 0)) continue
+        if (E.isLeft(decided)) return decided
+        const first = lastPosition(known) + 1
+        if (decided.right.events.length === 0) return E.right(writtenAt(conversation, first, []))
+        const chain = encodeChain(conversation, known.hash, decided.right.events, envelope)
+        if (E.isLeft(chain)) return chain
+        const appended = await append(conversation, known, chain.right, envelope.isNamed)
+        if (E.isRight(appended)) {
+          // A repeat is another writer's: what is there has its hash, not ours.
+          if (appended.right === 'written') note(conversation, known, decided.right, chain.right)
+          else ends.forget(conversation)
+          const own = envelope.isNamed ? [] : decided.right.events
+          return E.right(writtenAt(conversation, first, chain.right.events, own))
+        }
+        if (appended.left._tag !== 'Conflict') ends.forget(conversation)
+        if (appended.left._tag !== 'Conflict' || tries === maxTries) return appended
+        if (!remembers) await sleep(Math.random() * Math.min(2 ** tries, 30))
       }
-      if (appended.left._tag !== 'Conflict') ends.forget(conversation)
-      if (appended.left._tag !== 'Conflict' || tries === maxTries) return appended
-      if (!remembers) await sleep(Math.random() * Math.min(2 ** tries, 30))
+    } finally {
+      if (turns.get(conversation) === turn) turns.delete(conversation)
     }
   }
 
@@ -166,13 +172,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const turn: Turn = {}
     turns.set(conversation, turn)
     const complete = completeEnvelope(envelope, defaultActor)
-    const take = async (): Result<Written> => {
-      try {
-        return await carryOut(conversation, command, complete)
-      } finally {
-        if (turns.get(conversation) === turn) turns.delete(conversation)
-      }
-    }
+    const take = (): Result<Written> => carryOut(conversation, command, complete, turn)
     // One that failed, however it did, holds up none after it.
     turn.result = before?.result ? before.result.then(take, take) : take()
     return turn.result
