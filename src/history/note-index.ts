@@ -3,7 +3,7 @@ import { notedIn, notesStreamOf } from '../events/ids.ts'
 import { type Link, linkOf, refined } from '../projections/notes.ts'
 import { caught, ok, run, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
-import type { StoreError } from '../store/errors.ts'
+import { isOfEvent, type StoreError } from '../store/errors.ts'
 import { remembered } from '../store/lru.ts'
 import { type Checkpoint, type EventStore, maxPage } from '../store/port.ts'
 import { newestNotes } from './note-reader.ts'
@@ -88,5 +88,4 @@ async function* glanceAt(store: EventStore, conversation: string): Steps<StoreEr
 }
 
 /** Whether an error is about these notes, not about the store. */
-const isOfNotes = ({ _tag }: StoreError): boolean =>
-  _tag === 'DecodeFailed' || _tag === 'HistoryLost' || _tag === 'BlobMissing' || _tag === 'BlobDamaged'
+const isOfNotes = (error: StoreError): boolean => error._tag === 'HistoryLost' || isOfEvent(error)

@@ -4,7 +4,7 @@ import { notesStreamOf } from '../events/ids.ts'
 import { decodeNote } from '../events/notes.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
-import type { StoreError } from '../store/errors.ts'
+import { isOfEvent, type StoreError } from '../store/errors.ts'
 import { type EventStore, streamPage } from '../store/port.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
 
@@ -29,8 +29,8 @@ export async function* verifyNotes(store: EventStore, conversation: string): Ste
     const limit = Math.min(most, until + 1 - notes)
     const page = await store.read({ stream, from: notes, direction: 'forwards', limit })()
     if (E.isLeft(page)) {
-      const revision = revisionOf(page.left)
-      if (revision === undefined) return yield page.left
+      if (!isOfEvent(page.left)) return yield page.left
+      const { revision } = page.left
       if (revision <= notes || limit === 1) return wrong(page.left.message)
       // What comes before it may have a discrepancy of its own.
       most = Math.min(revision - notes, limit - 1)
@@ -53,9 +53,3 @@ export async function* verifyNotes(store: EventStore, conversation: string): Ste
     return wrong('it and any later ones were lost')
   return notes > 0 ? { notes } : {}
 }
-
-/** The event that an error is about. */
-const revisionOf = (error: StoreError): number | undefined =>
-  error._tag === 'DecodeFailed' || error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
-    ? error.revision
-    : undefined

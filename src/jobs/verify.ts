@@ -3,13 +3,18 @@ import * as E from 'fp-ts/lib/Either.js'
 import { ok, type Steps } from '../result/steps.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, hashOf } from '../events/codec.ts'
-import type { DecodeFailed } from '../events/errors.ts'
 import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type Draft, draftOf, type Slot, viewIn, viewOf } from '../projections/outline.ts'
 import { branches } from './branches.ts'
 import { pacer } from '../store/breath.ts'
-import type { BlobDamaged, BlobMissing, ReadError, StoreError } from '../store/errors.ts'
+import {
+  type BlobDamaged,
+  type BlobMissing,
+  isOfEvent,
+  type ReadError,
+  type StoreError,
+} from '../store/errors.ts'
 import { slotsUnder } from '../history/gather.ts'
 import { loadEffective } from '../history/load.ts'
 import { loadLineage, type Lineage } from '../history/lineage.ts'
@@ -66,8 +71,8 @@ export async function* verify(store: EventStore, conversation: string): Steps<Re
     const limit = Math.min(most, until + 1 - events)
     const page = await store.read({ stream, from: events, direction: 'forwards', limit })()
     if (E.isLeft(page)) {
-      const bad = eventProblem(page.left)
-      if (!bad) return yield page.left
+      const bad = page.left
+      if (!isOfEvent(bad)) return yield bad
       if (bad.revision <= events || limit === 1) {
         const kind = bad._tag === 'DecodeFailed' ? 'undecodable' : 'content'
         const position = checker.offset + events
@@ -170,10 +175,6 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
 
 const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined
-
-/** What keeps one event from being read. */
-const eventProblem = (error: ReadError): BlobMissing | BlobDamaged | DecodeFailed | undefined =>
-  error._tag === 'DecodeFailed' ? error : contentProblem(error)
 
 const viewProblem = (event: Event, position: number, draft: Draft): Discrepancy | undefined => {
   const view = viewIn(event)

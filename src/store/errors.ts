@@ -21,6 +21,12 @@ export type StoreError =
   | StoreTooNew
   | StoreUnavailable
 
+/** Whether an error is about one event, which cannot be read, and not about the store or the whole stream. */
+export const isOfEvent = <E extends { readonly _tag: string }>(
+  error: E,
+): error is Extract<E, DecodeFailed | BlobMissing | BlobDamaged> =>
+  error._tag === 'DecodeFailed' || error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
+
 /** Why something could not be read. */
 export type ReadError = StoreError | InvalidInput | ConversationNotFound | OutOfRange
 /** Why something was not written. No part of it was. */

@@ -4,7 +4,7 @@ import { hashOf } from '../../events/codec.ts'
 import { invalidInput } from '../../events/errors.ts'
 import type { LargeContentStore } from '../blobs/large-content.ts'
 import { gapIn } from '../dense.ts'
-import type { StoreError } from '../errors.ts'
+import { isOfEvent, type StoreError } from '../errors.ts'
 import { canBeMarked, completedBy, isMarked, isRecord, marked, type Stretch, unmarked } from './parts.ts'
 import { type EventStore, type KeptEnd, maxPage, type RecordedEvent } from '../port.ts'
 import { inWholeWrites } from './order.ts'
@@ -88,9 +88,6 @@ export async function* extentOf(store: EventStore, stream: string): Steps<StoreE
   const least = end.right.last?.revision ?? -1
   return { least, most: end.right.unfinished ? least : Infinity }
 }
-
-const isOfEvent = ({ _tag }: StoreError): boolean =>
-  _tag === 'DecodeFailed' || _tag === 'BlobMissing' || _tag === 'BlobDamaged'
 
 /** Whether a write is complete, given its last event in this stream. */
 async function* isWhole(
