@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { encode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
-import type { Actor, Event, EventData, EventType } from '../events/events.ts'
+import type { Actor, Event, EventData, EventType, Metadata } from '../events/events.ts'
 import { eventId, newCommandId, streamOf } from '../events/ids.ts'
 import { isoTimeOf } from './time.ts'
 
@@ -82,29 +82,38 @@ export interface Chain {
   readonly hash: string | null
 }
 
+/** What the metadata of all events of one command have in common, in the order in which it is stored. */
+export const metadataOf = ({
+  actor,
+  commandId,
+  now = new Date(),
+  correlationId,
+  causationId,
+}: CompleteEnvelope): Omit<Metadata, 'schema' | 'prev'> => ({
+  time: isoTimeOf(now),
+  actor,
+  commandId,
+  $correlationId: correlationId,
+  $causationId: causationId,
+})
+
 /** The stored forms of what one command writes after an event of hash `prev`, chained to it and to each other. */
 export const encodeChain = (
   conversation: string,
   prev: string | null,
   events: readonly Event[],
-  { commandId, isNamed, actor, now = new Date(), correlationId, causationId }: CompleteEnvelope,
+  envelope: CompleteEnvelope,
 ): E.Either<InvalidInput | EventTooLarge, Chain> => {
   const chain: StoredEvent[] = []
   const stream = streamOf(conversation)
-  const time = isoTimeOf(now)
+  const { commandId, isNamed } = envelope
+  const metadata = metadataOf(envelope)
   let hash = prev
   for (const event of events) {
     // A new UUID is as good an id as one derived from it.
     const isOwn = !isNamed && chain.length === 0
     const id = isOwn ? commandId : eventId(stream, commandId, chain.length)
-    const stored = encode(event, id, {
-      time,
-      actor,
-      commandId,
-      $correlationId: correlationId,
-      $causationId: causationId,
-      prev: hash,
-    })
+    const stored = encode(event, id, { ...metadata, prev: hash })
     if (E.isLeft(stored)) return stored
     chain.push(stored.right)
     hash = hashOf(stored.right)

@@ -10,9 +10,8 @@ import { eventMissing } from '../store/dense.ts'
 import { importUnfinished, type NoteError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
-import { completeEnvelope, type CompleteEnvelope, type Envelope } from './encode.ts'
+import { completeEnvelope, type CompleteEnvelope, type Envelope, metadataOf } from './encode.ts'
 import { lastPosition, readConversationEnd } from './ends.ts'
-import { isoTimeOf } from './time.ts'
 
 /** A fact whose place in the conversation is not known yet. */
 export type NewFact = (at: number) => Fact
@@ -62,9 +61,10 @@ async function* writeOnce(
   store: EventStore,
   conversation: string,
   fact: NewFact,
-  { commandId, isNamed, actor, now = new Date(), correlationId, causationId }: CompleteEnvelope,
+  envelope: CompleteEnvelope,
 ): Steps<NoteError, NoteEvent> {
   const stream = notesStreamOf(conversation)
+  const { commandId, isNamed } = envelope
   const [ending, beside] = await Promise.all([
     readConversationEnd(store, conversation),
     run(readStreamEnd(store, stream)),
@@ -78,14 +78,7 @@ async function* writeOnce(
   if (earlier !== undefined) return yield* noteAt(store, stream, earlier)
   const at = lastPosition({ lineage, revision: last.revision })
   const stored = yield* ok(
-    encodeNote(fact(at), id, {
-      time: isoTimeOf(now),
-      actor,
-      commandId,
-      $correlationId: correlationId,
-      $causationId: causationId,
-      prev: before ? hashOf(before) : null,
-    }),
+    encodeNote(fact(at), id, { ...metadataOf(envelope), prev: before ? hashOf(before) : null }),
   )
   const expected = before?.revision ?? -1
   yield* ok(store.append({ stream, events: [stored], expected, findable: isNamed, isNew: !isNamed }))
