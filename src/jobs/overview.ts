@@ -164,10 +164,11 @@ const problemOf = (id: string, { message }: ReadError): Overview => ({
 /** The overview with what was noted: a fork has the title of what it was forked from, as it was there. */
 async function* withNotes(notes: NoteIndex, { overview, lineage }: Glance): Steps<StoreError, Overview> {
   if (overview.problem !== undefined) return overview
-  const { links } = yield* notes.glance(overview.id)
+  const own = yield* notes.glance(overview.id)
+  const { links } = own
   let title: string | undefined
   for (const { conversation, last } of lineage) {
-    const { titles } = yield* notes.glance(conversation)
+    const { titles } = conversation === overview.id ? own : yield* notes.glance(conversation)
     title = titles.find(({ at }) => at <= last)?.text
     if (title !== undefined) break
   }
