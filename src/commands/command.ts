@@ -59,6 +59,7 @@ const carriedSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('Configured'), data: dataSchemas.Configured }),
   z.strictObject({ type: z.literal('Condensed'), data: dataSchemas.Condensed }),
   z.strictObject({ type: z.literal('Truncated'), data: dataSchemas.Truncated }),
+  z.strictObject({ type: z.literal('Restored'), data: dataSchemas.Restored }),
 ])
 
 /** A slice is named, or found by how much should stay. */
@@ -78,7 +79,7 @@ export const commandSchemas = {
     branchAt: positionOrStart.optional(),
     /** Rewind to this position first: the conversation continues from there. Not with `branchAt`. */
     rewindTo: positionOrStart.optional(),
-    /** With `rewindTo`: markers and configurations since that position that are to stay, recorded again before the messages. */
+    /** With `rewindTo`: markers, restores and configurations since that position that are to stay, recorded again before the messages. */
     again: z.array(carriedSchema).optional(),
   }),
   /** What is left out stays as it is; null takes it away. */

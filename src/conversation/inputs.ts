@@ -46,8 +46,8 @@ export interface AppendAfterRewind extends WriteOptions {
   readonly branchAt?: undefined
   /** The position to rewind to. */
   readonly rewindTo: number
-  /** Markers and configurations since that position that are to stay, recorded again before the messages. */
-  readonly again?: readonly Event<'Configured' | 'Condensed' | 'Truncated'>[] | undefined
+  /** Markers, restores and configurations since that position that are to stay, recorded again before the messages. */
+  readonly again?: readonly Event<'Configured' | 'Condensed' | 'Truncated' | 'Restored'>[] | undefined
 }
 export type AppendOptions = AppendHere | AppendOnBranch | AppendAfterRewind
 

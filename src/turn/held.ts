@@ -8,7 +8,7 @@ import { isServerResult, isServerUse, type RenderedMessage } from '../projection
 import { requestOf, type RequestOptions } from '../receipts/request.ts'
 
 type Marker = 'Condensed' | 'Truncated'
-type Carried = Marker | 'Configured'
+type Carried = Marker | 'Restored' | 'Configured'
 
 /** A history whose last messages may have to wait, and what it is without them. */
 export interface Held {
@@ -38,8 +38,8 @@ export const heldSince = ({ items }: Effective): number | undefined => {
 }
 
 /**
- * What the user has said last, each message as it was said and with what is shown in its place, despite markers and configurations in
- * between.
+ * What the user has said last, each message as it was said and with what is shown in its place, despite markers, restores and
+ * configurations in between.
  *
  * @param since the events after `position`, through `now.at` at least
  * @returns undefined if that is nothing, or if something else has happened since, before which nothing can be moved
@@ -49,7 +49,8 @@ export const saidLast = (
   since: readonly ConversationEvent[],
   position: number,
 ): Held | undefined => {
-  const path = pathOf(since, position, now.at)
+  const path = pathAfter(since, position, now.at)
+  if (!path) return undefined
   const from = path.findLastIndex((event) => !mayWait(event)) + 1
   const first = path.findIndex((event, index) => index >= from && beginsTurn(event))
   const taken = first < 0 ? undefined : taking(path.slice(first), now.at + 2)
@@ -59,12 +60,12 @@ export const saidLast = (
   return { ...held, before: without(now, shown, path[first - 1]?.position ?? position) }
 }
 
-/** The events after a position that are on the path at `at`; empty if the path has left that position. */
-const pathOf = (
+/** The events after a position that are on the path at `at`; undefined if the path has left that position. */
+export const pathAfter = (
   since: readonly ConversationEvent[],
   position: number,
   at: number,
-): readonly ConversationEvent[] => {
+): readonly ConversationEvent[] | undefined => {
   const log: ConversationEvent[] = []
   for (const event of since) log[event.position] = event
   const path: ConversationEvent[] = []
@@ -73,11 +74,11 @@ const pathOf = (
     path.push(event)
     place = parent(log, place)
   }
-  return place === position ? path.toReversed() : []
+  return place === position ? path.toReversed() : undefined
 }
 
 const mayWait = (event: ConversationEvent): boolean =>
-  event.type === 'Configured' || isMarker(event) || beginsTurn(event)
+  event.type === 'Configured' || event.type === 'Restored' || isMarker(event) || beginsTurn(event)
 
 interface Taken extends Pick<Held, 'said' | 'again'> {
   /** Positions of the messages, and of the edits of them. */
@@ -91,9 +92,16 @@ const taking = (events: readonly ConversationEvent[], next: number): Taken | und
   const placeOf = new Map<number, number>()
   const movedTo = new Map<number, number>()
   const moved = (position: number): number => movedTo.get(position) ?? position
+  const restored = new Set(events.map((event) => (event.type === 'Restored' ? event.data.marker : undefined)))
+  const from = events[0]?.position ?? Infinity
   for (const event of events) {
     const { type, position } = event
-    if (type === 'MessageAppended') placeOf.set(position, said.push(event.data) - 1)
+    // A marker among these that was restored has changed nothing.
+    if (isMarker(event) && restored.has(position)) continue
+    if (type === 'Restored') {
+      const { marker } = event.data
+      if (marker < from) again.push({ type, data: { marker } })
+    } else if (type === 'MessageAppended') placeOf.set(position, said.push(event.data) - 1)
     else if (type === 'Configured') again.push({ type, data: event.data })
     else if (isMarker(event)) {
       const { first, last } = event.data.covers

@@ -5,11 +5,11 @@ import { isStale } from '../commands/rejections.ts'
 import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { Written } from '../history/encode.ts'
-import { isMarker } from '../events/events.ts'
+import { type ConversationEvent, isMarker } from '../events/events.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
-import { type Held, saidLast } from './held.ts'
+import { type Held, pathAfter, saidLast } from './held.ts'
 import { eventsAfter, type LiveHistory } from './live.ts'
 import { idsOf, type OpenCall, openCalls } from './open-calls.ts'
 import type { Settled } from './options.ts'
@@ -18,6 +18,10 @@ import type { runTools } from './tools.ts'
 
 /** How often recording results is tried again because something has happened meanwhile. */
 const maxStale = 10
+
+/** Whether an event only changes what is shown, or takes back one that did. */
+const isShowing = (event: ConversationEvent): boolean =>
+  isMarker(event) || event.type === 'Restored' || event.type === 'Rewound'
 
 /** Records the messages of a turn, whatever has happened since the history was read. */
 export const landing = (
@@ -34,28 +38,36 @@ export const landing = (
     messages: readonly NewMessage[],
     held?: Held,
   ): Steps<WriteError | ReadError, Written> {
-    const written = held
-      ? yield* landBefore(held, now.at, messages)
-      : await chat.append(messages, { after: now.at, tolerate: 'markers' })()
+    const written = yield* landAfter(now.at, messages, held)
     if (isStale(written) && keepLate) yield* ok(chat.append(messages, { branchAt: (held?.before ?? now).at }))
     return yield* ok(written)
   }
 
-  /** Records messages before what is held back. Markers that came after a position are no reason to refuse: they are recorded again. */
-  async function* landBefore(
-    held: Held,
+  /**
+   * Records messages after a position, before what is held back. Markers and restores that came since are no reason to refuse, nor are
+   * those that were undone.
+   */
+  async function* landAfter(
     after: number,
     messages: readonly NewMessage[],
+    held: Held | undefined,
   ): Steps<ReadError, E.Either<WriteError, Written>> {
-    const written = await moveBack(held, after, ...messages)()
+    const written = await (
+      held ? moveBack(held, after, ...messages) : chat.append(messages, { after, tolerate: 'markers' })
+    )()
     if (!isStale(written)) return written
     const later = yield* history()
-    const since = yield* eventsAfter(chat, held.before.at)
-    const isMarked = since.every(
-      (event) => event.position <= after || event.position > later.at || isMarker(event),
+    const from = held?.before.at ?? after
+    const since = yield* eventsAfter(chat, from)
+    const isHarmless = since.every(
+      (event) => event.position <= after || event.position > later.at || isShowing(event),
     )
-    const marked = isMarked ? saidLast(later, since, held.before.at) : undefined
-    return marked ? yield* landBefore(marked, later.at, messages) : written
+    if (!isHarmless) return written
+    if (!held) return pathAfter(since, from, later.at) ? yield* landAfter(later.at, messages, held) : written
+    const stillHeld = saidLast(later, since, from)
+    return stillHeld?.said.length === held.said.length
+      ? yield* landAfter(later.at, messages, stillHeld)
+      : written
   }
 
   /** What the user has said last, since a position. */

@@ -96,6 +96,97 @@ describe('a turn', () => {
     expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
   })
 
+  /** What may happen to what is shown while the model replies; each leaves all of the conversation shown. */
+  const changes: readonly (readonly [string, (chat: Conversation) => Promise<unknown>])[] = [
+    ['restores what was hidden before', (chat) => chat.restore({ marker: 4 })],
+    [
+      'condenses and restores that',
+      async (chat) => {
+        await chat.restore({ marker: 4 })
+        const { position } = await chat.condense({ covers: { first: 1, last: 2 }, summary: 'It was not.' })
+        await chat.restore({ marker: position })
+      },
+    ],
+    [
+      'condenses and takes that back',
+      async (chat) => {
+        await chat.restore({ marker: 4 })
+        await chat.condense({ covers: { first: 1, last: 2 }, summary: 'It was not.' })
+        await chat.undo()
+      },
+    ],
+  ]
+  /** A conversation of which a part is hidden by the marker at 4. */
+  const condensed = async (chat: Conversation): Promise<void> => {
+    await chat.append([
+      { role: 'assistant', content: 'No.' },
+      { role: 'user', content: 'Look.' },
+      { role: 'user', content: 'Now.' },
+    ])
+    await chat.condense({ covers: { first: 1, last: 2 }, summary: 'It was not there.' })
+  }
+  const first = ['assistant: No.', 'user: Look.', 'user: Now.']
+
+  describe.each(changes)('beside somebody who %s while the model replies', (_, change) => {
+    it('records what continues a paused reply', async () => {
+      const pause = { ...says(text('I look.'), use('s')), stop_reason: 'pause_turn' } as const
+      const changed = async (): Promise<Reply> => {
+        await change(chat)
+        return says(found('s'), text('So.'))
+      }
+      const { api, chat, turn } = await scene([pause, changed])
+      await condensed(chat)
+      expect(await turn()).toMatchObject({ calls: 2, stopReason: 'end_turn' })
+      expect(sent(api)).toHaveLength(2)
+      expect(await shown(chat)).toEqual([...first, 'assistant: I look. s?', 'assistant: s! So.'])
+      expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
+    })
+
+    it('records the reply before what it holds back', async () => {
+      const changed = async (): Promise<Reply> => {
+        await change(chat)
+        return says(found('s'), text('So.'))
+      }
+      const { api, chat, turn } = await scene([says(use('s'), toolUse('a')), changed, says(text('Well.'))])
+      await condensed(chat)
+      await turn({ run: { run: () => chat.append({ role: 'user', content: 'Well?' }).then(() => 'done') } })
+      const all = ['assistant: s? a?', result, 'assistant: s! So.', 'user: Well?']
+      expect(sent(api).at(-1)).toEqual(['assistant: No.', 'user: Look. Now.', ...all])
+      expect(await shown(chat)).toEqual([...first, ...all, 'assistant: Well.'])
+      expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
+      expect((await chat.verify()).discrepancy).toBeUndefined()
+    })
+  })
+
+  it('holds back what the user says while the tool runs although something was restored after it', async () => {
+    const { api, chat, turn } = await scene([
+      says(use('s'), toolUse('a')),
+      says(found('s'), text('So.')),
+      says(text('Well.')),
+    ])
+    await condensed(chat)
+    const meanwhile = async (): Promise<string> => {
+      await chat.append({ role: 'user', content: 'Well?', shown: { content: 'Well!' } })
+      await chat.undo()
+      await chat.restore({ marker: 4 })
+      return 'done'
+    }
+    await turn({ run: { run: meanwhile } })
+    const all = ['assistant: s? a?', result, 'assistant: s! So.', 'user: Well?']
+    expect(sent(api).at(-1)).toEqual(['assistant: No.', 'user: Look. Now.', ...all])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 3, findings: [] })
+  })
+
+  it('drops the reply if what it holds back was rewound while the model replied', async () => {
+    const changed = async (): Promise<Reply> => {
+      await chat.rewind({ turns: 1 })
+      return says(found('s'), text('So.'))
+    }
+    const { chat, turn } = await scene([says(use('s'), toolUse('a')), changed])
+    const meanwhile = { run: () => chat.append({ role: 'user', content: 'Well?' }).then(() => 'done') }
+    await expect(turn({ run: meanwhile })).rejects.toMatchObject({ _tag: 'StaleContext' })
+  })
+
   describe('that begins after what the user said, since one before it ended at the results', () => {
     const configuration = { model: 'claude-opus-5-5', parameters: { max_tokens: 8_192 } }
     const left = [
