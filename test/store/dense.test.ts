@@ -48,12 +48,14 @@ const hides =
 
 describe('an index that hides an event', () => {
   test.each(
-    Object.keys(looks)
-      .filter((name) => name !== 'a list' && name !== 'verify')
-      .flatMap((name) => [
-        [name, 'c'],
-        [name, 'f'],
-      ]),
+    Object.keys(looks).flatMap((name) =>
+      name === 'a list' || name === 'verify'
+        ? []
+        : [
+            [name, 'c'],
+            [name, 'f'],
+          ],
+    ),
   )('is an error of %s of %s that names stream and revision', async (name, id) => {
     const store = await damaged(hides(35))
     await expect(looks[name]?.(store, id)).rejects.toMatchObject({
