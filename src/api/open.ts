@@ -1,12 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { conversation } from '../conversation/conversation.ts'
+import { type Beside, conversation } from '../conversation/conversation.ts'
 import { noteStore } from '../conversation/noting.ts'
 import { checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Actor, metadataSchema } from '../events/events.ts'
 import { handler } from '../history/handle.ts'
+import { turnLog } from '../history/turn-log.ts'
 import { backupOf } from '../jobs/backup.ts'
 import { collect } from '../jobs/gc.ts'
 import { overviewer } from '../jobs/overview.ts'
@@ -119,10 +120,11 @@ export const storeOn = (
   const events = layered(adapter, largeContent)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
+  const beside: Beside = { notes, turnLog: (id) => turnLog(events, actor, id) }
 
   return {
     url: events.url,
-    conversation: (id) => conversation(events, commands, notes, id),
+    conversation: (id) => conversation(events, commands, beside, id),
     conversations: overviewer(events, notes.index),
     importSession: (session, options) => importing(events, session, options),
     ...readers(events),

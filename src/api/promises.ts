@@ -21,7 +21,9 @@ type AsPromise<F> = F extends (...args: infer A) => TaskEither<infer _, infer B>
 type Handle<T> = T extends TaskConversation ? Conversation : T
 
 /** A conversation with promises. */
-export type Conversation = { readonly [K in keyof TaskConversation]: AsPromise<TaskConversation[K]> } & {
+export type Conversation = {
+  readonly [K in Exclude<keyof TaskConversation, 'turnLog'>]: AsPromise<TaskConversation[K]>
+} & {
   /** With the notes and links, each after what has the position at which it was noted, or a lower one. */
   readonly full: (options: FullWithNotes & { readonly notes: boolean }) => Promise<Entries>
   /**

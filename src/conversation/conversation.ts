@@ -6,6 +6,7 @@ import { conversationIdSchema, isConversationId } from '../events/ids.ts'
 import type { Envelope, Written } from '../history/encode.ts'
 import type { Handler } from '../history/handle.ts'
 import type { ForkError } from '../store/errors.ts'
+import type { TurnLog } from '../history/turn-log.ts'
 import type { EventStore } from '../store/port.ts'
 import { objectOf } from './envelope.ts'
 import { type Following, following } from './following.ts'
@@ -33,13 +34,21 @@ export interface Conversation extends Writing, Reading, Following, Noting {
    * await second.append({ role: 'user', content: 'Look at line 60 first.' })
    */
   readonly fork: (id: string, options?: At & Envelope) => TE.TaskEither<ForkError, Conversation>
+  /** What its turns record beside it. */
+  readonly turnLog: TurnLog
+}
+
+/** What is kept beside conversations. */
+export interface Beside {
+  readonly notes: NoteStore
+  readonly turnLog: (conversation: string) => TurnLog
 }
 
 /** The handle of one conversation. An invalid id is an `InvalidInput` of each of its methods. */
 export const conversation = (
   store: EventStore,
   handler: Handler,
-  notes: NoteStore,
+  beside: Beside,
   id: string,
 ): Conversation => {
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
@@ -57,10 +66,11 @@ export const conversation = (
             () =>
               handler.fork(id, command, envelope),
         ),
-        TE.map(() => conversation(store, handler, notes, target)),
+        TE.map(() => conversation(store, handler, beside, target)),
       ),
     ...reading(store, id, checkedId),
     ...following(store, id, checkedId),
-    ...noting(store, notes, id, checkedId),
+    ...noting(store, beside.notes, id, checkedId),
+    turnLog: beside.turnLog(id),
   }
 }

@@ -58,7 +58,8 @@ const isOrigin = (value: unknown): boolean =>
   isOptional(value['requestId'], isText) &&
   (value['stopReason'] === null || isOptional(value['stopReason'], isText)) &&
   isOptional(value['usage'], isFields) &&
-  isOptional(value['context'], isReceipt)
+  isOptional(value['context'], isReceipt) &&
+  isOptional(value['starts'], isText)
 
 const isCovers = (value: unknown): boolean =>
   isFields(value) && isCount(value['first']) && isCount(value['last'])

@@ -48,6 +48,11 @@ export const originSchema = z.object({
   failed: z.unknown().optional(),
   /** A condense that was tried right before this call and failed: its error (`_tag`), and the window of the context, in tokens. */
   condenseFailed: z.object({ error: z.string(), window: count }).optional(),
+  /**
+   * Its writer records which of its calls were started, in the stream of the conversation's turns that begins with the event of this id
+   * (ADR 21). Without it, or in another stream, nobody knows of a call without a result whether it was started.
+   */
+  starts: z.string().optional(),
 })
 
 export const coversSchema = z.object({ first: position, last: position })

@@ -29,6 +29,9 @@ export const notesStreamOf = (conversation: string): string => notesPrefix + con
 export const notedIn = (stream: string): string | undefined =>
   stream.startsWith(notesPrefix) ? stream.slice(notesPrefix.length) : undefined
 
+/** The stream that holds what its turns did: which tools were started, which calls wait, who decided. */
+export const turnsStreamOf = (conversation: string): string => `turns-${conversation}`
+
 // Event ids derive from it: fixed for ever.
 const namespace = Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
 const room = ' '.repeat(namespace.length)

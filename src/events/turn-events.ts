@@ -1,0 +1,82 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { decodeAs, encodeAs, type StoredEvent } from './codec.ts'
+import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
+import { type DeepReadonly, isoTime, type Metadata, START } from './events.ts'
+
+// What the turns of a conversation do besides saying something. It is in a stream of its own (ADR 21): none of it is history.
+
+/** The conversation's last position as the writer knew it. */
+const at = z.int().min(START)
+/** Position of the reply that makes the call. */
+const reply = z.int().min(0)
+const text = z.string().min(1)
+
+/** The schema of the data of what turns record. A call is named by its reply's position and its id, which alone need not be unique. */
+export const turnSchemas = {
+  /** First event of the stream: its id names the stream in the replies whose writers record starts here. */
+  TurnsBegun: z.object({ at }),
+  /** The tool is about to be run. Recorded before any effect that it may have. */
+  ToolStarted: z.object({ reply, call: text, tool: text, effect: z.enum(['idempotent', 'unsafe']), at }),
+  /** These calls wait: for somebody's approval, or for a result from outside (`handed-back`). */
+  CallsWaiting: z.object({
+    reply,
+    calls: z.array(text).min(1),
+    why: z.enum(['approval', 'handed-back']),
+    /** When the approval is too late: the call is then denied. */
+    until: z.string().regex(isoTime).optional(),
+    /** What the user says meanwhile is no denial. */
+    keep: z.literal(true).optional(),
+    at,
+  }),
+  /** Somebody decided whether a waiting call may be run. The first decision of a wait counts. */
+  CallDecided: z.object({
+    reply,
+    call: text,
+    /** Revision of the `CallsWaiting` that it answers. */
+    wait: z.int().min(0),
+    decision: z.enum(['approved', 'denied']),
+    by: text,
+    note: z.string().optional(),
+    /** Of a denial: the model is told. */
+    reason: z.string().optional(),
+    /** What the tool is given in place of the model's input. */
+    input: z.record(z.string(), z.unknown()).optional(),
+    at,
+  }),
+  /** Whoever gives the conversation a turn now ends it. */
+  TurnCancelled: z.object({ by: text.optional(), reason: z.string().optional(), at }),
+}
+
+export type TurnEventType = keyof typeof turnSchemas
+type TurnEventData = { readonly [T in TurnEventType]: DeepReadonly<z.infer<(typeof turnSchemas)[T]>> }
+
+/** What a turn records, tagged on `type`; without when, by whom and where. */
+export type TurnFact<T extends TurnEventType = TurnEventType> = {
+  readonly [K in T]: { readonly type: K; readonly data: TurnEventData[K] }
+}[T]
+
+/** The same as it was recorded. */
+export type RecordedTurnFact<T extends TurnEventType = TurnEventType> = TurnFact<T> & {
+  /** 0-based index in the stream of the conversation's turns. */
+  readonly revision: number
+  readonly id: string
+  readonly metadata: Metadata
+}
+
+/** As `encode` of the codec. */
+export const encodeTurnFact = (
+  fact: TurnFact,
+  id: string,
+  metadata: Omit<Metadata, 'schema'>,
+): E.Either<InvalidInput | EventTooLarge, StoredEvent> => encodeAs(turnSchemas[fact.type], fact, id, metadata)
+
+/** As `decode` of the codec. */
+export const decodeTurnFact = (
+  stored: StoredEvent,
+  { stream, revision }: { readonly stream: string; readonly revision: number },
+): E.Either<DecodeFailed, RecordedTurnFact> =>
+  E.map(
+    (decoded: { readonly type: TurnEventType }) =>
+      ({ ...decoded, revision, id: stored.id }) as RecordedTurnFact,
+  )(decodeAs(turnSchemas, stored, { stream, revision }))

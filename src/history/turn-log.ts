@@ -1,0 +1,105 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+import type { Actor } from '../events/events.ts'
+import { newCommandId, turnsStreamOf } from '../events/ids.ts'
+import {
+  decodeTurnFact,
+  encodeTurnFact,
+  type RecordedTurnFact,
+  type TurnFact,
+} from '../events/turn-events.ts'
+import { ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { conflict, type StoreError } from '../store/errors.ts'
+import { type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
+import { completeEnvelope, type Envelope, metadataOf } from './encode.ts'
+
+/** Where the stream of a conversation's turns ends. */
+export interface TurnsEnd {
+  /** The last revision; -1 for an empty stream. */
+  readonly revision: number
+  /** Id of the stream's first event; undefined for an empty stream. */
+  readonly begun: string | undefined
+}
+
+/** What the turns of a conversation record beside it. */
+export interface TurnLog {
+  /** As this handle last saw it; read if it never did. */
+  readonly end: () => Steps<StoreError, TurnsEnd>
+  /** The newest first, as of now. Iteration throws a `StoreError`. */
+  readonly newest: () => AsyncGenerator<RecordedTurnFact, void>
+  /** Appends facts right after a revision that `end` gave; `Conflict` if somebody else wrote since, of which nothing was written. */
+  readonly append: (
+    facts: readonly TurnFact[],
+    after: number,
+    envelope?: Envelope,
+  ) => Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd>
+}
+
+interface Known extends TurnsEnd {
+  readonly hash: string | null
+}
+const empty: Known = { revision: -1, begun: undefined, hash: null }
+
+export const turnLog = (store: EventStore, actor: Actor, conversation: string): TurnLog => {
+  const stream = turnsStreamOf(conversation)
+  let known: Known | undefined
+
+  const read = (from: number, direction: 'forwards' | 'backwards', limit: number) =>
+    ok(store.read({ stream, from, direction, limit }))
+
+  /** Takes in what the stream ends with now. */
+  async function* see(last: RecordedEvent | undefined): Steps<StoreError, Known> {
+    if (!last) return empty
+    if (last.revision === known?.revision) return known
+    const begun = known?.begun ?? (last.revision === 0 ? last : (yield* read(0, 'forwards', 1))[0])?.id
+    return { revision: last.revision, begun, hash: hashOf(last) }
+  }
+  async function* look(): Steps<StoreError, Known> {
+    const [last] = yield* read(Number.MAX_SAFE_INTEGER, 'backwards', 1)
+    known = yield* see(last)
+    return known
+  }
+
+  async function* newest(): AsyncGenerator<RecordedTurnFact, void> {
+    for (let from = Number.MAX_SAFE_INTEGER, isFirst = true; from >= 0; isFirst = false) {
+      const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit: streamPage }))
+      if (isFirst) known = await orThrow(run(see(page[0])))
+      for (const event of page) yield await orThrow(decodeTurnFact(event, event))
+      from = (page.at(-1)?.revision ?? 0) - 1
+    }
+  }
+
+  async function* append(
+    facts: readonly TurnFact[],
+    after: number,
+    envelope: Envelope = {},
+  ): Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd> {
+    const before = known?.revision === after ? known : yield* look()
+    if (before.revision !== after) return yield conflict(stream, after, before.revision)
+    const events: StoredEvent[] = []
+    let { hash } = before
+    for (const fact of facts) {
+      const commandId = newCommandId()
+      const metadata = metadataOf(completeEnvelope({ ...envelope, commandId }, actor))
+      const stored = yield* ok(encodeTurnFact(fact, commandId, { ...metadata, prev: hash }))
+      events.push(stored)
+      hash = hashOf(stored)
+    }
+    const written = await store.append({ stream, events, expected: after, isNew: true })()
+    if (E.isLeft(written)) {
+      known = undefined
+      return yield written.left
+    }
+    known = { revision: after + events.length, begun: before.begun ?? events[0]?.id, hash }
+    return known
+  }
+
+  return {
+    end: async function* (): Steps<StoreError, TurnsEnd> {
+      return known ?? (yield* look())
+    },
+    newest,
+    append,
+  }
+}
