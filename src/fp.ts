@@ -96,6 +96,7 @@ export * from './core.ts'
 export { turns } from './turn/turns.ts'
 export { resultReader } from './turn/result-reader.ts'
 export type { ResultReader } from './turn/result-reader.ts'
+export { tool } from './tools/tool.ts'
 export { tokensOf } from './context/tokens/count.ts'
 export { countTokens } from './context/tokens/tokens.ts'
 export { manageContext } from './context/policy/policy.ts'
@@ -115,7 +116,9 @@ export type {
   SummarizerSettings,
   SummaryInput,
 } from './context/summary/summarizer.ts'
-export type { ToolContext, ToolFunction, Tools, ToolSettings } from './turn/tools.ts'
+export type { Effect, ToolCall, ToolContext, ToolFunction, Tools, ToolSettings } from './tools/settings.ts'
+export type { Tool, ToolDefinition, ToolOptions } from './tools/tool.ts'
+export type { OutputOf, StandardSchema } from './tools/standard-schema.ts'
 export type { TokenCount } from './context/tokens/tokens.ts'
 export type { Turned, TurnError } from './turn/turned.ts'
 export type { TurnOptions } from './turn/options.ts'

@@ -5,6 +5,8 @@ import { type Conversation, promiseStore, type Store, toPromise } from './api/pr
 import { registerStore as register } from './api/schemes.ts'
 import { toError } from './result/typed.ts'
 import type { ReadError } from './store/errors.ts'
+import type { StandardSchema } from './tools/standard-schema.ts'
+import { type Tool, tool as toolOf, type ToolOptions } from './tools/tool.ts'
 import type { EventStore } from './store/port.ts'
 import { registerFormat as registerOwnFormat, type SessionFormat } from './formats/registry.ts'
 import type { OpenEventStore, Scheme } from './store/schemes.ts'
@@ -199,6 +201,30 @@ export type { Actor, ConversationEvent, EventType, Message } from './events/even
 export const resultReader = ({ events, position }: Conversation): ResultReader =>
   reader({ events, position: () => tryCatch(position, (error) => error as ReadError) })
 
+/**
+ * A tool for `turn`, from a schema of zod or of another library that follows https://standardschema.dev. The model is told its JSON schema
+ * (of a library that makes none, give it as `inputSchema`). An input is checked before `run` is called; of one that does not fit, the
+ * model is told what is wrong. docs/tools.md.
+ *
+ * Throws `InvalidInput`, whose path names what is missing.
+ *
+ * @example
+ * import { z } from 'zod'
+ *
+ * const weather = tool({
+ *   name: 'weather',
+ *   description: 'Says the weather in a city.',
+ *   input: z.object({ city: z.string() }),
+ *   run: async ({ city }) => `It is sunny in ${city}.`,
+ * })
+ * await chat.turn({ client, model: 'claude-opus-5-5', tools: [weather] })
+ */
+export const tool = <S extends StandardSchema>(options: ToolOptions<S>): Tool => {
+  const made = toolOf(options)
+  if (isLeft(made)) throw toError(made.left)
+  return made.right
+}
+
 export type { ResultReader } from './turn/result-reader.ts'
 export { summarizer } from './context/summary/summarizer.ts'
 export { sliceOf } from './projections/effective.ts'
@@ -214,7 +240,9 @@ export type {
   SummarizerSettings,
   SummaryInput,
 } from './context/summary/summarizer.ts'
-export type { ToolContext, ToolFunction, Tools, ToolSettings } from './turn/tools.ts'
+export type { Effect, ToolCall, ToolContext, ToolFunction, Tools, ToolSettings } from './tools/settings.ts'
+export type { Tool, ToolDefinition, ToolOptions } from './tools/tool.ts'
+export type { OutputOf, StandardSchema } from './tools/standard-schema.ts'
 export type { TokenCount } from './context/tokens/tokens.ts'
 export type { Turned, TurnError } from './turn/turned.ts'
 export type { TurnOptions } from './turn/options.ts'

@@ -27,7 +27,7 @@ const isShowing = (event: ConversationEvent): boolean =>
 export const landing = (
   chat: Conversation,
   history: LiveHistory,
-  { keepLate, maxResult, run: tools, signal, toolTimeout: timeout }: Settled,
+  { keepLate, maxResult, onEvent, run: tools, signal, toolTimeout: timeout }: Settled,
 ) => {
   /**
    * Records messages right after `now`, before what is held back. If something has happened since, fails with `StaleContext`; with
@@ -92,7 +92,7 @@ export const landing = (
     const content = await run(
       open.map(({ call }) => call),
       tools,
-      { signal, timeout, maxResult, named: toolNames(configurationOf(now).tools) },
+      { signal, timeout, maxResult, named: toolNames(configurationOf(now).tools), onEvent },
     )
     const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
     let results = whole

@@ -6,7 +6,7 @@ import type { Summarizer, SummarizerSettings } from '../context/summary/summariz
 import { isClient, noClient } from '../context/tokens/count.ts'
 import type { AnthropicClient } from '../models/anthropic/model.ts'
 import type { Model, ReplyEvent } from '../models/model.ts'
-import type { Tools } from './tools.ts'
+import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** The options of a turn. */
 export interface TurnOptions {
@@ -15,9 +15,9 @@ export interface TurnOptions {
   readonly model: string
   /** Default: what is configured. A difference from that is recorded (`Configured`) before the model is called. */
   readonly system?: string | readonly BlockInput[]
-  /** The tools as the API takes them. Default: what is configured. */
+  /** Tools (`tool`, `mcpTools`, `resultReader`), and definitions as the API takes them. Default: what is configured. */
   readonly tools?: readonly object[]
-  /** The functions that run them, by name. */
+  /** The functions that run those that are only defined, by name. */
   readonly run?: Tools
   /**
    * Other fields of the request's body: `max_tokens` (default: `context.maxOutput`, else 8,192), `thinking`, … Secrets in them, such as
@@ -54,7 +54,7 @@ export interface TurnOptions {
   readonly keepPartial?: boolean
   /** Keep a reply that came too late (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean
-  /** Called with each event of a reply's stream as it comes. */
+  /** Called with each event of a reply's stream as it comes, and with the progress of tools: `{ type: 'tool_progress', id, name, text }`. */
   readonly onEvent?: (event: ReplyEvent) => void
 }
 
@@ -75,19 +75,7 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const fields = z.record(z.string(), z.unknown())
-/** A timer of more milliseconds than this fires at once. */
-const milliseconds = z
-  .int()
-  .min(1)
-  .max(2 ** 31 - 1)
-const tool = z.union([
-  z.custom(isFunction),
-  z.strictObject({
-    run: z.custom(isFunction),
-    idempotent: z.boolean().optional(),
-    timeout: milliseconds.optional(),
-  }),
-])
+const tool = z.union([z.custom(isFunction), z.strictObject(settingsShape)])
 /** Fields of a request that options of their own set; they are in the log and in receipts. */
 const reserved = ['model', 'system', 'tools', 'messages', 'stream']
 

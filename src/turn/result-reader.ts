@@ -5,7 +5,7 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { type Block, isBlock, type KnownBlock, textBlock } from '../events/blocks.ts'
 import { contentOf } from '../events/events.ts'
 import { toError } from '../result/typed.ts'
-import type { ToolContext, ToolSettings } from './tools.ts'
+import type { ToolContext, ToolSettings } from '../tools/settings.ts'
 
 /** A tool for `turn`: add its definition to `tools`, and its function to `run` as `read_result`. */
 export interface ResultReader {

@@ -10,6 +10,7 @@ import { copyJson } from '../events/json.ts'
 import { referencesIn, secretsIn, withoutSecrets } from '../events/secrets.ts'
 import type { Model } from '../models/model.ts'
 import { wellFormed } from '../projections/render/renderer.ts'
+import { separate } from '../tools/separate.ts'
 import { secretMissing, type SecretMissing } from './errors.ts'
 import { optionsSchema, type Settled, type TurnOptions } from './options.ts'
 
@@ -26,7 +27,9 @@ const withoutUndefined = <T>(options: T): T =>
 
 /** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
 export const settle = (given: TurnOptions): E.Either<InvalidInput | SecretMissing, Settled> => {
-  const options = withoutUndefined(given)
+  const separated = separate(withoutUndefined(given))
+  if (E.isLeft(separated)) return separated
+  const options = separated.right
   // Before the schema, which would go through a list of four thousand million holes.
   const lists = copyJson({ system: options?.system, tools: options?.tools })
   if (E.isLeft(lists)) return E.left(invalidInput(lists.left.path, lists.left.problem))

@@ -1,39 +1,10 @@
 import type { Block, KnownBlock } from '../events/blocks.ts'
 import { orAborted } from '../models/aborted.ts'
+import type { CallOptions } from '../models/model.ts'
+import { effectOf, needsApproval, type ToolSettings, type Tools } from '../tools/settings.ts'
 import { answerOf, type ToolAnswer } from './tool-output.ts'
 import { errorText } from '../models/error-text.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
-
-export interface ToolContext {
-  /** The id of the call. */
-  readonly id: string
-  readonly name: string
-  /** A result of up to this many bytes is shown to the model whole. */
-  readonly maxResult: number
-  /** Aborts with the turn, and when the tool's time is up. */
-  readonly signal: AbortSignal
-}
-
-// A method, so that a tool may declare the input that its schema promises.
-interface Runs {
-  run(input: unknown, context: ToolContext): unknown
-}
-/**
- * Carries out a call. Returns, or promises, a text or blocks for the model, the result of an MCP client's `callTool`, any other value
- * (JSON for the model), or nothing. What it throws goes to the model as an error result.
- */
-export type ToolFunction = Runs['run']
-
-/** A tool with settings. */
-export interface ToolSettings extends Runs {
-  /** Running it twice has the effect of running it once, so it is run again after a crash. Default false. */
-  readonly idempotent?: boolean
-  /** Milliseconds. Default: the turn's `toolTimeout`. */
-  readonly timeout?: number
-}
-
-/** The caller's tools, by name. */
-export type Tools = { readonly [name: string]: ToolFunction | ToolSettings }
 
 export type ToolUse = KnownBlock<'tool_use'>
 
@@ -44,6 +15,8 @@ interface Limits {
   /** Bytes. */
   readonly maxResult: number
   readonly named: ToolNames
+  /** Is told how far a call is. */
+  readonly onEvent: CallOptions['onEvent']
 }
 
 const toolOf = (tools: Tools, name: string): ToolSettings | undefined => {
@@ -59,7 +32,7 @@ export const runTools = (
 ): Promise<readonly Block[]> => Promise.all(calls.map((call) => resultOf(call, tools, limits)))
 
 /**
- * Results for calls that may have been run before: those of idempotent tools are run again, the others answer that they were
+ * Results for calls that may have been run before: those that do no harm twice are run again, the others answer that they were
  * interrupted.
  */
 export const runAgain = (
@@ -68,11 +41,12 @@ export const runAgain = (
   limits: Limits,
 ): Promise<readonly Block[]> =>
   Promise.all(
-    calls.map(async (call) =>
-      toolOf(tools, call.name)?.idempotent === true
+    calls.map(async (call) => {
+      const tool = toolOf(tools, call.name)
+      return tool && effectOf(tool) !== 'unsafe'
         ? resultOf(call, tools, limits)
-        : failed(call, 'This call was interrupted: whether it took effect is not known.'),
-    ),
+        : failed(call, 'This call was interrupted: whether it took effect is not known.')
+    }),
   )
 
 /** The result of a call that was not begun. */
@@ -89,7 +63,7 @@ const failed = (call: ToolUse, content: string): Block => result(call, { is_erro
 const resultOf = async (
   call: ToolUse,
   tools: Tools,
-  { signal, timeout, maxResult, named }: Limits,
+  { signal, timeout, maxResult, named, onEvent }: Limits,
 ): Promise<Block> => {
   const { id, name, input } = call
   const tool = toolOf(tools, name)
@@ -102,14 +76,19 @@ const resultOf = async (
   const ends = AbortSignal.any([time.signal, ...(signal ? [signal] : [])])
   try {
     ends.throwIfAborted()
+    const asked = needsApproval(tool, { id, name, input: structuredClone(input) })
+    if (await orAborted(asked, ends)) return failed(call, 'This call was not run: nobody has approved it.')
+    const progress = (text: string): void => onEvent?.({ type: 'tool_progress', id, name, text })
     // A copy: the tool may change what it is given.
     const output = await orAborted(
-      tool.run(structuredClone(input), { id, name, maxResult, signal: ends }),
+      tool.run(structuredClone(input), { id, name, maxResult, signal: ends, progress }),
       ends,
     )
     return result(call, await answerOf(output, { signal: ends, tools: named }))
   } catch (error) {
     if (signal?.aborted) return failed(call, 'The call was interrupted by the user.')
+    // A tool that heeds its signal fails with an error of its own.
+    if (time.signal.aborted) return failed(call, String(time.signal.reason))
     return failed(call, errorText(error))
   } finally {
     clearTimeout(timer)

@@ -28,9 +28,10 @@ const layers: Readonly<Record<string, string>> = {
   'context/policy': 'events projections commands context/tokens',
   'context/summary':
     'result events projections commands store history conversation models receipts context/tokens context/policy',
-  turn: 'result events projections commands store history conversation models models/anthropic receipts context/tokens context/policy context/summary',
-  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts context/tokens context/summary turn',
-  '/': 'result events projections commands store history formats jobs conversation models models/anthropic receipts context/tokens context/policy context/summary turn api',
+  tools: 'result events models',
+  turn: 'result events projections commands store history conversation models models/anthropic receipts tools context/tokens context/policy context/summary',
+  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn',
+  '/': 'result events projections commands store history formats jobs conversation models models/anthropic receipts context/tokens context/policy context/summary tools turn api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   testing: 'events store store/memory api testing/messages-api',

@@ -15,6 +15,7 @@ import {
   type MessagesApiOptions,
 } from '../../src/testing/messages-api/server.ts'
 import { runs } from '../support/runs.ts'
+import { toolContext } from '../support/turn-scene.ts'
 
 const model = 'claude-opus-5-5'
 const tools = [{ name: 'read', input_schema: { type: 'object' } }]
@@ -221,8 +222,7 @@ describe('the reader', () => {
   it('reads a block by its number, and says what is not there', async () => {
     const { chat } = await scene([])
     const { run } = resultReader(chat)
-    const read = async (input: object) =>
-      run.run(input, { id: 'r', name: 'read_result', maxResult: 500, signal: new AbortController().signal })
+    const read = async (input: object) => run.run(input, toolContext('read_result', 500))
     await chat.append([
       { role: 'assistant', content: [toolUse('a')] },
       { role: 'user', content: [toolResult('a', [text('one'), text('two')])] },
@@ -249,8 +249,7 @@ describe('the reader', () => {
     await chat.append({ role: 'user', content: [toolResult('a', 'old')] })
     await chat.append(Array.from({ length: 2_000 }, () => ({ role: 'user' as const, content: 'x' })))
     const { run } = resultReader(chat)
-    const context = { id: 'r', name: 'read_result', maxResult: 500, signal: new AbortController().signal }
-    expect(await run.run({ call_id: 'a' }, context)).toContain('old')
+    expect(await run.run({ call_id: 'a' }, toolContext('read_result', 500))).toContain('old')
   })
 })
 

@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk'
+import type { ToolContext } from '../../src/tools/settings.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { atEnd } from './at-end.ts'
@@ -24,6 +25,15 @@ export interface Scene {
 
 export const task = { role: 'user' as const, content: 'Is it there?' }
 export const yes: Reply = { content: [text('Yes.')] }
+
+/** What a turn gives a tool, for a call outside of one. */
+export const toolContext = (name: string, maxResult = 1_000): ToolContext => ({
+  id: 'r',
+  name,
+  maxResult,
+  signal: new AbortController().signal,
+  progress: () => {},
+})
 
 /** @param said what is answered, one a request, the last one again and again */
 export const scene = async (said: readonly Said[], options: MessagesApiOptions = {}): Promise<Scene> => {

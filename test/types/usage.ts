@@ -8,13 +8,19 @@ import {
   type ConfigureInput,
   type MessageInput,
   messagesOf,
+  type Model,
   openStore,
+  resultReader,
   type RewindInput,
   type TextBlock,
+  tool,
+  type ToolCall,
+  type ToolSettings,
   type TruncateInput,
   type UnknownBlock,
   unknownBlock,
 } from 'palimpsest'
+import { z } from 'zod'
 import type { Command } from 'palimpsest/core'
 import type { Conversation as TaskConversation, StoreError } from 'palimpsest/fp'
 
@@ -195,6 +201,52 @@ await chat.link({ relation: 'continues', ref: 'yesterday' })
 await chat.link({ relation: 'continues' })
 // @ts-expect-error a note has a kind
 await chat.note({ data: 1 })
+
+// What a tool gets is what its schema says.
+const input = z.object({
+  city: z.string(),
+  at: z
+    .string()
+    .transform((at) => new Date(at))
+    .optional(),
+})
+const weather = tool({
+  name: 'weather',
+  description: 'Says the weather.',
+  input,
+  run: ({ city, at }, { signal, progress }) => {
+    city satisfies string
+    at satisfies Date | undefined
+    progress(`${signal.aborted}`)
+  },
+  approve: async ({ input: { city } }) => city.length > 3,
+  effect: 'none',
+  timeout: 1_000,
+})
+const about = { name: 'a', description: 'A.', input }
+// @ts-expect-error the schema promises another input
+tool({ ...about, run: ({ city }: { city: number }) => city })
+// @ts-expect-error the schema promises no such field
+tool({ ...about, run: ({ town }) => town })
+// @ts-expect-error nor for the one who approves
+tool({ ...about, run: () => '', approve: ({ input: { town } }) => town })
+// @ts-expect-error no schema
+tool({ name: 'a', description: 'A.', run: () => '' })
+// @ts-expect-error a JSON schema is none
+tool({ name: 'a', description: 'A.', input: { type: 'object' }, run: () => '' })
+// @ts-expect-error nothing carries it out
+tool(about)
+// @ts-expect-error no such effect
+tool({ ...about, run: () => '', effect: 'small' })
+// @ts-expect-error misspelt
+tool({ ...about, run: () => '', timeuot: 5 })
+export const turning = async (client: Model) =>
+  chat.turn({ client, model: 'm', tools: [weather, resultReader(chat), { name: 'b' }], run: { b: () => '' } })
+export const approving: ToolSettings = {
+  run: (given: { path: string }) => given.path,
+  approve: ({ input: given }: ToolCall<{ path: string }>) => given.path !== '',
+}
+
 const entries = await chat.full({ notes: true })
 for (const entry of entries) if (entry.kind === 'note') entry.note.kind satisfies string
 /** Whether notes are wanted may be known at run time only. */
