@@ -30,7 +30,7 @@ export const lateStore = (create: TE.TaskEither<StoreError, EventStore>, url: st
     count: (stream, type, through) => () => store.count(stream, type, through)(),
     keptEnd: (stream) => () => store.keptEnd(stream)(),
     streams: (prefix, after, limit) => () => store.streams(prefix, after, limit)(),
-    newest: (prefix, before, limit) => () => store.newest(prefix, before, limit)(),
+    newest: (prefixes, before, limit) => () => store.newest(prefixes, before, limit)(),
     changed: (prefix, since) => () => store.changed(prefix, since)(),
     readAll: (range) => () => store.readAll(range)(),
     follow: async function* (options) {

@@ -52,7 +52,7 @@ export const noteIndex = (store: EventStore): NoteIndex => {
     yield* refresh()
     const found: Link[] = []
     for (let before: string | undefined; ;) {
-      const names: readonly string[] = yield* ok(store.newest(notesStreamOf(''), before, maxPage))
+      const names: readonly string[] = yield* ok(store.newest([notesStreamOf('')], before, maxPage))
       for (const name of names) {
         const seen = await run(glance(notedIn(name) ?? name))
         if (E.isRight(seen))
@@ -68,13 +68,14 @@ export const noteIndex = (store: EventStore): NoteIndex => {
   return { refresh, glance, linksTo }
 }
 
-const nothing: NoteGlance = { titles: [], links: [] }
+/** Of a conversation with no notes beside it. */
+export const noNotes: NoteGlance = { titles: [], links: [] }
 
 async function* glanceAt(store: EventStore, conversation: string): Steps<StoreError, NoteGlance> {
-  // Most conversations have no notes, and a list looks at many.
+  // What a fork was forked from has none most often.
   const stream = notesStreamOf(conversation)
   const first = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
-  if (first.length === 0) return nothing
+  if (first.length === 0) return noNotes
   return yield* caught(async () => {
     const titles: { at: number; text: string }[] = []
     const links: Link[] = []

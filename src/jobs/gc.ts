@@ -91,7 +91,7 @@ type Pages = AsyncGenerator<readonly RecordedEvent[], void>
 /** The events of listed streams, except those that are lost. Iteration throws a `StoreError`. */
 async function* knownPages(store: EventStore): Pages {
   for (let before: string | undefined; ;) {
-    const names = await orThrow(store.newest('', before, maxPage))
+    const names = await orThrow(store.newest([''], before, maxPage))
     for (const stream of names)
       for (let from = 0; ;) {
         const page = await store.read({ stream, from, direction: 'forwards', limit: streamPage })()

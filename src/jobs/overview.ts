@@ -10,10 +10,11 @@ import { conversationOf, streamOf } from '../events/ids.ts'
 import { breath } from '../store/breath.ts'
 import { remembered } from '../store/lru.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
-import type { NoteIndex } from '../history/note-index.ts'
+import { noNotes, type NoteIndex } from '../history/note-index.ts'
 import type { Link } from '../projections/notes.ts'
 import { lineageFrom, type Stretch } from '../history/lineage.ts'
-import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
+import { type Listed, listedPages, type ListOptions } from './listed.ts'
+import type { Checkpoint, EventStore, RecordedEvent } from '../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../store/whole/whole-writes.ts'
 
 /** A conversation at a glance. */
@@ -38,13 +39,6 @@ export interface Overview {
   readonly problem?: string
 }
 
-export interface ListOptions {
-  /** `newest` (default): the conversation that was begun last comes first. `id`: by id; all ids are read before the first comes. */
-  readonly sort?: 'newest' | 'id'
-  /** Only conversations whose id begins with this. Default: all. */
-  readonly beginning?: string
-}
-
 type Result<A> = Promise<E.Either<ReadError, A>>
 
 const listOptions = z.strictObject({
@@ -58,30 +52,10 @@ const titleWithin = 20
 /** A page with fewer events than asked for is the last one, unless it has so much data. */
 const large = 1024 * 1024
 
-/** Names of the first page of a list. */
-const firstPage = 50
 /** How many conversations are looked at concurrently: a store may be far away. */
 const atOnce = 50
 /** Overviews that are kept. */
 const maxKnown = 10_000
-
-/** The ids of conversations, a page at a time; on some stores also of one that never came. Iteration throws a `StoreError`. */
-export async function* idPages(
-  store: EventStore,
-  { sort = 'newest', beginning = '' }: ListOptions = {},
-): AsyncGenerator<readonly string[], void> {
-  const prefix = streamOf(beginning)
-  for (let last: string | undefined; ;) {
-    const names = await orThrow(
-      sort === 'id'
-        ? store.streams(prefix, last ?? '', maxPage)
-        : store.newest(prefix, last, last === undefined ? firstPage : maxPage),
-    )
-    if (names.length === 0) return
-    yield names.map((name) => conversationOf(name) ?? name)
-    last = names.at(-1)
-  }
-}
 
 /**
  * Lists the conversations of a store. What was looked at once is looked at again only where its stream was written since. Iteration
@@ -120,15 +94,15 @@ export const overviewer = (
       if (isKept) own.set(id, glance.right)
       return glance
     }
-    const lookWithNotes = async (id: string): Result<Overview | undefined> => {
+    const lookWithNotes = async ({ id, mayHaveNotes }: Listed): Result<Overview | undefined> => {
       const glance = await look(id)
       if (E.isLeft(glance) || !glance.right) return glance as E.Either<ReadError, undefined>
-      const noted = await run(withNotes(notes, glance.right))
+      const noted = await run(withNotes(notes, glance.right, mayHaveNotes))
       return E.isLeft(noted) && isItsOwn(noted.left) ? E.right(problemOf(id, noted.left)) : noted
     }
-    for await (const ids of idPages(store, options ?? {}))
-      for (let next = 0; next < ids.length; next += atOnce)
-        for (const looked of await Promise.all(ids.slice(next, next + atOnce).map(lookWithNotes))) {
+    for await (const listed of listedPages(store, options ?? {}))
+      for (let next = 0; next < listed.length; next += atOnce)
+        for (const looked of await Promise.all(listed.slice(next, next + atOnce).map(lookWithNotes))) {
           if (E.isLeft(looked)) throw toError(looked.left)
           if (looked.right) yield looked.right
         }
@@ -162,9 +136,13 @@ const problemOf = (id: string, { message }: ReadError): Overview => ({
 })
 
 /** The overview with what was noted: a fork has the title of what it was forked from, as it was there. */
-async function* withNotes(notes: NoteIndex, { overview, lineage }: Glance): Steps<StoreError, Overview> {
+async function* withNotes(
+  notes: NoteIndex,
+  { overview, lineage }: Glance,
+  mayHaveNotes: boolean,
+): Steps<StoreError, Overview> {
   if (overview.problem !== undefined) return overview
-  const own = yield* notes.glance(overview.id)
+  const own = mayHaveNotes ? yield* notes.glance(overview.id) : noNotes
   const { links } = own
   let title: string | undefined
   for (const { conversation, last } of lineage) {

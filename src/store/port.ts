@@ -198,11 +198,12 @@ export interface EventStore {
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
   /**
-   * At most `limit` names of streams that begin with `prefix`, the newest stream first; those older than the stream `before`. The cost
-   * depends on the answer, not on the size of the store. May name a stream that was never written.
+   * At most `limit` names of streams that begin with one of the prefixes, the stream that was begun last first; those older than the
+   * stream `before`, whatever that begins with. The cost depends on the answer, not on the size of the store. May name a stream that
+   * was never written.
    */
   readonly newest: (
-    prefix: string,
+    prefixes: readonly string[],
     before: string | undefined,
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>

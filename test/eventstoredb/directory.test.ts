@@ -41,7 +41,7 @@ const begin = async (store: EventStore, id: string): Promise<void> =>
 const beginUnlisted = ({ preload }: EventStoreDb, id: string): void =>
   preload(`conversation-${id}`, proposed(1, 3))
 const newest = async (store: EventStore, limit = 1_000, before?: string): Promise<readonly string[]> =>
-  right(await store.newest('conversation-', before, limit)()).map((name) => name.slice(13))
+  right(await store.newest(['conversation-'], before, limit)()).map((name) => name.slice(13))
 const sorted = async (store: EventStore): Promise<readonly string[]> =>
   right(await store.streams('conversation-', '', 1_000)()).map((name) => name.slice(13))
 const searches = ({ calls }: EventStoreDb): number => calls.filter(({ all }) => all).length
@@ -75,7 +75,9 @@ describe('what is there is known without a look at all events', () => {
   test('an entry of a stream that never came is of none', async () => {
     const { server, store } = await openBoth({}, impatient)
     await begin(store, 'there')
-    server.misbehave(({ stream }) => (stream === 'conversation-never' ? { kind: 'unavailable' } : undefined))
+    server.misbehave(({ method, stream }) =>
+      method === 'BatchAppend' && stream === 'conversation-never' ? { kind: 'unavailable' } : undefined,
+    )
     const outcome = await store.append({ stream: 'conversation-never', events: [event()], expected: -1 })()
     expect(outcome).toMatchObject({ left: { _tag: 'OutcomeUnknown' } })
     expect(await newest(store)).toEqual(['never', 'there'])
@@ -94,6 +96,31 @@ describe('what is there is known without a look at all events', () => {
     })
     await begin(store, 'a')
     expect(order).toEqual(['palimpsest-streams', 'conversation-a'])
+  })
+
+  test('a stream that is there gets no other entry from who would begin it without a look', async () => {
+    const { server } = await openBoth()
+    const entries = (): number =>
+      server.calls.filter(({ method, stream }) => method === 'BatchAppend' && stream === 'palimpsest-streams')
+        .length
+    const [one, two] = [await conversations(server), await conversations(server)]
+    for (const id of ['a', 'b']) await one.conversation(id).append({ role: 'user', content: id })
+    await one.conversation('a').note({ kind: 'title', data: 'A' })
+    server.forgetCalls()
+    await expect(two.conversation('b').fork('a')).rejects.toMatchObject({ _tag: 'ConversationExists' })
+    expect(entries()).toBe(0)
+    await two.conversation('b').fork('c')
+    expect(entries()).toBe(1)
+  })
+
+  test('a writer that has just read that a stream is not there does not look again', async () => {
+    const { server, store } = await openBoth()
+    const range = { stream: 'conversation-a', from: 0, direction: 'forwards', limit: 1 } as const
+    right(await store.read(range)())
+    server.forgetCalls()
+    await begin(store, 'a')
+    const streams = server.calls.flatMap(({ method, stream }) => (method === 'Read' ? [stream] : []))
+    expect(streams.filter((stream) => stream === 'conversation-a')).toHaveLength(1)
   })
 
   test('of many that begin streams at once all are listed, each once', async () => {
@@ -165,7 +192,7 @@ describe('a database of an earlier release', () => {
     server.misbehave(({ stream }) =>
       entries() > 1 && stream?.endsWith('-earlier') ? { kind: 'silence' } : undefined,
     )
-    const outcome = await stopped.newest('conversation-', undefined, 1_000)()
+    const outcome = await stopped.newest(['conversation-'], undefined, 1_000)()
     expect(outcome).toMatchObject({ _tag: 'Left' })
     server.misbehave(() => undefined)
     server.forgetCalls()
@@ -295,6 +322,24 @@ describe('a list of conversations', () => {
     ])
     const again = server.calls.flatMap(({ stream }) => (stream?.startsWith('conversation-') ? [stream] : []))
     expect(new Set(again)).toEqual(new Set(['conversation-7']))
+  })
+
+  test('reads the notes of those that have some, and of no other', async () => {
+    const { server } = await openBoth()
+    const writer = await conversations(server)
+    for (let n = 0; n < 30; n++) await writer.conversation(`${n}`).append({ role: 'user', content: `${n}` })
+    for (const id of ['3', '17']) await writer.conversation(id).note({ kind: 'title', data: `T${id}` })
+    const titles = Array.from({ length: 30 }, (_, n) => (n === 3 || n === 17 ? `T${n}` : `${n}`))
+    for (const [sort, order] of [
+      ['newest', titles.toReversed()],
+      ['id', titles.toSorted((a, b) => (a.replace('T', '') < b.replace('T', '') ? -1 : 1))],
+    ] as const) {
+      const store = await conversations(server)
+      server.forgetCalls()
+      expect((await collect(store.conversations({ sort }))).map(({ title }) => title)).toEqual(order)
+      const read = server.calls.flatMap(({ stream }) => (stream?.startsWith('notes-') ? [stream] : []))
+      expect(new Set(read)).toEqual(new Set(['notes-3', 'notes-17']))
+    }
   })
 
   test('sees that one has lost events since it was listed', async () => {

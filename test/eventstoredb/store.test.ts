@@ -219,6 +219,7 @@ describe('an append whose outcome is unknown is sent again until it is known', (
   test('written, and then what is there cannot be read: its outcome is unknown, not a failure', async () => {
     const server = await temporaryServer()
     const store = await open(server, { patience: impatient.patience })
+    expect(await idsIn(store, 's')).toEqual([])
     server.misbehave({ kind: 'unavailable', on: 'read', times: 1_000 })
     const next = event()
     expect(left(await store.append({ stream: 's', events: [next], expected: -1 })())).toMatchObject({
@@ -590,7 +591,7 @@ describe('closing', () => {
       store.count('s', 'x', 1)(),
       store.keptEnd('s')(),
       store.streams('', '', 1)(),
-      store.newest('', undefined, 1)(),
+      store.newest([''], undefined, 1)(),
       store.changed('', undefined)(),
       store.readAll({ limit: 1 })(),
     ])

@@ -10,6 +10,7 @@ import type { NewLink, NewNote, Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { right } from '../support/either.ts'
+import { collect } from '../support/eventstoredb/client.ts'
 import { stores } from '../support/stores.ts'
 
 const actor = { kind: 'test' }
@@ -161,6 +162,23 @@ describe.each(Object.entries(stores))('notes in the %s store', (_, open) => {
     await there.conversation('c').note({ kind: 'title', data: ' A\ntitle' })
     expect(await titlesHere()).toEqual(['c A title p', 'p a '])
     expect(await here.conversation('p').links()).toMatchObject([{ from: 'c' }])
+  })
+
+  it('are shown by a list wherever they are among its pages', async () => {
+    const store = on(await open())
+    const ids = [...Array(240).keys()].map((n) => `c${String(n).padStart(3, '0')}`)
+    const noted = ids.filter((id, n) => n % 4 === 1 || id > 'c200')
+    for (const id of ids.slice(0, 120)) await store.conversation(id).append(said(id))
+    for (const id of noted.slice(0, 25)) await store.conversation(id).note({ kind: 'title', data: `T ${id}` })
+    for (const id of ids.slice(120)) await store.conversation(id).append(said(id))
+    for (const id of noted.slice(25)) await store.conversation(id).note({ kind: 'title', data: `T ${id}` })
+    for (const [sort, order] of [
+      ['newest', ids.toReversed()],
+      ['id', ids],
+    ] as const) {
+      const titles = (await collect(store.conversations({ sort }))).map(({ title }) => title)
+      expect(titles).toEqual(order.map((id) => (noted.includes(id) ? `T ${id}` : id)))
+    }
   })
 
   it('are shown by the full history where they were noted, if it is asked for them', async () => {

@@ -5,6 +5,7 @@ import { storeOn } from '../../src/api/open.ts'
 import type { ConversationCommand } from '../../src/commands/command.ts'
 import type { Conversation, WriteError, Written } from '../../src/fp.ts'
 import { right } from '../support/either.ts'
+import { collect } from '../support/eventstoredb/client.ts'
 import { apply, steps } from '../support/histories.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { runs } from '../support/runs.ts'
@@ -66,5 +67,55 @@ describe.each(Object.entries(stores))('in the %s store', (_, open) => {
       { numRuns: runs(12) },
     )
     await store.close()()
+  })
+
+  test('a list shows what is noted beside each conversation, whoever begins and notes what in which order', async () => {
+    const events = await open()
+    const writers = [storeOn(events, { kind: 'test' }), storeOn(events, { kind: 'test' })] as const
+    let n = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.tuple(
+            fc.constantFrom('say', 'note', 'fork', 'list'),
+            fc.nat(4),
+            fc.nat(4),
+            fc.constantFrom(0, 1),
+          ),
+          {
+            minLength: 3,
+            maxLength: 20,
+          },
+        ),
+        async (story) => {
+          const beginning = `list${++n}-`
+          const begun = new Set<string>()
+          const truth = async (id: string): Promise<readonly [string, string]> => {
+            const notes = right(await writers[0].conversation(id).notes({ kind: 'title' })())
+            const title = notes.at(-1)?.data
+            return [id, typeof title === 'string' ? title : 'said']
+          }
+          for (const [index, [what, one, other, who]] of [...story, ['list', 0, 0, 1] as const].entries()) {
+            const store = writers[who]
+            const chat = store.conversation(`${beginning}${one}`)
+            const fork = `${beginning}${other}`
+            if (what === 'say') {
+              right(await chat.append({ role: 'user', content: 'said' })())
+              begun.add(chat.id)
+            } else if (what === 'fork') {
+              if (E.isRight(await chat.fork(fork)())) begun.add(fork)
+            } else if (what === 'note') await chat.note({ kind: 'title', data: `${index}` })()
+            else
+              for (const sort of ['newest', 'id'] as const) {
+                const listed = await collect(store.conversations({ sort, beginning }))
+                const titles = new Map(listed.map(({ id, title }) => [id, title]))
+                expect(titles).toEqual(new Map(await Promise.all([...begun].map(truth))))
+              }
+          }
+        },
+      ),
+      { numRuns: runs(15) },
+    )
+    await writers[0].close()()
   })
 })

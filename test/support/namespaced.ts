@@ -55,9 +55,9 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
       TE.map((names: readonly string[]) => names.map(inside))(
         store.streams(outside(prefix), after === '' ? '' : outside(after), limit),
       ),
-    newest: (prefix, before, limit) =>
+    newest: (prefixes, before, limit) =>
       TE.map((names: readonly string[]) => names.map(inside))(
-        store.newest(outside(prefix), before === undefined ? before : outside(before), limit),
+        store.newest(prefixes.map(outside), before === undefined ? before : outside(before), limit),
       ),
     changed: (prefix, since) =>
       TE.map(({ checkpoint, streams }: Changed) => ({

@@ -85,7 +85,7 @@ export const blobs = (connection: Connection, reads: Reads, append: Append, dire
   }
 
   async function* list(): AsyncGenerator<BlobInfo, void> {
-    const names = await orThrow(run(directory.newest('', undefined, Infinity)))
+    const names = await orThrow(run(directory.newest([''], undefined, Infinity)))
     for (let next = 0; next < names.length; next += atOnce) {
       const looks = names.slice(next, next + atOnce).map((name) => run(infoOf(name)))
       for (const look of await Promise.all(looks)) {

@@ -4,6 +4,7 @@ import { ok, run, type Steps } from '../../result/steps.ts'
 import { outcomeUnknown, type StoreError } from '../errors.ts'
 import { remembered } from '../lru.ts'
 import { maxPage } from '../port.ts'
+import { beginsWithOne } from '../prefixes.ts'
 import type { Append } from './appender.ts'
 import { entryIn, listEarlier } from './earlier.ts'
 import type { Filter, ServerEvent } from './messages.ts'
@@ -20,8 +21,12 @@ type Listing<A> = Steps<StoreError, A>
 export interface Directory {
   /** Lists a stream, before its first event is written. */
   readonly begin: (stream: string) => Listing<void>
-  /** At most `limit` names that begin with `prefix`, the newest first, older than the name `before`. */
-  readonly newest: (prefix: string, before: string | undefined, limit: number) => Listing<readonly string[]>
+  /** At most `limit` names that begin with one of the prefixes, the newest first, older than the name `before`. */
+  readonly newest: (
+    prefixes: readonly string[],
+    before: string | undefined,
+    limit: number,
+  ) => Listing<readonly string[]>
   /** All names, including streams that a writer of an earlier release has begun meanwhile. */
   readonly all: () => Listing<readonly string[]>
 }
@@ -109,7 +114,7 @@ export const directory = (reads: Reads, append: Append, { stream, filter }: Kind
   }
 
   async function* newest(
-    prefix: string,
+    prefixes: readonly string[],
     before: string | undefined,
     limit: number,
   ): Listing<readonly string[]> {
@@ -122,7 +127,7 @@ export const directory = (reads: Reads, append: Append, { stream, filter }: Kind
         if (!hasMore && names.after(name) === undefined) break
       } else {
         name = following
-        if (name.startsWith(prefix)) found.push(name)
+        if (beginsWithOne(name, prefixes)) found.push(name)
       }
     }
     return found
@@ -156,7 +161,7 @@ export const directory = (reads: Reads, append: Append, { stream, filter }: Kind
 
   return {
     begin,
-    newest: (prefix, before, limit) => inTurn(() => newest(prefix, before, limit)),
+    newest: (prefixes, before, limit) => inTurn(() => newest(prefixes, before, limit)),
     all: () => inTurn(all),
   }
 }

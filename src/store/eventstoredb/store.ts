@@ -17,6 +17,7 @@ import type {
   FollowOptions,
   RecordedEvent,
 } from '../port.ts'
+import { absent } from './absent.ts'
 import { appender } from './appender.ts'
 import { blobs } from './blobs.ts'
 import { changes } from './changes.ts'
@@ -56,6 +57,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
   const underWay = new Set<Promise<unknown>>()
   const find = recentIds(reading)
   const lost = losses(reading)
+  const missing = absent()
   const listed = directory(reading, appending, conversations)
   const look = changes(reading)
   let names: readonly string[] = []
@@ -67,7 +69,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
 
   async function* append(request: Append): Steps<StoreError, Appended> {
     const { stream, events, expected, isNew = false, isUnasked = false } = request
-    const ready = await run<StoreError, void>(expected < 0 ? listed.begin(stream) : lost.check(stream))
+    const ready = await run<StoreError, void>(expected < 0 ? begin(stream) : lost.check(stream))
     if (E.isLeft(ready)) return yield unwritten(ready.left)
     const sent = stamped(events, !isNew && !isUnasked)
     const answer = run(appending({ stream, events: sent, expected }))
@@ -84,6 +86,16 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     const [found] = there.right
     if (!found || found.id !== last?.id) return E.isLeft(appended) ? yield appended.left : 'repeated'
     return isSame(found, last) ? 'written' : 'repeated'
+  }
+
+  /**
+   * Lists a stream, unless it is there: an entry after its first event would make it a newer stream than it is, newer than the notes
+   * beside it. A writer has read the stream before, most often.
+   */
+  async function* begin(stream: string): Steps<StoreError, void> {
+    const range = { stream, from: 0, direction: 'forwards', limit: 1 } as const
+    const isThere = !missing.has(stream) && (yield* reading.whatIsThere(range)).length > 0
+    if (!isThere) yield* listed.begin(stream)
   }
 
   /** If listing the stream fails, nothing was sent to the stream itself. */
@@ -146,14 +158,16 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     },
     read: (range) =>
       whenOpen(async function* (): Steps<StoreError, readonly RecordedEvent[]> {
-        return (yield* reading.range(range)).map(recordedOf)
+        const found = yield* reading.range(range)
+        missing.seen(range, found)
+        return found.map(recordedOf)
       }),
     find: (stream, id) => whenOpen(() => find(stream, id)),
     // The database counts no events, and keeps no ends.
     count: () => whenOpen(() => ok(E.right(undefined))),
     keptEnd: () => whenOpen(() => ok(E.right(undefined))),
     streams: (prefix, after, limit) => whenOpen(() => streams(prefix, after, limit)),
-    newest: (prefix, before, limit) => whenOpen(() => listed.newest(prefix, before, limit)),
+    newest: (prefixes, before, limit) => whenOpen(() => listed.newest(prefixes, before, limit)),
     changed: (prefix, since) => whenOpen(() => look(prefix, since)),
     readAll: (range) => whenOpen(() => readAll(range)),
     follow: followed,

@@ -9,6 +9,7 @@ import { checkpointAt, noCheckpoint, numbered } from '../checkpoints.ts'
 import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
 import type { Append, Appended, EventStore, RecordedEvent } from '../port.ts'
+import { beginsWithOne } from '../prefixes.ts'
 import { pulse } from '../pulse.ts'
 import { type Source, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
@@ -55,7 +56,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
         return E.left(noCheckpoint(url, after))
       const from = place ? place.position + 1 : 0
       const some = all.slice(from, from + limit)
-      const events = some.filter(({ stream }) => prefixes.some((prefix) => stream.startsWith(prefix)))
+      const events = some.filter(({ stream }) => beginsWithOne(stream, prefixes))
       return E.right({
         events,
         checkpoint: some.at(-1)?.checkpoint ?? after,
@@ -103,14 +104,14 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
             .slice(0, limit),
         ),
       ),
-    newest: (prefix, before, limit) =>
+    newest: (prefixes, before, limit) =>
       whenOpen(() => {
         const names = [...streams.keys()].toReversed()
         const from = before === undefined ? 0 : names.indexOf(before) + 1
         return E.right(
           names
             .slice(from)
-            .filter((name) => name.startsWith(prefix))
+            .filter((name) => beginsWithOne(name, prefixes))
             .slice(0, limit),
         )
       }),

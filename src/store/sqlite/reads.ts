@@ -20,7 +20,11 @@ export interface StreamReads {
   readonly count: (stream: string, type: string, through: number) => number
   readonly keptEnd: (stream: string) => KeptEnd | undefined
   readonly streams: (prefix: string, after: string, limit: number) => readonly string[]
-  readonly newest: (prefix: string, before: string | undefined, limit: number) => readonly string[]
+  readonly newest: (
+    prefixes: readonly string[],
+    before: string | undefined,
+    limit: number,
+  ) => readonly string[]
 }
 
 /** @param prepared prepares a statement when it is first used, which returns integers as bigint */
@@ -45,7 +49,9 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
       'SELECT name FROM streams WHERE name > ? AND substr(name, 1, ?) = ? ORDER BY name LIMIT ?',
     ),
     newest: prepared(
-      'SELECT id, name FROM streams WHERE id < ? AND substr(name, 1, ?) = ? ORDER BY id DESC LIMIT ?',
+      `SELECT id, name FROM streams WHERE id < ? AND EXISTS (
+         SELECT 1 FROM json_each(?) p WHERE substr(name, 1, length(p.value)) = p.value
+       ) ORDER BY id DESC LIMIT ?`,
     ),
   }
 
@@ -98,10 +104,10 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
 
   /** Where a page ended, by its last name: a name that is not well-formed UTF-8 cannot be looked up by what it reads as. */
   const ends = remembered<SQLOutputValue>(maxEnds)
-  const newest: StreamReads['newest'] = (prefix, before, limit) => {
+  const newest: StreamReads['newest'] = (prefixes, before, limit) => {
     const end = before === undefined ? beyond : (ends.get(before) ?? idOf(before))
     if (end === undefined) return []
-    const rows = statements.newest().all(end, prefix.length, prefix, limit)
+    const rows = statements.newest().all(end, JSON.stringify(prefixes), limit)
     const last = rows.at(-1)
     if (last?.['id'] !== undefined) ends.set(String(last['name']), last['id'])
     return rows.map(({ name }) => String(name))

@@ -96,7 +96,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     count: (stream, type, through) => reading(() => E.right(streams.count(stream, type, through))),
     keptEnd: (stream) => reading(() => E.right(streams.keptEnd(stream))),
     streams: (prefix, after, limit) => reading(() => E.right(streams.streams(prefix, after, limit))),
-    newest: (prefix, before, limit) => reading(() => E.right(streams.newest(prefix, before, limit))),
+    newest: (prefixes, before, limit) => reading(() => E.right(streams.newest(prefixes, before, limit))),
     changed: (prefix, since) => reading(() => E.right(all.changed(prefix, since))),
     readAll: (range) => () => page(range).then(E.map(({ events, checkpoint }) => ({ events, checkpoint }))),
     follow: (options) => followTail(source, tail, options),

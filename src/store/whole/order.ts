@@ -1,6 +1,7 @@
 import type { InvalidInput } from '../../events/errors.ts'
 import { caught, ok, orThrow, type Steps, task } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
+import { beginsWithOne } from '../prefixes.ts'
 import { completedBy, isMarked, isRecord, recordPrefix, type Stretch, unmarked } from './parts.ts'
 import {
   type AllPage,
@@ -69,7 +70,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
   ): AsyncGenerator<RecordedEvent, void> {
     // An event whose mark cannot be read is an event like any other.
     if (!by.part && !isRecord(by.stream)) return yield by
-    const stretches = (completedBy(by) ?? []).filter(({ stream }) => begins(stream, prefixes))
+    const stretches = (completedBy(by) ?? []).filter(({ stream }) => beginsWithOne(stream, prefixes))
     const reached = after ? stretches.findIndex(({ stream }) => stream === after.stream) : 0
     for (const [index, stretch] of stretches.entries()) {
       if (index < reached) continue
@@ -151,9 +152,6 @@ const upTo = (
     return taken
   })
 
-const begins = (stream: string, prefixes: readonly string[]): boolean =>
-  prefixes.some((prefix) => stream.startsWith(prefix))
-
 /** Records are in streams of their own, and are needed by readers of some streams too. */
 const withRecords = (prefixes: readonly string[]): readonly string[] =>
-  begins(recordPrefix, prefixes) ? prefixes : [...prefixes, recordPrefix]
+  beginsWithOne(recordPrefix, prefixes) ? prefixes : [...prefixes, recordPrefix]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hashOf } from '../../events/codec.ts'
-import { type ContractCase, backwards, event, events, forwards, ids, right } from './support.ts'
+import { type ContractCase, backwards, event, events, forwards, ids, left, right } from './support.ts'
 
 /** Reading one stream, and finding streams. */
 export const streams: readonly ContractCase[] = [
@@ -74,12 +74,39 @@ export const streams: readonly ContractCase[] = [
       for (const stream of ['b-2', 'a-10', 'a-1', 'a-2', 'A-1'])
         await right(store.append({ stream, events: [event()], expected: -1 }))
       await right(store.append({ stream: 'a-10', events: [event()], expected: 0 }))
-      assert.deepEqual(await right(store.newest('a-', undefined, 2)), ['a-2', 'a-1'])
-      assert.deepEqual(await right(store.newest('a-', 'a-1', 2)), ['a-10'])
-      assert.deepEqual(await right(store.newest('a-', 'a-10', 2)), [])
-      assert.deepEqual(await right(store.newest('', undefined, 9)), ['A-1', 'a-2', 'a-1', 'a-10', 'b-2'])
+      assert.deepEqual(await right(store.newest(['a-'], undefined, 2)), ['a-2', 'a-1'])
+      assert.deepEqual(await right(store.newest(['a-'], 'a-1', 2)), ['a-10'])
+      assert.deepEqual(await right(store.newest(['a-'], 'a-10', 2)), [])
+      assert.deepEqual(await right(store.newest([''], undefined, 9)), ['A-1', 'a-2', 'a-1', 'a-10', 'b-2'])
       await right(store.append({ stream: 'a-3', events: [event()], expected: -1 }))
-      assert.deepEqual(await right(store.newest('a-', undefined, 2)), ['a-3', 'a-2'])
+      assert.deepEqual(await right(store.newest(['a-'], undefined, 2)), ['a-3', 'a-2'])
+    },
+  },
+  {
+    title:
+      'streams of several prefixes are listed together, in the order in which they were begun, newest first',
+    run: async (store) => {
+      const append = (stream: string, expected = -1): Promise<unknown> =>
+        right(store.append({ stream, events: [event()], expected }))
+      for (const stream of ['a-1', 'b-1', 'a-2', 'c-1', 'b-2', 'a-3']) await append(stream)
+      for (const stream of ['a-1', 'b-1']) await append(stream, 0)
+      const prefixes = ['b-', 'a-']
+      assert.deepEqual(await right(store.newest(prefixes, undefined, 3)), ['a-3', 'b-2', 'a-2'])
+      assert.deepEqual(await right(store.newest(prefixes, 'a-2', 3)), ['b-1', 'a-1'])
+      assert.deepEqual(await right(store.newest(['a-', 'a-1'], 'b-2', 3)), ['a-2', 'a-1'])
+      assert.deepEqual(await right(store.newest(['c-'], 'b-2', 3)), ['c-1'])
+      assert.deepEqual(await right(store.newest([], undefined, 3)), [])
+    },
+  },
+  {
+    title: 'an append that is refused, or repeated, does not make its stream a newer one',
+    run: async (store) => {
+      const first = event()
+      await right(store.append({ stream: 'a-1', events: [first], expected: -1 }))
+      await right(store.append({ stream: 'a-2', events: [event()], expected: -1 }))
+      await left(store.append({ stream: 'a-1', events: [event()], expected: -1 }))
+      await right(store.append({ stream: 'a-1', events: [first], expected: -1 }))
+      assert.deepEqual(await right(store.newest(['a-'], undefined, 3)), ['a-2', 'a-1'])
     },
   },
   {

@@ -1,0 +1,68 @@
+import { conversationOf, notesStreamOf, streamOf } from '../events/ids.ts'
+import { orThrow } from '../result/steps.ts'
+import { type EventStore, maxPage } from '../store/port.ts'
+
+export interface ListOptions {
+  /** `newest` (default): the conversation that was begun last comes first. `id`: by id; all ids are read before the first comes. */
+  readonly sort?: 'newest' | 'id'
+  /** Only conversations whose id begins with this. Default: all. */
+  readonly beginning?: string
+}
+
+/** A conversation's name. */
+export interface Listed {
+  readonly id: string
+  /** False if there is certainly nothing noted beside it. */
+  readonly mayHaveNotes: boolean
+}
+
+type Pages = AsyncGenerator<readonly Listed[], void>
+
+/** Names of the first page of a list: a screen of conversations, even if all have notes. */
+const firstPage = 100
+
+/**
+ * The names of conversations, a page at a time; on some stores also of one that never came. Most conversations have no notes, and the
+ * names tell which: who shows a list need not look. Iteration throws a `StoreError`.
+ */
+export const listedPages = (
+  store: EventStore,
+  { sort = 'newest', beginning = '' }: ListOptions = {},
+): Pages => (sort === 'id' ? byId(store, beginning) : newestFirst(store, beginning))
+
+/** Notes are begun after their conversation, so their name has come before its name does. */
+async function* newestFirst(store: EventStore, beginning: string): Pages {
+  const prefixes = [streamOf(beginning), notesStreamOf(beginning)]
+  const noted = new Set<string>()
+  for (let last: string | undefined; ;) {
+    const limit = last === undefined ? firstPage : maxPage
+    const names = await orThrow(store.newest(prefixes, last, limit))
+    if (names.length === 0) return
+    const page: Listed[] = []
+    for (const name of names) {
+      const id = conversationOf(name)
+      if (id === undefined) noted.add(name)
+      else page.push({ id, mayHaveNotes: noted.delete(notesStreamOf(id)) })
+    }
+    yield page
+    last = names.at(-1)
+  }
+}
+
+async function* byId(store: EventStore, beginning: string): Pages {
+  for (let last = ''; ;) {
+    const names = await orThrow(store.streams(streamOf(beginning), last, maxPage))
+    if (names.length === 0) return
+    const ids = names.map((name) => conversationOf(name) ?? name)
+    const after = notesStreamOf(conversationOf(last) ?? '')
+    const noted = await orThrow(store.streams(notesStreamOf(beginning), after, maxPage))
+    const known = new Set(noted)
+    /** As far as the page of notes reaches. */
+    const end = noted.length < maxPage ? undefined : noted.at(-1)
+    yield ids.map((id) => {
+      const notes = notesStreamOf(id)
+      return { id, mayHaveNotes: known.has(notes) || (end !== undefined && notes > end) }
+    })
+    last = names.at(-1) ?? last
+  }
+}
