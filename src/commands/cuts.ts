@@ -1,5 +1,5 @@
 import type { Effective } from '../projections/effective.ts'
-import { toolCalls } from '../projections/render/renderer.ts'
+import { toolCalls } from '../projections/pairs.ts'
 
 /** A tool call with the indices of the items that hold it and its result; `Infinity` for a result that has not come. */
 interface Call {

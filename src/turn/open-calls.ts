@@ -1,6 +1,6 @@
 import { type Block, isBlock } from '../events/blocks.ts'
 import { type Effective, isReply } from '../projections/effective.ts'
-import { toolCalls } from '../projections/render/renderer.ts'
+import { toolCalls } from '../projections/pairs.ts'
 import type { ToolUse } from './tools.ts'
 
 /** A call without a result. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
-import { toolCalls } from '../../src/projections/render/calls.ts'
+import { toolCalls } from '../../src/projections/pairs.ts'
 import { type Effective, effective } from '../../src/projections/effective.ts'
 import { fillers } from '../../src/projections/render/page.ts'
 import { render, type Rendered } from '../../src/projections/render/render.ts'

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event, Origin } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
-import { toolCalls } from '../../src/projections/render/calls.ts'
+import { toolCalls } from '../../src/projections/pairs.ts'
 import { render, type RenderOptions } from '../../src/projections/render/render.ts'
 import { fillers } from '../../src/projections/render/page.ts'
 import {

@@ -95,15 +95,13 @@ const endBefore = (
 }
 
 const noteServerTools = (
-  { ids, waiting, closed }: Page,
+  { ids, waiting }: Page,
   { served, opened }: Part,
   position: number,
   message: number,
 ): void => {
   for (const id of served) {
     ids.take(id)
-    const use = waiting.get(id)
-    if (use) closed.push({ id, use: use.position, result: position })
     waiting.delete(id)
   }
   for (const block of opened) {

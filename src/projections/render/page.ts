@@ -1,17 +1,11 @@
 import { type Block, textBlock } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
+import { type LateCalls, lateCalls, type OpenCalls, openCalls } from '../waiting-calls.ts'
 import { addTo, type Draft, joinedTo } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
-import {
-  type LateCalls,
-  lateCalls,
-  type OpenCalls,
-  openCalls,
-  type ToolCall,
-  type Waiting,
-} from './waiting.ts'
+import type { Call, Late, Waiting } from './waiting.ts'
 
 /** The request so far, and all that decides how the next message is written. Changed in place. */
 export interface Page {
@@ -24,12 +18,10 @@ export interface Page {
   /** Whether anything but notes was said. */
   isSpoken: boolean
   readonly ids: RequestIds
-  readonly open: OpenCalls
-  readonly late: LateCalls
+  readonly open: OpenCalls<Call>
+  readonly late: LateCalls<Late>
   /** Server tool uses without a result so far, in the order of the uses. */
   readonly waiting: Map<string, Waiting>
-  /** Calls with their results. */
-  readonly closed: ToolCall[]
   /** The last thing that the assistant said. */
   reply: Utterance | undefined
   /** Whether the thinking of that reply is left out. */
@@ -63,7 +55,6 @@ export const emptyPage = (report: Report): Page => ({
   open: openCalls(),
   late: lateCalls(),
   waiting: new Map(),
-  closed: [],
   reply: undefined,
   isMuted: false,
   held: [],

@@ -3,9 +3,16 @@
 
 export { type Rendered, render, rendering, type RenderOptions } from './render.ts'
 export type { Repair } from './repairs.ts'
-export { type RenderedMessage, utterancesIn } from './utterances.ts'
+export { type RenderedMessage, type Utterance, utterancesIn } from './utterances.ts'
 export { prefixUnchanged } from './thinking.ts'
-export { toolCalls } from './calls.ts'
 export { toolsOf } from './tools.ts'
-export type { ToolCall } from './waiting.ts'
-export { isCompaction, isResultType, isServerResult, isServerUse, isThinking, wellFormed } from './clean.ts'
+export { callersIn, pairServerTools } from './server-tools.ts'
+export {
+  clean,
+  isCompaction,
+  isResultType,
+  isServerResult,
+  isServerUse,
+  isThinking,
+  wellFormed,
+} from './clean.ts'

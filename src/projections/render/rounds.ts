@@ -39,7 +39,7 @@ export const answered = (
   result: KnownBlock<'tool_result'>,
   position: number,
 ): readonly Block[] => {
-  const { open, late, closed, report } = page
+  const { open, late, report } = page
   const { tool_use_id: id } = result
   const tooLate = open.has(id) ? undefined : late.find(id)
   if (tooLate) rejoin(page, tooLate)
@@ -48,7 +48,6 @@ export const answered = (
     report('result-dropped', position, `tool_result ${id} has no open call before it`)
     return []
   }
-  closed.push({ id: found.storedId, use: found.position, result: position })
   if (found.id === id) return [result]
   report('id-replaced', position, `tool_result ${id} is sent as that of ${found.id}`)
   return [{ ...result, tool_use_id: found.id }]

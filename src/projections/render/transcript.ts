@@ -7,7 +7,7 @@ import { add, emptyPage, fillers, insert, type Page, reportDropped } from './pag
 import type { Report } from './repairs.ts'
 import { addError, answered, endTurn } from './rounds.ts'
 import type { Utterance } from './utterances.ts'
-import { blocksOf, reportAnswer, reportUse, type ToolCall } from './waiting.ts'
+import { blocksOf, reportAnswer, reportUse } from './waiting.ts'
 
 /**
  * Writes a request message by message. **It only adds at its end**: what a message becomes depends on what was said before it, never
@@ -23,11 +23,6 @@ export interface Transcript {
    */
   readonly ended: (report: Report, isPrefill: boolean) => readonly Draft[]
   readonly messages: readonly Draft[]
-  /**
-   * The calls answered so far, then those that still wait, as they are stored. Calls of server tools are among them if use and result
-   * are not in one message.
-   */
-  readonly calls: () => readonly ToolCall[]
 }
 
 export const transcript = (systemMessages: boolean, report: Report): Transcript => {
@@ -36,7 +31,6 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
     say: (said) => say(page, said, systemMessages),
     ended: (reportEnd, isPrefill) => ended(page, reportEnd, isPrefill),
     messages: page.messages,
-    calls: () => calls(page),
   }
 }
 
@@ -115,12 +109,6 @@ const writeSystem = (
     writeUser(page, said, clean(content, 'user', position, report))
   }
 }
-
-const calls = ({ closed, open, waiting }: Page): readonly ToolCall[] => [
-  ...closed,
-  ...open.list().map(({ storedId, position }) => ({ id: storedId, use: position })),
-  ...Array.from(waiting.values(), ({ id, position }) => ({ id, use: position })),
-]
 
 const ended = (page: Page, report: Report, isPrefill: boolean): readonly Draft[] => {
   const { messages, count, open, late, waiting, reply } = page

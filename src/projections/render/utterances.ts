@@ -1,7 +1,6 @@
 import { type Block, textBlock } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
-import { type Effective, type Item, messagesOf } from '../effective.ts'
-import { prefixUnchanged } from './thinking.ts'
+import { type Item, messagesOf } from '../effective.ts'
 
 /** A message of a request. */
 export interface RenderedMessage {
@@ -26,13 +25,7 @@ export interface Utterance extends RenderedMessage {
   readonly note: boolean
 }
 
-/** What the effective history says, message by message. `notes`: with a note in place of each truncation. */
-export const utterancesOf = (effective: Effective, notes: boolean): readonly Utterance[] => {
-  const unchanged = prefixUnchanged(effective)
-  return effective.items.flatMap((item) => utterancesIn(item, unchanged(item), notes))
-}
-
-/** What an item says. */
+/** What an item says, message by message. `notes`: with a note in place of a truncation. */
 export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): readonly Utterance[] => {
   const { position } = item
   if (item.kind === 'truncation') {
