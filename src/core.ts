@@ -11,13 +11,14 @@ export { diff } from './projections/diff.ts'
 export { effective, messagesOf, sliceOf } from './projections/effective.ts'
 export { full } from './projections/full.ts'
 export { path, resolve } from './projections/path.ts'
-export { render, type Rendered, type RenderOptions, type Repair } from './projections/render/renderer.ts'
+export { render } from './projections/render/renderer.ts'
+export type { Rendered, RenderedMessage, RenderOptions, Repair } from './projections/render/renderer.ts'
 export { timeline } from './projections/timeline.ts'
-export type { Diff } from './projections/diff.ts'
-export type { Effective, Item } from './projections/effective.ts'
-export type { Entry, FullOptions } from './projections/full.ts'
+export type { Change, Diff } from './projections/diff.ts'
+export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
+export type { Entry, Fate, FullOptions, Status } from './projections/full.ts'
 export type { Log } from './projections/path.ts'
-export type { Link, Note, NoteEntry } from './projections/notes.ts'
+export type { Link, LinkedEntry, Note, NotedEntry, NoteEntry } from './projections/notes.ts'
 export type { TimelineEntry } from './projections/timeline.ts'
 
 export { contentOf, START } from './events/events.ts'
@@ -38,4 +39,32 @@ export type {
   UnknownBlock,
 } from './events/block-types.ts'
 export { unknownBlock } from './events/blocks.ts'
-export type { Actor, ConversationEvent, Event, EventType, Message, View } from './events/events.ts'
+export type {
+  CondensedData,
+  Configuration,
+  Container,
+  Covers,
+  EventData,
+  ForkedData,
+  ForkedFrom,
+  MessageAppendedData,
+  Metadata,
+  Origin,
+  Policy,
+  Receipt,
+  RestoredData,
+  RewoundData,
+  Role,
+  TokensChanged,
+  TruncatedData,
+  View,
+} from './events/event-types.ts'
+export type {
+  Actor,
+  ConversationEvent,
+  ConversationEventOf,
+  Event,
+  EventOf,
+  EventType,
+  Message,
+} from './events/events.ts'

@@ -8,7 +8,7 @@ export type { StoreOptions } from './api/open.ts'
 export type { FollowConversations, FollowedEvent, Store, StreamedEvent } from './api/store.ts'
 export type { Conversation } from './conversation/conversation.ts'
 export type { EventsOptions } from './conversation/following.ts'
-export type { At, VerifyOptions } from './conversation/reading.ts'
+export type { At, DiffOptions, Entries, FullWithNotes, VerifyOptions } from './conversation/reading.ts'
 export type {
   AppendAfterRewind,
   AppendHere,

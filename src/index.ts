@@ -86,7 +86,7 @@ export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
 export type { EventsOptions } from './conversation/following.ts'
-export type { At, VerifyOptions } from './conversation/reading.ts'
+export type { At, DiffOptions, Entries, FullWithNotes, VerifyOptions } from './conversation/reading.ts'
 export type {
   AppendAfterRewind,
   AppendHere,
@@ -163,11 +163,11 @@ export type { FollowConversations, FollowedEvent, StreamedEvent } from './api/st
 export type { PlacedEvent } from './history/stored.ts'
 export type { Discrepancy, Verified } from './jobs/verify.ts'
 export type { Written, WrittenEvent } from './history/encode.ts'
-export type { Diff } from './projections/diff.ts'
-export type { Effective, Item } from './projections/effective.ts'
-export type { Entry, FullOptions } from './projections/full.ts'
-export type { Rendered, RenderOptions, Repair } from './projections/render/renderer.ts'
-export type { Link, Note, NoteEntry } from './projections/notes.ts'
+export type { Change, Diff } from './projections/diff.ts'
+export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
+export type { Entry, Fate, FullOptions, Status } from './projections/full.ts'
+export type { Rendered, RenderedMessage, RenderOptions, Repair } from './projections/render/renderer.ts'
+export type { Link, LinkedEntry, Note, NotedEntry, NoteEntry } from './projections/notes.ts'
 export type { TimelineEntry } from './projections/timeline.ts'
 export type {
   AnyBlock,
@@ -186,7 +186,27 @@ export type {
   UnknownBlock,
 } from './events/block-types.ts'
 export { unknownBlock } from './events/blocks.ts'
-export type { Actor, ConversationEvent, EventType, Message } from './events/events.ts'
+export type {
+  CondensedData,
+  Configuration,
+  Container,
+  Covers,
+  EventData,
+  ForkedData,
+  ForkedFrom,
+  MessageAppendedData,
+  Metadata,
+  Origin,
+  Policy,
+  Receipt,
+  RestoredData,
+  RewoundData,
+  Role,
+  TokensChanged,
+  TruncatedData,
+  View,
+} from './events/event-types.ts'
+export type { Actor, ConversationEvent, ConversationEventOf, EventType, Message } from './events/events.ts'
 
 /**
  * A tool for `turn` that reads what `maxResult` has left out of a conversation's results, whatever hides them by now. Its own results

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { blockSchema } from '../events/blocks.ts'
+import { type Block, blockSchema } from '../events/blocks.ts'
+import type { MessageAppendedData, Policy } from '../events/event-types.ts'
 import {
   type DeepReadonly,
   coversSchema,
@@ -17,14 +18,26 @@ const position = z.int().min(0)
 const positionOrStart = z.int().min(START)
 const content = z.union([z.string(), z.array(blockSchema)])
 
-const newMessage = z.object({
-  role: messageSchema.shape.role,
+/** A message to be appended. */
+export interface NewMessage extends Omit<MessageAppendedData, 'content'> {
   /** A string is short for one text block. */
+  readonly content: NewContent
+  /** What the model is shown in its place: an edit (`Condensed`), recorded in the same write. */
+  readonly shown?: Shown | undefined
+}
+type NewContent = string | readonly Block[]
+/** What the model is shown in place of a message. */
+export interface Shown {
+  readonly content: NewContent
+  readonly policy?: Policy | undefined
+}
+
+export const newMessage = z.object({
+  role: messageSchema.shape.role,
   content,
   messageId: z.string().min(1).optional(),
   origin: originSchema.optional(),
   sealed: dataSchemas.MessageAppended.shape.sealed,
-  /** What the model is shown in its place: an edit (`Condensed`), recorded in the same write. */
   shown: z.strictObject({ content, policy: policySchema.optional() }).optional(),
 })
 
@@ -147,7 +160,6 @@ export type Command<T extends CommandType = CommandType> = {
 }[T]
 /** A command on one conversation; a fork concerns two and has a decider of its own. */
 export type ConversationCommand = Command<Exclude<CommandType, 'fork'>>
-export type NewMessage = DeepReadonly<z.infer<typeof newMessage>>
 /** The options of condense and truncate that say what to hide. */
 export type Selection = Pick<Inputs['truncate'], keyof typeof selection>
 export type Summary = Inputs['condense']['summary']

@@ -109,7 +109,7 @@ interface FullReader {
 }
 
 /** Two positions to compare. */
-interface DiffOptions {
+export interface DiffOptions {
   readonly from: number
   readonly to?: number
 }

@@ -1,4 +1,5 @@
-import type { Container, Item } from './effective.ts'
+import type { Container } from '../events/events.ts'
+import type { Item } from './effective.ts'
 
 /** The newest container among items, hidden ones included: a marker knows that of what it hides. Undefined after it was dropped. */
 export const containerIn = (items: readonly Item[]): Container | undefined => {

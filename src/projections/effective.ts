@@ -1,5 +1,6 @@
 import {
   type Configuration,
+  type Container,
   type ConversationEvent,
   contentOf,
   type Covers,
@@ -7,19 +8,12 @@ import {
   type Origin,
   type Policy,
   type Role,
+  type TokensChanged,
 } from '../events/events.ts'
 import type { Block } from '../events/blocks.ts'
 import { freeze } from '../events/freeze.ts'
 import { draftOf, evolve, fold, type Outline, type Seen } from './outline.ts'
 import { lastOf, type Log, resolve } from './path.ts'
-
-/** A container of the API's code execution, as the reply at a position names it. */
-export interface Container {
-  readonly position: number
-  readonly id: string
-  /** ISO 8601, if the API says so. */
-  readonly expires_at?: string | undefined
-}
 
 interface Placed {
   readonly position: number
@@ -37,7 +31,7 @@ export interface MessageItem extends Placed {
 interface MarkerItem extends Placed {
   readonly covers: Covers
   readonly messagesHidden: number
-  readonly tokens: { readonly before: number; readonly after: number }
+  readonly tokens: TokensChanged
   /** The newest container of code execution that it hides. */
   readonly container?: Container | undefined
   /** Why a turn wrote it, if a turn did. */

@@ -10,8 +10,14 @@ import { atOnce, sliceLength } from './slices.ts'
  */
 export type Status = 'active' | 'condensed' | 'truncated' | 'restored' | 'abandoned'
 
+/** What became of an entry, and by which event. */
+export interface Fate {
+  readonly status: Status
+  readonly by?: number
+}
+
 /** A message or marker of the full history. */
-export type Entry = Item & { readonly status: Status; readonly by?: number }
+export type Entry = Item & Fate
 
 /** Which entries of a full history to give. */
 export interface FullOptions {
@@ -48,10 +54,6 @@ export function* fulling(
   return entries.slice(-last)
 }
 
-export interface Fate {
-  readonly status: Status
-  readonly by?: number
-}
 const active: Fate = { status: 'active' }
 
 function* fatesAt(log: Log, at: number): Generator<void, ReadonlyMap<number, Fate>> {

@@ -84,9 +84,17 @@ const isSame = (one: Link, other: Link): boolean =>
     : one.conversation === other.conversation)
 
 /** A note or link among the entries of a full history. `position` is that of the event after which it was noted. */
-export type NoteEntry =
-  | { readonly kind: 'note'; readonly position: number; readonly note: Note }
-  | { readonly kind: 'link'; readonly position: number; readonly link: Link }
+export type NoteEntry = NotedEntry | LinkedEntry
+export interface NotedEntry {
+  readonly kind: 'note'
+  readonly position: number
+  readonly note: Note
+}
+export interface LinkedEntry {
+  readonly kind: 'link'
+  readonly position: number
+  readonly link: Link
+}
 
 /** A fact as an entry. */
 export const entryOf = (conversation: string, event: NoteEvent): NoteEntry =>

@@ -1,6 +1,7 @@
 import { isFields } from '../events/json.ts'
 import { containerIn } from '../projections/container.ts'
-import { configurationOf, type Container, type Effective } from '../projections/effective.ts'
+import type { Container } from '../events/events.ts'
+import { configurationOf, type Effective } from '../projections/effective.ts'
 import type { ModelError } from '../models/model.ts'
 
 /** The container that belongs to a request: sent with it, or left out for a reason. Receipts keep it. */

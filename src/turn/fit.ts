@@ -75,7 +75,7 @@ const policyOf = (
   used,
   allowed,
   position: at,
-  settings,
+  settings: { ...settings },
   options: { ...options },
   ...(said !== undefined && { said }),
   ...(learned && { learned }),

@@ -120,7 +120,7 @@ describe('a condense', () => {
   })
 
   describe('after another one of a turn', () => {
-    const policy = { of: 'context' as const, used: 1_000, allowed: 900, settings: window }
+    const policy = { of: 'context' as const, used: 1_000, allowed: 900, settings: { ...window } }
     const after = (tokens: number, more: Partial<Policy> = {}): readonly Event[] => {
       const { type, data } = condensed(1, 8, words(tokens))
       return [...turns, { type, data: { ...data, method: 'model', policy: { ...policy, ...more } } }]

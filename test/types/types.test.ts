@@ -1,38 +1,14 @@
-import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../e2e/snippets/snippets.ts'
-
-const tsc = async (args: readonly string[]): Promise<string> => {
-  const ran = promisify(execFile)(join(root, 'node_modules/.bin/tsc'), [...args], { cwd: root })
-  return ran.then(
-    ({ stdout }) => stdout,
-    ({ stdout }: { readonly stdout: string }) => stdout,
-  )
-}
-
-/** A folder with a program, and the package's declarations as they are published. */
-const workshop = async (): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'palimpsest-types-'))
-  const modules = join(folder, 'node_modules')
-  const own = join(modules, 'palimpsest')
-  await mkdir(own, { recursive: true })
-  for (const name of ['@anthropic-ai', '@types', 'fp-ts', 'undici-types', 'zod'])
-    await symlink(join(root, 'node_modules', name), join(modules, name))
-  await copyFile(join(root, 'package.json'), join(own, 'package.json'))
-  await copyFile(join(root, 'test/types/usage.ts'), join(folder, 'usage.ts'))
-  await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
-  expect(await tsc(['-p', 'tsconfig.build.json', '--outDir', join(own, 'dist')])).toBe('')
-  return folder
-}
+import { shownIn } from './marked.ts'
+import { tsc, workshop } from './workshop.ts'
 
 describe('a program that uses the package', () => {
   let folder: string
   beforeAll(async () => {
-    folder = await workshop()
+    folder = await workshop('usage.ts', 'hovers.ts')
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -55,4 +31,20 @@ describe('a program that uses the package', () => {
       expect(await tsc(['-p', file])).toBe('')
     },
   )
+
+  test('is shown the names of the main types by an editor, not their fields', async () => {
+    const compilerOptions = { target: 'es2022', module: 'nodenext', strict: true, types: ['node'] }
+    const options = { ...compilerOptions, noUncheckedIndexedAccess: true }
+    await writeFile(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: options, files: ['hovers.ts'] }),
+    )
+    const { shown, expected } = await shownIn(folder, join(folder, 'hovers.ts'))
+    expect(shown).toEqual(expected)
+  })
+
+  test('is shown the same in the sources', async () => {
+    const { shown, expected } = await shownIn(root, join(root, 'test/types/hovers.ts'))
+    expect(shown).toEqual(expected)
+  })
 })

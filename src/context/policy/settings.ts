@@ -2,46 +2,57 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { check } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import type { DeepReadonly } from '../../events/events.ts'
 
 const tokens = z.int().min(1)
 const percents = z.number().min(5).max(100)
 
-const settingsSchema = z.strictObject({
+/** How large the context may grow, and what to do then. */
+export interface ContextSettings {
   /** The model's context window, in tokens. */
-  window: tokens,
+  readonly window: number
   /** The most tokens of the model's answer. They are reserved in the window. */
-  maxOutput: tokens.optional(),
+  readonly maxOutput?: number | undefined
   /** Tokens of the window reserved for the answer. Default `maxOutput`, else 8,192. */
-  reserved: z.int().min(0).optional(),
+  readonly reserved?: number | undefined
   /** The fraction of the window that stays free, as counts are not exact; 0 ≤ buffer < 1. Default 0.1. */
-  buffer: z.number().min(0).lt(1).optional(),
+  readonly buffer?: number | undefined
   /** Whether to condense by itself. Default true; if false, what does not fit is truncated, and a refusal of the API ends the turn. */
-  automatic: z.boolean().optional(),
+  readonly automatic?: boolean | undefined
   /** Condense from this percentage of the window, 5 to 100. Default 100: when the context would not fit. */
-  percentage: percents.optional(),
+  readonly percentage?: number | undefined
   /** Percentages of single models, by name; -1 is `percentage`. */
+  readonly profiles?: { readonly [model: string]: number } | undefined
+  /**
+   * A condense leaves at most this fraction of the tokens that start it, 0 < target ≤ 1; if that needs it, it keeps fewer messages at the
+   * end than `keepLast`. Default 0.5.
+   */
+  readonly target?: number | undefined
+  /** How many messages at the beginning always stay, at least the task. Default 1. */
+  readonly keepFirst?: number | undefined
+  /** How many messages at the end stay; fewer if the context does not become small enough otherwise. Default 3. */
+  readonly keepLast?: number | undefined
+  /** The fraction of what may be hidden that a truncation hides, repeated until it fits; 0 < fraction ≤ 1. Default 0.5. */
+  readonly fraction?: number | undefined
+}
+
+export const settingsSchema = z.strictObject({
+  window: tokens,
+  maxOutput: tokens.optional(),
+  reserved: z.int().min(0).optional(),
+  buffer: z.number().min(0).lt(1).optional(),
+  automatic: z.boolean().optional(),
+  percentage: percents.optional(),
   profiles: z
     .record(
       z.string(),
       z.union([z.literal(-1), percents], { error: 'is neither -1 nor a percentage from 5 to 100' }),
     )
     .optional(),
-  /**
-   * A condense leaves at most this fraction of the tokens that start it, 0 < target ≤ 1; if that needs it, it keeps fewer messages at the
-   * end than `keepLast`. Default 0.5.
-   */
   target: z.number().gt(0).max(1).optional(),
-  /** How many messages at the beginning always stay, at least the task. Default 1. */
   keepFirst: z.int().min(1).optional(),
-  /** How many messages at the end stay; fewer if the context does not become small enough otherwise. Default 3. */
   keepLast: z.int().min(1).optional(),
-  /** The fraction of what may be hidden that a truncation hides, repeated until it fits; 0 < fraction ≤ 1. Default 0.5. */
   fraction: z.number().gt(0).max(1).optional(),
 })
-
-/** How large the context may grow, and what to do then. */
-export type ContextSettings = DeepReadonly<z.infer<typeof settingsSchema>>
 
 /** Settings with every default filled in, for one model. */
 export interface Limits {

@@ -18,31 +18,43 @@ const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out 
 /** The texts that must survive word for word, given the items that are summarized. */
 export type Pinned = (items: readonly Item[]) => readonly string[]
 
-const settingsSchema = z.strictObject({
+/** How to summarize. */
+export interface SummarizerSettings {
   /** The model that summarizes; it may differ from the conversation's. */
-  model: z.string().min(1),
+  readonly model: string
   /** Its context window, in tokens. A tenth of it stays free, as estimates are not exact. */
-  window: z.int().min(1),
+  readonly window: number
   /** The most tokens of a summary. Default 4,096. */
-  maxTokens: z.int().min(1).optional(),
+  readonly maxTokens?: number | undefined
   /** Instructions to use instead of the default ones. */
-  instructions: summaryOptionsSchema.shape.instructions,
+  readonly instructions?: string | undefined
   /** Whether the model accepts pictures and documents; if not, a note replaces each. Default true. */
-  images: z.boolean().optional(),
+  readonly images?: boolean | undefined
   /** The most milliseconds for a summary with all its parts. Default: no limit. */
-  deadline: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  readonly deadline?: number | undefined
   /** Milliseconds without any sign of a reply after which its call has stalled. Default 60,000. */
-  stallTimeout: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  readonly stallTimeout?: number | undefined
   /** How often to repeat each call that failed for a passing reason. Default 3. */
-  maxRetries: z.int().min(0).optional(),
+  readonly maxRetries?: number | undefined
   /** Texts that are appended to the summary word for word, each as a block. Blank ones are left out. */
+  readonly pinned?: readonly string[] | Pinned | undefined
+}
+
+export const settingsSchema = z.strictObject({
+  model: z.string().min(1),
+  window: z.int().min(1),
+  maxTokens: z.int().min(1).optional(),
+  instructions: summaryOptionsSchema.shape.instructions,
+  images: z.boolean().optional(),
+  deadline: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  stallTimeout: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  maxRetries: z.int().min(0).optional(),
   pinned: z
     .union([z.array(z.string()).readonly(), z.custom<Pinned>((value) => typeof value === 'function')], {
       error: 'is an array of texts, or a function that returns one',
     })
     .optional(),
 })
-export type SummarizerSettings = Readonly<z.infer<typeof settingsSchema>>
 
 /** Settings with every default filled in. */
 export interface SummaryLimits {

@@ -1,0 +1,39 @@
+// The types of what is stored, and of settings, are written by hand, so that they have names. The compiler compares them here with what the schemas
+// check, to the field, its `?` and its `readonly`. Nothing of it runs.
+import type { z } from 'zod'
+import type { NewMessage, newMessage } from '../../src/commands/command.ts'
+import type { ContextSettings, settingsSchema } from '../../src/context/policy/settings.ts'
+import type {
+  settingsSchema as summarySchema,
+  SummarizerSettings,
+} from '../../src/context/summary/settings.ts'
+import type { EventData, EventType, Metadata } from '../../src/events/event-types.ts'
+import type { dataSchemas, DeepReadonly, metadataSchema } from '../../src/events/events.ts'
+
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only functions of a type are compared for identity
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type Checked<S extends z.ZodType> = DeepReadonly<z.infer<S>>
+type Schemas = typeof dataSchemas
+
+export const types: true = true satisfies Same<EventType, keyof Schemas>
+export const data: { readonly [T in EventType]: true } = {
+  MessageAppended: true satisfies Same<EventData['MessageAppended'], Checked<Schemas['MessageAppended']>>,
+  Condensed: true satisfies Same<EventData['Condensed'], Checked<Schemas['Condensed']>>,
+  Truncated: true satisfies Same<EventData['Truncated'], Checked<Schemas['Truncated']>>,
+  Restored: true satisfies Same<EventData['Restored'], Checked<Schemas['Restored']>>,
+  Rewound: true satisfies Same<EventData['Rewound'], Checked<Schemas['Rewound']>>,
+  Configured: true satisfies Same<EventData['Configured'], Checked<Schemas['Configured']>>,
+  Forked: true satisfies Same<EventData['Forked'], Checked<Schemas['Forked']>>,
+}
+export const metadata: true = true satisfies Same<Metadata, Checked<typeof metadataSchema>>
+export const message: true = true satisfies Same<NewMessage, Checked<typeof newMessage>>
+export const settings: readonly true[] = [
+  true satisfies Same<ContextSettings, Checked<typeof settingsSchema>>,
+  true satisfies Same<SummarizerSettings, Readonly<z.infer<typeof summarySchema>>>,
+]
+// The comparison itself: a field that is missing, optional or writable is another type.
+export const differ: readonly false[] = [
+  false satisfies Same<{ readonly a?: 1 }, { readonly b?: 1 }>,
+  false satisfies Same<{ readonly a?: 1 | undefined }, { readonly a: 1 | undefined }>,
+  false satisfies Same<{ readonly a: 1 }, { a: 1 }>,
+]
