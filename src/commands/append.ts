@@ -2,7 +2,7 @@ import { acceptsData } from '../events/accept.ts'
 import { type Block, textBlock } from '../events/blocks.ts'
 import { isFields } from '../events/json.ts'
 import type { Event } from '../events/events.ts'
-import { estimateTokens } from '../projections/tokens.ts'
+import { tokensByBytes } from '../projections/tokens.ts'
 import type { Command, NewMessage } from './command.ts'
 import { withoutSecretParameters } from './configure.ts'
 
@@ -46,7 +46,7 @@ const editOf = (
   const data = {
     covers: { first: position, last: position },
     messagesHidden: 1,
-    tokens: { before: estimateTokens(blocksOf(whole)), after: estimateTokens(content) },
+    tokens: { before: tokensByBytes(blocksOf(whole)), after: tokensByBytes(content) },
     summary: [{ role, content }],
     method: 'client' as const,
     ...(policy && { policy }),

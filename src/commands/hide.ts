@@ -5,7 +5,7 @@ import type { Event, EventData, Message } from '../events/events.ts'
 import { containerIn } from '../projections/container.ts'
 import type { Item } from '../projections/effective.ts'
 import { draftOf, evolve, needsView, type Slot, viewOf } from '../projections/outline.ts'
-import { estimateTokens } from '../projections/tokens.ts'
+import { tokensByBytes } from '../projections/tokens.ts'
 import type { Command, NewMessage, Summary } from './command.ts'
 import type { Rejection } from './rejections.ts'
 import { blocksOf } from './append.ts'
@@ -70,7 +70,7 @@ export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): F
     ),
     tokens: {
       before: hidden.reduce((sum, item) => sum + tokensOf(item), 0),
-      after: estimateTokens(summary.flatMap(({ content }) => content)),
+      after: tokensByBytes(summary.flatMap(({ content }) => content)),
     },
     ...(container && { container }),
   }

@@ -6,7 +6,7 @@ import { type Covers, type Message, START } from '../events/events.ts'
 import { type Effective, type Item, messageIn, messagesOf } from '../projections/effective.ts'
 import { type ToolCall, toolCalls } from '../projections/pairs.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
-import { estimateTokens } from '../projections/tokens.ts'
+import { tokensByBytes } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
 import { callsOf, partedBy } from './cuts.ts'
 import { nothingToHide, notShown, type Rejection, unsafeCut } from './rejections.ts'
@@ -143,4 +143,4 @@ const beforeTokens = (items: readonly Item[], limit: number | undefined): number
 
 /** Estimated tokens of what an item shows. */
 export const tokensOf = (item: Item): number =>
-  estimateTokens(messagesOf(item).flatMap(({ content }) => content))
+  tokensByBytes(messagesOf(item).flatMap(({ content }) => content))

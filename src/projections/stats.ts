@@ -4,7 +4,7 @@ import { effective, messagesOf } from './effective.ts'
 import { full } from './full.ts'
 import { lastOf, type Log } from './path.ts'
 import { timeline } from './timeline.ts'
-import { estimateTokens } from './tokens.ts'
+import { tokensByBytes } from './tokens.ts'
 
 /** A tool, how often it was called, and how many of its results were errors. */
 interface ToolStats {
@@ -53,8 +53,8 @@ export const statsOf = (log: Log): Stats => {
     hidden: withStatus('condensed', 'truncated'),
     abandoned: withStatus('abandoned'),
     tokens: {
-      stored: estimateTokens(messages.flatMap(blocksOf)),
-      shown: estimateTokens(shown.flatMap(({ content }) => content)),
+      stored: tokensByBytes(messages.flatMap(blocksOf)),
+      shown: tokensByBytes(shown.flatMap(({ content }) => content)),
     },
     tools: toolsOf(messages.flatMap(blocksOf)),
   }

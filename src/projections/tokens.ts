@@ -5,8 +5,11 @@ const proseBytes = 3.3
 const jsonBytes = 2
 const pictureTokens = 1_600
 
-/** A rough estimate of the tokens of blocks: whole, ≥ 0. Good enough to tell what is large; `estimate` (src/context/tokens) looks into pictures. */
-export const estimateTokens = (blocks: readonly Block[]): number =>
+/**
+ * Tokens of blocks by their bytes alone: whole, ≥ 0. Markers store it, so its rule never changes: sums over markers of any age must be of one
+ * measure. What a request will be to a model, `estimate` says (src/context/tokens), which may learn. ADR 10.
+ */
+export const tokensByBytes = (blocks: readonly Block[]): number =>
   Math.ceil(blocks.reduce((sum, block) => sum + blockTokens(block), 0))
 
 const blockTokens = (block: Block): number => {
@@ -17,7 +20,7 @@ const blockTokens = (block: Block): number => {
     const { content = '' } = block
     return typeof content === 'string'
       ? Buffer.byteLength(content) / proseBytes
-      : estimateTokens(content.filter(isWellShaped))
+      : tokensByBytes(content.filter(isWellShaped))
   }
   return Buffer.byteLength(JSON.stringify(block)) / jsonBytes
 }

@@ -1,7 +1,7 @@
 import { unknownBlock } from '../../src/events/blocks.ts'
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
-import { estimateTokens } from '../../src/projections/tokens.ts'
+import { tokensByBytes } from '../../src/projections/tokens.ts'
 import { text, thinking, toolResult } from '../support/log.ts'
 
 const words = 'x'.repeat(33)
@@ -21,6 +21,6 @@ describe('an estimate of tokens', () => {
     ['any other block is JSON of 2 bytes a token', [unknownBlock({ type: 'tool_use' })], 10],
     ['the sum is rounded up, not its parts', [text('x'), text('x'), text('x'), text('x')], 2],
   ])('%s', (_, blocks, tokens) => {
-    expect(estimateTokens(blocks)).toBe(tokens)
+    expect(tokensByBytes(blocks)).toBe(tokens)
   })
 })

@@ -6,7 +6,7 @@ import type { ContextSettings } from '../../src/context/policy/settings.ts'
 import type { ConversationEvent, Covers, Policy } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { path } from '../../src/projections/path.ts'
-import { estimateTokens } from '../../src/projections/tokens.ts'
+import { tokensByBytes } from '../../src/projections/tokens.ts'
 import { openStore } from '../../src/index.ts'
 import { right } from '../support/either.ts'
 import { text, toolUse } from '../support/log.ts'
@@ -169,7 +169,7 @@ describe('turns in a window that is nearly full', () => {
                 const event = log[at]
                 return at > since && event?.type === 'MessageAppended' ? [event.data.content] : []
               })
-              const tokens = estimateTokens(said.flat()) + perMessage * said.length
+              const tokens = tokensByBytes(said.flat()) + perMessage * said.length
               expect(tokens).toBeGreaterThanOrEqual(0.1 * run.settings.window)
             }
 

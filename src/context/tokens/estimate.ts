@@ -8,7 +8,7 @@ import {
 } from '../../events/blocks.ts'
 import type { Configuration } from '../../events/events.ts'
 import { isResultType } from '../../projections/render/renderer.ts'
-import { estimateTokens } from '../../projections/tokens.ts'
+import { tokensByBytes } from '../../projections/tokens.ts'
 
 // What the API's documentation says about pictures and PDF files; docs/adr/0010-counting-tokens.md.
 
@@ -36,19 +36,19 @@ export const estimatePrompt = (
   tools?: Configuration['tools'],
 ): number =>
   estimate(typeof system === 'string' ? [textBlock(system)] : system) +
-  (tools ? estimateTokens([unknownBlock({ type: 'tools', tools })]) : 0)
+  (tools ? tokensByBytes([unknownBlock({ type: 'tools', tools })]) : 0)
 
-/** About how many tokens blocks are to a model, whole, ≥ 0: pictures and documents by their size, the rest by bytes. */
+/** About how many tokens blocks are to a model, whole, ≥ 0: pictures and documents by their size, the rest by bytes. Never stored as `tokens`. */
 export const estimate = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + blockTokens(block), 0)
 
 const blockTokens = (block: Block): number => {
   if (isBlock(block, 'image')) return pictureTokens(block.source)
   if (isBlock(block, 'document')) return documentTokens(block.source)
-  if (!isBlock(block, 'tool_result')) return estimateTokens([block])
+  if (!isBlock(block, 'tool_result')) return tokensByBytes([block])
   return (
     resultTokens +
-    (Array.isArray(block.content) ? estimate(block.content.filter(isShown)) : estimateTokens([block]))
+    (Array.isArray(block.content) ? estimate(block.content.filter(isShown)) : tokensByBytes([block]))
   )
 }
 
@@ -57,7 +57,7 @@ const isShown = (block: unknown): block is Block => isWellShaped(block) && isRes
 
 const pictureTokens = (source: BlockSource): number => {
   const size = source.type === 'base64' ? sizeOf(Buffer.from(String(source.data), 'base64')) : undefined
-  if (!size) return estimateTokens([{ type: 'image', source }])
+  if (!size) return tokensByBytes([{ type: 'image', source }])
   const scale = Math.min(1, maxEdge / Math.max(size.width, size.height))
   const patches = (pixels: number): number => Math.ceil((pixels * scale) / patch)
   return Math.min(maxPictureTokens, patches(size.width) * patches(size.height))
@@ -65,8 +65,8 @@ const pictureTokens = (source: BlockSource): number => {
 
 const documentTokens = (source: BlockSource): number => {
   const { data, content } = source
-  if (source.type === 'text') return estimateTokens([textBlock(String(data))])
-  if (typeof content === 'string') return estimateTokens([textBlock(content)])
+  if (source.type === 'text') return tokensByBytes([textBlock(String(data))])
+  if (typeof content === 'string') return tokensByBytes([textBlock(content)])
   if (Array.isArray(content)) return estimate((content as readonly unknown[]).filter(isWellShaped))
   if (source.type !== 'base64') return pageTokens
   const file = Buffer.from(String(data), 'base64')
