@@ -2,11 +2,13 @@ import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../events/codec.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { loadLineage } from '../history/lineage.ts'
+import { orThrow } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { breath, pacer } from '../store/breath.ts'
 import { remembered } from '../store/lru.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
-import { type EventStore, type FollowOptions, type RecordedEvent, streamPage } from '../store/port.ts'
+import { allPages } from '../store/pages.ts'
+import type { EventStore, FollowOptions, RecordedEvent } from '../store/port.ts'
 import type { FollowConversations, FollowedEvent, ReadAllOptions, Store, StreamedEvent } from './store.ts'
 
 /** The events of all conversations, as `Store` has them. */
@@ -18,18 +20,14 @@ export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> =
     if (E.isLeft(given)) throw toError(given.left)
     const { after } = given.right
     const pace = pacer()
-    for (let from = after; ;) {
-      const page = await events.readAll({ after: from, limit: streamPage, prefixes: [streamOf('')] })()
-      if (E.isLeft(page)) throw toError(page.left)
-      for (const event of page.right.events) {
+    for await (const page of allPages(events, { after, prefixes: [streamOf('')] })) {
+      for (const event of await orThrow(page)) {
         const streamed = await placed(event)
         if (streamed) yield streamed
         const pause = pace(event.data.length)
         if (pause) await pause
       }
       await breath()
-      if (page.right.checkpoint === from) return
-      from = page.right.checkpoint
     }
   }
 

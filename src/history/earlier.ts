@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { eventId, streamOf } from '../events/ids.ts'
 import type { StoreError } from '../store/errors.ts'
-import { type EventStore, type Found, maxPage, type RecordedEvent } from '../store/port.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore, Found, RecordedEvent } from '../store/port.ts'
 import { type CompleteEnvelope, type Written, writtenAt } from './encode.ts'
 import { type ChainEnd, lastPosition } from './ends.ts'
 
@@ -35,15 +36,13 @@ export const earlier = async (
   const { revision } = found.right
   if (revision === undefined) return E.right(undefined)
   const events: RecordedEvent[] = []
-  for (;;) {
-    const from = revision + events.length
-    const read = await store.read({ stream, from, direction: 'forwards', limit: maxPage })()
-    if (E.isLeft(read)) return read
-    const own = read.right.filter(
+  for await (const page of pagesOf(store, stream, { from: revision })) {
+    if (E.isLeft(page)) return page
+    const own = page.right.filter(
       ({ id }, index) => id === eventId(stream, envelope.commandId, events.length + index),
     )
     events.push(...own)
-    if (own.length === 0 || own.length < read.right.length) break
+    if (own.length < page.right.length) break
   }
   return E.right(writtenAt(conversation, lastPosition({ ...end, revision }), events))
 }

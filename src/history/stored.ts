@@ -7,7 +7,8 @@ import { breath } from '../store/breath.ts'
 import { eventMissing } from '../store/dense.ts'
 import { toError } from '../result/typed.ts'
 import { ofItself, originOf } from './lineage.ts'
-import { type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore } from '../store/port.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
 
 /** An event to the byte, and where it is. */
@@ -45,26 +46,20 @@ async function* eventsOf(
 ): AsyncGenerator<PlacedEvent, void> {
   const { least, most } = await orThrow(run(extentOf(store, stream)))
   if (most < 0 && missing) throw toError(missing)
-  for (let from = 0; from <= most;) {
-    const read = await page(store, stream, from, Math.min(streamPage, most + 1 - from))
-    if (read.length === 0 && from <= least) throw toError(eventMissing(stream, from))
-    if (read.length === 0) break
-    for (const { revision, id, type, data, metadata } of read)
+  let next = 0
+  for await (const page of pagesOf(store, stream, { to: most })) {
+    for (const { revision, id, type, data, metadata } of await orThrow(page)) {
       yield { conversation, revision, id, type, data, metadata }
-    from += read.length
+      next = revision + 1
+    }
     await breath()
   }
+  if (next <= least) throw toError(eventMissing(stream, next))
 }
 
-const page = (
-  store: EventStore,
-  stream: string,
-  from: number,
-  limit: number,
-): Promise<readonly RecordedEvent[]> => orThrow(store.read({ stream, from, direction: 'forwards', limit }))
-
 const parentOf = async (store: EventStore, conversation: string): Promise<string | undefined> => {
-  const [first] = await page(store, streamOf(conversation), 0, 1)
+  const stream = streamOf(conversation)
+  const [first] = await orThrow(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (!first) throw toError(conversationNotFound(conversation))
   // Only its beginning is read here: what cannot be decoded is exported as it is.
   const origin = originOf(first)

@@ -5,6 +5,7 @@ import { conversationOf, notesStreamOf, streamOf } from '../events/ids.ts'
 import { type CopyError, copyStream, type StreamCopy } from './copy-stream.ts'
 import { originOf } from '../history/lineage.ts'
 import { importUnfinished } from '../store/errors.ts'
+import { namePages } from '../store/pages.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
@@ -107,13 +108,9 @@ const isOfStore = ({ _tag }: CopyError): boolean =>
 
 async function* idsOf(store: EventStore): Steps<CopyError, readonly string[]> {
   const ids: string[] = []
-  for (let after = ''; ;) {
-    const names = yield* ok(store.streams(streamOf(''), after, maxPage))
-    ids.push(...names.map((name) => conversationOf(name) ?? name))
-    const last = names.at(-1)
-    if (last === undefined) return ids
-    after = last
-  }
+  for await (const names of namePages((after = '') => store.streams(streamOf(''), after, maxPage)))
+    for (const name of yield* ok(names)) ids.push(conversationOf(name) ?? name)
+  return ids
 }
 
 /** Every conversation to copy, once, parents before their forks; those that are being imported, only where they are named. */

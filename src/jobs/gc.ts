@@ -4,7 +4,8 @@ import { toError } from '../result/typed.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { StoreError } from '../store/errors.ts'
 import { unknownOption } from '../store/options.ts'
-import { type BlobInfo, type EventStore, maxPage, type RecordedEvent, streamPage } from '../store/port.ts'
+import { allPages, namePages, pagesOf } from '../store/pages.ts'
+import { type BlobInfo, type EventStore, maxPage } from '../store/port.ts'
 import { isCut, referencesOf } from '../store/blobs/cut.ts'
 import { unreadable } from '../store/blobs/restore.ts'
 
@@ -75,7 +76,7 @@ async function* unreferredAmong(
     yield* caught<StoreError | InvalidInput, void>(async () => {
       if (left.size === 0) return
       for await (const page of pages(store)) {
-        for (const event of page.filter(isCut)) {
+        for (const event of (await orThrow(page)).filter(isCut)) {
           const references = referencesOf(event)
           if (!references) throw toError(unreadable(event))
           for (const { sha256 } of references) left.delete(sha256)
@@ -86,34 +87,12 @@ async function* unreferredAmong(
   return left
 }
 
-type Pages = AsyncGenerator<readonly RecordedEvent[], void>
-
-/** The events of listed streams, except those that are lost. Iteration throws a `StoreError`. */
-async function* knownPages(store: EventStore): Pages {
-  for (let before: string | undefined; ;) {
-    const names = await orThrow(store.newest([''], before, maxPage))
-    for (const stream of names)
-      for (let from = 0; ;) {
-        const page = await store.read({ stream, from, direction: 'forwards', limit: streamPage })()
-        if (E.isLeft(page) && page.left._tag === 'HistoryLost') break
-        const events = await orThrow(page)
-        if (events.length === 0) break
-        yield events
-        from += events.length
-      }
-    before = names.at(-1)
-    if (before === undefined) return
-  }
-}
-
-/** All events. Iteration throws a `StoreError` or `InvalidInput`. */
-async function* allPages(store: EventStore): Pages {
-  for (let after: string | undefined; ;) {
-    const { events, checkpoint } = await orThrow(store.readAll({ after, limit: streamPage }))
-    yield events
-    if (checkpoint === after) return
-    after = checkpoint
-  }
+/** The events of listed streams, except those that are lost. */
+async function* knownPages(store: EventStore): ReturnType<typeof pagesOf> {
+  for await (const names of namePages((before) => store.newest([''], before, maxPage)))
+    for (const stream of await orThrow(names))
+      for await (const page of pagesOf(store, stream))
+        if (E.isRight(page) || page.left._tag !== 'HistoryLost') yield page
 }
 
 const list = ({ blobs }: EventStore): Steps<StoreError, readonly BlobInfo[]> =>

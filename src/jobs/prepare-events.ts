@@ -16,7 +16,8 @@ import { ok, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { breath, pacer } from '../store/breath.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
-import { type EventStore, maxPage, type Part } from '../store/port.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore, Part, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
 /** New events of one conversation, encoded, and the end that they are appended to. */
@@ -121,21 +122,26 @@ export async function* prepareStored(
   }
   const { end, open } = yield* readThere(store, id, isFork)
   const there = end.revision + 1
-  for (let from = 0, read = 0; from < Math.min(there, events.length); from += read) {
-    const page = yield* ok(store.read({ stream, from, direction: 'forwards', limit: maxPage }))
-    read = page.length
-    if (read === 0) break
-    const different = page.find((stored, index) => {
-      const event = events.at(from + index)
-      return event && hashOf(event) !== hashOf(stored)
-    })
-    await breath()
+  const to = Math.min(there, events.length) - 1
+  for await (const page of pagesOf(store, stream, { to })) {
+    const different = firstDifferent(yield* ok(page), events)
     if (different) return yield importDiverged(id, `revision ${different.revision}`, 'the event of the file')
+    await breath()
   }
   const added = events.slice(there)
   yield* checkAll(store, asTheyAre(added), { id, end })
   return { id, stream, end, open, events: added }
 }
+
+/** The first stored event that is another one in the file. */
+export const firstDifferent = (
+  stored: readonly RecordedEvent[],
+  events: List<StoredEvent>,
+): RecordedEvent | undefined =>
+  stored.find((one) => {
+    const event = events.at(one.revision)
+    return event && hashOf(event) !== hashOf(one)
+  })
 
 function* asTheyAre(events: Iterable<StoredEvent>): Generator<Encoding, void> {
   for (const event of events) yield E.right(event)

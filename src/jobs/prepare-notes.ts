@@ -7,10 +7,12 @@ import { chainEndAt } from '../history/ends.ts'
 import { isoTimeOf, recordedTime } from '../history/time.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
-import { type EventStore, maxPage } from '../store/port.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import type { WriteError } from '../store/errors.ts'
 import { type ImportError, importDiverged } from '../formats/errors.ts'
+import { firstDifferent } from './prepare-events.ts'
 import type { Addition } from './write-whole.ts'
 
 type Preparing = Steps<ImportError | WriteError, Addition>
@@ -39,11 +41,8 @@ export async function* prepareNotes(
   const there = yield* thereOf(store, id)
   const { stream, end } = there
   const had = new Set<string>()
-  for (let from = 0; from <= end.revision;) {
-    const page = yield* ok(store.read({ stream, from, direction: 'forwards', limit: maxPage }))
-    for (const event of page) had.add(event.id)
-    from += Math.max(1, page.length)
-  }
+  for await (const page of pagesOf(store, stream, { to: end.revision }))
+    for (const event of yield* ok(page)) had.add(event.id)
   const imported = new Date()
   const events: StoredEvent[] = []
   let prev = end.hash
@@ -73,14 +72,9 @@ export async function* prepareStoredNotes(
 ): Preparing {
   const there = yield* thereOf(store, id)
   const { stream, end } = there
-  for (let from = 0; from < Math.min(end.revision + 1, notes.length);) {
-    const page = yield* ok(store.read({ stream, from, direction: 'forwards', limit: maxPage }))
-    for (const stored of page) {
-      const event = notes.at(stored.revision)
-      if (event && hashOf(event) !== hashOf(stored))
-        return yield importDiverged(id, `note ${stored.revision}`, 'the note of the file')
-    }
-    from += Math.max(1, page.length)
+  for await (const page of pagesOf(store, stream, { to: Math.min(end.revision, notes.length - 1) })) {
+    const different = firstDifferent(yield* ok(page), notes)
+    if (different) return yield importDiverged(id, `note ${different.revision}`, 'the note of the file')
   }
   const events = notes.slice(end.revision + 1)
   for (const event of events) yield* ok(store.check(event))

@@ -5,7 +5,8 @@ import { decodeNote } from '../events/notes.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
-import { type EventStore, streamPage } from '../store/port.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore } from '../store/port.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
 
 interface Found {
@@ -25,17 +26,8 @@ export async function* verifyNotes(store: EventStore, conversation: string): Ste
     notes,
     discrepancy: { position: notes, kind: 'note', message: `note ${notes}: ${problem}` },
   })
-  for (let most = streamPage; notes <= until;) {
-    const limit = Math.min(most, until + 1 - notes)
-    const page = await store.read({ stream, from: notes, direction: 'forwards', limit })()
-    if (E.isLeft(page)) {
-      if (!isOfEvent(page.left)) return yield page.left
-      const { revision } = page.left
-      if (revision <= notes || limit === 1) return wrong(page.left.message)
-      // What comes before it may have a discrepancy of its own.
-      most = Math.min(revision - notes, limit - 1)
-      continue
-    }
+  for await (const page of pagesOf(store, stream, { to: until })) {
+    if (E.isLeft(page)) return isOfEvent(page.left) ? wrong(page.left.message) : yield page.left
     for (const stored of page.right) {
       const decoded = decodeNote(stored, stored)
       if (E.isLeft(decoded)) return wrong(decoded.left.message)
@@ -46,7 +38,6 @@ export async function* verifyNotes(store: EventStore, conversation: string): Ste
         return wrong('it is not the one that the notes ended with: it was changed')
       notes++
     }
-    if (page.right.length === 0) break
     await breath()
   }
   if (Math.max(least, Math.min(kept?.last ?? -1, until)) >= notes)

@@ -18,7 +18,8 @@ import {
 import { slotsUnder } from '../history/gather.ts'
 import { loadEffective } from '../history/load.ts'
 import { loadLineage, type Lineage } from '../history/lineage.ts'
-import { type EventStore, type RecordedEvent, type KeptEnd, streamPage } from '../store/port.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore, RecordedEvent, KeptEnd } from '../store/port.ts'
 import { eventAt } from '../history/reader.ts'
 import { lightReader } from '../history/light-reader.ts'
 import { recordedAt } from '../history/reader.ts'
@@ -67,20 +68,13 @@ export async function* verify(store: EventStore, conversation: string): Steps<Re
   const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], kept)
   const pace = pacer()
   let events = 0
-  for (let most = streamPage; events <= until;) {
-    const limit = Math.min(most, until + 1 - events)
-    const page = await store.read({ stream, from: events, direction: 'forwards', limit })()
+  for await (const page of pagesOf(store, stream, { to: until })) {
     if (E.isLeft(page)) {
       const bad = page.left
       if (!isOfEvent(bad)) return yield bad
-      if (bad.revision <= events || limit === 1) {
-        const kind = bad._tag === 'DecodeFailed' ? 'undecodable' : 'content'
-        const position = checker.offset + events
-        return { conversation, events, discrepancy: { position, kind, message: bad.message } }
-      }
-      // What comes before it may have a discrepancy of its own.
-      most = Math.min(bad.revision - events, limit - 1)
-      continue
+      const kind = bad._tag === 'DecodeFailed' ? 'undecodable' : 'content'
+      const position = checker.offset + events
+      return { conversation, events, discrepancy: { position, kind, message: bad.message } }
     }
     for (const stored of page.right) {
       const pause = pace(stored.data.length)
@@ -89,7 +83,6 @@ export async function* verify(store: EventStore, conversation: string): Steps<Re
       if (discrepancy) return { conversation, events, discrepancy }
       events++
     }
-    if (page.right.length === 0) break
   }
   const last = Math.max(least, Math.min(kept?.last ?? START, until))
   if (events === 0 && last < 0) return yield conversationNotFound(conversation)

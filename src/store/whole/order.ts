@@ -1,6 +1,7 @@
 import type { InvalidInput } from '../../events/errors.ts'
 import { caught, ok, orThrow, type Steps, task } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
+import { pagesOf } from '../pages.ts'
 import { beginsWithOne } from '../prefixes.ts'
 import { completedBy, isMarked, isRecord, recordPrefix, type Stretch, unmarked } from './parts.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type EventStore,
   type Followed,
   type RecordedEvent,
-  streamPage,
 } from '../port.ts'
 
 /** A place among the events of a write that one event completed: after the event at `revision` of `stream`. */
@@ -53,13 +53,7 @@ const isPlain = (event: RecordedEvent): boolean => !isMarked(event) && !isRecord
 export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | 'follow'> => {
   /** The events of a stretch, from a revision on. Iteration throws a `StoreError`. */
   async function* eventsOf({ stream, from, to }: Stretch): AsyncGenerator<RecordedEvent, void> {
-    for (let next = from; next <= to;) {
-      const limit = Math.min(streamPage, to + 1 - next)
-      const page = await orThrow(store.read({ stream, from: next, direction: 'forwards', limit }))
-      if (page.length === 0) return
-      yield* page.map(unmarked)
-      next += page.length
-    }
+    for await (const page of pagesOf(store, stream, { from, to })) yield* (await orThrow(page)).map(unmarked)
   }
 
   /** The events of the write that an event completed, of streams with these prefixes, after a place among them. */

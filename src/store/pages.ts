@@ -1,0 +1,56 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { InvalidInput } from '../events/errors.ts'
+import { isOfEvent, type StoreError } from './errors.ts'
+import { type AllRange, type EventStore, type RecordedEvent, streamPage } from './port.ts'
+
+// Whatever is longer than a page, page by page. An error is the last thing that comes.
+
+type Pages<A, Errors = StoreError> = AsyncGenerator<E.Either<Errors, readonly A[]>, void>
+
+/** The events of a stream from one revision through another, in order. Those before an event that cannot be read come before its error. */
+export async function* pagesOf(
+  store: Pick<EventStore, 'read'>,
+  stream: string,
+  { from = 0, to = Infinity }: { readonly from?: number; readonly to?: number } = {},
+): Pages<RecordedEvent> {
+  let most = streamPage
+  for (let next = from; next <= to;) {
+    const limit = Math.min(most, to + 1 - next)
+    const page = await store.read({ stream, from: next, direction: 'forwards', limit })()
+    if (E.isLeft(page)) {
+      most = isOfEvent(page.left) ? Math.min(page.left.revision - next, limit - 1) : 0
+      if (most > 0) continue
+      return yield page
+    }
+    if (page.right.length === 0) return
+    yield page
+    next += page.right.length
+  }
+}
+
+/** Names of streams. `list` gives those after the last one of the page before. */
+export async function* namePages(
+  list: (last: string | undefined) => TaskEither<StoreError, readonly string[]>,
+): Pages<string> {
+  for (let last: string | undefined; ;) {
+    const names = await list(last)()
+    last = E.isRight(names) ? names.right.at(-1) : undefined
+    if (E.isLeft(names) || last !== undefined) yield names
+    if (last === undefined) return
+  }
+}
+
+/** All events of a store that there are now. */
+export async function* allPages(
+  store: EventStore,
+  { after, prefixes }: Pick<AllRange, 'after' | 'prefixes'> = {},
+): Pages<RecordedEvent, StoreError | InvalidInput> {
+  for (let from = after; ;) {
+    const page = await store.readAll({ after: from, limit: streamPage, ...(prefixes && { prefixes }) })()
+    if (E.isLeft(page)) return yield page
+    yield E.right(page.right.events)
+    if (page.right.checkpoint === from) return
+    from = page.right.checkpoint
+  }
+}
