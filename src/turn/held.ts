@@ -77,7 +77,8 @@ export const pathAfter = (
   return place === position ? path.toReversed() : undefined
 }
 
-const mayWait = (event: ConversationEvent): boolean =>
+/** Whether a reply that was computed before the event may come after it, or before it. */
+export const mayWait = (event: ConversationEvent): boolean =>
   event.type === 'Configured' || event.type === 'Restored' || isMarker(event) || beginsTurn(event)
 
 interface Taken extends Pick<Held, 'said' | 'again'> {

@@ -2,14 +2,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { NewMessage } from '../commands/command.ts'
 import { isStale } from '../commands/rejections.ts'
+import { beginsTurn } from '../commands/state.ts'
 import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { Written } from '../history/encode.ts'
-import { type ConversationEvent, isMarker } from '../events/events.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
-import { type Held, pathAfter, saidLast } from './held.ts'
+import { type Held, mayWait, pathAfter, saidLast } from './held.ts'
 import { eventsAfter, type LiveHistory } from './live.ts'
 import { idsOf, type OpenCall, openCalls } from './open-calls.ts'
 import type { Settled } from './options.ts'
@@ -19,9 +19,10 @@ import type { runTools } from './tools.ts'
 /** How often recording results is tried again because something has happened meanwhile. */
 const maxStale = 10
 
-/** Whether an event only changes what is shown, or takes back one that did. */
-const isShowing = (event: ConversationEvent): boolean =>
-  isMarker(event) || event.type === 'Restored' || event.type === 'Rewound'
+/** What was written, and whether something that the user said comes after it. */
+interface Landed extends Written {
+  readonly isHolding: boolean
+}
 
 /** Records the messages of a turn, whatever has happened since the history was read. */
 export const landing = (
@@ -30,44 +31,40 @@ export const landing = (
   { keepLate, maxResult, onEvent, run: tools, signal, toolTimeout: timeout }: Settled,
 ) => {
   /**
-   * Records messages right after `now`, before what is held back. If something has happened since, fails with `StaleContext`; with
-   * `keepLate`, the messages are then kept on an abandoned branch.
+   * Records messages right after `now`, before what is held back and what the user has said since. If something else has happened, fails
+   * with `StaleContext`; with `keepLate`, the messages are then kept on an abandoned branch.
    */
   async function* land(
     now: Effective,
     messages: readonly NewMessage[],
     held?: Held,
-  ): Steps<WriteError | ReadError, Written> {
-    const written = yield* landAfter(now.at, messages, held)
-    if (isStale(written) && keepLate) yield* ok(chat.append(messages, { branchAt: (held?.before ?? now).at }))
-    return yield* ok(written)
+  ): Steps<WriteError | ReadError, Landed> {
+    const landed = yield* landAfter(now.at, messages, held)
+    if (isStale(landed) && keepLate) yield* ok(chat.append(messages, { branchAt: (held?.before ?? now).at }))
+    return yield* ok(landed)
   }
 
   /**
-   * Records messages after a position, before what is held back. Markers and restores that came since are no reason to refuse, nor are
-   * those that were undone.
+   * Records messages after a position, before what is held back. Markers, restores and configurations that came since are no reason to
+   * refuse, nor is what was taken back again; what the user has said since comes after the messages.
    */
   async function* landAfter(
     after: number,
     messages: readonly NewMessage[],
     held: Held | undefined,
-  ): Steps<ReadError, E.Either<WriteError, Written>> {
+  ): Steps<ReadError, E.Either<WriteError, Landed>> {
     const written = await (
       held ? moveBack(held, after, ...messages) : chat.append(messages, { after, tolerate: 'markers' })
     )()
-    if (!isStale(written)) return written
+    const landed = E.map((done: Written): Landed => ({ ...done, isHolding: held !== undefined }))(written)
+    if (!isStale(landed)) return landed
     const later = yield* history()
     const from = held?.before.at ?? after
     const since = yield* eventsAfter(chat, from)
-    const isHarmless = since.every(
-      (event) => event.position <= after || event.position > later.at || isShowing(event),
-    )
-    if (!isHarmless) return written
-    if (!held) return pathAfter(since, from, later.at) ? yield* landAfter(later.at, messages, held) : written
-    const stillHeld = saidLast(later, since, from)
-    return stillHeld?.said.length === held.said.length
-      ? yield* landAfter(later.at, messages, stillHeld)
-      : written
+    const path = pathAfter(since, from, later.at)
+    if (!path?.every(mayWait)) return landed
+    const said = saidLast(later, since, from)
+    return said || !path.some(beginsTurn) ? yield* landAfter(later.at, messages, said) : landed
   }
 
   /** What the user has said last, since a position. */

@@ -84,8 +84,9 @@ export async function* turn(
     context.accept()
     const said = messageOf({ ...reply.right, origin: failures.tellIn(reply.right.origin) }, receipt)
     failures.told()
-    ended = turnedOf(yield* land(now, [said], held), reply.right, calls)
-    isHolding = held !== undefined
+    const landed = yield* land(now, [said], held)
+    ended = turnedOf(landed, reply.right, calls)
+    isHolding = landed.isHolding
   }
 
   /** Ends the turn with the error of a call; records first what had come of the reply, if that is wanted. */

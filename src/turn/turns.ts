@@ -11,7 +11,8 @@ import type { Turned, TurnError } from './turned.ts'
  * records their results, and repeats this until the model stops. Each step is recorded before the next one begins, so if a turn ends
  * early, or its process is killed, the next turn resumes there.
  *
- * The reply lands only where it was computed from: if anything but markers has happened since, the turn ends with `StaleContext`.
+ * A reply is recorded right after what it was computed from, what the user has said since after it; the turn then answers that. If what it
+ * was computed from was rewound, the turn ends with `StaleContext`.
  */
 export const turns = (chat: Conversation): ((options: TurnOptions) => TaskEither<TurnError, Turned>) => {
   const history = liveHistory(chat)

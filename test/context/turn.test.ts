@@ -472,6 +472,16 @@ describe('a turn that was interrupted between a call and its result', () => {
   })
 })
 
+/** Does it the first time. */
+const once = <A>(what: (given: A) => Promise<unknown>): ((given: A) => Promise<void>) => {
+  let isDone = false
+  return async (given) => {
+    if (isDone) return
+    isDone = true
+    await what(given)
+  }
+}
+
 describe('what happens in the middle of a turn', () => {
   const during = async (
     what: (chat: Conversation) => Promise<unknown>,
@@ -507,8 +517,78 @@ describe('what happens in the middle of a turn', () => {
     })
   })
 
-  it('a message makes it stale too', async () => {
-    const { turned } = await during((chat) => chat.append({ role: 'user', content: 'Wait.' }))
+  it('what the user says comes after the reply, and is answered in the same turn', async () => {
+    const { turned, shown, chat, refused } = await during(
+      once((conversation) => conversation.append({ role: 'user', content: 'Wait.' })),
+    )
+    expect(await turned).toMatchObject({ calls: 2, position: (await chat.effective()).at(-1)?.position })
+    expect((await shown()).slice(2)).toEqual([
+      'user: Is it there?',
+      'assistant: Yes.',
+      'user: Wait.',
+      'assistant: Yes.',
+    ])
+    expect(refused()).toEqual([])
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
+    expect((await chat.verify()).discrepancy).toBeUndefined()
+  })
+
+  it('so it does with a configuration, a condense, and what else was said and shortened', async () => {
+    const { turned, shown, api, chat } = await during(
+      once(async (conversation) => {
+        await conversation.configure({ system: 'Be quick.' })
+        await conversation.append({ role: 'user', content: 'Wait.' })
+        await conversation.condense({ covers: { first: 1, last: 1 }, summary: 'It was not.' })
+        await conversation.append({ role: 'user', content: 'long', shown: { content: 'Short.' } })
+      }),
+    )
+    expect(await turned).toMatchObject({ calls: 2 })
+    expect(await shown()).toEqual([
+      'user: Is it there?',
+      'summary',
+      'user: Is it there?',
+      'assistant: Yes.',
+      'user: Wait.',
+      'summary',
+      'assistant: Yes.',
+    ])
+    expect(JSON.stringify(api.requests.at(-1)?.body)).toContain('Short.')
+    expect(await chat.verifyReceipts()).toMatchObject({ receipts: 2, findings: [] })
+  })
+
+  it('a reply with calls keeps them: their results come before what was said, too', async () => {
+    const said: Said[] = []
+    const { chat, turn, shown, refused } = await scene(said)
+    said.push(async () => {
+      await chat.append({ role: 'user', content: 'Wait.' })
+      return calls('read')
+    }, yes)
+    await chat.append(task)
+    expect(await turn({ tools, run: { read: () => 'done' } })).toMatchObject({ calls: 2 })
+    expect(await shown()).toEqual([
+      'user: Is it there?',
+      'assistant: Let me look. read()',
+      'user: <done>',
+      'user: Wait.',
+      'assistant: Yes.',
+    ])
+    expect(refused()).toEqual([])
+  })
+
+  it('a configuration alone is no reason to drop the reply, nor is what was said and taken back', async () => {
+    const { turned, shown } = await during(
+      once(async (conversation) => {
+        await conversation.append({ role: 'user', content: 'Wait.' })
+        await conversation.rewind({ turns: 1 })
+        await conversation.configure({ system: 'Be quick.' })
+      }),
+    )
+    expect(await turned).toMatchObject({ calls: 1 })
+    expect((await shown()).at(-1)).toBe('assistant: Yes.')
+  })
+
+  it('what somebody else says for the model makes it stale', async () => {
+    const { turned } = await during((chat) => chat.append({ role: 'assistant', content: 'No.' }))
     await expect(turned).rejects.toMatchObject({ _tag: 'StaleContext' })
   })
 
