@@ -5,6 +5,8 @@ import { type Conversation, promiseStore, type Store, toPromise } from './api/pr
 import { registerStore as register } from './api/schemes.ts'
 import { toError } from './result/typed.ts'
 import type { ReadError } from './store/errors.ts'
+import type { McpClient } from './tools/mcp-client.ts'
+import { type McpOptions, mcpTools as mcpToolsOf } from './tools/mcp.ts'
 import type { StandardSchema } from './tools/standard-schema.ts'
 import { type Tool, tool as toolOf, type ToolOptions } from './tools/tool.ts'
 import type { EventStore } from './store/port.ts'
@@ -215,9 +217,7 @@ export type { Actor, ConversationEvent, ConversationEventOf, EventType, Message 
  * @example
  * import Anthropic from '@anthropic-ai/sdk'
  *
- * const reader = resultReader(chat)
- * const run = { read_result: reader.run }
- * await chat.turn({ client: new Anthropic(), model: 'claude-opus-5-5', tools: [reader.definition], run })
+ * await chat.turn({ client: new Anthropic(), model: 'claude-opus-5-5', tools: [resultReader(chat)] })
  */
 export const resultReader = ({ events, position }: Conversation): ResultReader =>
   reader({ events, position: () => tryCatch(position, (error) => error as ReadError) })
@@ -246,6 +246,27 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): Tool =>
   return made.right
 }
 
+/**
+ * The tools of an MCP server for `turn`, as it lists them now, through a client of `@modelcontextprotocol/sdk` that is connected. Those
+ * that the server calls destructive need approval. docs/tools.md.
+ *
+ * Rejects with `McpFailed` if they cannot be listed, `ToolNameTaken` if two would have the same name, or `InvalidInput`.
+ *
+ * @example
+ * import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+ * import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+ *
+ * const files = new Client({ name: 'my-agent', version: '1.0.0' })
+ * await files.connect(new StdioClientTransport({ command: 'node', args: ['files-server.js'] }))
+ * await chat.turn({ client, model: 'claude-opus-5-5', tools: await mcpTools(files, { prefix: 'files_' }) })
+ * await files.close()
+ */
+export const mcpTools = (client: McpClient, options?: McpOptions): Promise<readonly Tool[]> =>
+  toPromise(mcpToolsOf(client, options))
+
+export type { McpClient, McpTool } from './tools/mcp-client.ts'
+export type { McpError, McpFailed, McpOptions } from './tools/mcp.ts'
+export type { ToolNameTaken } from './tools/mcp-names.ts'
 export type { ResultReader } from './turn/result-reader.ts'
 export { summarizer } from './context/summary/summarizer.ts'
 export { sliceOf } from './projections/effective.ts'

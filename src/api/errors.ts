@@ -6,6 +6,7 @@ import type { CopyError } from '../jobs/copy-stream.ts'
 import type { CallOutOfRange } from '../receipts/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
+import type { McpError } from '../tools/mcp.ts'
 import type { TurnError } from '../turn/turned.ts'
 import type { OpenError } from './schemes.ts'
 
@@ -21,6 +22,7 @@ export type PalimpsestError =
   | BackupError
   | CondenseError
   | TurnError
+  | McpError
   | CallOutOfRange
 
 /** The error of a tag. */

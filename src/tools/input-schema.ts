@@ -23,10 +23,14 @@ export const inputSchemaOf = (
     return E.left(invalidInput(at, `is not a JSON schema: ${copied.left.path}: ${copied.left.problem}`))
   if (!isOfObject(copied.right))
     return E.left(invalidInput(at, 'is the schema of an object: type "object", and no union at the top'))
-  // The API knows one dialect.
-  const { $schema: _, ...told } = copied.right
-  return E.right(told)
+  return E.right(withoutUnions(copied.right))
 }
+
+/** A JSON schema of an object as the API accepts it: in its one dialect, and without a union at the top. */
+export const withoutUnions = (schema: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(schema).filter(([field]) => field !== '$schema' && !unions.includes(field)),
+  )
 
 const target = 'draft-2020-12'
 
@@ -40,6 +44,6 @@ const jsonSchemaOf = (schema: StandardSchema): unknown => {
 const isZod = (schema: object): schema is z.core.$ZodType => '_zod' in schema
 
 const isOfObject = (schema: unknown): schema is Fields =>
-  isFields(schema) &&
-  schema['type'] === 'object' &&
-  !['anyOf', 'oneOf', 'allOf'].some((union) => union in schema)
+  isFields(schema) && schema['type'] === 'object' && !unions.some((union) => union in schema)
+
+const unions: readonly string[] = ['anyOf', 'oneOf', 'allOf']

@@ -62,10 +62,8 @@ export const needsApproval = async ({ approve = false }: ToolSettings, call: Too
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 /** A timer of more milliseconds than this fires at once. */
-export const milliseconds = z
-  .int()
-  .min(1)
-  .max(2 ** 31 - 1)
+export const longestTimer = 2 ** 31 - 1
+export const milliseconds = z.int().min(1).max(longestTimer)
 
 /** The fields of a tool's settings, for schemas. */
 export const settingsShape = {

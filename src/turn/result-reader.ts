@@ -7,7 +7,7 @@ import { contentOf } from '../events/events.ts'
 import { toError } from '../result/typed.ts'
 import type { ToolContext, ToolSettings } from '../tools/settings.ts'
 
-/** A tool for `turn`: add its definition to `tools`, and its function to `run` as `read_result`. */
+/** A tool for `turn`: add it to `tools`. */
 export interface ResultReader {
   readonly definition: { readonly name: string; readonly [field: string]: unknown }
   readonly run: ToolSettings

@@ -9,6 +9,8 @@ import { root, type Snippet, snippets } from './snippets/snippets.ts'
 
 const all = snippets()
 const scene = join(root, 'test/e2e/snippets/scene.ts')
+/** An MCP server, as JavaScript. */
+const filesServer = join(root, 'test/tools/children/files-server.ts')
 
 /** A module: the snippet, and an import of what it names of the scene and does not declare. */
 const moduleOf = ({ code }: Snippet, names: readonly string[]): string => {
@@ -25,7 +27,7 @@ const workshop = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-snippets-'))
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'palimpsest'), { recursive: true })
-  for (const name of ['@anthropic-ai', 'fp-ts', 'zod'])
+  for (const name of ['@anthropic-ai', '@modelcontextprotocol', 'fp-ts', 'valibot', 'zod'])
     await symlink(join(root, 'node_modules', name), join(modules, name))
   await symlink(join(root, 'src'), join(modules, 'palimpsest/src'))
   const exports = {
@@ -47,12 +49,13 @@ const workshop = async (): Promise<string> => {
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
   await copyFile(scene, join(folder, 'scene.ts'))
   const shared = await readFile(scene, 'utf8')
-  const names = [...shared.matchAll(/^export (?:const (\w+)|\{ ([\w, ]+) \})/gm)].flatMap(
-    ([, name, list = '']) => name ?? list.split(', '),
+  const names = [...shared.matchAll(/^export (?:const (\w+)|\{([\w,\s]+)\})/gm)].flatMap(
+    ([, name, list = '']) => name ?? list.match(/\w+/g) ?? [],
   )
   for (const [index, snippet] of all.entries()) {
     await mkdir(join(folder, `${index}`))
     await writeFile(join(folder, `${index}/snippet.ts`), moduleOf(snippet, names))
+    await copyFile(filesServer, join(folder, `${index}/files-server.js`))
   }
   return folder
 }

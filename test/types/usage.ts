@@ -7,6 +7,7 @@ import {
   type CondenseInput,
   type ConfigureInput,
   type MessageInput,
+  mcpTools,
   messagesOf,
   type Model,
   openStore,
@@ -20,6 +21,7 @@ import {
   type UnknownBlock,
   unknownBlock,
 } from 'palimpsest'
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { z } from 'zod'
 import type { Command } from 'palimpsest/core'
 import type { Conversation as TaskConversation, StoreError } from 'palimpsest/fp'
@@ -240,6 +242,13 @@ tool(about)
 tool({ ...about, run: () => '', effect: 'small' })
 // @ts-expect-error misspelt
 tool({ ...about, run: () => '', timeuot: 5 })
+/** A client of the SDK is one. */
+export const ofServer = (server: Client) =>
+  mcpTools(server, { prefix: 'a_', approve: ({ name }) => name !== 'a_b' })
+// @ts-expect-error misspelt
+export const misspelt = (server: Client) => mcpTools(server, { trustHint: true })
+// @ts-expect-error a URL is no client
+export const unconnected = () => mcpTools('http://127.0.0.1:3000/mcp')
 export const turning = async (client: Model) =>
   chat.turn({ client, model: 'm', tools: [weather, resultReader(chat), { name: 'b' }], run: { b: () => '' } })
 export const approving: ToolSettings = {

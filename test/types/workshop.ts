@@ -22,7 +22,7 @@ export const workshop = async (...programs: readonly string[]): Promise<string> 
   const modules = join(folder, 'node_modules')
   const own = join(modules, 'palimpsest')
   await mkdir(own, { recursive: true })
-  for (const name of ['@anthropic-ai', '@types', 'fp-ts', 'undici-types', 'zod'])
+  for (const name of ['@anthropic-ai', '@modelcontextprotocol', '@types', 'fp-ts', 'undici-types', 'zod'])
     await symlink(join(root, 'node_modules', name), join(modules, name))
   await copyFile(join(root, 'package.json'), join(own, 'package.json'))
   for (const program of programs) await copyFile(join(root, 'test/types', program), join(folder, program))

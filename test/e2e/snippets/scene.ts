@@ -4,7 +4,15 @@ import { writeFile } from 'node:fs/promises'
 import { type Model, openStore } from 'palimpsest'
 
 export { readFile } from 'node:fs/promises'
-export { copyConversations, isError, openStore, registerStore, resultReader, tool } from 'palimpsest'
+export {
+  copyConversations,
+  isError,
+  mcpTools,
+  openStore,
+  registerStore,
+  resultReader,
+  tool,
+} from 'palimpsest'
 
 await writeFile('parser.ts', 'let open = "')
 
