@@ -98,6 +98,7 @@ describe('README', () => {
       const runnable = program
         .replace("'palimpsest'", `'${library}'`)
         .replace("'@anthropic-ai/sdk'", `'${sdk}'`)
+        .replace("'zod'", `'${import.meta.resolve('zod')}'`)
       await writeFile(join(directory, 'agent.ts'), `${runnable}\nconsole.log(calls, content)\n`)
       const { stdout, stderr } = await shell(
         `ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL=${api.url} "$NODE" --disable-warning=ExperimentalWarning agent.ts`,
