@@ -13,6 +13,7 @@ import {
   type Metadata,
   metadataSchema,
 } from './events.ts'
+import { ownMetadata } from './own-metadata.ts'
 import { piecesOf } from './pieces.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
@@ -127,10 +128,12 @@ export const decodeAs = <T extends string>(
   place: Pick<Place, 'stream' | 'revision'>,
 ): E.Either<DecodeFailed, Decoded<T>> => {
   const failed = (problem: string): E.Either<DecodeFailed, never> => undecodable(stored, place, problem)
-  const metadata = parse(stored.metadata)
+  const own = ownMetadata(stored.metadata)
+  const metadata = own ?? parse(stored.metadata)
   const data = parse(stored.data)
   if (metadata === undefined || data === undefined) return failed('its text is not JSON')
-  const checked = acceptsMetadata(metadata) ? E.right(metadata as Metadata) : check(metadataSchema, metadata)
+  const isValid = own !== undefined || acceptsMetadata(metadata)
+  const checked = isValid ? E.right(metadata as Metadata) : check(metadataSchema, metadata)
   if (E.isLeft(checked)) return failed(`metadata: ${checked.left.message}`)
   if (checked.right.schema > currentSchema)
     return failed(

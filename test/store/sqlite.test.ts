@@ -4,6 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { openStore } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { mountProblem, runMounted } from '../support/node.ts'
+import { openSqlite } from '../../src/store/sqlite/store.ts'
+import { right } from '../support/either.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const file = (): string => join(temporaryFolder(), 'store.db')
@@ -160,6 +162,32 @@ describe('an SQLite store', () => {
       message: expect.stringContaining('another program'),
     })
     expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  test('ends a page of long events early, and leaves none out, in both directions', async () => {
+    const store = right(await openSqlite(`sqlite:${file()}`)())
+    const events = Array.from({ length: 400 }, (_, n) => ({
+      id: `e${n}`,
+      type: 'T',
+      // The long ones come when a reader has got used to short ones.
+      data: JSON.stringify('x'.repeat(n > 150 && n < 200 ? 100_000 : 10)),
+      metadata: '{}',
+    }))
+    right(await store.append({ stream: 's', events, expected: -1 })())
+    for (const direction of ['forwards', 'backwards'] as const) {
+      const read: number[] = []
+      const sizes: number[] = []
+      while (read.length < events.length) {
+        const from = direction === 'forwards' ? read.length : events.length - 1 - read.length
+        const page = right(await store.read({ stream: 's', from, direction, limit: 300 })())
+        read.push(...page.map(({ revision }) => revision))
+        sizes.push(page.length)
+      }
+      const all = Array.from(events.keys())
+      expect(read).toEqual(direction === 'forwards' ? all : all.toReversed())
+      expect(sizes[0]).toBeLessThan(300)
+    }
+    await store.close()()
   })
 
   test('names a file whose pages are damaged, and the event that cannot be read', async () => {

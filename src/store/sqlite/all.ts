@@ -5,7 +5,7 @@ import { noCheckpoint, numbered } from '../checkpoints.ts'
 import type { StoreError } from '../errors.ts'
 import type { AllRange, Changed, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
-import { checkpointOf, columns, markOf, recorded } from './rows.ts'
+import { checkpointOf, columns, markOf, recorded, rowReader } from './rows.ts'
 
 /** The most events that one read of everything searches: a filter that matches nothing must not hold up the process. */
 const window = 5_000
@@ -24,11 +24,13 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     at: prepared('SELECT position, id FROM events WHERE position = ?'),
     newest: prepared('SELECT position, id FROM events ORDER BY position DESC LIMIT 1'),
     changed: prepared('SELECT name FROM streams WHERE id IN (SELECT stream FROM events WHERE position > ?)'),
-    all: prepared(
-      `SELECT s.name AS stream, ${columns} FROM events e LEFT JOIN streams s ON s.id = e.stream
-       WHERE position > ? AND position <= ? AND EXISTS (
-         SELECT 1 FROM json_each(?) p WHERE p.value = '' OR substr(s.name, 1, length(p.value)) = p.value
-       ) ORDER BY position LIMIT ?`,
+    all: rowReader(
+      prepared(
+        `SELECT ${columns}, s.name FROM events e LEFT JOIN streams s ON s.id = e.stream
+         WHERE position > ? AND position <= ? AND EXISTS (
+           SELECT 1 FROM json_each(?) p WHERE p.value = '' OR substr(s.name, 1, length(p.value)) = p.value
+         ) ORDER BY position LIMIT ?`,
+      ),
     ),
   }
 
@@ -52,7 +54,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
 
   const changed: AllReader['changed'] = (prefix, since) => {
     const newest = statements.newest().get()
-    const checkpoint = newest && checkpointOf(newest)
+    const checkpoint = newest && checkpointOf(newest['position'], newest['id'])
     const from = since === undefined ? undefined : startOf(since)
     if (from === undefined || Number(newest?.['position'] ?? 0) - from > window)
       return { checkpoint, streams: undefined }
@@ -67,14 +69,14 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     const from = startOf(after)
     if (from === undefined) return E.left(noCheckpoint(url, after))
     const until = untilOf(from)
-    const read = recorded(statements.all().all(from, until, JSON.stringify(prefixes), limit))
+    const read = recorded(statements.all(from, until, JSON.stringify(prefixes), limit))
     if (E.isLeft(read)) return read
     const events = read.right
     const isEnd = events.length < limit && typeof statements.next().get(until)?.['position'] !== 'bigint'
     if (events.length === limit || until <= from)
       return E.right({ events, checkpoint: events.at(-1)?.checkpoint ?? after, isEnd })
     const last = statements.at().get(until)
-    return E.right({ events, checkpoint: last ? checkpointOf(last) : after, isEnd })
+    return E.right({ events, checkpoint: last ? checkpointOf(last['position'], last['id']) : after, isEnd })
   }
 
   return { page, changed }

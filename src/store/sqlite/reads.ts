@@ -3,9 +3,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { DecodeFailed } from '../../events/errors.ts'
 import { remembered } from '../lru.ts'
 import type { Found, KeptEnd, Range, RecordedEvent } from '../port.ts'
-import { columns, recorded, type Row } from './rows.ts'
+import { columns, recorded, rowReader } from './rows.ts'
 
-/** A page of up to so many rows is read at once, whatever they hold; a larger one ends after so many characters of data. */
+/** So many rows are read at once, whatever they hold; a page ends after so many characters of data. */
 const smallPage = 32
 const pageLength = 1024 * 1024
 /** How many pages of names have their ends remembered. */
@@ -31,11 +31,15 @@ export interface StreamReads {
 export const streamReads = (prepared: (sql: string) => () => StatementSync): StreamReads => {
   const statements = {
     stream: prepared('SELECT id, last, hash FROM streams WHERE name = ?'),
-    forwards: prepared(
-      `SELECT ${columns} FROM events e WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+    forwards: rowReader(
+      prepared(
+        `SELECT ${columns} FROM events e WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+      ),
     ),
-    backwards: prepared(
-      `SELECT ${columns} FROM events e WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+    backwards: rowReader(
+      prepared(
+        `SELECT ${columns} FROM events e WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+      ),
     ),
     find: prepared('SELECT revision FROM events WHERE stream = ? AND id = ? AND findable = 1'),
     count: prepared(
@@ -58,22 +62,25 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
   const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
   const lastOf = (id: SQLOutputValue): number => Number(statements.last().get(id)?.['revision'] ?? -1)
 
-  /** No more rows than can be read without holding up the process. */
-  const rowsOf = (statement: StatementSync, id: SQLOutputValue, from: number, limit: number): Row[] => {
-    if (limit <= smallPage) return statement.all(id, from, limit)
-    const rows: Row[] = []
-    let length = 0
-    for (const row of statement.iterate(id, from, limit)) {
-      rows.push(row)
-      length += String(row['data']).length
-      if (length > pageLength) break
-    }
-    return rows
-  }
-
+  /** No more rows than can be read without holding up the process: ever more at a time, while they prove to be short. */
   const page: StreamReads['page'] = ({ stream, from, direction, limit }) => {
     const id = idOf(stream)
-    return id === undefined ? E.right([]) : recorded(rowsOf(statements[direction](), id, from, limit), stream)
+    if (id === undefined) return E.right([])
+    const events: RecordedEvent[] = []
+    let length = 0
+    let next = from
+    for (let more = smallPage; events.length < limit && length <= pageLength; more *= 2) {
+      const wanted = Math.min(more, limit - events.length)
+      const read = recorded(statements[direction](id, next, wanted), stream)
+      if (E.isLeft(read)) return read
+      for (const event of read.right) {
+        events.push(event)
+        length += event.data.length
+        next = event.revision + (direction === 'forwards' ? 1 : -1)
+      }
+      if (read.right.length < wanted) break
+    }
+    return E.right(events)
   }
 
   const find: StreamReads['find'] = (stream, eventId) => {
