@@ -320,3 +320,11 @@ describe('a store that commit 53f7f82 wrote', () => {
     expect(schemaOf(path)).toEqual(before)
   })
 })
+
+test('what is written is moved into the file before a commit would hold up the process for it', async () => {
+  const path = file()
+  const store = await opened(path)
+  const content = 'x'.repeat(60_000)
+  for (let n = 0; n < 60; n++) await store.conversation('c').append({ role: 'user', content })
+  expect(statSync(`${path}-wal`).size).toBeLessThan(1.5 * 1024 * 1024)
+})

@@ -9,7 +9,7 @@ const MiB = 1024 * 1024
 /** Free space below which the next messages may not fit: an event has up to 16 MiB, and is in the WAL too. */
 const leastFree = 64 * MiB
 const comfortableFree = 1024 * MiB
-/** SQLite checkpoints a WAL at about 4 MiB, unless a reader holds it open. */
+/** A WAL is checkpointed at about 1 MiB, unless a reader holds it open. */
 const largeWal = 256 * MiB
 
 const statsOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })

