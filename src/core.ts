@@ -12,7 +12,24 @@ export { effective, messagesOf, sliceOf } from './projections/effective.ts'
 export { full } from './projections/full.ts'
 export { path, resolve } from './projections/path.ts'
 export { render } from './projections/render/renderer.ts'
-export type { Rendered, RenderedMessage, RenderOptions, Repair } from './projections/render/renderer.ts'
+export type {
+  DocumentSource,
+  ImageSource,
+  Rendered,
+  RenderedMessage,
+  RenderOptions,
+  Repair,
+  RequestBlock,
+  RequestDocument,
+  RequestImage,
+  RequestMessage,
+  RequestRedactedThinking,
+  RequestText,
+  RequestThinking,
+  RequestTool,
+  RequestToolResult,
+  RequestToolUse,
+} from './projections/render/renderer.ts'
 export { timeline } from './projections/timeline.ts'
 export type { Change, Diff } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'

@@ -104,8 +104,10 @@ export type {
   RewindInput,
   RewindToPosition,
   RewindTurns,
+  SaidInput,
   SliceByPositions,
   SliceByShare,
+  SystemInput,
   TruncateByPositions,
   TruncateByShare,
   TruncateInput,
@@ -168,7 +170,24 @@ export type { Written, WrittenEvent } from './history/encode.ts'
 export type { Change, Diff } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
 export type { Entry, Fate, FullOptions, Status } from './projections/full.ts'
-export type { Rendered, RenderedMessage, RenderOptions, Repair } from './projections/render/renderer.ts'
+export type {
+  DocumentSource,
+  ImageSource,
+  Rendered,
+  RenderedMessage,
+  RenderOptions,
+  Repair,
+  RequestBlock,
+  RequestDocument,
+  RequestImage,
+  RequestMessage,
+  RequestRedactedThinking,
+  RequestText,
+  RequestThinking,
+  RequestTool,
+  RequestToolResult,
+  RequestToolUse,
+} from './projections/render/renderer.ts'
 export type { Link, LinkedEntry, Note, NotedEntry, NoteEntry } from './projections/notes.ts'
 export type { TimelineEntry } from './projections/timeline.ts'
 export type {

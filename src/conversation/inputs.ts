@@ -8,10 +8,17 @@ import type { Envelope } from '../history/encode.ts'
 /** A string is short for one text block. */
 type Content = string | readonly BlockInput[]
 
-/** A message to be appended. */
-export interface MessageInput {
+/** A message to be appended. A message of role `system` may be without content, as in the API. */
+export type MessageInput = SaidInput | SystemInput
+export interface SaidInput extends MessageFields {
   readonly role: Role
   readonly content: Content
+}
+export interface SystemInput extends MessageFields {
+  readonly role: 'system'
+  readonly content?: Content | undefined
+}
+interface MessageFields {
   /** Names the message. Default: the id of its event. */
   readonly messageId?: string | undefined
   /** The model's own account of the call that it comes from. */

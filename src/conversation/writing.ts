@@ -6,7 +6,7 @@ import { type Command, type CommandType, commandSchemas } from '../commands/comm
 import type { Rejection } from '../commands/rejections.ts'
 import { checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { copyJson, type Json } from '../events/json.ts'
+import { copyJson, isFields, type Json } from '../events/json.ts'
 import type { Envelope, Written } from '../history/encode.ts'
 import type { Handler } from '../history/handle.ts'
 import type {
@@ -112,10 +112,16 @@ export const split = <T extends CommandType>(
     ),
   )
 
+/** The API takes a message of role `system` without content, for its other fields. */
+const withContent = (message: unknown): unknown =>
+  isFields(message) && message['role'] === 'system' && message['content'] === undefined
+    ? { ...message, content: [] }
+    : message
+
 /** The messages as they are now, whatever the caller does with them from here on. */
 const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
   pipe(
-    copyJson(messages),
+    copyJson(messages.map(withContent)),
     E.mapLeft(({ path, problem }) => invalidInput(`messages${path}`, problem)),
   )
 

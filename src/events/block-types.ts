@@ -58,7 +58,8 @@ export interface ToolResultBlockInput extends Cacheable {
 }
 export interface CompactionBlockInput extends Cacheable {
   readonly type: 'compaction'
-  readonly content: unknown
+  /** Null, or nothing, if the compaction failed. */
+  readonly content?: unknown
   readonly encrypted_content?: unknown
 }
 

@@ -23,7 +23,7 @@ const shapes = {
     content: z.union([z.string(), z.array(typed)]).optional(),
     is_error: z.boolean().optional(),
   }),
-  compaction: z.object({ content: present }),
+  compaction: z.object({}),
 }
 
 /** The block types whose fields are checked. */

@@ -1,9 +1,11 @@
 import type { Rendered } from '../projections/render/renderer.ts'
 import type { ModelRequest } from './model.ts'
 
+type Asked = Pick<ModelRequest, 'system' | 'tools' | 'messages'> & Pick<Rendered, 'tool_choice'>
+
 /** What was rendered as a whole request, with a model and parameters. */
 export const requestWith = (
-  { system, tools, tool_choice, messages }: Pick<Rendered, 'system' | 'tools' | 'tool_choice' | 'messages'>,
+  { system, tools, tool_choice, messages }: Asked,
   { model, parameters }: Pick<ModelRequest, 'model' | 'parameters'>,
 ): ModelRequest => ({
   model,

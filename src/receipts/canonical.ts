@@ -1,10 +1,16 @@
 import { createHash, type Hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { sharedBeginning } from '../projections/list-cache.ts'
-import type { Rendered } from '../projections/render/renderer.ts'
+import type { Block } from '../events/blocks.ts'
+import type { Fields } from '../events/json.ts'
+import type { Rendered, RenderedMessage } from '../projections/render/renderer.ts'
 
 /** What a receipt is of: a request as it is sent, without model and parameters. */
-export type Sent = Pick<Rendered, 'system' | 'tools' | 'tool_choice' | 'messages'>
+export interface Sent extends Pick<Rendered, 'tool_choice'> {
+  readonly system?: string | readonly Block[]
+  readonly tools?: readonly Fields[] | undefined
+  readonly messages: readonly RenderedMessage[]
+}
 
 /** A block of a request, or a tool. */
 export type Part = { readonly [field: string]: unknown }

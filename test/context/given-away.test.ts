@@ -55,6 +55,16 @@ describe('what is given away may be changed, and nothing else changes', () => {
     }
   })
 
+  it('what is rendered: the list of messages; what they hold cannot be changed', async () => {
+    const { chat } = await scene([])
+    await chat.configure({ system: options.system, tools: options.tools })
+    const { messages, system, tools } = await chat.render()
+    messages.push({ role: 'assistant', content: [] })
+    expect(() => messages[0]?.content.push({ type: 'text', text: 'spoilt' })).toThrow(TypeError)
+    expect([system, tools].every(Object.isFrozen)).toBe(true)
+    expect((await chat.render()).messages).toHaveLength(1)
+  })
+
   it('a client’s parameters: it cannot, and says so', async () => {
     const { chat, client, turn } = await scene([yes])
     const create = client.messages.create.bind(client.messages)

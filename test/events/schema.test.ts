@@ -119,7 +119,6 @@ describe('a block of a known type has its fields', () => {
     { type: 'tool_result', tool_use_id: 'a', is_error: 'yes' },
     { type: 'image' },
     { type: 'document', source: {} },
-    { type: 'compaction' },
     { type: '' },
     { text: 'no type' },
     null,
@@ -134,6 +133,7 @@ describe('a block of a known type has its fields', () => {
     { type: 'tool_use', id: 'a', name: 'run', input: null },
     { type: 'tool_result', tool_use_id: 'a' },
     { type: 'compaction', content: null },
+    { type: 'compaction', encrypted_content: 'e' },
     { type: 'block_of_the_future' },
   ])('%j is stored as it is', (block) => {
     expect(check(blockSchema, block)).toEqual(E.right(block))
@@ -147,11 +147,10 @@ describe('a block of a known type has its fields', () => {
     })
   })
 
-  it.each([
-    [{ type: 'tool_use', id: 'a', name: 'run' }, 'input: is required'],
-    [{ type: 'compaction', content: undefined }, 'content: is required'],
-  ])('and what is missing: %j', (block, problem) => {
-    expect(check(blockSchema, block)).toMatchObject({ left: { message: problem } })
+  it('and what is missing', () => {
+    expect(check(blockSchema, { type: 'tool_use', id: 'a', name: 'run' })).toMatchObject({
+      left: { message: 'input: is required' },
+    })
   })
 
   it('and a value left out is for the schema to judge', () => {

@@ -32,6 +32,17 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
     (await chat.effective(at === undefined ? {} : { at })).map(({ position }) => position)
 
   describe('appending', () => {
+    test('takes a system message without content, as the API does, and no other', async () => {
+      const chat = (await opened()).conversation('c')
+      await chat.append([{ role: 'user', content: 'a' }, { role: 'system' }])
+      expect(await chat.effective()).toMatchObject([{ role: 'user' }, { role: 'system', content: [] }])
+      const none: object = { role: 'user', content: undefined }
+      await expect(chat.append(none as { role: 'user'; content: '' })).rejects.toMatchObject({
+        _tag: 'InvalidInput',
+        path: 'messages[0].content',
+      })
+    })
+
     test('takes one message or several, of which all are written or none', async () => {
       const chat = (await opened()).conversation('c')
       expect(await chat.append({ role: 'user', content: 'a' })).toMatchObject({

@@ -4,8 +4,10 @@ import type { Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { fillers } from '../../src/projections/render/page.ts'
-import { render, type Rendered, type RenderOptions } from '../../src/projections/render/render.ts'
+import { render, type RenderOptions } from '../../src/projections/render/render.ts'
 import type { Case } from './predicates.ts'
+
+type Rendered = Case['rendered']
 
 /** Where a request comes from. */
 export interface History {

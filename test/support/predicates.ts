@@ -1,5 +1,6 @@
 import type { Block } from '../../src/events/blocks.ts'
 import type { Rendered, RenderOptions } from '../../src/projections/render/render.ts'
+import type { Sent } from '../../src/receipts/canonical.ts'
 import { blocksIn } from './block-table.ts'
 import { historyPredicates, type History } from './history-predicates.ts'
 import { toolPredicates } from './tool-predicates.ts'
@@ -10,7 +11,7 @@ import { toolPredicates } from './tool-predicates.ts'
 
 /** A request, how it was asked for, and where it comes from. */
 export interface Case {
-  readonly rendered: Rendered
+  readonly rendered: Sent & Pick<Rendered, 'repairs' | 'awaits'>
   readonly options?: RenderOptions
   /** Whether the last assistant message said `pause_turn`. */
   readonly paused?: boolean

@@ -9,7 +9,7 @@ const chat = (await openStore('memory:')).conversation('c')
 const written = await chat.append({ role: 'user', content: 'Hello.' })
 //    ^ const written: Written
 const { append } = chat
-//      ^ const append: (message: MessageInput | readonly MessageInput[], options?: AppendOptions | undefined) => Promise<Written>
+//      ^ const append: (message: readonly MessageInput[] | MessageInput, options?: AppendOptions | undefined) => Promise<Written>
 
 for await (const event of chat.events()) {
   //             ^ const event: ConversationEvent
@@ -67,8 +67,8 @@ if (noted?.kind === 'note') {
 }
 
 const { messages, tools } = await chat.render()
-//      ^ const messages: readonly RenderedMessage[]
-//                ^ const tools: readonly Fields[] | undefined
+//      ^ const messages: RequestMessage[]
+//                ^ const tools: RequestTool[] | undefined
 const { changes } = await chat.diff({ from: 0 })
 //      ^ const changes: readonly Change[]
 const { configuration } = (await chat.context()).outline

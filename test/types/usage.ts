@@ -112,14 +112,33 @@ export const asTheSdk = async (
 // @ts-expect-error the name of a tool is none
 await chat.configure({ tools: ['read'] })
 
-export const appendReply = (reply: Anthropic.Message, asked: Anthropic.MessageParam) =>
+export const appendAny = (
+  said: Anthropic.Message | Anthropic.Beta.BetaMessage,
+  asked: Anthropic.MessageParam | Anthropic.Beta.BetaMessageParam,
+) =>
   chat.append([
-    { role: 'user', content: asked.content },
-    { role: 'assistant', content: reply.content },
+    asked,
+    said,
+    { role: 'user', content: asked.content ?? [] },
+    { role: 'assistant', content: said.content },
   ])
+// @ts-expect-error a user says something
+await chat.append({ role: 'user' })
 
-export const appendBeta = (reply: Anthropic.Beta.BetaMessage) =>
-  chat.append({ role: 'assistant', content: reply.content })
+/** What is rendered goes to the SDK as it is, and comes back. */
+export const sendRendered = async (client: Anthropic) => {
+  const { messages, awaits, repairs, ...more } = await chat.render()
+  const body = { model: 'claude-opus-5-5', max_tokens: 1_024 }
+  const asked: Anthropic.MessageParam[] = messages
+  const askedBeta: Anthropic.Beta.BetaMessageParam[] = messages
+  await client.messages.create({ ...body, messages: asked })
+  await client.beta.messages.create({ ...body, messages: askedBeta })
+  await client.messages.create({ ...body, ...more, messages, stream: true })
+  await client.beta.messages.create({ ...body, ...more, messages })
+  await client.messages.countTokens({ model: body.model, ...more, messages })
+  await chat.append(messages)
+  return [awaits, repairs.length]
+}
 
 /** Blocks that are read narrow by their type, those that nobody knows stay. */
 export const wordOf = (block: Block): string => {

@@ -55,9 +55,9 @@ export const isServerUse = (block: Block): boolean =>
 
 export const isServerResult = (block: Block): boolean => serverResults.includes(block.type)
 
-/** Whether a compaction block replaces the messages before it; one with null content says that the compaction failed. */
-export const isCompaction = (block: Block): boolean =>
-  block.type === 'compaction' && block['content'] !== null && block['content'] !== ''
+/** Whether a compaction block replaces the messages before it; one with null content, or none, says that the compaction failed. */
+export const isCompaction = ({ type, content }: Block): boolean =>
+  type === 'compaction' && content !== undefined && content !== null && content !== ''
 
 const isBlank = (text: string): boolean => text.trim() === ''
 

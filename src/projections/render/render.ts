@@ -1,4 +1,3 @@
-import type { Block } from '../../events/blocks.ts'
 import { type Configuration, START } from '../../events/events.ts'
 import { freeze } from '../../events/freeze.ts'
 import { configurationOf, type Effective, type Item } from '../effective.ts'
@@ -8,15 +7,19 @@ import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
 import { scriptOf, written } from './script.ts'
 import { isAnyCall, toolsOf, type ToolsSent } from './tools.ts'
+import type { RequestBlock, RequestMessage, RequestText, RequestTool } from './request-types.ts'
 import type { RenderedMessage } from './utterances.ts'
 
-/** A request for the Messages API, and how it departs from what is stored. */
+/**
+ * A request for the Messages API, and how it departs from what is stored. The SDK takes `system`, `tools`, `tool_choice` and `messages` as
+ * they are.
+ */
 export interface Rendered {
-  readonly system?: string | readonly Block[]
-  readonly tools?: Configuration['tools']
+  readonly system?: string | RequestText[]
+  readonly tools?: RequestTool[]
   /** Sent with tools that are no longer in force, so that none of them is called. */
   readonly tool_choice?: { readonly type: 'none' }
-  readonly messages: readonly RenderedMessage[]
+  readonly messages: RequestMessage[]
   /** Every departure from the stored blocks, in the order of the messages. */
   readonly repairs: readonly Repair[]
   /**
@@ -76,14 +79,14 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
       : placeBreakpoints(parts, placesIn(messages, summary, system !== undefined), cache, report)
   return {
     ...(system !== undefined && {
-      system: Array.isArray(system) ? freeze(limitedSystem as readonly Block[]) : system,
+      system: Array.isArray(system) ? freeze(limitedSystem as RequestText[]) : (system as string),
     }),
-    ...(tools !== undefined && { tools: freeze(limitedTools ?? []) }),
+    ...(tools !== undefined && { tools: freeze((limitedTools ?? []) as RequestTool[]) }),
     ...(isFormer && { tool_choice: { type: 'none' } }),
     messages: messages.map(({ role }, index) => ({
-      role,
+      role: role as RequestMessage['role'],
       // The next request shares it.
-      content: freeze((limited[index] ?? []) as readonly Block[]),
+      content: freeze((limited[index] ?? []) as RequestBlock[]),
     })),
     repairs,
     awaits: awaited(effective, messages, prefill),

@@ -3,6 +3,20 @@
 
 export { type Rendered, render, rendering, type RenderOptions } from './render.ts'
 export type { Repair } from './repairs.ts'
+export type {
+  DocumentSource,
+  ImageSource,
+  RequestBlock,
+  RequestDocument,
+  RequestImage,
+  RequestMessage,
+  RequestRedactedThinking,
+  RequestText,
+  RequestThinking,
+  RequestTool,
+  RequestToolResult,
+  RequestToolUse,
+} from './request-types.ts'
 export { type RenderedMessage, type Utterance, utterancesIn } from './utterances.ts'
 export { prefixUnchanged } from './thinking.ts'
 export { toolsOf } from './tools.ts'

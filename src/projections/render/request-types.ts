@@ -1,0 +1,81 @@
+import type { Fields } from '../../events/json.ts'
+
+// A request as types that the SDK of the API takes, `messages` and `beta.messages` alike, without a cast. Not by the SDK's own types,
+// which differ between its versions, and which a program that does not use it lacks. The arrays are mutable to the compiler, as the
+// SDK wants them; those that are kept are frozen.
+
+export interface RequestText extends Fields {
+  readonly type: 'text'
+  readonly text: string
+}
+
+/** The images that the API takes by itself. One of another source, such as a file, is passed on as it is. */
+export type ImageSource =
+  | {
+      readonly type: 'base64'
+      readonly media_type: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'
+      readonly data: string
+    }
+  | { readonly type: 'url'; readonly url: string }
+export interface RequestImage extends Fields {
+  readonly type: 'image'
+  readonly source: ImageSource
+}
+
+/** The documents that the API takes by itself. One of another source, such as a file, is passed on as it is. */
+export type DocumentSource =
+  | { readonly type: 'base64'; readonly media_type: 'application/pdf'; readonly data: string }
+  | { readonly type: 'text'; readonly media_type: 'text/plain'; readonly data: string }
+  | { readonly type: 'url'; readonly url: string }
+export interface RequestDocument extends Fields {
+  readonly type: 'document'
+  readonly source: DocumentSource
+}
+
+export interface RequestThinking extends Fields {
+  readonly type: 'thinking'
+  readonly thinking: string
+  readonly signature: string
+}
+export interface RequestRedactedThinking extends Fields {
+  readonly type: 'redacted_thinking'
+  readonly data: string
+}
+
+export interface RequestToolUse extends Fields {
+  readonly type: 'tool_use'
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+}
+export interface RequestToolResult extends Fields {
+  readonly type: 'tool_result'
+  readonly tool_use_id: string
+  readonly content?: string | (RequestText | RequestImage | RequestDocument)[]
+  readonly is_error?: boolean
+}
+
+/**
+ * A block of a request, frozen. Blocks of other types, such as the calls and results of server tools, are passed on as they are, and are
+ * not in this type: `(block.type as string) === 'server_tool_use'` asks for one.
+ */
+export type RequestBlock =
+  | RequestText
+  | RequestImage
+  | RequestDocument
+  | RequestThinking
+  | RequestRedactedThinking
+  | RequestToolUse
+  | RequestToolResult
+
+/** A message of a request. With `systemMessages` the role may also be `system`. */
+export interface RequestMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: RequestBlock[]
+}
+
+/** A tool of a request, frozen. Those of the API itself, which have a `type` and no schema, are passed on as they are. */
+export interface RequestTool extends Fields {
+  readonly name: string
+  readonly input_schema: { readonly type: 'object'; readonly [keyword: string]: unknown }
+}
