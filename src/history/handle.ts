@@ -7,7 +7,7 @@ import { streamOf } from '../events/ids.ts'
 import type { Rejection } from '../commands/rejections.ts'
 import type { ForkError, StoreError, WriteError } from '../store/errors.ts'
 import { remembered } from '../store/lru.ts'
-import type { EventStore, RecordedEvent } from '../store/port.ts'
+import { type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
 import { decideBlind, type Decided, decideOn, isBlind } from './decided.ts'
 import { earlier, findEarlier } from './earlier.ts'
 import {
@@ -62,10 +62,14 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const moments = momentsOf()
   const turns = new Map<string, Turn>()
 
+  /** How many events to read at once. What an unknown marker hid is read from where it is, not from each part of a view before it. */
+  const aheadOf = (conversation: string, command: ConversationCommand): number =>
+    command.type === 'restore' && !moments.tell(conversation, command.marker) ? maxPage : firstPage
+
   /** Reads the end, with so many events before it as the command will ask for. */
   const look = async (conversation: string, command: ConversationCommand): Result<Seen> => {
     const before = ends.get(conversation)
-    const limit = isBlind(command) ? 1 : firstPage
+    const limit = isBlind(command) ? 1 : aheadOf(conversation, command)
     const read = await readConversationEnd(store, conversation, before?.lineage, limit)
     const end = E.isLeft(read) ? read : chainEndOf(conversation, read.right)
     if (E.isLeft(read) || E.isLeft(end)) ends.forget(conversation)
@@ -140,7 +144,11 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
           ? decideBlind(conversation, known, command)
           : await decideOn(
               conversation,
-              { reading: reader(store, known.lineage, page), known, moments },
+              {
+                reading: { ...reader(store, known.lineage, page), ahead: aheadOf(conversation, command) },
+                known,
+                moments,
+              },
               command,
             )
         // What is refused may be right by what others have written since.

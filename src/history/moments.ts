@@ -36,6 +36,8 @@ export const momentAfter = (
 export interface Moments {
   /** The moment of a conversation that stands at `head`, if it is remembered. */
   readonly at: (conversation: string, head: number) => Moment | undefined
+  /** Whether one of them tells what a marker replaced. */
+  readonly tell: (conversation: string, marker: number) => boolean
   readonly keep: (conversation: string, moment: Moment) => void
   readonly forget: (conversation: string) => void
 }
@@ -80,6 +82,8 @@ export const momentsOf = (most = mostOfAll): Moments => {
   return {
     at: (conversation, head) =>
       all.get(conversation)?.moments.find(({ effective }) => effective.head === head),
+    tell: (conversation, marker) =>
+      all.get(conversation)?.moments.some(({ replaced }) => replaced.has(marker)) === true,
     keep: (conversation, moment) => {
       const others = all
         .get(conversation)

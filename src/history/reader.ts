@@ -13,6 +13,8 @@ import { type EventStore, maxPage, type Range, type RecordedEvent, streamPage } 
 /** Reads the events of one conversation by position, across the streams of its lineage. */
 export interface Reader {
   readonly lineage: Lineage
+  /** How many events a backward walk reads at first. Default: a few, as most answers are near. */
+  readonly ahead?: number
   /** The last position. */
   readonly last: () => Promise<E.Either<StoreError, number>>
   /** The events from position `first` through `last` of one stretch: at most a page, maybe fewer, at least one. */
@@ -148,7 +150,7 @@ export const eventAt =
           await from.page(position, position, 'backwards'),
         )
 
-/** How many events a backward walk reads at first: most answers are near. */
+/** How many events a backward walk reads at first, if nobody knows better. */
 export const firstPage = 32
 
 /**
@@ -164,7 +166,7 @@ export const walkBack = async (
   from: number,
   first: number,
   visit: (event: ConversationEvent) => boolean,
-  pageSize = firstPage,
+  pageSize = reading.ahead ?? firstPage,
 ): Promise<E.Either<StoreError, number>> => {
   let head: number | undefined
   let position = from

@@ -48,8 +48,8 @@ describe('what a command asks of the store', () => {
     ['condense, the first of this process', condense, [append], 3, 2],
     ['condense after an undo', condense, [condense, undo], 3, 0],
     ['truncate', (chat) => chat.truncate({ keepLast: 2 }), [condense], 3, 0],
-    ['restore', (chat) => chat.restore({ marker: newest }), [condense], 3, 0],
-    ['restore after more', (chat) => chat.restore({ marker: newest }), [condense, append], 3, 1],
+    ['restore', (chat) => chat.restore({ marker: newest }), [condense], 2, 0],
+    ['restore after more', (chat) => chat.restore({ marker: newest }), [condense, append], 2, 1],
     ['undo', undo, [condense], 2, 0],
     ['undo of an undo', undo, [condense, undo], 2, 0],
     ['rewind to a position', (chat) => chat.rewind({ to: 20 }), [append], 2, 1],
@@ -68,6 +68,32 @@ describe('what a command asks of the store', () => {
       asked.push(count() - then)
     }
     expect(asked).toEqual([cold, warm])
+  })
+
+  test.each<readonly [string, readonly Run[], number]>([
+    ['that only appended', [append], 1],
+    ['that has loaded what is shown', [append, (chat) => chat.configure({ model: 'm' })], 1],
+    ['that did nothing yet', [], 2],
+  ])('restore of a marker of somebody else, in a process %s', async (_, before, most) => {
+    const store = memoryStore()
+    const others = storeOn(store, actor).conversation('c')
+    for (let n = 0; n < 200; n++) right(await others.append(said(`${n}`))())
+    const covers = Array.from({ length: 15 }, (__, n) => ({ first: 10 * n + 1, last: 10 * n + 4 }))
+    const markers: number[] = []
+    for (const each of covers) {
+      const { position } = right(await others.condense({ covers: each, summary: 'S.' })())
+      markers.push(position)
+      for (let n = 0; n < 5; n++) right(await others.append(said(`${n}`))())
+    }
+    for (const marker of [markers[0], markers[7], markers[14]]) {
+      const { store: counted, asked } = counting(store)
+      const chat = storeOn(counted, actor).conversation('c')
+      for (const each of before) right(await each(chat)())
+      const then = asked()
+      right(await chat.restore({ marker: Number(marker) })())
+      expect(asked() - then).toBeLessThanOrEqual(most)
+      right(await chat.undo()())
+    }
   })
 
   test('a command is decided on what others wrote, also where it would be refused by what is remembered', async () => {
