@@ -266,8 +266,8 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): Tool =>
 }
 
 /**
- * The tools of an MCP server for `turn`, as it lists them now, through a client of `@modelcontextprotocol/sdk` that is connected. Those
- * that the server calls destructive need approval. docs/tools.md.
+ * The tools of an MCP server for `turn`, as it lists them now, through a client of `@modelcontextprotocol/sdk` (or `/client`)
+ * that is connected. Those that the server calls destructive need approval. docs/tools.md.
  *
  * Rejects with `McpFailed` if they cannot be listed, `ToolNameTaken` if two would have the same name, or `InvalidInput`.
  *

@@ -1,6 +1,6 @@
 /**
- * A connected client of an MCP server, as `Client` of `@modelcontextprotocol/sdk` is one: what is used of it, so that any version that has
- * it fits.
+ * A connected client of an MCP server: what is used of `Client` of `@modelcontextprotocol/sdk`, or of `@modelcontextprotocol/client`, the
+ * next version, whose `callTool` takes no schema.
  */
 export interface McpClient {
   listTools(params?: { readonly cursor: string }): Promise<McpPage>
@@ -27,12 +27,13 @@ export interface McpHints {
   readonly idempotentHint?: boolean | undefined
 }
 
-interface McpCall {
+// A type, as early versions want fields of any name.
+export type McpCall = {
   readonly name: string
   readonly arguments: { [field: string]: unknown }
 }
 
-interface McpRequest {
+export interface McpRequest {
   readonly signal: AbortSignal
   /** Milliseconds. */
   readonly timeout: number
@@ -44,3 +45,18 @@ export interface McpProgress {
   readonly total?: number | undefined
   readonly message?: string | undefined
 }
+
+/** What takes no schema. */
+interface NextClient {
+  callTool(params: McpCall, options: McpRequest): Promise<unknown>
+}
+
+const isNext = (client: McpClient | NextClient): client is NextClient => client.callTool.length === 2
+
+/** Calls a tool through a client of either version. */
+export const callMcp = (
+  client: McpClient | NextClient,
+  call: McpCall,
+  request: McpRequest,
+): Promise<unknown> =>
+  isNext(client) ? client.callTool(call, request) : client.callTool(call, undefined, request)

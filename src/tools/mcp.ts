@@ -7,7 +7,7 @@ import { type Fields, isFields } from '../events/json.ts'
 import { errorText } from '../models/error-text.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import { withoutUnions } from './input-schema.ts'
-import type { McpClient, McpPage, McpProgress, McpTool } from './mcp-client.ts'
+import { callMcp, type McpClient, type McpPage, type McpProgress, type McpTool } from './mcp-client.ts'
 import { type McpNaming, namedTools, type ToolNameTaken } from './mcp-names.ts'
 import { longestTimer, settingsShape, type ToolSettings } from './settings.ts'
 import type { Tool, ToolDefinition } from './tool.ts'
@@ -58,14 +58,12 @@ async function* toolsOf(client: McpClient, options: McpOptions): Steps<McpError,
     ...settingsOf(tool, options),
     definition: definitionOf(name, tool),
     run: (input, { signal, progress }) =>
-      client
-        .callTool({ name: tool.name, arguments: input as { [field: string]: unknown } }, undefined, {
-          signal,
-          // The turn's own limit counts.
-          timeout: longestTimer,
-          onprogress: (told) => progress(progressText(told)),
-        })
-        .then(resultOf),
+      callMcp(
+        client,
+        { name: tool.name, arguments: input as { [field: string]: unknown } },
+        // The turn's own limit counts.
+        { signal, timeout: longestTimer, onprogress: (told) => progress(progressText(told)) },
+      ).then(resultOf),
   }))
 }
 

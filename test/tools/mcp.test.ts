@@ -1,7 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Client as NextClient } from '@modelcontextprotocol/client'
+import { StdioClientTransport as NextTransport } from '@modelcontextprotocol/client/stdio'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
@@ -16,7 +18,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isBlock } from '../../src/events/blocks.ts'
+import { type AnyBlock, isBlock } from '../../src/events/blocks.ts'
 import { mcpTools } from '../../src/index.ts'
 import type { McpOptions } from '../../src/tools/mcp.ts'
 import type { Tool } from '../../src/tools/tool.ts'
@@ -372,25 +374,52 @@ describe('what a server says of a tool', () => {
   })
 })
 
-it('a server in a process of its own gives its tools to a turn', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'palimpsest-mcp-'))
-  atEnd(() => rm(folder, { recursive: true, force: true }))
-  const path = join(folder, 'a.txt')
-  await writeFile(path, 'Inside.')
-  const client = new Client({ name: 'test', version: '1' })
-  const args = [
-    '--disable-warning=ExperimentalWarning',
-    fileURLToPath(new URL('children/files-server.ts', import.meta.url)),
-  ]
-  await client.connect(new StdioClientTransport({ command: node, args }))
-  atEnd(() => client.close())
-  const use = (name: string, id: string): object => ({ ...toolUse(id), name, input: { path } })
-  const { api, turn } = await scene([
-    { content: [use('files_read', 'a'), use('files_delete', 'b')] as never },
-    yes,
-  ])
-  await turn({ tools: await mcpTools(client, { prefix: 'files_' }) })
-  const sent = JSON.stringify(api.requests[1]?.body)
-  expect(sent).toContain('Inside.')
-  expect(sent).toContain('This call was not run: nobody has approved it.')
+describe('a server in a process of its own', () => {
+  const implementation = { name: 'test', version: '1' }
+  const program = fileURLToPath(new URL('children/files-server.ts', import.meta.url))
+  const server = { command: node, args: ['--disable-warning=ExperimentalWarning', program] }
+
+  it.each([
+    [
+      'this version',
+      async () => {
+        const client = new Client(implementation)
+        await client.connect(new StdioClientTransport(server))
+        return client
+      },
+    ],
+    [
+      'the next version',
+      async () => {
+        const client = new NextClient(implementation)
+        await client.connect(new NextTransport(server))
+        return client
+      },
+    ],
+  ])('gives its tools to a turn, through a client of %s', async (_, connect) => {
+    const folder = await mkdtemp(join(tmpdir(), 'palimpsest-mcp-'))
+    atEnd(() => rm(folder, { recursive: true, force: true }))
+    const path = join(folder, 'a.txt')
+    await writeFile(path, 'Inside.')
+    const client = await connect()
+    atEnd(() => client.close())
+    const use = (name: string): AnyBlock => ({ ...toolUse(name), name: `files_${name}`, input: { path } })
+    const { api, chat, turn } = await scene([{ content: [use('read')] }, { content: [use('wait')] }])
+    const tools = await mcpTools(client, { prefix: 'files_' })
+    expect(tools.filter(({ approve }) => approve).map(({ definition }) => definition.name)).toEqual([
+      'files_delete',
+    ])
+    const user = new AbortController()
+    const turned = turn({
+      tools,
+      onEvent: ({ type, text: told }) => {
+        if (type === 'tool_progress' && told === 'Waiting.') user.abort()
+      },
+      signal: user.signal,
+    })
+    await expect(turned).rejects.toMatchObject({ _tag: 'ModelAborted' })
+    expect(api.requests[1]?.body?.messages.at(-1)?.content).toMatchObject([{ content: [text('Inside.')] }])
+    expect(JSON.stringify(await chat.effective())).toContain('The call was interrupted by the user.')
+    await expect.poll(() => readFile(path, 'utf8')).toBe('Cancelled.')
+  })
 })
