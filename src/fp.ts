@@ -96,7 +96,7 @@ export type { ModelCall } from './receipts/calls.ts'
 
 export * from './core.ts'
 
-export { turns } from './turn/turns.ts'
+export { streams, turns } from './turn/turns.ts'
 export { resultReader } from './turn/result-reader.ts'
 export type { ResultReader } from './turn/result-reader.ts'
 export { mcpTools } from './tools/mcp.ts'
@@ -127,6 +127,27 @@ export type { Effect, ToolCall, ToolContext, ToolFunction, Tools, ToolSettings }
 export type { Tool, ToolDefinition, ToolOptions } from './tools/tool.ts'
 export type { OutputOf, StandardSchema } from './tools/standard-schema.ts'
 export type { TokenCount } from './context/tokens/tokens.ts'
-export type { Turned, TurnError } from './turn/turned.ts'
+export type { DoneEvent, TurnEvent } from './turn/streamed.ts'
+export type {
+  CondensedEvent,
+  ReplyRecordedEvent,
+  RetryingEvent,
+  TextEvent,
+  ThinkingEvent,
+  ToolEndedEvent,
+  ToolFailedEvent,
+  ToolInputEvent,
+  ToolProgressEvent,
+  ToolStartedEvent,
+  TruncatedEvent,
+  WaitingCall,
+  WaitingEvent,
+} from './turn/turn-event.ts'
+export type { ModelUsage, TurnUsage } from './turn/account.ts'
+export type { Budget } from './turn/budget.ts'
+export { prices, pricesAsOf } from './turn/prices.ts'
+export type { Price, Prices, Rates } from './turn/prices.ts'
+export type { Usage } from './turn/usage.ts'
+export type { ToolRun, Turned, TurnError } from './turn/turned.ts'
 export type { TurnOptions } from './turn/options.ts'
 export type { RequestOptions } from './receipts/request.ts'

@@ -4,7 +4,8 @@ import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../receipts/a
 import type { ModelCall } from '../receipts/calls.ts'
 import { type SentCall, sentCall } from '../receipts/sent.ts'
 import { type Counted, type CountOptions, tokensOf } from '../context/tokens/count.ts'
-import { turns } from '../turn/turns.ts'
+import { turning } from '../turn/turns.ts'
+import type { TurnEvent } from '../turn/streamed.ts'
 import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
@@ -34,6 +35,18 @@ export type Conversation = {
    * const { content } = await chat.turn({ client, model: 'claude-opus-5-5', maxCalls: 5 })
    */
   readonly turn: (options: TurnOptions) => Promise<Turned>
+  /**
+   * The same turn as the events in it, as they happen; the last one, `done`, has what `turn` resolves to. It begins when the first event
+   * is asked for. Leaving the loop aborts the turn, and waits until it has let go. A slow reader does not hold up the model: pieces of the
+   * same block become one while they wait. Iteration throws a `TurnError`. docs/turns.md.
+   *
+   * @example
+   * for await (const event of chat.stream({ client, model: 'claude-opus-5-5' })) {
+   *   if (event.type === 'text') process.stdout.write(event.text)
+   *   if (event.type === 'done') console.log(event.turned.usage)
+   * }
+   */
+  readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent, void>
   /**
    * How many tokens the next request has: counted from the log, and by the API if a client is given. Rejects with a `ReadError`, or a
    * `ModelError` of the client.
@@ -93,7 +106,7 @@ export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
   })
 
 export const promiseConversation = (chat: TaskConversation): Conversation => {
-  const turn = turns(chat)
+  const { turn, stream } = turning(chat)
   return {
     id: chat.id,
     append: promised(chat.append),
@@ -119,6 +132,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     stored: chat.stored,
     verify: promised(chat.verify),
     turn: promised(turn),
+    stream,
     tokens: promised((options?: CountOptions) => tokensOf(chat, options)),
     calls: () => modelCalls(chat),
     sent: promised((call?: number) => sentCall(chat, call)),

@@ -8,6 +8,19 @@ import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } 
 export interface AskOptions extends CallOptions {
   /** How often to repeat a call that failed for a passing reason. Default 3; 0 for never. */
   readonly maxRetries?: number
+  /** Called before a call is repeated; if it returns false, the call is not repeated. */
+  readonly onRetry?: (retry: Retry) => boolean
+}
+
+/** A call that failed and is to be repeated. */
+export interface Retry {
+  readonly error: ModelError
+  /** Milliseconds. */
+  readonly wait: number
+  /** The number of the next try: 2 or more. */
+  readonly try: number
+  /** Every call that failed, this one included. */
+  readonly failed: readonly FailedCall[]
 }
 
 const defaultRetries = 3
@@ -19,7 +32,7 @@ const defaultRetries = 3
 export const callModel = async (
   model: Model,
   request: ModelRequest,
-  { maxRetries = defaultRetries, ...options }: AskOptions,
+  { maxRetries = defaultRetries, onRetry = () => true, ...options }: AskOptions,
 ): Promise<E.Either<ModelError, Reply>> => {
   const { signal } = options
   const failed: FailedCall[] = []
@@ -30,10 +43,12 @@ export const callModel = async (
       return E.right({ ...reply.right, origin })
     }
     const error = reply.left
-    failed.push(failedCall(error))
+    failed.push(failedCall({ model: request.model, ...error }))
     if (tries === maxRetries || !isRetryable(error)) return E.left({ ...error, failed })
+    const wait = waitBefore(error, tries)
+    if (!onRetry({ error, wait, try: tries + 2, failed })) return E.left({ ...error, failed })
     try {
-      await sleep(waitBefore(error, tries), undefined, signal && { signal })
+      await sleep(wait, undefined, signal && { signal })
     } catch {
       return E.left({ ...abortedBy(signal as AbortSignal), failed })
     }
@@ -68,11 +83,19 @@ type Failure = Pick<FailedCall, 'message'> & {
 } & { readonly _tag: FailedCall['error'] }
 
 /** What is recorded of a failed call. */
-export const failedCall = ({ _tag, message, status, type, requestId, usage }: Failure): FailedCall => ({
+export const failedCall = ({
+  _tag,
+  message,
+  status,
+  type,
+  requestId,
+  usage,
+  model,
+}: Failure): FailedCall => ({
   error: _tag,
   message,
   ...(status !== undefined && { status }),
   ...(type !== undefined && { type }),
   ...(requestId !== undefined && { requestId }),
-  ...(usage && { usage }),
+  ...(usage && { usage, ...(model !== undefined && { model }) }),
 })

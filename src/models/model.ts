@@ -43,6 +43,8 @@ export interface FailedCall {
   readonly type?: string
   readonly requestId?: string
   readonly usage?: Origin['usage']
+  /** The model that was asked, where there is a usage. */
+  readonly model?: string
 }
 
 /** What every failed call says. */

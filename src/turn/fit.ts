@@ -9,7 +9,7 @@ import { type CondenseError, condenseWith } from '../context/summary/condense.ts
 import type { Summarizer } from '../context/summary/summarizer.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { InvalidInput } from '../events/errors.ts'
-import type { Policy } from '../events/events.ts'
+import type { Covers, Origin, Policy } from '../events/events.ts'
 import type { ContextExceeded, ModelAborted } from '../models/model.ts'
 import type { Effective } from '../projections/effective.ts'
 import { ok, type Steps } from '../result/steps.ts'
@@ -23,6 +23,14 @@ export type Fitted =
 
 export type FitError = InvalidInput | ContextTooLarge | WriteError | ModelAborted
 
+/** A marker that was written, and the calls that a summary took. */
+export interface WrittenMarker {
+  readonly type: 'condensed' | 'truncated'
+  readonly position: number
+  readonly covers: Covers
+  readonly origin?: Origin | undefined
+}
+
 interface Means {
   readonly settings: ContextSettings
   readonly summarizer: Summarizer | undefined
@@ -32,6 +40,8 @@ interface Means {
   readonly refused?: ContextExceeded | undefined
   /** How the model can get at what is cut from a result. */
   readonly rest: ResultLimit['rest']
+  /** Is told of the markers that were written, but for the edits of results. */
+  readonly onMarker: (marker: WrittenMarker) => void
   readonly signal?: AbortSignal | undefined
 }
 
@@ -50,15 +60,22 @@ export async function* fit(chat: Conversation, now: Effective, means: Means): St
   const policy = policyOf(now, plan, { settings, options })
   if (plan.type === 'shorten') return yield* shorten(chat, now, plan.edits, { policy, rest: means.rest })
   if (plan.type === 'truncate') return yield* truncate(chat, now, plan.covers, policy, means)
+  let origin: Origin | undefined
   const condensed = await condenseWith({
     effective: now,
     covers: plan.covers,
     summarizer: summarizer as Summarizer,
-    condense: (input) => chat.condense({ ...input, policy }),
+    condense: (input) => {
+      ;({ origin } = input)
+      return chat.condense({ ...input, policy })
+    },
     context: chat.context,
     ...(signal && { signal }),
   })
-  if (E.isRight(condensed)) return { type: 'condensed' }
+  if (E.isRight(condensed)) {
+    means.onMarker({ type: 'condensed', position: condensed.right.position, covers: plan.covers, origin })
+    return { type: 'condensed' }
+  }
   const error = condensed.left
   // A summarizer that has missed its deadline was not aborted by the caller.
   const isEnd = error._tag === 'StaleContext' || (error._tag === 'ModelAborted' && signal?.aborted)
@@ -105,7 +122,7 @@ async function* truncate(
   { at }: Effective,
   slices: Extract<Plan, { type: 'truncate' }>['covers'],
   { learned, ...policy }: Policy,
-  { refused, failed }: Means,
+  { refused, failed, onMarker }: Means,
 ): Steps<WriteError, Fitted> {
   const reason = refused
     ? `the API found the context too long, ${policy.used} tokens by our count`
@@ -120,6 +137,7 @@ async function* truncate(
     }
     const written = yield* ok(chat.truncate({ covers, reason, policy: why, after }))
     after = written.position
+    onMarker({ type: 'truncated', position: after, covers })
   }
   return { type: 'truncated' }
 }

@@ -4,7 +4,7 @@ import type { Conversation } from '../conversation/conversation.ts'
 import type { ContextExceeded } from '../models/model.ts'
 import type { Effective } from '../projections/effective.ts'
 import type { Steps } from '../result/steps.ts'
-import { fit, type FitError } from './fit.ts'
+import { fit, type FitError, type WrittenMarker } from './fit.ts'
 import type { Settled } from './options.ts'
 
 /** Makes the contexts of one turn fit, and knows which request the API has refused as too long. */
@@ -20,33 +20,41 @@ export interface Fitting {
   readonly failed: () => CondenseError | undefined
 }
 
-/** @param onFailed called when a condense has failed, with the reason */
+interface Told {
+  /** A condense has failed. */
+  readonly onFailed: (error: CondenseError) => void
+  readonly onMarker: (marker: WrittenMarker) => void
+}
+
+/** @param current the settings of the next call */
 export const fitting = (
   chat: Conversation,
-  { context, summarizer: given, run, signal }: Pick<Settled, 'context' | 'summarizer' | 'run' | 'signal'>,
-  onFailed: (error: CondenseError) => void,
+  current: () => Settled,
+  { onFailed, onMarker }: Told,
 ): Fitting => {
-  let summarizer = given
   let failed: CondenseError | undefined
   let refusal: { readonly error: ContextExceeded; readonly digest: string } | undefined
   let isTooLong = false
 
   return {
     step: async function* (now): Steps<FitError, boolean> {
+      const { context: settings, run, signal } = current()
+      // One that has failed is not used again.
+      const summarizer = failed ? undefined : current().summarizer
       const refused = isTooLong ? refusal?.error : undefined
       const rest = restFor(run)
-      const fitted = yield* fit(chat, now, { settings: context, summarizer, failed, refused, rest, signal })
+      const means = { settings, summarizer, failed, refused, rest, signal, onMarker }
+      const fitted = yield* fit(chat, now, means)
       if (fitted.type === 'not-condensed') {
         failed = fitted.error
         onFailed(failed)
-        summarizer = undefined
       } else isTooLong = false
       return fitted.type === 'fits'
     },
     refuse: (error, digest) => {
       refusal = { error, digest }
       isTooLong = true
-      return context.automatic !== false
+      return current().context.automatic !== false
     },
     isRefused: (digest) => {
       isTooLong = digest === refusal?.digest

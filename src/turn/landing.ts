@@ -28,7 +28,7 @@ interface Landed extends Written {
 export const landing = (
   chat: Conversation,
   history: LiveHistory,
-  { keepLate, maxResult, onEvent, run: tools, signal, toolTimeout: timeout }: Settled,
+  { emit, keepLate, maxResult, onEvent, run: tools, signal, toolTimeout: timeout }: Settled,
 ) => {
   /**
    * Records messages right after `now`, before what is held back and what the user has said since. If something else has happened, fails
@@ -86,12 +86,13 @@ export const landing = (
     open: readonly OpenCall[],
     run: typeof runTools,
   ): Steps<WriteError | ReadError, Written> {
+    const rest = restFor(tools)
     const content = await run(
       open.map(({ call }) => call),
       tools,
-      { signal, timeout, maxResult, named: toolNames(configurationOf(now).tools), onEvent },
+      { signal, timeout, maxResult, named: toolNames(configurationOf(now).tools), rest, onEvent, emit },
     )
-    const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
+    const whole = resultMessage(content, { bytes: maxResult, rest })
     let results = whole
     let before = now
     for (let stale = 0; ; stale++) {

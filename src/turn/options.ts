@@ -6,6 +6,9 @@ import type { Summarizer, SummarizerSettings } from '../context/summary/summariz
 import { isClient, noClient } from '../context/tokens/count.ts'
 import type { AnthropicClient } from '../models/anthropic/model.ts'
 import type { Model, ReplyEvent } from '../models/model.ts'
+import type { Budget } from './budget.ts'
+import type { Prices } from './prices.ts'
+import type { Emit } from './turn-event.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** The options of a turn. */
@@ -48,6 +51,10 @@ export interface TurnOptions {
   readonly maxRetries?: number
   /** The most calls of the model, repeated ones not counted. Default 100. */
   readonly maxCalls?: number
+  /** What the turn may come to (`BudgetSpent`). Default: no limit. */
+  readonly budget?: Budget
+  /** Prices of models that the table of this version does not have, or to use instead. */
+  readonly prices?: Prices
   /** Ends the turn; what is complete is recorded. */
   readonly signal?: AbortSignal
   /** If a reply broke off for good, keep its completed blocks and the beginning of a text. Default false. */
@@ -71,6 +78,10 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly toolTimeout: number
   readonly maxResult: number
   readonly maxCalls: number
+  readonly budget: Budget
+  readonly prices: Prices
+  /** Is told what happens. */
+  readonly emit: Emit
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
@@ -78,6 +89,11 @@ const fields = z.record(z.string(), z.unknown())
 const tool = z.union([z.custom(isFunction), z.strictObject(settingsShape)])
 /** Fields of a request that options of their own set; they are in the log and in receipts. */
 const reserved = ['model', 'system', 'tools', 'messages', 'stream']
+
+const more = z.number().positive()
+const rate = z.number().nonnegative()
+const rates = { input: rate, output: rate, cacheRead: rate, cacheWrite5m: rate, cacheWrite1h: rate }
+const price = z.strictObject({ ...rates, long: z.strictObject({ ...rates, above: rate }).optional() })
 
 export const optionsSchema = z.strictObject({
   client: z.custom(isClient, { error: noClient }),
@@ -110,6 +126,10 @@ export const optionsSchema = z.strictObject({
   maxRetries: z.int().min(0).optional(),
   maxResult: z.int().min(1).optional(),
   maxCalls: z.int().min(1).optional(),
+  budget: z
+    .strictObject({ calls: z.int().min(1).optional(), tokens: more.optional(), usd: more.optional() })
+    .optional(),
+  prices: z.record(z.string(), price).optional(),
   signal: z.instanceof(AbortSignal, { error: 'is not an AbortSignal' }).optional(),
   keepPartial: z.boolean().optional(),
   keepLate: z.boolean().optional(),

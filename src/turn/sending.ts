@@ -5,7 +5,7 @@ import type { Effective } from '../projections/effective.ts'
 import type { Rendered } from '../projections/render/renderer.ts'
 import { type AskOptions, callModel, failedIn, withFailed } from '../models/asking.ts'
 import { refusesContainer, type SentContainer, sentContainer } from '../receipts/containers.ts'
-import { toldOf } from './echoes.ts'
+import { toldError, toldOf } from './echoes.ts'
 import type { Model, ModelError, Reply } from '../models/model.ts'
 import { outgoing } from '../receipts/outgoing.ts'
 import { receiptOf } from '../receipts/receipt.ts'
@@ -31,12 +31,17 @@ export const send = async (
   { client, requestOptions, askOptions, secrets }: Sending,
 ): Promise<Answered> => {
   const betas = client.betas && { betas: client.betas }
+  const { onRetry } = askOptions
+  const asking: AskOptions = {
+    ...askOptions,
+    ...(onRetry && { onRetry: (retry) => onRetry({ ...retry, error: toldError(retry.error, secrets) }) }),
+  }
   const attempt = async (container: SentContainer | undefined): Promise<Answered> => {
     const along = { ...betas, ...(container && { container }) }
     const receipt = receiptOf(now, rendered, requestOptions, along)
     const request = outgoing(now, rendered, { container })
     const parameters = withSecrets(request.parameters, secrets)
-    const reply = await callModel(client, { ...request, parameters }, askOptions)
+    const reply = await callModel(client, { ...request, parameters }, asking)
     return { reply: toldOf(reply, secrets), receipt }
   }
   const container = sentContainer(now, Date.now())

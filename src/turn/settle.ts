@@ -11,8 +11,11 @@ import { referencesIn, secretsIn, withoutSecrets } from '../events/secrets.ts'
 import type { Model } from '../models/model.ts'
 import { wellFormed } from '../projections/render/renderer.ts'
 import { separate } from '../tools/separate.ts'
+import { isPriced, type PriceMissing } from './budget.ts'
 import { secretMissing, type SecretMissing } from './errors.ts'
 import { optionsSchema, type Settled, type TurnOptions } from './options.ts'
+import { prices } from './prices.ts'
+import { unheard } from './turn-event.ts'
 
 const defaultWindow = 200_000
 const defaultMaxTokens = 8_192
@@ -26,7 +29,9 @@ const withoutUndefined = <T>(options: T): T =>
     : options
 
 /** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
-export const settle = (given: TurnOptions): E.Either<InvalidInput | SecretMissing, Settled> => {
+export const settle = (
+  given: TurnOptions,
+): E.Either<InvalidInput | SecretMissing | PriceMissing, Settled> => {
   const separated = separate(withoutUndefined(given))
   if (E.isLeft(separated)) return separated
   const options = separated.right
@@ -50,6 +55,9 @@ export const settle = (given: TurnOptions): E.Either<InvalidInput | SecretMissin
   if (E.isLeft(limits)) return limits
   const summarizing = under('summarizer', summarizerOf(options, client, context.window))
   if (E.isLeft(summarizing)) return summarizing
+  const all = { ...prices, ...options.prices }
+  const priced = isPriced(options.budget ?? {}, all, [model, ...summaryModel(options.summarizer)])
+  if (E.isLeft(priced)) return priced
   const wanted = wellFormed({
     ...configured,
     parameters: { ...configured.parameters, max_tokens: maxTokens },
@@ -60,7 +68,10 @@ export const settle = (given: TurnOptions): E.Either<InvalidInput | SecretMissin
     toolTimeout: 120_000,
     maxResult: Math.ceil(context.window / 2),
     maxCalls: 100,
+    budget: {},
+    emit: unheard,
     ...options,
+    prices: all,
     client,
     context,
     summarizer: summarizing.right,
@@ -68,6 +79,10 @@ export const settle = (given: TurnOptions): E.Either<InvalidInput | SecretMissin
     secrets,
   })
 }
+
+/** The model of the built-in summarizer, if it is another one. */
+const summaryModel = (given: TurnOptions['summarizer']): readonly string[] =>
+  typeof given === 'object' && given.model !== undefined ? [given.model] : []
 
 /** Names the option that an error is inside of. */
 const under = <A>(option: string, checked: E.Either<InvalidInput, A>): E.Either<InvalidInput, A> =>

@@ -2,7 +2,10 @@ import type { Block, KnownBlock } from '../events/blocks.ts'
 import { orAborted } from '../models/aborted.ts'
 import type { CallOptions } from '../models/model.ts'
 import { effectOf, needsApproval, type ToolSettings, type Tools } from '../tools/settings.ts'
+import type { ResultLimit } from '../context/policy/result-limit.ts'
 import { answerOf, type ToolAnswer } from './tool-output.ts'
+import type { Emit } from './turn-event.ts'
+import { watched } from './watched-call.ts'
 import { errorText } from '../models/error-text.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
 
@@ -15,8 +18,11 @@ interface Limits {
   /** Bytes. */
   readonly maxResult: number
   readonly named: ToolNames
+  /** How the model can get at what is cut from a result. */
+  readonly rest: ResultLimit['rest']
   /** Is told how far a call is. */
   readonly onEvent: CallOptions['onEvent']
+  readonly emit: Emit
 }
 
 const toolOf = (tools: Tools, name: string): ToolSettings | undefined => {
@@ -29,7 +35,8 @@ export const runTools = (
   calls: readonly ToolUse[],
   tools: Tools,
   limits: Limits,
-): Promise<readonly Block[]> => Promise.all(calls.map((call) => resultOf(call, tools, limits)))
+): Promise<readonly Block[]> =>
+  Promise.all(calls.map((call) => watched(call, limits, () => resultOf(call, tools, limits))))
 
 /**
  * Results for calls that may have been run before: those that do no harm twice are run again, the others answer that they were
@@ -41,12 +48,14 @@ export const runAgain = (
   limits: Limits,
 ): Promise<readonly Block[]> =>
   Promise.all(
-    calls.map(async (call) => {
-      const tool = toolOf(tools, call.name)
-      return tool && effectOf(tool) !== 'unsafe'
-        ? resultOf(call, tools, limits)
-        : failed(call, 'This call was interrupted: whether it took effect is not known.')
-    }),
+    calls.map((call) =>
+      watched(call, limits, async () => {
+        const tool = toolOf(tools, call.name)
+        return tool && effectOf(tool) !== 'unsafe'
+          ? resultOf(call, tools, limits)
+          : failed(call, 'This call was interrupted: whether it took effect is not known.')
+      }),
+    ),
   )
 
 /** The result of a call that was not begun. */
@@ -63,7 +72,7 @@ const failed = (call: ToolUse, content: string): Block => result(call, { is_erro
 const resultOf = async (
   call: ToolUse,
   tools: Tools,
-  { signal, timeout, maxResult, named, onEvent }: Limits,
+  { signal, timeout, maxResult, named, onEvent, emit }: Limits,
 ): Promise<Block> => {
   const { id, name, input } = call
   const tool = toolOf(tools, name)
@@ -78,7 +87,11 @@ const resultOf = async (
     ends.throwIfAborted()
     const asked = needsApproval(tool, { id, name, input: structuredClone(input) })
     if (await orAborted(asked, ends)) return failed(call, 'This call was not run: nobody has approved it.')
-    const progress = (text: string): void => onEvent?.({ type: 'tool_progress', id, name, text })
+    const progress = (text: string): void => {
+      emit({ type: 'tool-progress', call: id, tool: name, text })
+      onEvent?.({ type: 'tool_progress', id, name, text })
+    }
+    emit({ type: 'tool-started', call: id, tool: name, input })
     // A copy: the tool may change what it is given.
     const output = await orAborted(
       tool.run(structuredClone(input), { id, name, maxResult, signal: ends, progress }),

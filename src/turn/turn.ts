@@ -2,14 +2,17 @@ import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../commands/rejections.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import { abortedBy } from '../models/aborted.ts'
-import type { AskOptions } from '../models/asking.ts'
-import type { ModelError } from '../models/model.ts'
+import type { AskOptions, Retry } from '../models/asking.ts'
+import type { FailedCall, ModelError, Reply } from '../models/model.ts'
 import type { Effective } from '../projections/effective.ts'
 import type { Rendered } from '../projections/render/renderer.ts'
 import { digestOf } from '../receipts/canonical.ts'
 import { currentRenderer, requestOf, type RequestOptions } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
+import { type Books, books } from './books.ts'
+import { deltas } from './deltas.ts'
 import { nothingToAnswer, tooManyCalls } from './errors.ts'
+import type { WrittenMarker } from './fit.ts'
 import { fitting } from './fitting.ts'
 import { type Held, heldSince, isHeldBack } from './held.ts'
 import { landing } from './landing.ts'
@@ -19,7 +22,19 @@ import type { Settled } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { type Answered, send } from './sending.ts'
 import { notRun, runAgain, runTools } from './tools.ts'
-import { goesOn, isOver, messageOf, replyIn, type Turned, turnedOf, type TurnError } from './turned.ts'
+import {
+  type Ending,
+  endingOf,
+  goesOn,
+  isOver,
+  messageOf,
+  replyIn,
+  type ToolRun,
+  type Turned,
+  type TurnError,
+} from './turned.ts'
+import { type Emit, unheard } from './turn-event.ts'
+import { usageIn } from './usage.ts'
 import { untold } from './untold.ts'
 
 /** How often a turn decides again because something has happened meanwhile. */
@@ -29,18 +44,38 @@ const maxStale = 10
 export async function* turn(
   chat: Conversation,
   history: LiveHistory,
-  options: Settled,
+  given: Settled,
 ): Steps<TurnError, Turned> {
-  const { client, keepPartial, maxCalls, secrets, signal, wanted } = options
+  const tools: ToolRun[] = []
+  const options: Settled = { ...given, emit: timing(given.emit, tools) }
+  const { client, emit, keepPartial, maxCalls, secrets, signal, wanted } = options
   const requestOptions = requestOptionsOf(options)
-  const sending = { client, requestOptions, askOptions: askOptionsOf(options), secrets }
   const failures = untold()
-  const context = fitting(chat, options, (error) => failures.addCondense(error, options.context.window))
+  const account = books(chat, () => options)
+  const within = (failed: readonly FailedCall[] = []): ReturnType<Books['within']> =>
+    account.within([...failures.calls(), ...failed])
+  /** Why a failed call was not repeated, if the budget did not allow it. */
+  let spent: TurnError | undefined
+  const onRetry = ({ failed, ...retry }: Retry): boolean => {
+    const allowed = within(failed)
+    if (E.isLeft(allowed)) spent = allowed.left
+    else emit({ type: 'retrying', ...retry })
+    return E.isRight(allowed)
+  }
+  const sending = { client, requestOptions, askOptions: { ...askOptionsOf(given), onRetry }, secrets }
+  const onMarker = ({ type, position, covers, origin }: WrittenMarker): void => {
+    account.add({ type, origin })
+    emit({ type, position, covers })
+  }
+  const context = fitting(chat, () => options, {
+    onFailed: (error) => failures.addCondense(error, options.context.window),
+    onMarker,
+  })
   const { land, saidSince, moveBack, answer } = landing(chat, history, options)
   let calls = 0
   let stale = 0
   /** The last reply of this turn. How far the calls of any other reply got is not known. */
-  let ended: Turned | undefined
+  let ended: Ending | undefined
   /** Position of the last reply whose calls were run: they are open again after a rewind to it. */
   let ran: number | undefined
   /** Whether something that the user said was held back until the last reply, and comes after it. */
@@ -82,11 +117,18 @@ export async function* turn(
       return context.refuse(reply.left, digest) ? undefined : yield reply.left
     }
     context.accept()
-    const said = messageOf({ ...reply.right, origin: failures.tellIn(reply.right.origin) }, receipt)
+    const said = { ...reply.right, origin: failures.tellIn(reply.right.origin) }
     failures.told()
-    const landed = yield* land(now, [said], held)
-    ended = turnedOf(landed, reply.right, calls)
+    const landed = yield* land(now, [messageOf(said, receipt)], held)
+    ended = endingOf(landed, said, calls)
     isHolding = landed.isHolding
+    recorded(ended.position, said)
+  }
+
+  const recorded = (position: number, { content, origin }: Reply): void => {
+    account.add({ type: 'reply', origin })
+    const { usage, stopReason } = origin
+    emit({ type: 'reply', position, content, usage: usageIn(usage), stopReason })
   }
 
   /** Ends the turn with the error of a call; records first what had come of the reply, if that is wanted. */
@@ -102,13 +144,15 @@ export async function* turn(
     },
   ): Steps<TurnError, never> {
     const { partial } = error
-    if (!partial || !keepPartial) return yield error
+    if (!partial || !keepPartial) return yield spent ?? error
     const content = partial.content.filter(isCall).map(notRun)
     const results = content.length > 0 ? [{ role: 'user' as const, content }] : []
     // The last failed call is the one that broke off: the turn's error tells of it.
-    const said = messageOf({ ...partial, origin: failures.tellIn(partial.origin, 1) }, receipt)
-    const kept = yield* land(now, [said, ...results], held)
+    const said = { ...partial, origin: failures.tellIn(partial.origin, 1) }
+    const kept = yield* land(now, [messageOf(said, receipt), ...results], held)
     failures.told(1)
+    recorded(replyIn(kept), said)
+    if (spent) return yield spent
     const ending = error._tag === 'ModelAborted' ? 'aborted' : 'the reply broke off'
     const message = `${ending}: what had come of the reply is recorded at position ${replyIn(kept)}`
     return yield { ...error, message }
@@ -118,7 +162,9 @@ export async function* turn(
   async function* step(now: Effective): Steps<TurnError, boolean> {
     const prepared = prepare(chat, now, wanted)
     if (prepared) {
-      yield* orAgain(prepared())
+      const written = (yield* orAgain(prepared()))?.events.at(-1)
+      if (written?.type === 'Condensed' && written.data)
+        onMarker({ type: 'condensed', position: written.position, covers: written.data.covers })
       return false
     }
     const said = yield* heldIn(now)
@@ -143,6 +189,7 @@ export async function* turn(
     // What was held back may have been rewound since.
     if (E.isLeft(rendered) && !goesOn(ended)) return true
     const request = yield* ok(rendered)
+    yield* ok(within())
     const fitted = await run(context.step(now))
     if (E.isLeft(fitted)) failures.add(fitted.left)
     if ((yield* orAgain(fitted)) !== true) return false
@@ -155,9 +202,11 @@ export async function* turn(
       const now = yield* history()
       // Before anything is written for a turn that has nothing to answer.
       if (isFirst && !isConfigured(now, wanted)) yield* ok(requestFor(now))
+      if (isFirst) yield* account.open(now)
       const isDone = yield* step(now)
       const condenseFailed = context.failed()
-      if (isDone && ended) return { ...ended, ...(condenseFailed && { condenseFailed }) }
+      const { replies: _, ...cameTo } = account.account(failures.calls())
+      if (isDone && ended) return { ...ended, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
     }
   }
 
@@ -168,12 +217,37 @@ export async function* turn(
     : yield* ok(outcome)
 }
 
-const askOptionsOf = ({ signal, onEvent, stallTimeout, maxRetries }: Settled): AskOptions => ({
-  ...(signal && { signal }),
-  ...(onEvent && { onEvent }),
-  ...(stallTimeout !== undefined && { stallTimeout }),
-  ...(maxRetries !== undefined && { maxRetries }),
-})
+/** Also keeps how long the calls of tools took. */
+const timing =
+  (emit: Emit, tools: ToolRun[]): Emit =>
+  (event) => {
+    if (event.type === 'tool-ended' || event.type === 'tool-failed') {
+      const { type, call, tool, ms } = event
+      tools.push({ call, tool, ms, isError: type === 'tool-failed' })
+    }
+    emit(event)
+  }
+
+/** @returns what is told of each event of a reply's stream: the caller, and who listens to the turn */
+const hearing = ({ emit, onEvent }: Settled): AskOptions['onEvent'] => {
+  if (emit === unheard) return onEvent
+  const grow = deltas(emit)
+  return (event) => {
+    onEvent?.(event)
+    grow(event)
+  }
+}
+
+const askOptionsOf = (options: Settled): AskOptions => {
+  const { signal, stallTimeout, maxRetries } = options
+  const onEvent = hearing(options)
+  return {
+    ...(signal && { signal }),
+    ...(onEvent && { onEvent }),
+    ...(stallTimeout !== undefined && { stallTimeout }),
+    ...(maxRetries !== undefined && { maxRetries }),
+  }
+}
 
 const requestOptionsOf = ({ cache, systemMessages }: Settled): RequestOptions => ({
   renderer: currentRenderer,

@@ -9,18 +9,37 @@ import { isCompaction } from '../projections/render/renderer.ts'
 import type { UnknownRenderer } from '../receipts/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { NothingToAnswer, SecretMissing, TooManyCalls } from './errors.ts'
+import type { Account } from './account.ts'
+import type { BudgetSpent, PriceMissing } from './budget.ts'
 import { isCall } from './open-calls.ts'
 
-/** The result of a turn. */
-export interface Turned {
+/** The last reply of a turn. */
+export interface Ending {
   readonly conversation: string
   /** The position of the last reply. */
   readonly position: number
   /** The last reply, and why the model stopped. */
   readonly content: readonly Block[]
   readonly stopReason: string | null | undefined
-  /** How often the model was called; calls for summaries not counted. */
+  /** How often this turn called the model; calls for summaries not counted. */
   readonly calls: number
+}
+
+/** A call of a tool that this process has answered. */
+export interface ToolRun {
+  /** The call's id, and the tool's name. */
+  readonly call: string
+  readonly tool: string
+  /** Milliseconds. */
+  readonly ms: number
+  /** Whether the result is an error. */
+  readonly isError: boolean
+}
+
+/** The result of a turn. What it came to is counted from the user's last message, however often `turn` was called for it. */
+export interface Turned extends Ending, Omit<Account, 'replies'> {
+  /** The calls of tools, in the order in which they ended. */
+  readonly tools: readonly ToolRun[]
   /** Why the context was truncated and not condensed, if it was. */
   readonly condenseFailed?: CondenseError
 }
@@ -34,6 +53,8 @@ export type TurnError = (
   | UnknownRenderer
   | NothingToAnswer
   | TooManyCalls
+  | BudgetSpent
+  | PriceMissing
   | SecretMissing
 ) & {
   /** The calls that failed and are not recorded in the origin of a later reply. */
@@ -41,13 +62,13 @@ export type TurnError = (
 }
 
 /** Whether the model has more to say after its last reply in this turn, if there was one. */
-export const goesOn = (ended: Turned | undefined): boolean =>
+export const goesOn = (ended: Ending | undefined): boolean =>
   !ended ||
   ended.stopReason === 'pause_turn' ||
   (ended.stopReason === 'tool_use' && ended.content.some(isCall))
 
 /** Whether nothing is left to do after the last reply: it has no call, and no compaction to record. */
-export const isOver = (ended: Turned | undefined): boolean =>
+export const isOver = (ended: Ending | undefined): boolean =>
   ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
 
 export const messageOf = ({ content, origin }: Reply, context: Receipt): NewMessage => ({
@@ -56,7 +77,7 @@ export const messageOf = ({ content, origin }: Reply, context: Receipt): NewMess
   origin: { ...origin, context },
 })
 
-export const turnedOf = (written: Written, { content, origin }: Reply, calls: number): Turned => ({
+export const endingOf = (written: Written, { content, origin }: Reply, calls: number): Ending => ({
   conversation: written.conversation,
   position: replyIn(written),
   content,

@@ -1,10 +1,18 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
-import { ok, type Steps, task } from '../result/steps.ts'
+import { ok, run, type Steps, task } from '../result/steps.ts'
 import { liveHistory } from './live.ts'
-import type { TurnOptions } from './options.ts'
+import type { Settled, TurnOptions } from './options.ts'
 import { settle } from './settle.ts'
+import { type Listener, streamed, type TurnEvent } from './streamed.ts'
 import type { Turned, TurnError } from './turned.ts'
+
+/** What gives turns to a model in a conversation. */
+export interface Turning {
+  readonly turn: (options: TurnOptions) => TaskEither<TurnError, Turned>
+  /** The same as an iteration, which throws the error of the turn. */
+  readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent, void>
+}
 
 /**
  * Gives turns to a model in a conversation: makes the context fit, calls the model, records the reply, runs the tools that it calls,
@@ -14,13 +22,29 @@ import type { Turned, TurnError } from './turned.ts'
  * A reply is recorded right after what it was computed from, what the user has said since after it; the turn then answers that. If what it
  * was computed from was rewound, the turn ends with `StaleContext`.
  */
-export const turns = (chat: Conversation): ((options: TurnOptions) => TaskEither<TurnError, Turned>) => {
+export const turning = (chat: Conversation): Turning => {
   const history = liveHistory(chat)
-  async function* steps(given: TurnOptions): Steps<TurnError, Turned> {
-    const options = yield* ok(settle(given))
+  async function* steps(given: TurnOptions, listener?: Listener): Steps<TurnError, Turned> {
+    const settled = yield* ok(settle(given))
+    const options = listener ? heardBy(listener, settled) : settled
     // A good part of the library: only turns wait for it.
     const { turn } = await import('./turn.ts')
     return yield* turn(chat, history, options)
   }
-  return (options) => task(() => steps(options))
+  return {
+    turn: (options) => task(() => steps(options)),
+    stream: (options) => streamed((listener) => run(steps(options, listener))),
+  }
 }
+
+const heardBy = ({ emit, signal }: Listener, options: Settled): Settled => ({
+  ...options,
+  emit,
+  signal: options.signal ? AbortSignal.any([options.signal, signal]) : signal,
+})
+
+/** `turn` of a conversation. */
+export const turns = (chat: Conversation): Turning['turn'] => turning(chat).turn
+
+/** `stream` of a conversation: what happens in a turn, as it happens. */
+export const streams = (chat: Conversation): Turning['stream'] => turning(chat).stream

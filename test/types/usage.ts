@@ -14,6 +14,7 @@ import {
   resultReader,
   type RewindInput,
   type TextBlock,
+  type TurnEvent,
   tool,
   type ToolCall,
   type ToolSettings,
@@ -24,7 +25,7 @@ import {
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { z } from 'zod'
 import type { Command } from 'palimpsest/core'
-import type { Conversation as TaskConversation, StoreError } from 'palimpsest/fp'
+import { type Conversation as TaskConversation, type StoreError, streams } from 'palimpsest/fp'
 
 const store = await openStore('memory:')
 const chat = store.conversation('c')
@@ -281,4 +282,47 @@ for (const entry of entries) if (entry.kind === 'note') entry.note.kind satisfie
 export const fullOf = async (asked: Conversation, tasks: TaskConversation, notes: boolean) => {
   for (const entry of await asked.full({ notes, last: 3 })) if (entry.kind === 'note') return entry.note
   return tasks.full({ notes })
+}
+
+/** Every event of a turn narrows by its type, without a cast, and there are no others. */
+export const told = (event: TurnEvent): string => {
+  switch (event.type) {
+    case 'text':
+      return event.text
+    case 'thinking':
+      return event.thinking
+    case 'tool-input':
+      return event.call + event.tool + event.json
+    case 'tool-started':
+      return `${event.tool} ${JSON.stringify(event.input)}`
+    case 'tool-progress':
+      return event.text
+    case 'tool-ended':
+    case 'tool-failed':
+      return `${event.ms} ${typeof event.content === 'string' ? event.content : event.content.map(wordOf).join('')}`
+    case 'condensed':
+    case 'truncated':
+      return `${event.position} ${event.covers.first}`
+    case 'retrying':
+      return `${event.error._tag} ${event.wait} ${event.try}`
+    case 'waiting':
+      return (
+        event.why + event.calls.map((each) => each.call + each.tool + JSON.stringify(each.input)).join('')
+      )
+    case 'reply':
+      return `${event.position} ${event.content.map(wordOf).join('')} ${event.usage.output} ${event.stopReason}`
+    case 'done':
+      return `${event.turned.usage.usd ?? 'unknown'} ${event.turned.tools.map(({ ms }) => ms).join()}`
+    default:
+      return event satisfies never
+  }
+}
+export const toldAll = async (client: Anthropic, tasks: TaskConversation): Promise<void> => {
+  const options = { client, model: 'claude-opus-5-5', budget: { calls: 5, tokens: 1_000, usd: 0.5 } }
+  for await (const event of chat.stream(options)) told(event)
+  for await (const event of streams(tasks)(options)) told(event)
+  // @ts-expect-error there is no such event
+  for await (const event of chat.stream(options)) if (event.type === 'tool-done') break
+  // @ts-expect-error misspelt
+  await chat.turn({ ...options, budget: { call: 5 } })
 }
