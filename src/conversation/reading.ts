@@ -167,7 +167,7 @@ export const reading = (
 
   async function* loaded(at: number | undefined, withConfiguration: boolean): Reads<Effective> {
     const opened = yield* ok(openShown(store, id, at))
-    const { effective } = yield* ok(loadEffective(opened.reading, opened.at, withConfiguration))
+    const { effective } = yield* loadEffective(opened.reading, opened.at, withConfiguration)
     return effective
   }
 
@@ -176,7 +176,7 @@ export const reading = (
     { at, before = Infinity, abandoned = false }: FullOptions,
   ): Reads<readonly Entry[]> {
     const opened = yield* ok(openShown(store, id, at))
-    return yield* ok(loadNewest(opened.reading, { at: opened.at, last, before, abandoned }))
+    return yield* loadNewest(opened.reading, { at: opened.at, last, before, abandoned })
   }
 
   /** A projection of the log through the last of the positions given. */

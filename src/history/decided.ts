@@ -3,6 +3,7 @@ import { hasEdits } from '../commands/append.ts'
 import type { Command, ConversationCommand } from '../commands/command.ts'
 import { decideAppend, decideMove, decideShown, isMove } from '../commands/decide.ts'
 import type { Event } from '../events/events.ts'
+import { ok, type Steps } from '../result/steps.ts'
 import type { WriteError } from '../store/errors.ts'
 import { lastPosition } from './ends.ts'
 import { gatherAppendState, gatherMoveState, gatherShownState } from './gather.ts'
@@ -33,35 +34,28 @@ export const decideBlind = (
   known: Known,
   command: Command<'append'>,
 ): E.Either<WriteError, Decided> =>
-  withEvents({}, decideAppend(command, { conversation, last: lastPosition(known), since: [] }))
+  E.map((events: readonly Event[]) => ({ events }))(
+    decideAppend(command, { conversation, last: lastPosition(known), since: [] }),
+  )
 
 /** Decides any other command, on what is remembered, and what is read where that is not enough. */
-export const decideOn = async (
+export async function* decideOn(
   conversation: string,
   { reading, known, moments }: { readonly reading: Reader; readonly known: Known; readonly moments: Moments },
   command: ConversationCommand,
-): Promise<E.Either<WriteError, Decided>> => {
-  const end = await gatherAppendState(reading, conversation, lastPosition(known), command)
-  if (E.isLeft(end)) return end
+): Steps<WriteError, Decided> {
+  const end = yield* gatherAppendState(reading, conversation, lastPosition(known), command)
   if (command.type === 'append' && !hasEdits(command.messages))
-    return withEvents({}, decideAppend(command, end.right))
+    return { events: yield* ok(decideAppend(command, end)) }
   if (isMove(command)) {
-    const state = await gatherMoveState(reading, end.right, command, known)
-    if (E.isLeft(state)) return state
-    const { head: from, named } = state.right
-    return withEvents({ from, to: named.head }, decideMove(command, state.right))
+    const state = yield* gatherMoveState(reading, end, command, known)
+    return { from: state.head, to: state.named.head, events: yield* ok(decideMove(command, state)) }
   }
   const momentAt = (position: number): Moment | undefined => moments.at(conversation, position)
-  const state = await gatherShownState(reading, end.right, command, known.head, momentAt)
-  if (E.isLeft(state)) return state
-  const { effective, sinceView, replaced } = state.right
+  const state = yield* gatherShownState(reading, end, command, known.head, momentAt)
+  const { effective, sinceView, replaced } = state
   const { head: from } = effective
   const moment = { effective: { ...effective, at: from }, sinceView, replaced }
   moments.keep(conversation, moment)
-  return withEvents({ from, moment }, decideShown(command, state.right))
+  return { from, moment, events: yield* ok(decideShown(command, state)) }
 }
-
-const withEvents = (
-  seen: Omit<Decided, 'events'>,
-  decision: E.Either<WriteError, readonly Event[]>,
-): E.Either<WriteError, Decided> => E.map((events: readonly Event[]) => ({ ...seen, events }))(decision)

@@ -5,6 +5,7 @@ import { decode } from '../events/codec.ts'
 import type { Actor, ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import type { Rejection } from '../commands/rejections.ts'
+import { run } from '../result/steps.ts'
 import type { ForkError, StoreError, WriteError } from '../store/errors.ts'
 import { remembered } from '../store/lru.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
@@ -142,14 +143,16 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         const { known, page }: Seen = begun.right
         const decided = isBlind(command)
           ? decideBlind(conversation, known, command)
-          : await decideOn(
-              conversation,
-              {
-                reading: { ...reader(store, known.lineage, page), ahead: aheadOf(conversation, command) },
-                known,
-                moments,
-              },
-              command,
+          : await run(
+              decideOn(
+                conversation,
+                {
+                  reading: { ...reader(store, known.lineage, page), ahead: aheadOf(conversation, command) },
+                  known,
+                  moments,
+                },
+                command,
+              ),
             )
         // What is refused may be right by what others have written since.
         if (remembers && (E.isLeft(decided) || decided.right.events.length === 0)) continue

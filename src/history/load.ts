@@ -13,6 +13,7 @@ import {
 } from '../projections/outline.ts'
 import { sliceLength } from '../projections/slices.ts'
 import { inBreaths } from '../store/breath.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
 import { maxPage } from '../store/port.ts'
 import type { Moment } from './moments.ts'
@@ -31,20 +32,20 @@ type Events = Map<number, ConversationEvent>
  * @param withConfiguration also reads the event that the configuration is in
  * @param momentAt what is remembered of a position: the walk ends there
  */
-export const loadEffective = async (
+export async function* loadEffective(
   reading: Reader,
   at: number,
   withConfiguration = true,
   momentAt: (position: number) => Moment | undefined = () => undefined,
-): Promise<E.Either<StoreError, Loaded>> => {
+): Steps<StoreError, Loaded> {
   const now = momentAt(at)
-  if (now) return E.right(now)
+  if (now) return now
   const passed: ConversationEvent[] = []
   let base: Moment | undefined
   let view: View | undefined
   // A restore without a view (of another program) needs what its marker hid: the walk continues to before that marker.
   let needed = Infinity
-  const walked = await walkBack(reading, at, 0, (event) => {
+  const walked = walkBack(reading, at, 0, (event) => {
     base = event.position < needed ? momentAt(event.position) : undefined
     if (base) return true
     view = event.position < needed ? viewIn(event) : undefined
@@ -52,20 +53,19 @@ export const loadEffective = async (
     if (event.type === 'Restored' && !view) needed = Math.min(needed, event.data.marker)
     return view !== undefined
   })
-  if (E.isLeft(walked)) return walked
+  const head = yield* ok(walked)
   const sinceView = passed.findIndex((event) => viewIn(event) !== undefined)
   if (view) passed.pop()
   const events: Events = new Map()
   const draft = view
-    ? await draftFrom(reading, view, events, withConfiguration)
-    : E.right(draftOf(base?.effective.outline ?? emptyOutline))
-  if (E.isLeft(draft)) return draft
-  const { replaced, ...seen } = await inBreaths(showing(draft.right, passed.toReversed(), events, base))
-  return E.right({
-    effective: { at, head: walked.right, ...seen },
+    ? yield* draftFrom(reading, view, events, withConfiguration)
+    : draftOf(base?.effective.outline ?? emptyOutline)
+  const { replaced, ...seen } = await inBreaths(showing(draft, passed.toReversed(), events, base))
+  return {
+    effective: { at, head, ...seen },
     sinceView: sinceView < 0 ? passed.length + (base?.sinceView ?? 0) : sinceView,
     replaced,
-  })
+  }
 }
 
 /** What is shown once the path's events have come to the draft, in slices. */
@@ -94,66 +94,66 @@ function* showing(
 }
 
 /** The outline that a view stands for, its events added to `events`. */
-const draftFrom = async (
+async function* draftFrom(
   reading: Reader,
   view: View,
   events: Events,
   withConfiguration: boolean,
-): Promise<E.Either<StoreError, Draft>> => {
+): Steps<StoreError, Draft> {
   const { items, configured, promptSince, restored = [] } = view
   const [configuration, ...segments] = await Promise.all([
-    withConfiguration ? readConfiguration(reading, view) : E.right({}),
+    withConfiguration ? run(readConfiguration(reading, view)) : E.right({}),
     ...items.map((segment) => readSegment(reading, segment)),
   ])
-  if (E.isLeft(configuration)) return configuration
+  const prompt = yield* ok(configuration)
   const slots: Slot[] = []
   for (const segment of segments) {
-    if (E.isLeft(segment)) return segment
+    // There may be hundreds.
+    if (E.isLeft(segment)) return yield segment.left
     for (const event of segment.right) {
       slots.push({ position: event.position, marker: event.type !== 'MessageAppended' })
       events.set(event.position, event)
     }
   }
-  return E.right({
+  return {
     slots,
     restored: [...restored],
     ...(configured !== undefined && { configured }),
     ...(promptSince !== undefined && { promptSince }),
-    ...configuration.right,
-  })
+    ...prompt,
+  }
 }
 
 /** What is configured where a view is, and the last tools before it if it has no tools. */
-const readConfiguration = async (
+async function* readConfiguration(
   reading: Reader,
   { configured, promptSince = START, toolsFrom }: View,
-): Promise<E.Either<StoreError, Pick<Draft, 'configuration' | 'toolsFrom' | 'formerTools'>>> => {
-  if (configured === undefined) return E.right({})
+): Steps<StoreError, Pick<Draft, 'configuration' | 'toolsFrom' | 'formerTools'>> {
+  if (configured === undefined) return {}
   const [now, former] = await Promise.all([
     eventThere(reading, configured),
     toolsFrom === undefined || toolsFrom === START ? E.right(undefined) : eventThere(reading, toolsFrom),
   ])
-  if (E.isLeft(now)) return now
-  if (E.isLeft(former)) return former
-  if (now.right.type !== 'Configured') return E.right({})
-  const configuration = freeze(now.right.data)
-  if (toolsIn(configuration)) return E.right({ configuration })
-  let found: ConversationEvent | undefined = former.right
+  const named = yield* ok(now)
+  let found: ConversationEvent | undefined = yield* ok(former)
+  if (named.type !== 'Configured') return {}
+  const configuration = freeze(named.data)
+  if (toolsIn(configuration)) return { configuration }
   // A view of before there was the field.
   if (toolsFrom === undefined) {
-    const walked = await walkBack(reading, promptSince - 1, 0, (event) => {
+    const walked = walkBack(reading, promptSince - 1, 0, (event) => {
       const hasTools = event.type === 'Configured' && toolsIn(event.data) !== undefined
       if (hasTools) found = event
       return hasTools
     })
-    if (E.isLeft(walked)) return walked
+    yield* ok(walked)
   }
   const formerTools = found?.type === 'Configured' ? toolsIn(freeze(found.data)) : undefined
-  return E.right({
+  return {
     configuration,
     toolsFrom: found && formerTools ? found.position : START,
     ...(formerTools && { formerTools }),
-  })
+  }
 }
 
 const readSegment = async (

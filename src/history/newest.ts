@@ -1,10 +1,10 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { type ConversationEvent, isMarker } from '../events/events.ts'
 import { itemOf } from '../projections/effective.ts'
 import { decideFates, type Entry, type Fate, leftAt } from '../projections/full.ts'
 import { newestFates } from '../projections/newest.ts'
 import { draftOf, evolve, type Slot } from '../projections/outline.ts'
 import { type Log, parent, resolve } from '../projections/path.ts'
+import { ok, type Steps } from '../result/steps.ts'
 import { inBreaths } from '../store/breath.ts'
 import { maxPage } from '../store/port.ts'
 import type { StoreError } from '../store/errors.ts'
@@ -21,8 +21,6 @@ export interface Newest {
   readonly abandoned: boolean
 }
 
-type Result<A> = Promise<E.Either<StoreError, A>>
-
 /** The newest events, and what became of those on the path. */
 interface Read {
   /** By position; only those from `first` on, and without `abandoned` only those of the path. */
@@ -35,26 +33,23 @@ interface Read {
  * The newest entries of the full history at a position, in order: the end of `full`. Reads what it answers, and what comes after it; of
  * what came before it, only what a marker without a view covers.
  */
-export const loadNewest = async (reading: Reader, asked: Newest): Result<readonly Entry[]> => {
+export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreError, readonly Entry[]> {
   // A marker that hid nothing is no entry: then there are fewer than events that could be.
   for (let wanted = asked.last; ; wanted *= 2) {
-    const read = await (asked.abandoned ? readAll(reading, asked, wanted) : readPath(reading, asked, wanted))
-    if (E.isLeft(read)) return read
-    const { log, first, path } = read.right
-    const known = newestFates(path, first)
-    const fates = known ? E.right(known) : await fatesFrom(reading, first, path)
-    if (E.isLeft(fates)) return fates
+    const read = asked.abandoned ? readAll : readPath
+    const { log, first, path } = yield* read(reading, asked, wanted)
+    const fates = newestFates(path, first) ?? (yield* fatesFrom(reading, first, path))
     const left = asked.abandoned ? await inBreaths(leftAt(log, asked.at, first)) : new Map<number, number>()
     const entries: Entry[] = []
     for (let position = Math.min(asked.before - 1, asked.at); position >= first; position--) {
       const event = log[position]
       const item = event && itemOf(event)
       const by = left.get(position)
-      const fate = fates.right.get(position) ?? (by === undefined ? undefined : abandonedBy(by))
+      const fate = fates.get(position) ?? (by === undefined ? undefined : abandonedBy(by))
       if (item && fate) entries.push({ ...item, ...fate })
       if (entries.length === asked.last) break
     }
-    if (entries.length === asked.last || first === 0) return E.right(entries.toReversed())
+    if (entries.length === asked.last || first === 0) return entries.toReversed()
   }
 }
 
@@ -68,7 +63,7 @@ const kept = (event: ConversationEvent, before: number): ConversationEvent =>
     ? event
     : { ...event, data: { role: event.data.role, content: [] } }
 
-const readPath = async (reading: Reader, { at, before }: Newest, wanted: number): Result<Read> => {
+async function* readPath(reading: Reader, { at, before }: Newest, wanted: number): Steps<StoreError, Read> {
   const log: ConversationEvent[] = []
   const path: ConversationEvent[] = []
   let entries = 0
@@ -77,22 +72,23 @@ const readPath = async (reading: Reader, { at, before }: Newest, wanted: number)
     if (isEntry(event) && event.position < before) entries++
     return entries >= wanted
   }
-  const walked = await walkBack(reading, at, 0, visit, Math.min(Math.max(wanted, firstPage), maxPage))
+  yield* ok(walkBack(reading, at, 0, visit, Math.min(Math.max(wanted, firstPage), maxPage)))
   const first = entries >= wanted ? (path.at(-1)?.position ?? 0) : 0
-  return E.map(() => ({ log, first, path: path.toReversed() }))(walked)
+  return { log, first, path: path.toReversed() }
 }
 
-const readAll = async (reading: Reader, { at, before }: Newest, wanted: number): Result<Read> => {
+async function* readAll(reading: Reader, { at, before }: Newest, wanted: number): Steps<StoreError, Read> {
   const log: ConversationEvent[] = []
   let entries = 0
   let first = at + 1
   while (first > 0 && entries < wanted) {
     const size = Math.min(Math.max(wanted, firstPage), maxPage)
-    const page = await reading.page(Math.max(0, first - size), first - 1, 'backwards')
-    if (E.isLeft(page)) return page
-    if (page.right.length === 0)
-      return E.map(() => ({ log, first, path: [] }))(await eventThere(reading, first - 1))
-    for (const event of page.right) {
+    const page = yield* ok(reading.page(Math.max(0, first - size), first - 1, 'backwards'))
+    if (page.length === 0) {
+      yield* ok(eventThere(reading, first - 1))
+      return { log, first, path: [] }
+    }
+    for (const event of page) {
       if (entries >= wanted) break
       first = event.position
       log[first] = kept(event, before)
@@ -101,33 +97,31 @@ const readAll = async (reading: Reader, { at, before }: Newest, wanted: number):
   }
   const path: ConversationEvent[] = []
   for (let p = resolve(log, at); p >= first; p = parent(log, p)) path.push(log[p] as ConversationEvent)
-  return E.right({ log, first, path: path.toReversed() })
+  return { log, first, path: path.toReversed() }
 }
 
 /** What became of the entries of a path from a position on, with what was shown before it. */
-const fatesFrom = async (
+async function* fatesFrom(
   reading: Reader,
   first: number,
   path: readonly ConversationEvent[],
-): Result<ReadonlyMap<number, Fate>> => {
-  const before = await loadEffective(reading, (path[0]?.position ?? first) - 1, false)
-  if (E.isLeft(before)) return before
+): Steps<StoreError, ReadonlyMap<number, Fate>> {
+  const before = yield* loadEffective(reading, (path[0]?.position ?? first) - 1, false)
   const replaced = new Map<number, readonly Slot[]>()
   for (const event of path) {
     if (event.type !== 'Restored' || event.data.marker >= first) continue
-    const marker = await eventThere(reading, event.data.marker)
-    if (E.isLeft(marker)) return marker
-    if (!isMarker(marker.right)) continue
-    const slots = await slotsUnder(reading, { position: event.data.marker, covers: marker.right.data.covers })
-    if (E.isLeft(slots)) return slots
-    replaced.set(event.data.marker, slots.right)
+    const marker = yield* ok(eventThere(reading, event.data.marker))
+    if (isMarker(marker)) {
+      const { position, data } = marker
+      replaced.set(position, yield* slotsUnder(reading, { position, covers: data.covers }))
+    }
   }
   const fates = new Map<number, Fate>()
-  const draft = draftOf(before.right.effective.outline)
+  const draft = draftOf(before.effective.outline)
   for (const event of path) {
     const slots = evolve(draft, event, (marker) => replaced.get(marker))
     if (slots && event.type !== 'Restored') replaced.set(event.position, slots)
     decideFates(fates, event, slots)
   }
-  return E.right(fates)
+  return fates
 }

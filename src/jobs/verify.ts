@@ -107,14 +107,14 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   const tree = branches({
     offset,
     outlineAt: async function* (position): Steps<StoreError, Draft> {
-      const { effective } = yield* ok(loadEffective(reading, position))
+      const { effective } = yield* loadEffective(reading, position)
       return draftOf(effective.outline)
     },
     // Whether it is shown, the restore finds out.
     replacedBy: async function* (marker): Steps<StoreError, readonly Slot[] | undefined> {
-      const event = yield* ok(eventAt(reading, marker)())
+      const event = yield* ok(eventAt(reading, marker))
       if (!event || !isMarker(event)) return undefined
-      return yield* ok(slotsUnder(reading, { position: marker, covers: event.data.covers }))
+      return yield* slotsUnder(reading, { position: marker, covers: event.data.covers })
     },
   })
 

@@ -8,6 +8,7 @@ import { full } from '../../src/projections/full.ts'
 import { fold, viewOf } from '../../src/projections/outline.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
+import { run } from '../../src/result/steps.ts'
 import { right } from '../support/either.ts'
 import { histories, rawLogs } from '../support/histories.ts'
 import { logOf, user } from '../support/log.ts'
@@ -52,7 +53,9 @@ describe.each([
           for (const [where, last, until, abandoned] of questions) {
             const at = log.length - 1 - (where % Math.min(log.length, 8))
             const before = until % 3 === 0 ? log.length - (until % (log.length + 2)) : Infinity
-            const found = right(await loadNewest(reader(store, end.lineage), { at, last, before, abandoned }))
+            const found = right(
+              await run(loadNewest(reader(store, end.lineage), { at, last, before, abandoned })),
+            )
             const all = full(log, { at, abandoned }).filter(({ position }) => position < before)
             const bare = ({ position, kind, status, by }: (typeof all)[number]) => ({
               position,

@@ -155,7 +155,7 @@ describe('loading what is shown is folding everything', () => {
               const shown =
                 log.length === 0 ? undefined : await openShown(store, id, at < lastOf(log) ? at : undefined)
               const reading = shown ? right(shown).reading : (await opened(store, id)).reading
-              const loaded = right(await loadEffective(reading, at))
+              const loaded = right(await run(loadEffective(reading, at)))
               expect(plain(loaded.effective)).toEqual(plain(effective(log, at)))
             }
           },
@@ -179,7 +179,9 @@ describe('loading what is shown is folding everything', () => {
         const { id, log } = await writeForked(memory, raw, cuts)
         const { reading } = await opened(memory, id)
         for (let at = -1; at <= lastOf(log); at++)
-          expect(plain(right(await loadEffective(reading, at)).effective)).toEqual(plain(effective(log, at)))
+          expect(plain(right(await run(loadEffective(reading, at))).effective)).toEqual(
+            plain(effective(log, at)),
+          )
       }),
       runs(400),
     )
@@ -197,10 +199,10 @@ describe('what a command is decided on', () => {
         for (const step of next) {
           const command = step(log)
           if (!command || log.length === 0) continue
-          const tail = right(await gatherAppendState(reading, 'c', last, command))
+          const tail = right(await run(gatherAppendState(reading, 'c', last, command)))
           const gathered = isMove(command)
-            ? right(await gatherMoveState(reading, tail, command))
-            : right(await gatherShownState(reading, tail, command))
+            ? right(await run(gatherMoveState(reading, tail, command)))
+            : right(await run(gatherShownState(reading, tail, command)))
           const { replaced: _, ...wanted } = { replaced: undefined, ...gathered }
           expect(stateOf('c', whole, command)).toMatchObject(wanted)
         }
@@ -261,7 +263,7 @@ describe('the cost of loading', () => {
     await write(memory, 'c', [...before, { type: 'Truncated', data: { ...marker, view } }])
     const { store, reads } = counting(memory)
     const end = right(await readChainEnd(memory, 'c'))
-    const loaded = right(await loadEffective(reader(store, end.lineage), before.length))
+    const loaded = right(await run(loadEffective(reader(store, end.lineage), before.length)))
     expect(loaded.effective.items.map(({ position }) => position)).toEqual([before.length, 1, last])
     expect(reads()).toBeLessThanOrEqual(5)
   })
