@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { cache } from './parts/cache.ts'
+import { stream } from './parts/stream.ts'
 import { turn } from './parts/turn.ts'
 import { headText, partText } from './report.ts'
 
@@ -18,8 +19,10 @@ const folder = await mkdtemp(join(reports, 'bench-agent-'))
 try {
   say('turn …\n')
   const turns = partText(await turn(folder, isQuick))
+  say('stream …\n')
+  const streams = partText(await stream(isQuick))
   say('cache …\n')
-  const text = `${[headText(loadBefore), turns, partText(await cache(isQuick))].join('\n\n')}\n`
+  const text = `${[headText(loadBefore), turns, streams, partText(await cache(isQuick))].join('\n\n')}\n`
   process.stdout.write(text)
   if (!isQuick) await writeFile(new URL('RESULTS-agent.md', import.meta.url), text)
 } finally {

@@ -20,16 +20,18 @@ const tokensEach = 310
 /**
  * A client of a model that answers at once, and how many milliseconds were spent in it: from each call until its stream has ended.
  *
- * @param toolCalls so many replies are one call of the tool, then one is a text; a kilobyte each
+ * @param toolCalls so many replies are one call of the tool, then one is a text
+ * @param length kilobytes of each
  */
 export const instantClient = (
   toolCalls: number,
+  length = 1,
 ): { readonly client: TurnOptions['client']; readonly spent: () => number } => {
   let asked = 0
   let spent = 0
   const create = (params: { readonly messages: readonly unknown[] }) => {
     const start = performance.now()
-    const events = eventsOf(params.messages.length, asked++ < toolCalls)
+    const events = eventsOf(params.messages.length, length, asked++ < toolCalls)
     async function* stream() {
       yield* events
       spent += performance.now() - start
@@ -41,8 +43,8 @@ export const instantClient = (
   return { client, spent: () => spent }
 }
 
-const eventsOf = (messages: number, isCall: boolean): readonly object[] => {
-  const text = messageAt(messages).content
+const eventsOf = (messages: number, length: number, isCall: boolean): readonly object[] => {
+  const text = messageAt(messages).content.repeat(length)
   const [block, json] = isCall
     ? [{ type: 'tool_use', id: `toolu_${messages}`, name: 'look', input: {} }, JSON.stringify({ text })]
     : [{ type: 'text', text: '' }, text]
