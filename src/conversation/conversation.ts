@@ -11,7 +11,8 @@ import type { EventStore } from '../store/port.ts'
 import { objectOf } from './envelope.ts'
 import { type Following, following } from './following.ts'
 import { type NoteStore, type Noting, noting } from './noting.ts'
-import { type At, type Reading, reading } from './reading.ts'
+import type { At, Reading } from './reading.ts'
+import { reading } from './reads.ts'
 import { split, type Writing, writing } from './writing.ts'
 
 /**

@@ -1,14 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { withoutSecretParameters } from '../commands/configure.ts'
-import { factsOf, withView } from '../commands/hide.ts'
-import { tokensOf } from '../commands/slice.ts'
-import { type ConversationEvent, type Event, type Message, START } from '../events/events.ts'
-import { type Item, itemOf, type MessageItem } from '../projections/effective.ts'
+import { type ConversationEvent, type Event, START } from '../events/events.ts'
 import { lastOf, type Log, parent, resolve } from '../projections/path.ts'
 import { sliceLength } from '../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
-import type { ConversationPlan, Format, Step, StepType } from './plan.ts'
-import { type Stage, stage } from './stage.ts'
+import type { ConversationPlan, Format, Step } from './plan.ts'
+import { stage } from './stage.ts'
+import { markerOf, type Place, type Planned, type Slices, type StepOf } from './plan-markers.ts'
 import { blocksOf } from './steps.ts'
 
 /** An event to append, with its own command id. */
@@ -18,11 +16,6 @@ export interface PlannedEvent {
   /** ISO 8601, UTC: when the file says it happened. */
   readonly time?: string
 }
-
-type StepOf<T extends StepType> = Extract<Step, { readonly type: T }>
-type Planned = E.Either<ImportError, Event>
-/** Work in slices, between which others can run. */
-type Slices<A> = Generator<void, A>
 
 /**
  * The events that a plan's steps add to a conversation, in order.
@@ -164,15 +157,6 @@ const isPartOf = (event: Event | undefined, step: Step): step is StepOf<'message
   typeof step.message.content !== 'string' &&
   event.data.content.length < step.message.content.length
 
-/** What an event is made from, besides its step. */
-interface Place {
-  readonly id: string
-  readonly current: Stage
-  readonly positions: ReadonlyMap<string, number>
-  /** The event at a position with all of its content. */
-  readonly eventAt: (position: number) => ConversationEvent | undefined
-}
-
 function* eventOf(step: Step, place: Place): Slices<Planned> {
   switch (step.type) {
     case 'message':
@@ -194,47 +178,4 @@ function* eventOf(step: Step, place: Place): Slices<Planned> {
 const eventOfMessage = ({ message }: StepOf<'message'>): Event<'MessageAppended'> => ({
   type: 'MessageAppended',
   data: { ...message, content: blocksOf(message) },
-})
-
-function* markerOf(step: StepOf<'condense' | 'truncate'>, place: Place): Slices<Planned> {
-  const { current, positions, id } = place
-  yield* current.look()
-  const hidden = current.slice(positions.get(step.covers.first), positions.get(step.covers.last))
-  if (!hidden) return E.left(importDiverged(id, step.ref, `what the file's ${step.type} hides`))
-  if (step.type === 'truncate') {
-    const { reason } = step
-    const data = { ...(yield* factsOfAll(hidden, [], place)), ...(reason !== undefined && { reason }) }
-    return E.right(withView({ type: 'Truncated', data }, current.state()))
-  }
-  const { summary, method, origin } = step
-  const facts = yield* factsOfAll(hidden, summary, place)
-  const data = { ...facts, summary, method, ...(origin && { origin }) }
-  return E.right(withView({ type: 'Condensed', data }, current.state()))
-}
-
-/** `factsOf`, with the content of one item at a time in memory. */
-function* factsOfAll(
-  hidden: readonly number[],
-  summary: readonly Message[],
-  { eventAt }: Place,
-): Slices<ReturnType<typeof factsOf>> {
-  const items: Item[] = []
-  let before = 0
-  for (const position of hidden) {
-    const event = eventAt(position)
-    const item = event && itemOf(event)
-    if (!item) continue
-    before += tokensOf(item)
-    items.push(item.kind === 'message' ? withoutContent(item) : item)
-    yield
-  }
-  const facts = factsOf(items, summary)
-  return { ...facts, tokens: { ...facts.tokens, before } }
-}
-
-/** Of a message, a marker needs only its length and its code execution container. */
-const withoutContent = ({ origin, ...item }: MessageItem): MessageItem => ({
-  ...item,
-  content: [],
-  ...((origin?.message || origin?.context) && { origin }),
 })

@@ -1,6 +1,6 @@
 import { remembered } from '../lru.ts'
 import type { Range } from '../port.ts'
-import type { ServerEvent } from './messages.ts'
+import type { ServerEvent } from './responses.ts'
 
 /** How long it is relied on that nobody else has begun a stream, in milliseconds. */
 const freshness = 1_000

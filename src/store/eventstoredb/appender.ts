@@ -7,13 +7,12 @@ import { finalFailure, noAnswer, refused, storeDenied } from './failures.ts'
 import {
   actualRevision,
   appendLimit,
-  appendRequest,
   type BatchAppendError,
   type BatchAppendResp,
   kindOf,
-  type Proposed,
   revisionWritten,
-} from './messages.ts'
+} from './responses.ts'
+import { appendRequest, type Proposed } from './requests.ts'
 import { appendMargin } from './settings.ts'
 
 /** What one attempt came to: an answer, or nothing to rely on. */

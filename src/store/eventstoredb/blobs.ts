@@ -5,7 +5,7 @@ import type { BlobInfo, Blobs } from '../port.ts'
 import type { Append } from './appender.ts'
 import type { Connection } from './connection.ts'
 import type { Directory } from './directory.ts'
-import type { ServerEvent } from './messages.ts'
+import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
 // A stream `blob-<sha256>` holds chunks (`BlobChunk`), then a `BlobStored` that names their revisions; a `BlobKept` renews its time.

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { run, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
 import { type Changed, type Checkpoint, maxPage } from '../port.ts'
-import { checkpointOf, isSamePlace, placeOf } from './messages.ts'
+import { checkpointOf, isSamePlace, placeOf } from './responses.ts'
 import type { Reads } from './reads.ts'
 
 /** The most bytes of the database that are searched for changes: reading the ends of some thousand streams takes no longer. */

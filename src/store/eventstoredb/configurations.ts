@@ -3,7 +3,7 @@ import { run } from '../../result/steps.ts'
 import { conversationOf } from '../../events/ids.ts'
 import { type Finding, finding } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
-import type { Place } from './messages.ts'
+import type { Place } from './responses.ts'
 import type { Reads } from './reads.ts'
 
 /** How many configurations are looked at, and how many at once: each may hold a hundred tools. */

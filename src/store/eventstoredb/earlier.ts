@@ -3,7 +3,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { run, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
 import type { Append } from './appender.ts'
-import { checkpointOf, type Filter, isOfServer, type Place, placeOf, type ServerEvent } from './messages.ts'
+import { checkpointOf, isOfServer, type Place, placeOf, type ServerEvent } from './responses.ts'
+import { type Filter } from './requests.ts'
 import type { Reads } from './reads.ts'
 
 /** The stream that lists streams found by a search, and what finds them. */

@@ -11,8 +11,8 @@ import {
   placeReached,
   type ReadResp,
   recordedOf,
-  subscribeRequest,
-} from './messages.ts'
+} from './responses.ts'
+import { subscribeRequest } from './requests.ts'
 
 /**
  * Follows streams by prefix, filtered on the server. A subscription that breaks is replaced by one from the last place reached: no

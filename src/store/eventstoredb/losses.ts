@@ -1,7 +1,7 @@
 import type { Steps } from '../../result/steps.ts'
 import { remembered } from '../lru.ts'
 import type { StoreError } from '../errors.ts'
-import type { ServerEvent } from './messages.ts'
+import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
 // A writer that remembers where a stream ends appends without reading it, and the server continues to number a stream whose events it

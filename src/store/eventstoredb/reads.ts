@@ -3,17 +3,8 @@ import { historyLost, type StoreError } from '../errors.ts'
 import type { Range } from '../port.ts'
 import type { Connection, StreamsClient } from './connection.ts'
 import { noAnswer, trailerOf } from './failures.ts'
-import {
-  eventIn,
-  type Filter,
-  isSamePlace,
-  type ReadResp,
-  readAllRequest,
-  readLastRequest,
-  readStreamRequest,
-  type Place,
-  type ServerEvent,
-} from './messages.ts'
+import { eventIn, isSamePlace, type ReadResp, type Place, type ServerEvent } from './responses.ts'
+import { type Filter, readAllRequest, readLastRequest, readStreamRequest } from './requests.ts'
 
 type Read<A> = Steps<StoreError, A>
 

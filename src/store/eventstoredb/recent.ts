@@ -2,7 +2,7 @@ import type { Steps } from '../../result/steps.ts'
 import { remembered } from '../lru.ts'
 import type { StoreError } from '../errors.ts'
 import { type Found, maxPage } from '../port.ts'
-import type { ServerEvent } from './messages.ts'
+import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
 /** How many of a stream's last events are searched for an id: the database has no look-up by id. */
