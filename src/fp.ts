@@ -97,6 +97,8 @@ export type { ModelCall } from './receipts/calls.ts'
 export * from './core.ts'
 
 export { streams, turns } from './turn/turns.ts'
+export { queuedIn, saying } from './turn/say.ts'
+export type { QueuedMessages, Said, SayError, SayOptions } from './turn/say.ts'
 export { resultReader } from './turn/result-reader.ts'
 export type { ResultReader } from './turn/result-reader.ts'
 export { mcpTools } from './tools/mcp.ts'

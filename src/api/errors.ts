@@ -7,6 +7,7 @@ import type { CallOutOfRange } from '../receipts/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
 import type { McpError } from '../tools/mcp.ts'
+import type { SayError } from '../turn/say.ts'
 import type { TurnError } from '../turn/turned.ts'
 import type { OpenError } from './schemes.ts'
 
@@ -23,6 +24,7 @@ export type PalimpsestError =
   | CondenseError
   | TurnError
   | McpError
+  | SayError
   | CallOutOfRange
 
 /** The error of a tag. */

@@ -7,6 +7,7 @@ import { checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Actor, metadataSchema } from '../events/events.ts'
 import { handler } from '../history/handle.ts'
+import { inboxOf } from '../history/inbox.ts'
 import { turnLog } from '../history/turn-log.ts'
 import { backupOf } from '../jobs/backup.ts'
 import { collect } from '../jobs/gc.ts'
@@ -120,7 +121,11 @@ export const storeOn = (
   const events = layered(adapter, largeContent)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
-  const beside: Beside = { notes, turnLog: (id) => turnLog(events, actor, id) }
+  const beside: Beside = {
+    notes,
+    turnLog: (id) => turnLog(events, actor, id),
+    inbox: (id) => inboxOf(events, actor, id),
+  }
 
   return {
     url: events.url,

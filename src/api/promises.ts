@@ -6,9 +6,11 @@ import { type SentCall, sentCall } from '../receipts/sent.ts'
 import { type Counted, type CountOptions, tokensOf } from '../context/tokens/count.ts'
 import { turning } from '../turn/turns.ts'
 import type { TurnEvent } from '../turn/streamed.ts'
+import { queuedIn, type QueuedMessages, type Said, saying, type SayOptions } from '../turn/say.ts'
 import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
+import type { MessageInput } from '../conversation/inputs.ts'
 import type { Entries, FullWithNotes } from '../conversation/reading.ts'
 import { toError } from '../result/typed.ts'
 import type { Store as TaskStore } from './store.ts'
@@ -23,7 +25,7 @@ type Handle<T> = T extends TaskConversation ? Conversation : T
 
 /** A conversation with promises. */
 export type Conversation = {
-  readonly [K in Exclude<keyof TaskConversation, 'turnLog'>]: AsPromise<TaskConversation[K]>
+  readonly [K in Exclude<keyof TaskConversation, 'turnLog' | 'inbox'>]: AsPromise<TaskConversation[K]>
 } & {
   /** With the notes and links, each after what has the position at which it was noted, or a lower one. */
   readonly full: (options: FullWithNotes & { readonly notes: boolean }) => Promise<Entries>
@@ -47,6 +49,18 @@ export type Conversation = {
    * }
    */
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent, void>
+  /**
+   * Records what the user says, at any time. While the conversation awaits the model or results of its calls, `whileBusy` says what to
+   * do; by default the message waits in the inbox, and whoever gives the turn appends it after the reply and answers it. docs/turns.md.
+   * Rejects with a `WriteError`, a `ReadError`, or `Busy`.
+   *
+   * @example
+   * const { status } = await chat.say({ role: 'user', content: 'And line 60?' })
+   * if (status === 'recorded') await chat.turn({ client, model: 'claude-opus-5-5' })
+   */
+  readonly say: (message: MessageInput | readonly MessageInput[], options?: SayOptions) => Promise<Said>
+  /** What waits in the inbox, in the order in which it was said. Rejects with a `StoreError`. */
+  readonly queued: () => Promise<readonly QueuedMessages[]>
   /**
    * How many tokens the next request has: counted from the log, and by the API if a client is given. Rejects with a `ReadError`, or a
    * `ModelError` of the client.
@@ -133,6 +147,8 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     verify: promised(chat.verify),
     turn: promised(turn),
     stream,
+    say: promised(saying(chat)),
+    queued: promised(queuedIn(chat)),
     tokens: promised((options?: CountOptions) => tokensOf(chat, options)),
     calls: () => modelCalls(chat),
     sent: promised((call?: number) => sentCall(chat, call)),

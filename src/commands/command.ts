@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { type Block, blockSchema } from '../events/blocks.ts'
-import type { MessageAppendedData, Policy } from '../events/event-types.ts'
+import { blockSchema } from '../events/blocks.ts'
 import {
   type DeepReadonly,
   coversSchema,
@@ -11,35 +10,14 @@ import {
   dataSchemas,
 } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
+import { newContent, newMessage } from '../events/new-message.ts'
+
+export type { NewMessage } from '../events/new-message.ts'
 
 // The commands on a conversation. Schemas of plain objects, so that mistakes in JavaScript or JSON are named as well.
 
 const position = z.int().min(0)
 const positionOrStart = z.int().min(START)
-const content = z.union([z.string(), z.array(blockSchema)])
-
-/** A message to be appended. */
-export interface NewMessage extends Omit<MessageAppendedData, 'content'> {
-  /** A string is short for one text block. */
-  readonly content: NewContent
-  /** What the model is shown in its place: an edit (`Condensed`), recorded in the same write. */
-  readonly shown?: Shown | undefined
-}
-type NewContent = string | readonly Block[]
-/** What the model is shown in place of a message. */
-export interface Shown {
-  readonly content: NewContent
-  readonly policy?: Policy | undefined
-}
-
-export const newMessage = z.object({
-  role: messageSchema.shape.role,
-  content,
-  messageId: z.string().min(1).optional(),
-  origin: originSchema.optional(),
-  sealed: dataSchemas.MessageAppended.shape.sealed,
-  shown: z.strictObject({ content, policy: policySchema.optional() }).optional(),
-})
 
 /** Which slice of the effective history to hide. */
 const selection = {
@@ -64,7 +42,7 @@ const fence = {
 
 const summary = z.union([
   z.string().regex(/\S/, { error: 'a summary needs text' }),
-  z.array(z.object({ role: messageSchema.shape.role, content })).min(1),
+  z.array(z.object({ role: messageSchema.shape.role, content: newContent })).min(1),
   z.array(blockSchema).min(1),
 ])
 

@@ -6,6 +6,7 @@ import { conversationIdSchema, isConversationId } from '../events/ids.ts'
 import type { Envelope, Written } from '../history/encode.ts'
 import type { Handler } from '../history/handle.ts'
 import type { ForkError } from '../store/errors.ts'
+import type { Inbox } from '../history/inbox.ts'
 import type { TurnLog } from '../history/turn-log.ts'
 import type { EventStore } from '../store/port.ts'
 import { objectOf } from './envelope.ts'
@@ -37,12 +38,15 @@ export interface Conversation extends Writing, Reading, Following, Noting {
   readonly fork: (id: string, options?: At & Envelope) => TE.TaskEither<ForkError, Conversation>
   /** What its turns record beside it. */
   readonly turnLog: TurnLog
+  /** What the user says while the model is busy, until it is in the conversation. */
+  readonly inbox: Inbox
 }
 
 /** What is kept beside conversations. */
 export interface Beside {
   readonly notes: NoteStore
   readonly turnLog: (conversation: string) => TurnLog
+  readonly inbox: (conversation: string) => Inbox
 }
 
 /** The handle of one conversation. An invalid id is an `InvalidInput` of each of its methods. */
@@ -73,5 +77,6 @@ export const conversation = (
     ...following(store, id, checkedId),
     ...noting(store, beside.notes, id, checkedId),
     turnLog: beside.turnLog(id),
+    inbox: beside.inbox(id),
   }
 }

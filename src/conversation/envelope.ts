@@ -15,6 +15,7 @@ const envelopeSchema = z.object({
   now: z.custom<Date>(isTime, { error: 'is a Date' }).optional(),
   correlationId: z.string().optional(),
   causationId: z.string().optional(),
+  interrupts: z.literal(true).optional(),
 })
 
 const actorSchema = metadataSchema.pick({ actor: true }).partial()
@@ -26,13 +27,14 @@ export const splitEnvelope = ({
   now,
   correlationId,
   causationId,
+  interrupts,
   ...input
 }: Envelope & Record<string, unknown>): E.Either<
   InvalidInput,
   { readonly envelope: Envelope; readonly input: Readonly<Record<string, unknown>> }
 > =>
   pipe(
-    check(envelopeSchema, { commandId, now, correlationId, causationId }),
+    check(envelopeSchema, { commandId, now, correlationId, causationId, interrupts }),
     E.bindTo('named'),
     E.bind('who', () => checkJson(actorSchema, { actor })),
     E.map(({ named, who }) => ({

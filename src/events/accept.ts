@@ -140,5 +140,6 @@ export const acceptsMetadata = (value: unknown): boolean =>
   isName(value['commandId']) &&
   isOptional(value['$correlationId'], isText) &&
   isOptional(value['$causationId'], isText) &&
+  isOptional(value['interrupts'], (given) => given === true) &&
   (value['prev'] === null || isText(value['prev'])) &&
   value['sealed'] === undefined

@@ -222,6 +222,8 @@ export interface Metadata extends Sealable {
   readonly commandId: string
   readonly $correlationId?: string | undefined
   readonly $causationId?: string | undefined
+  /** A turn that is running drops the reply that the model is giving, and answers what is there now. */
+  readonly interrupts?: true | undefined
   /** SHA-256 (hex) of the event before it in the stream; in a `Forked`, of the parent's event; null in a first event. */
   readonly prev: string | null
 }

@@ -133,6 +133,7 @@ export const metadataSchema = z.object({
   commandId: z.string().min(1),
   $correlationId: z.string().optional(),
   $causationId: z.string().optional(),
+  interrupts: z.literal(true).optional(),
   prev: z.string().nullable(),
   sealed,
 })

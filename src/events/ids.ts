@@ -32,6 +32,9 @@ export const notedIn = (stream: string): string | undefined =>
 /** The stream that holds what its turns did: which tools were started, which calls wait, who decided. */
 export const turnsStreamOf = (conversation: string): string => `turns-${conversation}`
 
+/** The stream that holds what the user says while the model is busy, until it is in the conversation. */
+export const inboxStreamOf = (conversation: string): string => `inbox-${conversation}`
+
 // Event ids derive from it: fixed for ever.
 const namespace = Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
 const room = ' '.repeat(namespace.length)

@@ -15,6 +15,8 @@ export interface Envelope {
   readonly now?: Date
   readonly correlationId?: string
   readonly causationId?: string
+  /** A turn that is running drops the reply that the model is giving (of which `keepPartial` keeps what is whole), and continues from here. */
+  readonly interrupts?: true
 }
 /** An envelope in which nothing is left to default. */
 export interface CompleteEnvelope extends Envelope {
@@ -89,12 +91,14 @@ export const metadataOf = ({
   now = new Date(),
   correlationId,
   causationId,
+  interrupts,
 }: CompleteEnvelope): Omit<Metadata, 'schema' | 'prev'> => ({
   time: isoTimeOf(now),
   actor,
   commandId,
   $correlationId: correlationId,
   $causationId: causationId,
+  interrupts,
 })
 
 /** The stored forms of what one command writes after an event of hash `prev`, chained to it and to each other. */

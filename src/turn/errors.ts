@@ -21,6 +21,19 @@ export interface SecretMissing {
   readonly paths: readonly string[]
 }
 
+/** The conversation awaits the model, or results of its calls. Nothing was written. */
+export interface Busy {
+  readonly _tag: 'Busy'
+  readonly message: string
+  readonly conversation: string
+}
+
+export const busy = (conversation: string): Busy => ({
+  _tag: 'Busy',
+  message: `${conversation} awaits the model or results of its calls: say it later, or with whileBusy enqueue, interrupt or rollback`,
+  conversation,
+})
+
 export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
   _tag: 'NothingToAnswer',
   message: `it is not the model's turn in ${conversation}, or nothing was said: append a user message first`,

@@ -14,7 +14,9 @@ import { deltas } from './deltas.ts'
 import { nothingToAnswer, tooManyCalls } from './errors.ts'
 import type { WrittenMarker } from './fit.ts'
 import { fitting } from './fitting.ts'
+import { isPlaceToSpeak } from './busy.ts'
 import { type Held, heldSince, isHeldBack } from './held.ts'
+import { hasMail, moveIn } from './inbox-moves.ts'
 import { landing } from './landing.ts'
 import type { LiveHistory } from './live.ts'
 import { isCall, openCalls } from './open-calls.ts'
@@ -197,14 +199,24 @@ export async function* turn(
     return isOver(ended) && !isHolding
   }
 
+  /** Takes in what waits in the inbox, once it may be said. Whether there was anything. */
+  async function* takeIn(now: Effective): Steps<TurnError, boolean> {
+    if (!isPlaceToSpeak(now) || !(yield* moveIn(chat))) return false
+    isHolding = ended !== undefined
+    return true
+  }
+
   async function* allSteps(): Steps<TurnError, Turned> {
     for (let isFirst = true; ; isFirst = false) {
-      const now = yield* history()
+      let now = yield* history()
+      if (yield* takeIn(now)) now = yield* history()
       // Before anything is written for a turn that has nothing to answer.
       if (isFirst && !isConfigured(now, wanted)) yield* ok(requestFor(now))
       if (isFirst) yield* account.open(now)
       const isDone = yield* step(now)
       const condenseFailed = context.failed()
+      // What is queued after this look finds that nobody is busy any more.
+      if (isDone && (yield* hasMail(chat)) && (yield* takeIn(yield* history()))) continue
       const { replies: _, ...cameTo } = account.account(failures.calls())
       if (isDone && ended) return { ...ended, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
     }

@@ -42,6 +42,7 @@ describe('isError', () => {
       BlobDamaged: true,
       BlobMissing: true,
       BudgetSpent: true,
+      Busy: true,
       CallOutOfRange: true,
       Conflict: true,
       ContextExceeded: true,

@@ -1,7 +1,6 @@
 // The types of what is stored, and of settings, are written by hand, so that they have names. The compiler compares them here with what the schemas
 // check, to the field, its `?` and its `readonly`. Nothing of it runs.
 import type { z } from 'zod'
-import type { NewMessage, newMessage } from '../../src/commands/command.ts'
 import type { ContextSettings, settingsSchema } from '../../src/context/policy/settings.ts'
 import type {
   settingsSchema as summarySchema,
@@ -9,6 +8,7 @@ import type {
 } from '../../src/context/summary/settings.ts'
 import type { EventData, EventType, Metadata } from '../../src/events/event-types.ts'
 import type { dataSchemas, DeepReadonly, metadataSchema } from '../../src/events/events.ts'
+import type { NewMessage, newMessage } from '../../src/events/new-message.ts'
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only functions of a type are compared for identity
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

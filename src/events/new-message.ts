@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { type Block, blockSchema } from './blocks.ts'
+import type { MessageAppendedData, Policy } from './event-types.ts'
+import { dataSchemas, messageSchema, originSchema, policySchema } from './events.ts'
+
+/** A message to be appended. */
+export interface NewMessage extends Omit<MessageAppendedData, 'content'> {
+  /** A string is short for one text block. */
+  readonly content: NewContent
+  /** What the model is shown in its place: an edit (`Condensed`), recorded in the same write. */
+  readonly shown?: Shown | undefined
+}
+type NewContent = string | readonly Block[]
+/** What the model is shown in place of a message. */
+export interface Shown {
+  readonly content: NewContent
+  readonly policy?: Policy | undefined
+}
+
+export const newContent = z.union([z.string(), z.array(blockSchema)])
+
+export const newMessage = z.object({
+  role: messageSchema.shape.role,
+  content: newContent,
+  messageId: z.string().min(1).optional(),
+  origin: originSchema.optional(),
+  sealed: dataSchemas.MessageAppended.shape.sealed,
+  shown: z.strictObject({ content: newContent, policy: policySchema.optional() }).optional(),
+})

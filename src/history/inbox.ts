@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../events/codec.ts'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+import type { Actor } from '../events/events.ts'
+import { eventId, inboxStreamOf, streamOf } from '../events/ids.ts'
+import { decodeInboxEvent, encodeInboxFact, type InboxEvent, type InboxFact } from '../events/inbox-events.ts'
+import type { NewMessage } from '../events/new-message.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
+import { eventMissing } from '../store/dense.ts'
+import { importUnfinished, type StoreError } from '../store/errors.ts'
+import type { EventStore, RecordedEvent } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import { completeEnvelope, type CompleteEnvelope, type Envelope, metadataOf } from './encode.ts'
+
+type Writes<A> = Steps<StoreError | InvalidInput | EventTooLarge, A>
+export type Queued = InboxEvent<'Queued'>
+
+/** Holds what the user says while the model is busy. */
+export interface Inbox {
+  /** What is not known to be in the conversation, in the order in which it was said. */
+  readonly pending: () => Steps<StoreError, readonly Queued[]>
+  /** What was queued under a command id, moved or not. */
+  readonly find: (commandId: string) => Steps<StoreError, Queued | undefined>
+  /** Whether a command of this id has written to the conversation itself. */
+  readonly isSaid: (commandId: string) => Steps<StoreError, boolean>
+  /** Queues messages. A repeat under the same `commandId` writes nothing. @param at the conversation's last position */
+  readonly queue: (messages: readonly NewMessage[], at: number, envelope: Envelope) => Writes<Queued>
+  /** Records that all through this revision is in the conversation, whose last position is `at`. */
+  readonly take: (through: number, at: number) => Writes<void>
+}
+
+/** How often a fact is written again while others write to the same inbox. */
+const maxTries = 100
+/** How many events are read at once: most inboxes are empty. */
+const page = 32
+
+export const inboxOf = (store: EventStore, actor: Actor, conversation: string): Inbox => {
+  const stream = inboxStreamOf(conversation)
+
+  const decoded = (event: RecordedEvent): E.Either<StoreError, InboxEvent> => decodeInboxEvent(event, event)
+
+  async function* pending(): Steps<StoreError, readonly Queued[]> {
+    const queued: Queued[] = []
+    let taken = -1
+    for (let from = Number.MAX_SAFE_INTEGER; from > taken;) {
+      const events = yield* ok(store.read({ stream, from, direction: 'backwards', limit: page }))
+      for (const recorded of events) {
+        if (recorded.revision <= taken) break
+        const event = yield* ok(decoded(recorded))
+        if (event.type === 'Queued') queued.push(event)
+        else taken = Math.max(taken, event.data.through)
+      }
+      from = (events.at(-1)?.revision ?? 0) - 1
+    }
+    return queued.filter(({ revision }) => revision > taken).toReversed()
+  }
+
+  async function* queuedAt(revision: number): Steps<StoreError, Queued> {
+    const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+    const read = event && (yield* ok(decoded(event)))
+    return read?.type === 'Queued' ? read : yield eventMissing(stream, revision)
+  }
+
+  async function* find(commandId: string): Steps<StoreError, Queued | undefined> {
+    const { revision } = yield* ok(store.find(stream, eventId(stream, commandId, 0)))
+    return revision === undefined ? undefined : yield* queuedAt(revision)
+  }
+
+  async function* writeOnce(fact: InboxFact, envelope: CompleteEnvelope): Writes<number> {
+    const { last, unfinished } = yield* readStreamEnd(store, stream)
+    if (unfinished) return yield importUnfinished(conversation)
+    const { commandId, isNamed } = envelope
+    const id = isNamed ? eventId(stream, commandId, 0) : commandId
+    const metadata = { ...metadataOf(envelope), prev: last ? hashOf(last) : null }
+    const stored = yield* ok(encodeInboxFact(fact, id, metadata))
+    const expected = last?.revision ?? -1
+    yield* ok(store.append({ stream, events: [stored], expected, findable: isNamed, isNew: !isNamed }))
+    return expected + 1
+  }
+
+  /** @param isDone whether it has been written or has become needless */
+  async function* write(
+    fact: InboxFact,
+    given: Envelope,
+    isDone: () => Steps<StoreError, boolean>,
+  ): Writes<number | undefined> {
+    const envelope = completeEnvelope(given, actor)
+    for (let tries = 1; ; tries++) {
+      if (yield* isDone()) return undefined
+      const written = await run(writeOnce(fact, envelope))
+      if (E.isRight(written) || written.left._tag !== 'Conflict' || tries === maxTries)
+        return yield* ok(written)
+      await sleep(Math.random() * Math.min(2 ** tries, 30))
+    }
+  }
+
+  return {
+    pending,
+    find,
+    isSaid: async function* (commandId): Steps<StoreError, boolean> {
+      const own = streamOf(conversation)
+      return (yield* ok(store.find(own, eventId(own, commandId, 0)))).revision !== undefined
+    },
+    queue: async function* (messages, at, envelope): Writes<Queued> {
+      const { commandId } = envelope
+      let there: Queued | undefined
+      const fact: InboxFact = { type: 'Queued', data: { messages, at } }
+      const revision = yield* write(fact, envelope, async function* (): Steps<StoreError, boolean> {
+        there = commandId === undefined ? undefined : yield* find(commandId)
+        return there !== undefined
+      })
+      return there ?? (yield* queuedAt(revision ?? 0))
+    },
+    take: async function* (through, at): Writes<void> {
+      const fact: InboxFact = { type: 'Taken', data: { through, at } }
+      yield* write(fact, {}, async function* (): Steps<StoreError, boolean> {
+        const [first] = yield* pending()
+        return first === undefined || first.revision > through
+      })
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import { START } from '../events/events.ts'
+import type { Conversation } from '../conversation/conversation.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import type { StoreError, WriteError } from '../store/errors.ts'
+
+/**
+ * Moves what waits in the inbox to the end of the conversation, in the order in which it was said, and records that. Each message is
+ * appended under the command id under which it was queued: so once, however many move it, and wherever one of them dies.
+ *
+ * @returns whether there was anything
+ */
+export async function* moveIn(chat: Conversation): Steps<WriteError, boolean> {
+  const pending = yield* chat.inbox.pending()
+  let at = START
+  for (const { data, metadata, id } of pending) {
+    const { actor, commandId, $correlationId, $causationId = id } = metadata
+    const correlation = $correlationId !== undefined && { correlationId: $correlationId }
+    const written = yield* ok(
+      chat.append(data.messages, { commandId, actor, causationId: $causationId, ...correlation }),
+    )
+    at = written.position
+  }
+  const last = pending.at(-1)
+  if (last) yield* chat.inbox.take(last.revision, at)
+  return last !== undefined
+}
+
+/** Whether anything waits in the inbox. */
+export async function* hasMail(chat: Conversation): Steps<StoreError, boolean> {
+  return (yield* chat.inbox.pending()).length > 0
+}

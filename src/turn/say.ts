@@ -1,0 +1,164 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { z } from 'zod'
+import { isStale } from '../commands/rejections.ts'
+import { isTurn } from '../commands/state.ts'
+import { blocksOf } from '../commands/append.ts'
+import type { Conversation } from '../conversation/conversation.ts'
+import { objectOf, splitEnvelope } from '../conversation/envelope.ts'
+import type { MessageInput } from '../conversation/inputs.ts'
+import { check, checkJson } from '../events/check.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { newMessage, type NewMessage } from '../events/new-message.ts'
+import { START } from '../events/events.ts'
+import type { Envelope, Written } from '../history/encode.ts'
+import type { Queued } from '../history/inbox.ts'
+import type { Effective } from '../projections/effective.ts'
+import { ok, run, type Steps, task } from '../result/steps.ts'
+import type { ReadError, StoreError, WriteError } from '../store/errors.ts'
+import { isBusy, turnStart } from './busy.ts'
+import { busy, type Busy } from './errors.ts'
+import { moveIn } from './inbox-moves.ts'
+
+const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
+
+type Policy = (typeof policies)[number]
+
+export interface SayOptions extends Omit<Envelope, 'interrupts'> {
+  /**
+   * What to do while the conversation awaits the model, or results of its calls.
+   * - `enqueue`: hold the message, and append it after the reply, or after the results of the reply's calls.
+   * - `interrupt`: append it at once; a turn drops the reply that the model is giving, and answers both.
+   * - `rollback`: rewind to before the user message that began the turn, and append this instead.
+   * - `reject`: write nothing (`Busy`).
+   *
+   * Default `enqueue`.
+   */
+  readonly whileBusy?: Policy | undefined
+}
+
+/** What became of a message: it is in the conversation, or waits in its inbox. */
+export type Said =
+  | { readonly status: 'recorded'; readonly conversation: string; readonly position: number }
+  | { readonly status: 'queued'; readonly conversation: string; readonly id: string }
+export type SayError = WriteError | ReadError | Busy
+
+/** Something that waits to be moved into a conversation. */
+export interface QueuedMessages {
+  readonly id: string
+  /** ISO 8601. */
+  readonly time: string
+  readonly messages: readonly NewMessage[]
+}
+
+type Says<A> = Steps<SayError, A>
+
+/** How often it is decided again because something has happened meanwhile. */
+const maxStale = 100
+
+/** Records what the user says, at any time: now, or where it comes after what the model is about to say. */
+export const saying = (chat: Conversation) => {
+  const recorded = ({ position }: Written): Said => ({ status: 'recorded', conversation: chat.id, position })
+
+  /** The history; undefined if there is no such conversation yet. */
+  async function* look(): Says<Effective | undefined> {
+    const now = await chat.context()()
+    return E.isLeft(now) && now.left._tag === 'ConversationNotFound' ? undefined : yield* ok(now)
+  }
+
+  /** What became of queued messages. Looks after they were written, as a turn looks into the inbox after it has recorded its reply. */
+  async function* queued({ id, data, metadata }: Queued): Says<Said> {
+    const now = yield* look()
+    if (now && (yield* isBusy(chat, now))) {
+      const pending = yield* chat.inbox.pending()
+      if (pending.some((other) => other.id === id)) return { status: 'queued', conversation: chat.id, id }
+    } else yield* moveIn(chat)
+    return recorded(yield* ok(chat.append(data.messages, { commandId: metadata.commandId })))
+  }
+
+  async function* rollback(messages: readonly NewMessage[], envelope: Envelope): Says<Written> {
+    const { at } = yield* ok(chat.context())
+    const start = yield* turnStart(chat, at)
+    const options = start === undefined ? {} : { rewindTo: start - 1, after: at }
+    return yield* ok(chat.append(messages, { ...envelope, ...options }))
+  }
+
+  async function* once({ messages, whileBusy, envelope }: Checked): Says<Said> {
+    const { commandId } = envelope
+    if (commandId !== undefined) {
+      if (yield* chat.inbox.isSaid(commandId)) return recorded(yield* ok(chat.append(messages, envelope)))
+      const earlier = yield* chat.inbox.find(commandId)
+      if (earlier) return yield* queued(earlier)
+    }
+    const now = yield* look()
+    const isNow = now && (yield* isBusy(chat, now))
+    if (isNow && whileBusy === 'reject') return yield busy(chat.id)
+    if (isNow && whileBusy === 'enqueue')
+      return yield* queued(yield* chat.inbox.queue(messages, now.at, envelope))
+    // What was said before comes before.
+    const isMoved = yield* moveIn(chat)
+    if (isMoved && whileBusy === 'reject') return yield busy(chat.id)
+    if (isNow && whileBusy === 'rollback') return recorded(yield* rollback(messages, envelope))
+    const fence = whileBusy === 'reject' && { after: now?.at ?? START }
+    const interrupts = isNow && { interrupts: true as const }
+    return recorded(yield* ok(chat.append(messages, { ...envelope, ...fence, ...interrupts })))
+  }
+
+  return (
+    message: MessageInput | readonly MessageInput[],
+    options: SayOptions = {},
+  ): TaskEither<SayError, Said> =>
+    task(async function* (): Says<Said> {
+      const checked = yield* ok(checkedSay(message, options))
+      for (let stale = 0; ; stale++) {
+        const said = await run(once(checked))
+        if (!isStale(said) || stale === maxStale) return yield* ok(said)
+      }
+    })
+}
+
+/** What waits in a conversation's inbox, in the order in which it was said. */
+export const queuedIn =
+  (chat: Conversation): (() => TaskEither<StoreError, readonly QueuedMessages[]>) =>
+  () =>
+    task(async function* (): Steps<StoreError, readonly QueuedMessages[]> {
+      const pending = yield* chat.inbox.pending()
+      return pending.map(({ id, data, metadata }) => ({ id, time: metadata.time, messages: data.messages }))
+    })
+
+interface Checked {
+  readonly messages: readonly NewMessage[]
+  readonly whileBusy: Policy
+  readonly envelope: Envelope
+}
+
+const optionsSchema = z.strictObject({
+  whileBusy: z.enum(policies, { error: `is one of ${policies.join(', ')}` }).optional(),
+})
+
+/** What is said, checked and copied at once: the caller's objects may change meanwhile. */
+const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, Checked> =>
+  pipe(
+    E.Do,
+    E.bind('messages', () =>
+      E.mapLeft(({ path, message: problem }: InvalidInput) => invalidInput(`messages${path}`, problem))(
+        checkJson(spoken, Array.isArray(message) ? message : [message]),
+      ),
+    ),
+    E.bind('split', () => E.flatMap(splitEnvelope)(objectOf(options))),
+    E.bind('own', ({ split }) => check(optionsSchema, split.input)),
+    E.map(({ messages, split, own }) => ({
+      messages,
+      whileBusy: own.whileBusy ?? 'enqueue',
+      envelope: split.envelope,
+    })),
+  )
+
+const spoken = z
+  .array(
+    newMessage.refine((message) => isTurn({ ...message, content: blocksOf(message.content) }), {
+      error: 'is something that the user says: for replies and results of tools use append',
+    }),
+  )
+  .min(1)
