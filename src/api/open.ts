@@ -19,7 +19,8 @@ import { ownStore } from '../store/own-store.ts'
 import type { EventStore } from '../store/port.ts'
 import { withWholeWrites } from '../store/whole/whole-writes.ts'
 import { readers } from './read-all.ts'
-import { type Creation, type OpenError, openAdapter } from './schemes.ts'
+import { foreignStore } from './foreign-store.ts'
+import { type Creation, isBuiltIn, type OpenError, openAdapter } from './schemes.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {
@@ -92,6 +93,7 @@ const openSource = (source: string | EventStore, create: Creation): TE.TaskEithe
   pipe(
     typeof source === 'string' ? openAdapter(source, create) : TE.right(source),
     TE.flatMapEither(ownStore),
+    TE.map((store) => (isBuiltIn(source) ? store : foreignStore(store))),
   )
 
 /** Opens a store of events, large content included. */

@@ -17,6 +17,7 @@ import {
   type UnknownScheme,
   unknownScheme,
 } from '../store/schemes.ts'
+import { foreignOpen } from './foreign-store.ts'
 import { lateStore } from './late.ts'
 import { toldOf } from './secrets.ts'
 
@@ -69,6 +70,10 @@ const builtIn: ReadonlyMap<string, Scheme> = new Map([
   ['esdb+discover', esdb],
 ])
 
+/** Whether that opens one of the library's own stores. */
+export const isBuiltIn = (source: unknown): boolean =>
+  typeof source === 'string' && builtIn.has(schemeOf(source) ?? '')
+
 /**
  * Lets `openStore`, `copyConversations` and the command line open URLs of a scheme of your own, in the whole process. Registering the
  * same functions again changes nothing.
@@ -89,7 +94,8 @@ export const registerStore = (
 const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme> => {
   const name = schemeOf(url)
   if (name === undefined) return E.left(noUrl(url))
-  const scheme = builtIn.get(name) ?? registered().get(name)
+  const own = registered().get(name)
+  const scheme = builtIn.get(name) ?? (own && { ...own, open: foreignOpen(own.open) })
   const names = new Set([...builtIn.keys(), ...registered().keys()])
   return scheme ? E.right(scheme) : E.left(unknownScheme(name, [...names].toSorted()))
 }

@@ -102,6 +102,7 @@ const isOfStore = ({ _tag }: CopyError): boolean =>
   _tag === 'OutcomeUnknown' ||
   _tag === 'StoreClosed' ||
   _tag === 'StoreDenied' ||
+  _tag === 'StoreFaulty' ||
   _tag === 'StoreFull' ||
   _tag === 'StoreReadOnly' ||
   _tag === 'StoreUnavailable'

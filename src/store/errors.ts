@@ -14,6 +14,7 @@ export type StoreError =
   | StoreClosed
   | StoreCorrupt
   | StoreDenied
+  | StoreFaulty
   | StoreFull
   | StoreNotFound
   | StoreReadOnly
@@ -114,6 +115,8 @@ export type StoreClosed = StoreFailure<'StoreClosed'>
 export type StoreCorrupt = StoreFailure<'StoreCorrupt'>
 /** The server rejects the credentials. */
 export type StoreDenied = StoreFailure<'StoreDenied'>
+/** Somebody's own store answered something that no store may answer; `cause` is what it answered. */
+export type StoreFaulty = StoreFailure<'StoreFaulty'>
 /** There is no store, and it was not to be created. */
 export type StoreNotFound = StoreFailure<'StoreNotFound'>
 /** No space left to write. */
@@ -165,6 +168,14 @@ export const fileExists = (
   file: string,
   advice = 'exists already: name another file, or overwrite it with force',
 ): FileExists => ({ _tag: 'FileExists', message: `${file} ${advice}`, file })
+
+/** @param what it did, such as `answered 5, which is no list of names` */
+export const storeFaulty = (store: string, method: string, what: string, cause: unknown): StoreFaulty => ({
+  _tag: 'StoreFaulty',
+  message: `${method} of ${store} ${what}: correct the store; the contract in palimpsest/testing tells what else it breaks`,
+  store,
+  cause,
+})
 
 export const storeClosed = (store: string): StoreClosed => ({
   _tag: 'StoreClosed',

@@ -84,6 +84,7 @@ describe('isError', () => {
       StoreFull: true,
       StoreNotFound: true,
       StoreReadOnly: true,
+      StoreFaulty: true,
       StoreReplaced: true,
       StoreTooNew: true,
       StoreUnavailable: true,

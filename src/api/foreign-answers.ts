@@ -1,0 +1,74 @@
+import type { Typed } from '../result/typed.ts'
+import type { AllPage, Changed, Found, KeptEnd, RecordedEvent } from '../store/port.ts'
+
+// What is wrong with what somebody's own store answered, in words; undefined if nothing is. The types promise it, and JavaScript does
+// not keep the promise. What costs a look at every byte is left to the contract in palimpsest/testing.
+
+type Fault = string | undefined
+type Fields = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
+const isRevision = (value: unknown): boolean => Number.isSafeInteger(value)
+const isText = (value: unknown): boolean => typeof value === 'string'
+
+export const isEither = (value: unknown): boolean =>
+  isObject(value) &&
+  ((value['_tag'] === 'Left' && 'left' in value) || (value['_tag'] === 'Right' && 'right' in value))
+
+export const isTagged = (value: unknown): value is Typed =>
+  isObject(value) && isText(value['_tag']) && isText(value['message'])
+
+const textsOf = ['stream', 'id', 'type', 'data', 'metadata', 'checkpoint']
+
+const isRecorded = (event: unknown): boolean =>
+  isObject(event) && textsOf.every((name) => isText(event[name])) && isRevision(event['revision'])
+
+export const eventsFault = (events: readonly RecordedEvent[]): Fault =>
+  Array.isArray(events) && events.every(isRecorded) ? undefined : 'which is no list of recorded events'
+
+export const foundFault = (found: Found): Fault =>
+  isObject(found) &&
+  (found['revision'] === undefined || isRevision(found['revision'])) &&
+  isRevision(found['through'])
+    ? undefined
+    : 'which is not { revision, through }'
+
+export const countFault = (counted: number | undefined): Fault =>
+  counted === undefined || isRevision(counted) ? undefined : 'which is no number of events'
+
+export const endFault = (end: KeptEnd | undefined): Fault =>
+  end === undefined || (isObject(end) && isRevision(end['last']) && isText(end['hash']))
+    ? undefined
+    : 'which is not { last, hash }'
+
+/** @param before the name that the page continues after: with it again, a list would never end */
+export const namesFault = (
+  names: readonly string[],
+  prefixes: readonly string[],
+  before: string | undefined,
+): Fault => {
+  if (!Array.isArray(names) || !names.every(isText)) return 'which is no list of names'
+  if (before !== undefined && names.includes(before))
+    return `which has ${JSON.stringify(before)} again, the name that the page before it ended with`
+  return names.every((name) => prefixes.some((prefix) => name.startsWith(prefix)))
+    ? undefined
+    : `which has names that do not begin with ${prefixes.map((prefix) => JSON.stringify(prefix)).join(' or ')}`
+}
+
+export const changedFault = (changed: Changed): Fault =>
+  isObject(changed) && isPlace(changed['checkpoint']) && isNames(changed['streams'])
+    ? undefined
+    : 'which is not { checkpoint, streams }'
+
+const isPlace = (value: unknown): boolean => value === undefined || isText(value)
+const isNames = (value: unknown): boolean => value === undefined || value instanceof Set
+
+/** @param after the checkpoint that the page continues after */
+export const pageFault = (page: AllPage, after: string | undefined): Fault => {
+  if (!isObject(page) || !isPlace(page['checkpoint'])) return 'which is not { events, checkpoint }'
+  const { events, checkpoint } = page
+  return (
+    eventsFault(events) ??
+    (events.length > 0 && checkpoint === after ? 'which has events and is no further than before' : undefined)
+  )
+}
