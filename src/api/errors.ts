@@ -8,6 +8,7 @@ import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
 import type { McpError } from '../tools/mcp.ts'
 import type { SayError } from '../turn/say.ts'
+import type { DecisionError } from '../turn/decisions.ts'
 import type { TurnError } from '../turn/turned.ts'
 import type { OpenError } from './schemes.ts'
 
@@ -25,6 +26,7 @@ export type PalimpsestError =
   | TurnError
   | McpError
   | SayError
+  | DecisionError
   | CallOutOfRange
 
 /** The error of a tag. */

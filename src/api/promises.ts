@@ -7,6 +7,7 @@ import { type Counted, type CountOptions, tokensOf } from '../context/tokens/cou
 import { turning } from '../turn/turns.ts'
 import type { TurnEvent } from '../turn/streamed.ts'
 import { queuedIn, type QueuedMessages, type Said, saying, type SayOptions } from '../turn/say.ts'
+import { type Approval, type Awaited, type Decided, deciding, type Denial } from '../turn/decisions.ts'
 import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
@@ -61,6 +62,30 @@ export type Conversation = {
   readonly say: (message: MessageInput | readonly MessageInput[], options?: SayOptions) => Promise<Said>
   /** What waits in the inbox, in the order in which it was said. Rejects with a `StoreError`. */
   readonly queued: () => Promise<readonly QueuedMessages[]>
+  /**
+   * Lets a call run that waits for an approval; the next turn runs it. `input` takes the place of the model's. The first decision counts:
+   * rejects with `AlreadyDecided`, `NotWaiting` or a `ReadError`.
+   *
+   * @example
+   * const { waiting } = await chat.turn({ client, model: 'claude-opus-5-5' })
+   * for (const { call } of waiting) await chat.approve(call, { by: 'ann' })
+   */
+  readonly approve: (call: string, approval: Approval) => Promise<Decided>
+  /**
+   * The call is not run, and the model is told why. Rejects as `approve`.
+   *
+   * @example
+   * for (const { call } of await chat.waiting()) await chat.deny(call, { by: 'ann', reason: 'Not on a Friday.' })
+   */
+  readonly deny: (call: string, denial: Denial) => Promise<Decided>
+  /**
+   * The calls that wait for an approval, or for a result from outside, in the order in which the model made them. Rejects with a
+   * `ReadError`.
+   *
+   * @example
+   * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
+   */
+  readonly waiting: () => Promise<readonly Awaited[]>
   /**
    * How many tokens the next request has: counted from the log, and by the API if a client is given. Rejects with a `ReadError`, or a
    * `ModelError` of the client.
@@ -121,6 +146,7 @@ export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
 
 export const promiseConversation = (chat: TaskConversation): Conversation => {
   const { turn, stream } = turning(chat)
+  const { approve, deny, waiting } = deciding(chat)
   return {
     id: chat.id,
     append: promised(chat.append),
@@ -149,6 +175,9 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     stream,
     say: promised(saying(chat)),
     queued: promised(queuedIn(chat)),
+    approve: promised(approve),
+    deny: promised(deny),
+    waiting: promised(waiting),
     tokens: promised((options?: CountOptions) => tokensOf(chat, options)),
     calls: () => modelCalls(chat),
     sent: promised((call?: number) => sentCall(chat, call)),

@@ -44,6 +44,15 @@ const slice = (text: string): Covers => {
   return { first: Number(first), last: Number(last) }
 }
 
+/** A value as JSON. */
+export const jsonText = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError(`It must be JSON, such as '{"step": 3}' or '"a text"'.`)
+  }
+}
+
 const actor = (text: string): Actor => {
   const [kind = '', ...id] = text.split(':')
   if (kind === '') throw new InvalidArgumentError('It must be KIND or KIND:ID, such as agent:worker-3.')

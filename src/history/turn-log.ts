@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
-import type { Actor } from '../events/events.ts'
+import { type Actor, START } from '../events/events.ts'
 import { newCommandId, turnsStreamOf } from '../events/ids.ts'
 import {
   decodeTurnFact,
@@ -26,9 +26,12 @@ export interface TurnsEnd {
 export interface TurnLog {
   /** As this handle last saw it; read if it never did. */
   readonly end: () => Steps<StoreError, TurnsEnd>
-  /** The newest first, as of now. Iteration throws a `StoreError`. */
+  /** The newest first, as of now; `at` never increases. Iteration throws a `StoreError`. */
   readonly newest: () => AsyncGenerator<RecordedTurnFact, void>
-  /** Appends facts right after a revision that `end` gave; `Conflict` if somebody else wrote since, of which nothing was written. */
+  /**
+   * Appends facts right after a revision that `end` gave; `Conflict` if somebody else wrote since: then nothing was written. `at` becomes
+   * at least that of the fact before.
+   */
   readonly append: (
     facts: readonly TurnFact[],
     after: number,
@@ -38,8 +41,10 @@ export interface TurnLog {
 
 interface Known extends TurnsEnd {
   readonly hash: string | null
+  /** The highest position that a fact was recorded at. */
+  readonly at: number
 }
-const empty: Known = { revision: -1, begun: undefined, hash: null }
+const empty: Known = { revision: -1, begun: undefined, hash: null, at: START }
 
 export const turnLog = (store: EventStore, actor: Actor, conversation: string): TurnLog => {
   const stream = turnsStreamOf(conversation)
@@ -53,7 +58,8 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     if (!last) return empty
     if (last.revision === known?.revision) return known
     const begun = known?.begun ?? (last.revision === 0 ? last : (yield* read(0, 'forwards', 1))[0])?.id
-    return { revision: last.revision, begun, hash: hashOf(last) }
+    const { at } = (yield* ok(decodeTurnFact(last, last))).data
+    return { revision: last.revision, begun, hash: hashOf(last), at }
   }
   async function* look(): Steps<StoreError, Known> {
     const [last] = yield* read(Number.MAX_SAFE_INTEGER, 'backwards', 1)
@@ -78,8 +84,11 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     const before = known?.revision === after ? known : yield* look()
     if (before.revision !== after) return yield conflict(stream, after, before.revision)
     const events: StoredEvent[] = []
-    let { hash } = before
-    for (const fact of facts) {
+    let { hash, at } = before
+    for (const { type, data } of facts) {
+      // Who reads back from the end stops at what was recorded before a position.
+      at = Math.max(at, data.at)
+      const fact = { type, data: { ...data, at } } as TurnFact
       const commandId = newCommandId()
       const metadata = metadataOf(completeEnvelope({ ...envelope, commandId }, actor))
       const stored = yield* ok(encodeTurnFact(fact, commandId, { ...metadata, prev: hash }))
@@ -91,7 +100,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
       known = undefined
       return yield written.left
     }
-    known = { revision: after + events.length, begun: before.begun ?? events[0]?.id, hash }
+    known = { revision: after + events.length, begun: before.begun ?? events[0]?.id, hash, at }
     return known
   }
 

@@ -12,6 +12,8 @@ export interface ToolContext {
   /** The id of the call. */
   readonly id: string
   readonly name: string
+  /** The same for each attempt at this call, and for no other call: what an idempotent tool tells whoever it calls. */
+  readonly key: string
   /** A result of up to this many bytes is shown to the model whole. */
   readonly maxResult: number
   /** Aborts with the turn, and when the tool's time is up. */

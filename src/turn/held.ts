@@ -2,10 +2,18 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../commands/command.ts'
 import { beginsTurn, isTurn } from '../commands/state.ts'
 import { type ConversationEvent, type Covers, type Event, isMarker, START } from '../events/events.ts'
-import { type Effective, type Item, itemOf, messageIn, messagesOf } from '../projections/effective.ts'
+import {
+  type Effective,
+  isReply,
+  type Item,
+  itemOf,
+  messageIn,
+  messagesOf,
+} from '../projections/effective.ts'
 import { parent, resolve } from '../projections/path.ts'
 import { isServerResult, isServerUse, type RenderedMessage } from '../projections/render/renderer.ts'
 import { requestOf, type RequestOptions } from '../receipts/request.ts'
+import { isCall, openCalls } from './open-calls.ts'
 
 type Marker = 'Condensed' | 'Truncated'
 type Carried = Marker | 'Restored' | 'Configured'
@@ -30,9 +38,23 @@ export const isHeldBack = ({ before }: Held, options: RequestOptions): boolean =
 }
 
 /** The position after which to look for what the user has said after results; undefined if there is nothing. */
-export const heldSince = ({ items }: Effective): number | undefined => {
+export const heldSince = ({ items }: Effective): number | undefined => saidAfter(items, isResults)
+
+/** The position after which to look for what the user has said after calls without a result; undefined if there is nothing. */
+export const overtakenSince = (now: Effective): number | undefined => {
+  const isRound = (item: Item | undefined): boolean =>
+    isResults(item) || (isReply(item) && item.content.some(isCall))
+  const since = saidAfter(now.items, isRound)
+  const items = now.items.slice(0, now.items.findLastIndex((item) => !isSaid(item)) + 1)
+  return since !== undefined && openCalls({ ...now, items }).length > 0 ? since : undefined
+}
+
+const saidAfter = (
+  items: readonly Item[],
+  isBefore: (item: Item | undefined) => boolean,
+): number | undefined => {
   const last = items.findLastIndex((item) => !isSaid(item))
-  if (last === items.length - 1 || !isResults(items[last])) return undefined
+  if (last === items.length - 1 || !isBefore(items[last])) return undefined
   // An edit may be newer than what was said after the edited item.
   return items.slice(0, last + 1).findLast(({ kind }) => kind === 'message')?.position ?? START
 }

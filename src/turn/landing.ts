@@ -1,20 +1,19 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { type Block, isBlock } from '../events/blocks.ts'
 import type { NewMessage } from '../commands/command.ts'
 import { isStale } from '../commands/rejections.ts'
 import { beginsTurn } from '../commands/state.ts'
 import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { Written } from '../history/encode.ts'
-import { configurationOf, type Effective } from '../projections/effective.ts'
+import type { Effective } from '../projections/effective.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import { type Held, mayWait, pathAfter, saidLast } from './held.ts'
 import { eventsAfter, type LiveHistory } from './live.ts'
-import { idsOf, type OpenCall, openCalls } from './open-calls.ts'
+import { openCalls } from './open-calls.ts'
 import type { Settled } from './options.ts'
-import { toolNames } from './tool-own-blocks.ts'
-import type { runTools } from './tools.ts'
 
 /** How often recording results is tried again because something has happened meanwhile. */
 const maxStale = 10
@@ -24,11 +23,17 @@ interface Landed extends Written {
   readonly isHolding: boolean
 }
 
+/** Whether the calls that these results are for are all open. */
+const areOpen = (results: readonly Block[], now: Effective): boolean => {
+  const open = new Set(openCalls(now).map(({ call }) => call.id))
+  return results.every((block) => isBlock(block, 'tool_result') && open.has(block.tool_use_id))
+}
+
 /** Records the messages of a turn, whatever has happened since the history was read. */
 export const landing = (
   chat: Conversation,
   history: LiveHistory,
-  { emit, keepLate, maxResult, onEvent, run: tools, signal, toolTimeout: timeout }: Settled,
+  { keepLate, maxResult, run: tools }: Pick<Settled, 'keepLate' | 'maxResult' | 'run'>,
 ) => {
   /**
    * Records messages right after `now`, before what is held back and what the user has said since. If something else has happened, fails
@@ -80,41 +85,46 @@ export const landing = (
   ): TaskEither<WriteError, Written> =>
     chat.append([...messages, ...said], { rewindTo: before.at, again, after })
 
-  /** Runs the tools of open calls, and records their results. */
-  async function* answer(
+  /**
+   * Records the results of calls that were open at `now`, before what the user has said since.
+   *
+   * @param held what the user had said before the calls were looked at
+   */
+  async function* record(
     now: Effective,
-    open: readonly OpenCall[],
-    run: typeof runTools,
+    content: readonly Block[],
+    held?: Held,
   ): Steps<WriteError | ReadError, Written> {
-    const rest = restFor(tools)
-    const content = await run(
-      open.map(({ call }) => call),
-      tools,
-      { signal, timeout, maxResult, named: toolNames(configurationOf(now).tools), rest, onEvent, emit },
-    )
-    const whole = resultMessage(content, { bytes: maxResult, rest })
+    const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
     let results = whole
     let before = now
+    let said = held
     for (let stale = 0; ; stale++) {
-      const written = await chat.append(results, { after: before.at, tolerate: 'markers' })()
+      const written = await (
+        said
+          ? moveBack(said, before.at, results)
+          : chat.append(results, { after: before.at, tolerate: 'markers' })
+      )()
       if (E.isLeft(written) && written.left._tag === 'EventTooLarge' && results === whole) {
         results = recordableMessage(content, maxResult)
         continue
       }
       if (!isStale(written) || stale > maxStale) return yield* ok(written)
       const later = yield* history()
-      // A configuration changes nothing for the calls.
-      if (idsOf(openCalls(later)) === idsOf(open)) {
+      // A configuration changes nothing for the calls, nor does a result of another one.
+      if (!said && areOpen(content, later)) {
         before = later
         continue
       }
-      const held = yield* saidSince(later, before.at)
-      if (!held || idsOf(openCalls(held.before)) !== idsOf(open)) return yield* land(before, [results])
       // What was said while the tools ran comes after their results: otherwise the model would be told that the calls have no results.
-      const inserted = await moveBack(held, later.at, results)()
-      if (!isStale(inserted)) return yield* ok(inserted)
+      const since = yield* saidSince(later, said?.before.at ?? before.at)
+      if (!since || !areOpen(content, since.before)) return yield* land(before, [results])
+      said = since
+      before = later
     }
   }
 
-  return { land, saidSince, moveBack, answer }
+  return { land, saidSince, moveBack, record }
 }
+
+export type Landing = ReturnType<typeof landing>

@@ -25,5 +25,3 @@ export const openCalls = (effective: Effective): readonly OpenCall[] => {
 }
 
 export const isCall = (block: Block): block is ToolUse => isBlock(block, 'tool_use')
-
-export const idsOf = (open: readonly OpenCall[]): string => open.map(({ call }) => call.id).join()

@@ -9,6 +9,7 @@ import type { Model, ReplyEvent } from '../models/model.ts'
 import type { Budget } from './budget.ts'
 import type { Prices } from './prices.ts'
 import type { Emit } from './turn-event.ts'
+import type { WaitOptions } from './calls.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** The options of a turn. */
@@ -59,6 +60,8 @@ export interface TurnOptions {
   readonly signal?: AbortSignal
   /** If a reply broke off for good, keep its completed blocks and the beginning of a text. Default false. */
   readonly keepPartial?: boolean
+  /** How calls wait for an approval, or for results from outside. */
+  readonly waiting?: WaitOptions
   /** Keep a reply that came too late (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean
   /** Called with each event of a reply's stream as it comes, and with the progress of tools: `{ type: 'tool_progress', id, name, text }`. */
@@ -132,6 +135,7 @@ export const optionsSchema = z.strictObject({
   prices: z.record(z.string(), price).optional(),
   signal: z.instanceof(AbortSignal, { error: 'is not an AbortSignal' }).optional(),
   keepPartial: z.boolean().optional(),
+  waiting: z.strictObject({ expires: milliseconds.optional(), keep: z.boolean().optional() }).optional(),
   keepLate: z.boolean().optional(),
   onEvent: z.custom(isFunction, { error: 'is not a function' }).optional(),
 })

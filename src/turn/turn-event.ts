@@ -87,6 +87,8 @@ export interface WaitingEvent {
 /** A call that waits. */
 export interface WaitingCall extends OfCall {
   readonly input: unknown
+  /** When an approval comes too late: ISO 8601, UTC. */
+  readonly until?: string
 }
 /** A reply is recorded. */
 export interface ReplyRecordedEvent {

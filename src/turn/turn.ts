@@ -9,13 +9,14 @@ import type { Rendered } from '../projections/render/renderer.ts'
 import { digestOf } from '../receipts/canonical.ts'
 import { currentRenderer, requestOf, type RequestOptions } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
+import { answering, type Unanswered } from './answering.ts'
 import { type Books, books } from './books.ts'
 import { deltas } from './deltas.ts'
 import { nothingToAnswer, tooManyCalls } from './errors.ts'
 import type { WrittenMarker } from './fit.ts'
 import { fitting } from './fitting.ts'
 import { isPlaceToSpeak } from './busy.ts'
-import { type Held, heldSince, isHeldBack } from './held.ts'
+import { type Held, heldSince, isHeldBack, overtakenSince } from './held.ts'
 import { hasMail, moveIn } from './inbox-moves.ts'
 import { landing } from './landing.ts'
 import type { LiveHistory } from './live.ts'
@@ -23,7 +24,7 @@ import { isCall, openCalls } from './open-calls.ts'
 import type { Settled } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { type Answered, send } from './sending.ts'
-import { notRun, runAgain, runTools } from './tools.ts'
+import { notRun } from './tools.ts'
 import {
   type Ending,
   endingOf,
@@ -33,6 +34,7 @@ import {
   replyIn,
   type ToolRun,
   type Turned,
+  turnedAt,
   type TurnError,
 } from './turned.ts'
 import { type Emit, unheard } from './turn-event.ts'
@@ -73,13 +75,13 @@ export async function* turn(
     onFailed: (error) => failures.addCondense(error, options.context.window),
     onMarker,
   })
-  const { land, saidSince, moveBack, answer } = landing(chat, history, options)
+  const landings = landing(chat, history, options)
+  const { land, saidSince, moveBack } = landings
+  const answers = answering(chat, landings, options)
   let calls = 0
   let stale = 0
-  /** The last reply of this turn. How far the calls of any other reply got is not known. */
+  /** The last reply of this turn. */
   let ended: Ending | undefined
-  /** Position of the last reply whose calls were run: they are open again after a rewind to it. */
-  let ran: number | undefined
   /** Whether something that the user said was held back until the last reply, and comes after it. */
   let isHolding = false
 
@@ -95,6 +97,13 @@ export async function* turn(
   async function* heldIn(now: Effective): Steps<TurnError, Held | undefined> {
     const position = isHolding && ended ? ended.position : heldSince(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
+  }
+  /** Calls that have waited while the user said something else. */
+  async function* overtakenIn(now: Effective): Steps<TurnError, Unanswered | undefined> {
+    const position = isHolding || !goesOn(ended) ? undefined : overtakenSince(now)
+    const held = position === undefined ? undefined : yield* saidSince(now, position)
+    const open = held ? openCalls(held.before) : []
+    return (yield* answers.haveWaited(open)) ? { open, held } : undefined
   }
   const hasToWait = (held: Held): boolean =>
     (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptions)
@@ -121,9 +130,11 @@ export async function* turn(
     context.accept()
     const said = { ...reply.right, origin: failures.tellIn(reply.right.origin) }
     failures.told()
-    const landed = yield* land(now, [messageOf(said, receipt)], held)
+    const log = said.content.some(isCall) ? yield* answers.begun(now.at) : undefined
+    const landed = yield* land(now, [messageOf(said, receipt, log?.begun)], held)
     ended = endingOf(landed, said, calls)
     isHolding = landed.isHolding
+    if (log) answers.landed(ended.position, log)
     recorded(ended.position, said)
   }
 
@@ -160,6 +171,18 @@ export async function* turn(
     return yield { ...error, message }
   }
 
+  /** Answers calls. Whether the turn has ended, since nothing more can be done about them. */
+  async function* answer(now: Effective, unanswered: Unanswered): Steps<TurnError, boolean> {
+    const left = yield* answers.answer(now, unanswered)
+    if (!left) return false
+    const { waiting, pending } = left
+    if (waiting.length > 0) emit({ type: 'waiting', why: 'approval', calls: waiting })
+    if (pending.length > 0) emit({ type: 'waiting', why: 'handed-back', calls: pending })
+    const last = ended ?? turnedAt(chat.id, now)
+    ended = last && { ...last, ...left }
+    return true
+  }
+
   /** Does the next thing that there is to do. Whether the turn has ended. */
   async function* step(now: Effective): Steps<TurnError, boolean> {
     const prepared = prepare(chat, now, wanted)
@@ -169,15 +192,12 @@ export async function* turn(
         onMarker({ type: 'condensed', position: written.position, covers: written.data.covers })
       return false
     }
+    const overtaken = yield* overtakenIn(now)
+    if (overtaken) return yield* answer(now, overtaken)
     const said = yield* heldIn(now)
     const asked = (isHolding && said?.before) || now
     const open = openCalls(asked)
-    if (open.length > 0 && goesOn(ended)) {
-      const isFirst = ran !== ended?.position && open.every(({ use }) => use === ended?.position)
-      ran = ended?.position
-      yield* answer(asked, open, isFirst ? runTools : runAgain)
-      return false
-    }
+    if (open.length > 0 && goesOn(ended)) return yield* answer(asked, { open })
     if (!goesOn(ended) && !isHolding) return true
     if (signal?.aborted) return yield abortedBy(signal)
     const held = said && hasToWait(said) ? said : undefined

@@ -5,9 +5,11 @@ import type { Block } from '../events/blocks.ts'
 import type { Receipt } from '../events/events.ts'
 import type { Written } from '../history/encode.ts'
 import type { FailedCall, ModelError, Reply } from '../models/model.ts'
+import { type Effective, isReply } from '../projections/effective.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 import type { UnknownRenderer } from '../receipts/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
+import type { WaitingCall } from './turn-event.ts'
 import type { NothingToAnswer, SecretMissing, TooManyCalls } from './errors.ts'
 import type { Account } from './account.ts'
 import type { BudgetSpent, PriceMissing } from './budget.ts'
@@ -23,6 +25,10 @@ export interface Ending {
   readonly stopReason: string | null | undefined
   /** How often this turn called the model; calls for summaries not counted. */
   readonly calls: number
+  /** Calls that wait for an approval (`chat.approve`, `chat.deny`): the turn ended there, and the next one continues. */
+  readonly waiting: readonly WaitingCall[]
+  /** Calls of tools that have no function in `run`: append their results, and give another turn. */
+  readonly pending: readonly WaitingCall[]
 }
 
 /** A call of a tool that this process has answered. */
@@ -71,10 +77,10 @@ export const goesOn = (ended: Ending | undefined): boolean =>
 export const isOver = (ended: Ending | undefined): boolean =>
   ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
 
-export const messageOf = ({ content, origin }: Reply, context: Receipt): NewMessage => ({
+export const messageOf = ({ content, origin }: Reply, context: Receipt, starts?: string): NewMessage => ({
   role: 'assistant',
   content,
-  origin: { ...origin, context },
+  origin: { ...origin, context, ...(starts !== undefined && { starts }) },
 })
 
 export const endingOf = (written: Written, { content, origin }: Reply, calls: number): Ending => ({
@@ -83,7 +89,25 @@ export const endingOf = (written: Written, { content, origin }: Reply, calls: nu
   content,
   stopReason: origin.stopReason,
   calls,
+  waiting: [],
+  pending: [],
 })
+
+/** The turn as it ends where nothing was asked of the model: with the last reply that is shown. */
+export const turnedAt = (conversation: string, { items }: Effective): Ending | undefined => {
+  const reply = items.findLast(isReply)
+  return (
+    reply && {
+      conversation,
+      position: reply.position,
+      content: reply.content,
+      stopReason: reply.origin?.stopReason,
+      calls: 0,
+      waiting: [],
+      pending: [],
+    }
+  )
+}
 
 /** The position of a reply: a rewind may come before it in the same write, and what was held back after it. */
 export const replyIn = ({ events, position }: Written): number =>

@@ -187,7 +187,11 @@ describe('a turn', () => {
   ])('tells the model of a tool that %s', async (_, options, result) => {
     const { chat, turn, shown, refused } = await scene([calls('read'), yes])
     await chat.append(task)
-    await turn({ tools, ...options })
+    // Calls of a tool that is defined and has no function are handed back.
+    await turn({
+      ...('run' in options && Object.keys(options.run ?? {}).length > 0 && { tools }),
+      ...options,
+    })
     expect((await shown())[2]).toBe(`user: ${result}`)
     expect(refused()).toEqual([])
   })

@@ -38,6 +38,7 @@ describe('isError', () => {
   test('knows every tag of docs/errors.md but those of the command line, and no other', () => {
     // The compiler checks that there are no others: a tag that is missing or misspelt is no key of this.
     const tags: Readonly<Record<PalimpsestError['_tag'], true>> = {
+      AlreadyDecided: true,
       BadLine: true,
       BlobDamaged: true,
       BlobMissing: true,
@@ -66,6 +67,7 @@ describe('isError', () => {
       ModelFailed: true,
       ModelStalled: true,
       NotShown: true,
+      NotWaiting: true,
       NothingNew: true,
       NothingToAnswer: true,
       NothingToHide: true,

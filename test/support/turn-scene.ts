@@ -30,6 +30,7 @@ export const yes: Reply = { content: [text('Yes.')] }
 export const toolContext = (name: string, maxResult = 1_000): ToolContext => ({
   id: 'r',
   name,
+  key: 'k',
   maxResult,
   signal: new AbortController().signal,
   progress: () => {},

@@ -355,15 +355,15 @@ describe('whether a call has to be approved', () => {
     ])
   })
 
-  it('keeps it from running, as nobody can approve it', async () => {
+  it('keeps it from running until somebody has approved it', async () => {
     const ran: unknown[] = []
     const run = (given: unknown): unknown => ran.push(given)
     const asked = tool({ ...options, approve: ({ input: { path } }) => path > 4, run })
-    const results = await answered([asked], call('rm', { path: '/tmp' }), call('rm', { path: '/tmp/a' }, 'b'))
-    expect(results).toEqual([
-      { shown: '1', is_error: undefined },
-      { shown: 'This call was not run: nobody has approved it.', is_error: true },
+    const { turn } = await scene([
+      calls(call('rm', { path: '/tmp' }), call('rm', { path: '/tmp/a' }, 'b')),
+      yes,
     ])
+    expect(await turn({ tools: [asked] })).toMatchObject({ waiting: [{ call: 'b' }] })
     expect(ran).toEqual([{ path: 4 }])
   })
 

@@ -4,6 +4,7 @@ import { addAppend } from './append.ts'
 import { addBackup } from './backup.ts'
 import { addCondense } from './condense.ts'
 import { addCopy } from './copy.ts'
+import { addApprove, addDeny, addWaiting } from './decide.ts'
 import { addDiff } from './diff.ts'
 import { addDoctor } from './doctor.ts'
 import { addExport } from './export.ts'
@@ -30,10 +31,22 @@ const groups: readonly (readonly [
   heading: string,
   adders: readonly ((program: Command, shell: Shell) => void)[],
 ])[] = [
-  ['Inspect:', [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats]],
+  ['Inspect:', [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats, addWaiting]],
   [
     'Change:',
-    [addAppend, addCondense, addTruncate, addRestore, addRewind, addUndo, addFork, addNote, addLink],
+    [
+      addAppend,
+      addCondense,
+      addTruncate,
+      addRestore,
+      addRewind,
+      addUndo,
+      addFork,
+      addNote,
+      addLink,
+      addApprove,
+      addDeny,
+    ],
   ],
   ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]

@@ -1,6 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { NewNote, WriteOptions } from '../../index.ts'
-import { exclusive, withEnvelope } from '../options.ts'
+import { exclusive, jsonText, withEnvelope } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { noteParts } from '../views/notes.ts'
 
@@ -16,7 +16,7 @@ export const addNote = (program: Command, shell: Shell): void => {
     .description('record a fact beside the conversation, such as its title')
     .requiredOption('--kind <kind>', 'title, or a kind of your own with a prefix: my-agent/progress')
     .option('--text <text>', 'the note as text')
-    .addOption(exclusive('--data <json>', 'the note as JSON', ['text'], json))
+    .addOption(exclusive('--data <json>', 'the note as JSON', ['text'], jsonText))
   withEnvelope(command)
     .addHelpText(
       'after',
@@ -38,12 +38,4 @@ Examples:
         await out.parts(noteParts({ kind: 'note', position: note.at, note }))
       }),
     )
-}
-
-const json = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new InvalidArgumentError(`It must be JSON, such as '{"step": 3}' or '"a text"'.`)
-  }
 }

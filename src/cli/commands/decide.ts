@@ -1,0 +1,84 @@
+import type { Command } from 'commander'
+import type { Approval, Awaited, Decided, Denial } from '../../index.ts'
+import { jsonText } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { firstLine } from '../views/content.ts'
+import { labelPart, positionPart } from '../views/items.ts'
+import type { Part } from '../text.ts'
+
+const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
+
+/** A call that waits as a line: the position of its reply, its id, the tool, what it is given. */
+const awaitedParts = ({ reply, call, tool, input, why, until }: Awaited): readonly Part[] => [
+  positionPart(reply),
+  labelPart(why === 'approval' ? 'approve?' : 'result?', 'marker'),
+  [`${call}  `, 'assistant'],
+  [`${tool} ${firstLine(JSON.stringify(input))}${until ? `  until ${until}` : ''}`],
+]
+
+export const addWaiting = (program: Command, shell: Shell): void => {
+  program
+    .command('waiting <id>')
+    .description('list the tool calls that wait for an approval, or for a result')
+    .addHelpText('after', '\nExamples:\n  palimpsest waiting task-42\n  palimpsest waiting task-42 --json')
+    .action(
+      shell.look(async ({ store, out, isJson }, id) => {
+        const waiting = await store.conversation(id).waiting()
+        if (isJson) return out.json(waiting)
+        if (waiting.length === 0) await out.aside(['No call waits.', 'dim'])
+        for (const call of waiting) await out.parts(awaitedParts(call))
+      }),
+    )
+}
+
+export const addApprove = (program: Command, shell: Shell): void => {
+  program
+    .command('approve <id> <call>')
+    .description('let a tool call run that waits for an approval')
+    .option(...byOption)
+    .option('--note <text>', 'why; stored with the decision')
+    .option('--input <json>', "run the tool with this in place of the model's input", jsonText)
+    .addHelpText(
+      'after',
+      `
+The call is run by whoever gives the conversation its next turn. The first
+decision counts. \`palimpsest waiting ID\` lists the calls.
+
+Examples:
+  palimpsest approve task-42 toolu_1 --by ann
+  palimpsest approve task-42 toolu_1 --input '{"path": "/tmp/copy"}'`,
+    )
+    .action(deciding<Approval>(shell, 'approved', (chat, call, approval) => chat.approve(call, approval)))
+}
+
+export const addDeny = (program: Command, shell: Shell): void => {
+  program
+    .command('deny <id> <call>')
+    .description('refuse a tool call that waits for an approval')
+    .option(...byOption)
+    .option('--reason <text>', 'the model is told')
+    .addHelpText(
+      'after',
+      `
+The tool is not run, and the model is told who has refused it, and why.
+
+Examples:
+  palimpsest deny task-42 toolu_1 --by ann
+  palimpsest deny task-42 toolu_1 --reason "only on the test server"`,
+    )
+    .action(deciding<Denial>(shell, 'denied', (chat, call, denial) => chat.deny(call, denial)))
+}
+
+type Chat = ReturnType<Parameters<Parameters<Shell['action']>[1]>[0]['store']['conversation']>
+
+const deciding = <O extends { readonly by: string }>(
+  shell: Shell,
+  done: Decided['decision'],
+  decide: (chat: Chat, call: string, options: O) => Promise<Decided>,
+) =>
+  shell.action('existing', async ({ store, out, isJson, host }, id: string, call: string, given: O) => {
+    const by = given.by ?? (host.env['USER'] || 'user')
+    const decided = await decide(store.conversation(id), call, { ...given, by })
+    if (isJson) return out.json(decided)
+    await out.line([`${done} ${call} of ${id}, by ${decided.by}`])
+  })

@@ -1,0 +1,153 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { staleContext } from '../commands/rejections.ts'
+import type { Conversation } from '../conversation/conversation.ts'
+import type { TurnsEnd } from '../history/turn-log.ts'
+import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
+import { run, type Steps } from '../result/steps.ts'
+import type { ReadError, WriteError } from '../store/errors.ts'
+import { callStates, type CallStates, noStates } from './call-states.ts'
+import { rewindsAfter, saidSince } from './calls-now.ts'
+import { type Circumstances, factsOf, type Planned, taskFor, waitingCall } from './calls.ts'
+import type { WaitingCall } from './turn-event.ts'
+import { watched } from './watched-call.ts'
+import { restFor } from '../context/policy/result-limit.ts'
+import type { Held } from './held.ts'
+import type { Landing } from './landing.ts'
+import type { OpenCall } from './open-calls.ts'
+import type { Settled } from './options.ts'
+import { toolNames } from './tool-own-blocks.ts'
+import { resultOf } from './tools.ts'
+
+/** The calls of a reply that are left when nothing more can be done about them now. */
+export interface Left {
+  /** They wait for an approval. */
+  readonly waiting: readonly WaitingCall[]
+  /** They have no function here: somebody else has to bring their results. */
+  readonly pending: readonly WaitingCall[]
+}
+
+/** The open calls of a history, and what the user has said after them. */
+export interface Unanswered {
+  readonly open: readonly OpenCall[]
+  readonly held?: Held | undefined
+}
+
+/** How often what to do is decided again because somebody has written to the log of turns. */
+const maxTries = 10
+
+/** Does what there is to do about the calls of replies: runs them, answers them, or lets them wait. */
+export const answering = (chat: Conversation, landing: Landing, options: Settled) => {
+  const { run: tools, waiting: waits = {}, maxResult, emit, onEvent, signal, toolTimeout: timeout } = options
+  const log = chat.turnLog
+  /** The last reply of this turn, and where the log of turns ended when it was recorded. */
+  let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
+
+  /** The name of the stream that records which calls are started, for the origin of a reply that makes some. */
+  async function* begun(at: number): Steps<WriteError, TurnsEnd> {
+    const end = yield* log.end()
+    if (end.begun !== undefined) return end
+    const first = await run(log.append([{ type: 'TurnsBegun', data: { at } }], end.revision))
+    if (E.isRight(first)) return first.right
+    return first.left._tag === 'Conflict' ? yield* begun(at) : yield first.left
+  }
+
+  async function* circumstances(
+    now: Effective,
+    { open, held }: Unanswered,
+    states: CallStates,
+  ): Steps<ReadError, Circumstances> {
+    const names = toolNames(configurationOf(now).tools)
+    const starts = new Map(now.items.map((item) => [item.position, startsOf(item)]))
+    const since = open.flatMap(({ use, call }) => states.of(use, call.id).wait?.data.at ?? [])
+    const rewinds = since.length === 0 ? [] : yield* rewindsAfter(chat, Math.min(...since))
+    return {
+      tools,
+      isDefined: (name) => names?.has(name) ?? false,
+      recordsStarts: (reply) => starts.get(reply) !== undefined && starts.get(reply) === states.end.begun,
+      wasLeft: (reply, at) => rewinds.some(({ position, to }) => position > at && to < reply),
+      said: held ? saidSince(now, held.before) : Infinity,
+      now: Date.now(),
+      expires: waits.expires,
+    }
+  }
+
+  /** Decides what to do, and records it before any of it is done. */
+  async function* plan(
+    now: Effective,
+    unanswered: Unanswered,
+  ): Steps<WriteError | ReadError, readonly Planned[]> {
+    const { open } = unanswered
+    const first = Math.min(...open.map(({ use }) => use))
+    let mayBeElsewhere = false
+    for (let tries = 1; ; tries++) {
+      const states =
+        own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* callStates(log, first)
+      own = undefined
+      // Somebody else has started them since: their results will come.
+      if (mayBeElsewhere && open.some(({ use, call }) => states.of(use, call.id).isStarted))
+        return yield staleContext(chat.id, now.at, now.at)
+      const known = yield* circumstances(now, unanswered, states)
+      const planned = await Promise.all(
+        open.map(async (each) => ({
+          ...each,
+          task: await taskFor(each, states.of(each.use, each.call.id), known),
+        })),
+      )
+      const facts = factsOf(planned, waits.keep === true, now.at)
+      if (facts.length === 0 || signal?.aborted) return planned
+      const written = await run(log.append(facts, states.end.revision))
+      if (E.isRight(written)) return planned
+      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+      mayBeElsewhere = planned.some(({ task }) => task.type === 'run' && !task.isAgain)
+    }
+  }
+
+  /** @returns what is left, or undefined if something was recorded: then there may be more to do */
+  async function* answer(
+    now: Effective,
+    unanswered: Unanswered,
+  ): Steps<WriteError | ReadError, Left | undefined> {
+    const planned = yield* plan(now, unanswered)
+    const named = toolNames(configurationOf(now).tools)
+    const limits = { signal, timeout, maxResult, named, rest: restFor(tools), onEvent, emit }
+    const results = await Promise.all(
+      planned.map(async ({ call, use, task }) => {
+        if (task.type === 'wait') return []
+        const key = `${chat.id}/${use}/${call.id}`
+        const work = async () =>
+          task.type === 'answer' ? task.result : resultOf(call, { ...task, key }, limits)
+        return [await watched(call, limits, work)]
+      }),
+    )
+    const content = results.flat()
+    if (content.length > 0) {
+      yield* landing.record(now, content, unanswered.held)
+      return undefined
+    }
+    const left = (why: string): readonly WaitingCall[] =>
+      planned.flatMap(({ call, task }) =>
+        task.type === 'wait' && task.why === why ? [waitingCall(call, task.until)] : [],
+      )
+    return { waiting: left('approval'), pending: left('handed-back') }
+  }
+
+  /** Whether any of these calls was recorded as waiting. */
+  async function* haveWaited(open: readonly OpenCall[]): Steps<ReadError, boolean> {
+    if (open.length === 0) return false
+    const states = yield* callStates(log, Math.min(...open.map(({ use }) => use)))
+    return open.some(({ use, call }) => states.of(use, call.id).wait !== undefined)
+  }
+
+  return {
+    begun,
+    answer,
+    haveWaited,
+    /** A reply of this turn was recorded: nothing is known of its calls after `end` of the log of turns. */
+    landed: (reply: number, end: TurnsEnd): void => {
+      own = { reply, end }
+    },
+  }
+}
+
+const startsOf = (item: Item): string | undefined =>
+  item.kind === 'message' ? item.origin?.starts : undefined

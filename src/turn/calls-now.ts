@@ -1,0 +1,51 @@
+import type { Conversation } from '../conversation/conversation.ts'
+import type { Effective } from '../projections/effective.ts'
+import type { Steps } from '../result/steps.ts'
+import type { ReadError } from '../store/errors.ts'
+import { type Held, overtakenSince, saidLast } from './held.ts'
+import { eventsAfter } from './live.ts'
+import { type OpenCall, openCalls } from './open-calls.ts'
+
+/** The calls without a result at the end of a history, and what has happened since they were made. */
+export interface CallsNow {
+  readonly open: readonly OpenCall[]
+  /** What the user has said after them. */
+  readonly held?: Held | undefined
+  /** Position of the first of that; Infinity if it is nothing. */
+  readonly said: number
+  /** Where the conversation was rewound since the position given. */
+  readonly rewinds: readonly Rewind[]
+}
+
+export interface Rewind {
+  readonly position: number
+  readonly to: number
+}
+
+/** @param since the position after which rewinds matter */
+export async function* callsNow(
+  chat: Conversation,
+  now: Effective,
+  since = now.at,
+): Steps<ReadError, CallsNow> {
+  const rewinds = yield* rewindsAfter(chat, since)
+  const position = overtakenSince(now)
+  if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
+  const held = saidLast(now, yield* eventsAfter(chat, position), position)
+  return held
+    ? { open: openCalls(held.before), held, said: saidSince(now, held.before), rewinds }
+    : { open: [], said: Infinity, rewinds }
+}
+
+export async function* rewindsAfter(chat: Conversation, at: number): Steps<ReadError, readonly Rewind[]> {
+  const events = yield* eventsAfter(chat, at)
+  return events.flatMap((event) =>
+    event.type === 'Rewound' ? [{ position: event.position, to: event.data.to }] : [],
+  )
+}
+
+/** Position of the first item that a history has more than before; Infinity if there is none. */
+export const saidSince = (now: Effective, { items }: Effective): number => {
+  const before = new Set(items.map(({ position }) => position))
+  return now.items.find(({ position }) => !before.has(position))?.position ?? Infinity
+}

@@ -1,0 +1,170 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { z } from 'zod'
+import type { Conversation } from '../conversation/conversation.ts'
+import { objectOf } from '../conversation/envelope.ts'
+import { checkJson } from '../events/check.ts'
+import type { EventTooLarge } from '../events/errors.ts'
+import type { RecordedTurnFact } from '../events/turn-events.ts'
+import { caught, ok, run, type Steps, task } from '../result/steps.ts'
+import type { ReadError, StoreError } from '../store/errors.ts'
+import { type CallsNow, callsNow } from './calls-now.ts'
+import { isOver, waitingCall } from './calls.ts'
+import type { WaitingCall } from './turn-event.ts'
+import { alreadyDecided, type AlreadyDecided, type NotWaiting, notWaiting } from './errors.ts'
+
+/** Who approves a call, and with what. */
+export interface Approval {
+  /** Who decides: for the log, and for the model where it is told of the decision. */
+  readonly by: string
+  /** For those who look later. */
+  readonly note?: string
+  /** What the tool is given in place of the model's input. The result says so; the call stays as the model made it. */
+  readonly input?: { readonly [field: string]: unknown }
+}
+/** Who denies a call, and why. */
+export interface Denial {
+  readonly by: string
+  /** The model is told. */
+  readonly reason?: string
+}
+
+/** A decision as it was recorded. */
+export interface Decided {
+  readonly conversation: string
+  readonly call: string
+  readonly decision: 'approved' | 'denied'
+  readonly by: string
+}
+
+/** A call that waits, as it is shown to whoever decides or answers. */
+export interface Awaited extends WaitingCall {
+  readonly why: 'approval' | 'handed-back'
+  /** Position of the reply that makes it. */
+  readonly reply: number
+  /** ISO 8601, UTC. */
+  readonly since: string
+}
+
+export type DecisionError = ReadError | EventTooLarge | AlreadyDecided | NotWaiting
+
+/** People who decide about calls. */
+export interface Deciding {
+  /** Lets a call run that waits for an approval: the next turn runs it. Errors: `AlreadyDecided`, `NotWaiting`, a `ReadError`. */
+  readonly approve: (call: string, approval: Approval) => TaskEither<DecisionError, Decided>
+  /** The call is not run, and the model is told why. Errors as for `approve`. */
+  readonly deny: (call: string, denial: Denial) => TaskEither<DecisionError, Decided>
+  /** The calls that wait for an approval or for results, in the order in which the model made them. Errors: a `ReadError`. */
+  readonly waiting: () => TaskEither<ReadError, readonly Awaited[]>
+}
+
+const by = z.string().min(1, { error: 'say who decides' })
+const callId = z.string().min(1, { error: 'is the id of a call that waits' })
+const approvalSchema = z.strictObject({
+  call: callId,
+  by,
+  note: z.string().optional(),
+  input: z.record(z.string(), z.unknown()).optional(),
+})
+const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
+
+/** How often a decision is tried again while others write. */
+const maxTries = 100
+
+/** The newest wait for a call, with the decision on it. */
+interface Found {
+  readonly wait: RecordedTurnFact<'CallsWaiting'>
+  readonly decision?: RecordedTurnFact<'CallDecided'>
+}
+
+/** Why nothing can be decided about a call that has waited; undefined if something can. */
+const problemWith = (
+  call: string,
+  { data: { reply, at, why, keep, until } }: Found['wait'],
+  { open, said, rewinds }: CallsNow,
+): string | undefined => {
+  if (!open.some(({ use, call: { id } }) => use === reply && id === call))
+    return 'it has a result by now, or the conversation has gone back to before it'
+  if (why === 'handed-back') return 'it waits for its result, not for an approval: append that'
+  if (rewinds.some(({ position, to }) => position > at && to < reply))
+    return 'the conversation was rewound past it: the next turn asks again'
+  if (said < Infinity && !keep) return `what the user has said at position ${said} has denied it`
+  return isOver({ until }, Date.now()) ? `its time was over at ${until}` : undefined
+}
+
+export const deciding = (chat: Conversation): Deciding => {
+  const log = chat.turnLog
+
+  /** The newest wait for a call, however long ago. */
+  const lookFor = (call: string): Steps<StoreError, Found | undefined> =>
+    caught(async () => {
+      const decisions = new Map<number, RecordedTurnFact<'CallDecided'>>()
+      for await (const fact of log.newest()) {
+        if (fact.type === 'CallDecided' && fact.data.call === call) decisions.set(fact.data.wait, fact)
+        if (fact.type !== 'CallsWaiting' || !fact.data.calls.includes(call)) continue
+        const decision = decisions.get(fact.revision)
+        return { wait: fact, ...(decision && { decision }) }
+      }
+      return undefined
+    })
+
+  async function* decide(
+    decision: Decided['decision'],
+    { call, ...given }: { readonly call: string } & Approval & Denial,
+  ): Steps<DecisionError, Decided> {
+    for (let tries = 1; ; tries++) {
+      const found = yield* lookFor(call)
+      const { revision } = yield* log.end()
+      if (found?.decision) return yield alreadyDecided(chat.id, found.decision)
+      const now = yield* ok(chat.context())
+      const problem = found && problemWith(call, found.wait, yield* callsNow(chat, now, found.wait.data.at))
+      if (!found || problem !== undefined)
+        return yield notWaiting(
+          chat.id,
+          call,
+          problem,
+          (yield* awaited()).map((each) => each.call),
+        )
+      const data = {
+        reply: found.wait.data.reply,
+        call,
+        wait: found.wait.revision,
+        decision,
+        ...given,
+        at: now.at,
+      }
+      const written = await run(log.append([{ type: 'CallDecided', data }], revision))
+      if (E.isRight(written)) return { conversation: chat.id, call, decision, by: given.by }
+      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+    }
+  }
+
+  async function* awaited(): Steps<ReadError, readonly Awaited[]> {
+    const now = yield* ok(chat.context())
+    const { open } = yield* callsNow(chat, now)
+    const all: Awaited[] = []
+    for (const { call, use } of open) {
+      const found = yield* lookFor(call.id)
+      if (!found || found.decision || found.wait.data.reply !== use) continue
+      const { wait } = found
+      const calls = yield* callsNow(chat, now, wait.data.at)
+      const { why, until } = wait.data
+      if (why === 'approval' && problemWith(call.id, wait, calls) !== undefined) continue
+      all.push({ ...waitingCall(call, until), why, reply: use, since: wait.metadata.time })
+    }
+    return all
+  }
+
+  const checked = (schema: z.ZodType, call: string, given: object, decision: Decided['decision']) =>
+    task(async function* (): Steps<DecisionError, Decided> {
+      const fields = yield* ok(objectOf(given))
+      const input = yield* ok(checkJson(schema, { ...fields, call }))
+      return yield* decide(decision, input as Parameters<typeof decide>[1])
+    })
+
+  return {
+    approve: (call, approval) => checked(approvalSchema, call, approval, 'approved'),
+    deny: (call, denial) => checked(denialSchema, call, denial, 'denied'),
+    waiting: () => task(awaited),
+  }
+}

@@ -1,0 +1,45 @@
+import { join } from 'node:path'
+import Anthropic from '@anthropic-ai/sdk'
+import { expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import { text, toolUse } from '../support/log.ts'
+import { inDirectory, shell } from './palimpsest.ts'
+
+const pay = { ...toolUse('toolu_1', { euros: 5 }), name: 'pay' }
+const tools = [{ name: 'pay', input_schema: { type: 'object' } }]
+
+test('a call waits until somebody has decided about it on the command line', () =>
+  inDirectory(async (directory) => {
+    const api = await messagesApi({ reply: (_, n) => ({ content: n === 0 ? [pay] : [text('Done.')] }) })
+    const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+    const paid: unknown[] = []
+    const run = { pay: { run: (input: unknown) => paid.push(input), approve: true } }
+    const turn = async () => {
+      const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+      const chat = store.conversation('c')
+      if ((await chat.waiting().catch(() => undefined)) === undefined)
+        await chat.append({ role: 'user', content: 'Pay.' })
+      const turned = await chat.turn({ client, model: 'claude-opus-5-5', tools, run })
+      await store.close()
+      return turned
+    }
+    const says = async (command: string) => {
+      const { stdout, stderr, code } = await shell(`palimpsest ${command}`, directory, { USER: 'ann' })
+      return code === 0 ? stdout : `${code}: ${stderr}`
+    }
+    await turn()
+    expect(await says('waiting c')).toBe('    2  approve?   toolu_1  pay {"euros":5}\n')
+    expect(JSON.parse(await says('waiting c --json'))).toMatchObject([{ call: 'toolu_1', why: 'approval' }])
+    expect(await says('approve c toolu_2')).toBe(
+      '1: error: call toolu_2 of c does not wait for an approval; these calls wait: toolu_1\n',
+    )
+    expect(await says(`approve c toolu_1 --input '{"euros": 4}'`)).toBe('approved toolu_1 of c, by ann\n')
+    expect(await says('deny c toolu_1 --by bob')).toMatch(
+      /^1: error: call toolu_1 of c was approved by ann at .*: the first decision counts\n$/,
+    )
+    expect(await says('waiting c')).toBe('')
+    expect(await turn()).toMatchObject({ content: [text('Done.')] })
+    expect(paid).toEqual([{ euros: 4 }])
+    await api.close()
+  }))
