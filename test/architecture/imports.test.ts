@@ -22,8 +22,10 @@ const layers: Readonly<Record<string, string>> = {
   jobs: 'result events projections commands store store/blobs store/whole history formats',
   conversation: 'result events projections commands store history jobs',
   models: 'events projections',
-  'models/anthropic': 'events models',
-  receipts: 'result events projections store conversation models',
+  'models/streaming': 'events models',
+  'models/anthropic': 'events models models/streaming',
+  'models/openai': 'events projections models models/streaming',
+  receipts: 'result events projections store conversation models models/openai',
   'context/tokens': 'result events projections store conversation models models/anthropic',
   'context/policy': 'events projections commands context/tokens',
   'context/summary':
@@ -31,10 +33,11 @@ const layers: Readonly<Record<string, string>> = {
   tools: 'result events models',
   turn: 'result events projections commands store history conversation models models/anthropic receipts tools context/tokens context/policy context/summary',
   api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn',
-  '/': 'result events projections commands store history formats jobs conversation models models/anthropic receipts context/tokens context/policy context/summary tools turn api',
+  '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
-  testing: 'events store store/memory api testing/messages-api',
+  'testing/chat-completions': 'testing/messages-api',
+  testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
   cli: 'result events projections commands store formats context/tokens api /',
 }
 const floors = Object.keys(layers)
@@ -45,6 +48,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['store/sqlite'],
   '@eventstore/db-client': ['store/eventstoredb'],
   '@anthropic-ai/sdk': ['models/anthropic'],
+  openai: ['models/openai'],
   commander: ['cli'],
   picocolors: ['cli'],
   'cli-progress': ['cli'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { replyDraft } from '../../src/models/anthropic/reply.ts'
+import { replyDraft } from '../../src/models/streaming/reply.ts'
 import type { ReplyEvent } from '../../src/models/model.ts'
 import { text } from '../support/log.ts'
 

@@ -3,7 +3,8 @@ import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { anthropicModel } from '../../src/models/anthropic/model.ts'
-import { failureOf } from '../../src/models/anthropic/failures.ts'
+import { anthropicDialect } from '../../src/models/anthropic/dialect.ts'
+import { failureOf as failureIn } from '../../src/models/streaming/failures.ts'
 import { waitBefore } from '../../src/models/asking.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import type { ModelError } from '../../src/models/model.ts'
@@ -11,6 +12,8 @@ import { text, toolUse } from '../support/log.ts'
 import { encoded, eventsOf } from '../../src/testing/messages-api/events.ts'
 import type { Failure, Fault, Message } from '../../src/testing/messages-api/replies.ts'
 import { scene, task, yes } from '../support/turn-scene.ts'
+
+const failureOf = (error: unknown, signal?: AbortSignal) => failureIn(error, signal, anthropicDialect)
 
 const long = { content: [text('One two three four five six seven eight nine ten.')] }
 const overloaded: Failure = { status: 529, type: 'overloaded_error', message: 'Overloaded', retryAfter: 0 }

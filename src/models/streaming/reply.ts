@@ -53,6 +53,7 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
       // These hold the final values of fields.
       case 'signature_delta':
       case 'compaction_delta':
+      case 'opaque_delta':
         return change(index, structuredClone(delta))
       default:
         throw new Error(

@@ -9,40 +9,44 @@ export interface Broken {
   readonly usage?: Reply['origin']['usage']
 }
 
-/** What the errors of every version of the SDK say. */
+/** What an error of an API says. */
+export interface Told {
+  readonly status: number | undefined
+  readonly type: string | null | undefined
+  readonly code: unknown
+  readonly message: string
+}
+
+/** How an API speaks of what went wrong. */
+export interface Dialect {
+  /** The environment variable with the key. */
+  readonly key: string
+  /** Whether the request does not fit into the context window. A 413 says so in every dialect. */
+  readonly isTooLong: (told: Told) => boolean
+  /** Whether the reason may pass; undefined if the error says nothing about it. */
+  readonly isPassing: (told: Told) => boolean | undefined
+}
+
+/** What the errors of every version of the SDKs say. */
 interface SdkError {
   readonly message?: string
   /** The API's own words. */
   readonly apiMessage?: string | null
   readonly status?: number
   readonly type?: string | null
+  readonly code?: unknown
   readonly requestID?: string | null
   /** Those of the answer; every error of the API or of the connection has the key. */
   readonly headers?: Headers
 }
 
-/**
- * How the hosts of the API say that a request is too long: in words. Anthropic, Bedrock ("Input is too long for requested model.",
- * "too many total text bytes"), Vertex, and gateways. (Bedrock's "Too many tokens" is about a rate.)
- */
-const tooLong =
-  /(prompt|input|request) (is )?too (long|large)|too many total text bytes|request_too_large|exceed(s|ed)? (the )?(model'?s )?(maximum )?(context (window|limit|length)|prompt length)|context (window|length|limit) (was )?exceed|context_length_exceeded|maximum (context|prompt) length/i
 const tooManyBytes = 413
-/** Statuses of an invalid request; some gateways use 422. */
-const badRequest: ReadonlySet<number | undefined> = new Set([undefined, 400, 422])
 
-/** Statuses worth a retry: the SDK's own choice. */
-const isPassing = (status: number): boolean => [408, 409, 429].includes(status) || status >= 500
-/** Errors in a stream that are worth a retry. */
-const passing: ReadonlySet<unknown> = new Set([
-  'overloaded_error',
-  'api_error',
-  'rate_limit_error',
-  'timeout_error',
-])
+/** Statuses worth a retry: the SDKs' own choice. */
+export const isPassingStatus = (status: number): boolean => [408, 409, 429].includes(status) || status >= 500
 
-const adviceOn = (status: number | undefined): string => {
-  if (status === 401 || status === 403) return 'check the API key (ANTHROPIC_API_KEY) and its rights'
+const adviceOn = (status: number | undefined, { key }: Dialect): string => {
+  if (status === 401 || status === 403) return `check the API key (${key}) and its rights`
   if (status === 404) return 'check the name of the model'
   if (status === 429 || (status !== undefined && status >= 500)) return 'try again later'
   return status === undefined
@@ -71,18 +75,20 @@ export const spoiltBy = (error: unknown, broken: Broken): ModelFailed => ({
 export const failureOf = (
   error: unknown,
   signal: AbortSignal | undefined,
+  dialect: Dialect,
   broken: Broken = {},
 ): ModelError => {
   if (signal?.aborted) return { ...abortedBy(signal), ...given(broken) }
-  const { status, type, requestID } = (error ?? {}) as SdkError
+  const { status, type, code, requestID } = (error ?? {}) as SdkError
   const message = error === undefined ? 'it broke off' : messageOf(error)
-  const isTooLong = status === tooManyBytes || (badRequest.has(status) && tooLong.test(`${type} ${message}`))
+  const told: Told = { status, type, code, message }
+  const isTooLong = status === tooManyBytes || dialect.isTooLong(told)
   const problem =
     status === undefined
       ? `the model gave no complete answer (${message})`
       : `the API refused the request (${[status, type].filter(Boolean).join(' ')}: ${message})`
   const facts = {
-    message: `${problem}: no reply was recorded; ${isTooLong ? 'make the context smaller' : adviceOn(status)}`,
+    message: `${problem}: no reply was recorded; ${isTooLong ? 'make the context smaller' : adviceOn(status, dialect)}`,
     ...(status !== undefined && { status }),
     ...(typeof type === 'string' && { type }),
     ...(typeof requestID === 'string' && { requestId: requestID }),
@@ -91,7 +97,7 @@ export const failureOf = (
   }
   return isTooLong
     ? { _tag: 'ContextExceeded', ...facts }
-    : { _tag: 'ModelFailed', ...facts, ...retryIn(error ?? {}, broken) }
+    : { _tag: 'ModelFailed', ...facts, ...retryIn(error ?? {}, broken, dialect.isPassing(told)) }
 }
 
 const messageOf = (error: unknown): string => {
@@ -105,20 +111,20 @@ const messageOf = (error: unknown): string => {
 
 const given = ({ partial, usage }: Broken): Broken => ({
   ...(partial && { partial }),
-  ...(usage && { usage }),
+  // Some APIs count at the end only.
+  ...(usage && Object.keys(usage).length > 0 && { usage }),
 })
 
 /** Whether a retry may help, and the milliseconds to wait before it, if the API says so. */
-const retryIn = (error: SdkError, { usage }: Broken): Pick<ModelFailed, 'retryable' | 'retryAfter'> => {
-  const { status, type, headers } = error
+const retryIn = (
+  error: SdkError,
+  { usage }: Broken,
+  isPassing: boolean | undefined,
+): Pick<ModelFailed, 'retryable' | 'retryAfter'> => {
+  const { headers } = error
   const should = headers?.get('x-should-retry')
-  // Without a status: the connection, an event of the stream, or, if no event had come, a client that is not set up.
-  const passes =
-    status !== undefined
-      ? isPassing(status)
-      : type
-        ? passing.has(type)
-        : 'headers' in error || usage !== undefined
+  // If it says nothing: the connection, or, if no event had come, a client that is not set up.
+  const passes = isPassing ?? ('headers' in error || usage !== undefined)
   const retryAfter = headers ? waitIn(headers) : undefined
   return {
     retryable: should === 'true' || (passes && should !== 'false'),

@@ -1,0 +1,25 @@
+import { type Dialect, isPassingStatus } from '../streaming/failures.ts'
+
+/**
+ * How the hosts of the API say that a request is too long: in words. Anthropic, Bedrock ("Input is too long for requested model.",
+ * "too many total text bytes"), Vertex, and gateways. (Bedrock's "Too many tokens" is about a rate.)
+ */
+const tooLong =
+  /(prompt|input|request) (is )?too (long|large)|too many total text bytes|request_too_large|exceed(s|ed)? (the )?(model'?s )?(maximum )?(context (window|limit|length)|prompt length)|context (window|length|limit) (was )?exceed|context_length_exceeded|maximum (context|prompt) length/i
+/** Statuses of an invalid request; some gateways use 422. */
+const badRequest: ReadonlySet<number | undefined> = new Set([undefined, 400, 422])
+
+/** Errors in a stream that are worth a retry. */
+const passing: ReadonlySet<unknown> = new Set([
+  'overloaded_error',
+  'api_error',
+  'rate_limit_error',
+  'timeout_error',
+])
+
+export const anthropicDialect: Dialect = {
+  key: 'ANTHROPIC_API_KEY',
+  isTooLong: ({ status, type, message }) => badRequest.has(status) && tooLong.test(`${type} ${message}`),
+  isPassing: ({ status, type }) =>
+    status !== undefined ? isPassingStatus(status) : type ? passing.has(type) : undefined,
+}

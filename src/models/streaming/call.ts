@@ -1,0 +1,87 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { orAborted } from '../aborted.ts'
+import { errorText } from '../error-text.ts'
+import type { CallOptions, ModelError, Reply, ReplyEvent } from '../model.ts'
+import { type Broken, type Dialect, failureOf, spoiltBy, stalledAfter } from './failures.ts'
+import { replyDraft } from './reply.ts'
+import { hear, watch } from './watch.ts'
+
+/** An answer whose stream has begun, as the SDKs give it. */
+export interface Begun {
+  readonly data: AsyncIterable<object>
+  readonly response: Response
+  readonly request_id?: string | null | undefined
+}
+
+/** What is particular to an API. */
+export interface Endpoint {
+  /** Sends the request. */
+  readonly begin: (signal: AbortSignal) => Promise<Begun>
+  /** The events of the Messages API's stream that a part of this API's stream stands for, in order. */
+  readonly eventsOf: (part: object) => readonly ReplyEvent[]
+  /** Those at the stream's proper end. */
+  readonly ending?: () => readonly ReplyEvent[]
+  readonly dialect: Dialect
+}
+
+const defaultStallTimeout = 60_000
+
+/** One request and its reply, event by event. The reply counts only if its stream has ended properly. */
+export const streamedCall = async (
+  { begin, eventsOf, ending, dialect }: Endpoint,
+  { signal, onEvent, stallTimeout = defaultStallTimeout }: CallOptions,
+): Promise<E.Either<ModelError, Reply>> => {
+  const watched = watch(signal, stallTimeout)
+  let draft = replyDraft()
+  /** What the listener or the reading of an event threw: not a fault of the API. */
+  let spoilt: { readonly error: unknown } | undefined
+  const take = (events: () => readonly ReplyEvent[]): void => {
+    try {
+      for (const event of events()) {
+        // The listener may have ended the call.
+        if (watched.signal.aborted) return
+        draft.add(event)
+        tell(event)
+      }
+    } catch (error) {
+      spoilt ??= { error }
+      throw error
+    }
+  }
+  const tell = (event: ReplyEvent): void => {
+    try {
+      onEvent?.(event)
+    } catch (cause) {
+      spoilt = { error: new Error(`onEvent threw: ${errorText(cause)}`, { cause }) }
+      throw cause
+    }
+  }
+  const read = async (): Promise<void> => {
+    const begun = await begin(watched.signal)
+    hear(begun.response, watched.alive)
+    draft = replyDraft(begun.request_id)
+    for await (const part of begun.data) {
+      watched.alive()
+      take(() => eventsOf(part))
+      if (watched.signal.aborted) return
+    }
+    if (ending) take(ending)
+  }
+  const failed = (error: unknown): ModelError => {
+    const broken: Broken = { partial: draft.partial(), usage: draft.usage() }
+    if (spoilt) return spoiltBy(spoilt.error, broken)
+    return watched.isStalled()
+      ? stalledAfter(stallTimeout, broken)
+      : failureOf(error, signal, dialect, broken)
+  }
+  try {
+    await orAborted(read(), watched.signal)
+    // If the connection is closed properly half way, the stream ends like a complete one.
+    const reply = draft.whole()
+    return reply ? E.right(reply) : E.left(failed(undefined))
+  } catch (error) {
+    return E.left(failed(error))
+  } finally {
+    watched.end()
+  }
+}
