@@ -25,7 +25,8 @@ export const incomingOf = async (message: IncomingMessage, apiKey: string | unde
   return { path, isCount: path === countPath, body, failure }
 }
 
-const parsed = (text: string): unknown => {
+/** Undefined if it is not JSON. */
+export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -55,7 +56,7 @@ const bodyFailure = (text: string, body: unknown): Failure | undefined => {
 const invalid = (message: string): Failure => ({ status: 400, type: 'invalid_request_error', message })
 
 /** Half a character, which JSON can escape but UTF-8 cannot encode. */
-const hasLoneSurrogate = (text: string, body: unknown): boolean => {
+export const hasLoneSurrogate = (text: string, body: unknown): boolean => {
   if (!/\\u[dD][89a-fA-F]/.test(text)) return false
   // Whole characters may be escaped too; `stringify` escapes halves only.
   return /(?<!\\)(\\\\)*\\ud[89a-f]/.test(JSON.stringify(body))

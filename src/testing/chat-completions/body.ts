@@ -1,0 +1,107 @@
+/** A JSON object of which nothing is known but that. */
+export interface Fields {
+  readonly [field: string]: unknown
+}
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export interface Part extends Fields {
+  readonly type: string
+}
+export interface Call extends Fields {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+export interface Message extends Fields {
+  readonly role: 'developer' | 'system' | 'user' | 'assistant' | 'tool'
+  readonly content?: string | readonly Part[] | null
+  readonly tool_calls?: readonly Call[]
+  readonly tool_call_id?: string
+}
+export interface Tool extends Fields {
+  readonly type: 'function'
+  readonly function: {
+    readonly name: string
+    readonly parameters?: Fields
+    readonly [field: string]: unknown
+  }
+}
+/** The body of a valid request. */
+export interface Body extends Fields {
+  readonly model: string
+  readonly messages: readonly Message[]
+  readonly tools?: readonly Tool[]
+  readonly stream?: boolean | null
+  readonly stream_options?: { readonly include_usage?: boolean } | null
+  readonly max_tokens?: number | null
+  readonly max_completion_tokens?: number | null
+}
+
+/** A model, and what it takes. */
+export interface Model {
+  /** Tokens of a request and its reply. */
+  readonly contextWindow: number
+  readonly maxOutput: number
+  /** The fewest tokens of a prompt that are cached. */
+  readonly minCached: number
+  /** Whether it still takes `max_tokens`. */
+  readonly maxTokens: boolean
+  /** The field of its messages that its reasoning is in, as compatible endpoints have one: requests may have it, too. */
+  readonly reasoning?: 'reasoning_content' | 'reasoning'
+  /** Whether messages with calls since the user's last message must come back with their reasoning. */
+  readonly needsReasoning: boolean
+}
+
+/** Why a request is refused. */
+export interface Problem {
+  /** Default 400. */
+  readonly status?: number
+  readonly type?: string
+  readonly message: string
+  readonly param: string | null
+  readonly code: string | null
+}
+
+export const problem = (param: string | null, code: string | null, message: string): Problem => ({
+  message,
+  param,
+  code,
+})
+export const invalidType = (param: string, expected: string): Problem =>
+  problem(param, 'invalid_type', `Invalid type for '${param}': expected ${expected}.`)
+export const invalidValue = (param: string, allowed: string): Problem =>
+  problem(param, 'invalid_value', `Invalid value for '${param}': ${allowed}.`)
+export const missing = (param: string): Problem =>
+  problem(param, 'missing_required_parameter', `Missing required parameter: '${param}'.`)
+export const unknown = (param: string): Problem =>
+  problem(param, 'unknown_parameter', `Unknown parameter: '${param}'.`)
+export const tooLong = (param: string, most: number, length: number, what = 'array'): Problem =>
+  problem(
+    param,
+    `${what}_above_max_length`,
+    `Invalid '${param}': ${what} too long, at most ${most}, but it has ${length}.`,
+  )
+export const tooShort = (param: string, what = 'array'): Problem =>
+  problem(param, `empty_${what}`, `Invalid '${param}': empty ${what}.`)
+
+/** The first problem of several checks, each made only if those before it found none. */
+export const first = (...checks: readonly (() => Problem | undefined)[]): Problem | undefined => {
+  for (const check of checks) {
+    const found = check()
+    if (found) return found
+  }
+  return undefined
+}
+
+/** The first problem of the items of a list. */
+export const firstOf = <T>(
+  items: readonly T[],
+  check: (item: T, index: number) => Problem | undefined,
+): Problem | undefined => first(...items.map((item, index) => () => check(item, index)))
+
+export const strayIn = (fields: Fields, allowed: readonly string[], path: string): Problem | undefined => {
+  const stray = Object.keys(fields).find((name) => !allowed.includes(name))
+  return stray === undefined ? undefined : unknown(path === '' ? stray : `${path}.${stray}`)
+}

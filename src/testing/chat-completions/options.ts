@@ -1,0 +1,39 @@
+import type { Body, Model } from './body.ts'
+import type { ChatFailure, ChatReply } from './replies.ts'
+
+export interface ChatCompletionsOptions {
+  /** The answer to the `n`th valid request, from 0. By default, a reply that depends on the request and the seed. */
+  readonly reply?: (body: Body, n: number) => ChatReply | ChatFailure | Promise<ChatReply | ChatFailure>
+  /** The only key that is accepted. Default: any. */
+  readonly apiKey?: string
+  /** Decides default replies and ids. Default 0. */
+  readonly seed?: number
+  /** Models by name, in addition to the default ones or replacing them. Missing fields are those of `gpt-5.2`. */
+  readonly models?: Readonly<Record<string, Partial<Model>>>
+}
+
+const newest: Model = {
+  contextWindow: 400_000,
+  maxOutput: 128_000,
+  minCached: 1_024,
+  maxTokens: false,
+  needsReasoning: false,
+}
+const defaultModels: Readonly<Record<string, Partial<Model>>> = {
+  'gpt-5.2': {},
+  'gpt-4.1': { contextWindow: 1_047_576, maxOutput: 32_768, maxTokens: true },
+  // As compatible endpoints have them: the reasoning is told, and wanted back with calls.
+  'compatible-reasoner': {
+    contextWindow: 131_072,
+    maxOutput: 65_536,
+    maxTokens: true,
+    reasoning: 'reasoning_content',
+    needsReasoning: true,
+  },
+}
+
+/** The models that requests may name. */
+export const modelsOf = ({ models }: ChatCompletionsOptions): ReadonlyMap<string, Model> =>
+  new Map(
+    Object.entries({ ...defaultModels, ...models }).map(([name, model]) => [name, { ...newest, ...model }]),
+  )

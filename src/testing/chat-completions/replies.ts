@@ -1,0 +1,171 @@
+import { firstTokens, textTokens } from '../messages-api/tokens.ts'
+import type { Body, Call, Fields, Model } from './body.ts'
+import type { Prompt } from './tokens.ts'
+
+/** How an answer fails. */
+export interface ChatFault {
+  /**
+   * - `drop`: the connection breaks;
+   * - `stall`: nothing more comes, and the connection stays open;
+   * - `end`: the stream ends as if it were complete, without the rest and without `[DONE]`;
+   * - `error`: an error comes in the stream; before any chunk, and in a plain answer, it is a 503.
+   */
+  readonly kind: 'drop' | 'stall' | 'end' | 'error'
+  /** After so many chunks of the stream. Default: before the answer's head. */
+  readonly after?: number
+}
+
+/** What a model says. */
+export interface ChatReply {
+  readonly content?: string | null
+  readonly refusal?: string
+  /** Sent in the field that the model's reasoning has. */
+  readonly reasoning?: string
+  /** `arguments` is JSON, valid or not; anything but a text is written as JSON. A call without an id gets one. */
+  readonly tool_calls?: readonly {
+    readonly id?: string
+    readonly name: string
+    readonly arguments?: unknown
+  }[]
+  /** Default: `tool_calls` with calls, else `stop`; `length` if it is cut. */
+  readonly finish_reason?: 'stop' | 'length' | 'tool_calls' | 'content_filter'
+  /** More fields of the message. */
+  readonly message?: Fields
+  readonly usage?: Fields
+  readonly fault?: ChatFault
+  /** Milliseconds before each chunk, and before a plain answer. */
+  readonly delay?: number
+}
+
+/** An error as an answer. */
+export interface ChatFailure {
+  readonly status: number
+  readonly type: string
+  readonly message: string
+  readonly code?: string | null
+  readonly param?: string | null
+  /** Seconds. */
+  readonly retryAfter?: number
+}
+
+/** An answer in one piece. */
+export interface Completion {
+  readonly id: string
+  readonly object: 'chat.completion'
+  readonly created: number
+  readonly model: string
+  readonly choices: readonly [
+    {
+      readonly index: 0
+      readonly message: Fields & { readonly role: 'assistant'; readonly tool_calls?: readonly Call[] }
+      readonly logprobs: null
+      readonly finish_reason: NonNullable<ChatReply['finish_reason']>
+    },
+  ]
+  readonly usage: Fields & {
+    readonly prompt_tokens: number
+    readonly completion_tokens: number
+    readonly total_tokens: number
+  }
+  readonly service_tier: 'default'
+}
+
+const perCall = 7
+
+/** The texts of a reply that fit, in the order in which they are written; the last one may be cut. */
+const cut = (texts: readonly string[], limit: number) => {
+  let tokens = 0
+  let isCut = false
+  const kept = texts.map((text) => {
+    if (isCut) return undefined
+    const cost = textTokens(text)
+    const fits = tokens + cost <= limit
+    const part = fits ? text : firstTokens(text, limit - tokens)
+    tokens += fits ? cost : limit - tokens
+    isCut = !fits
+    return part
+  })
+  return { kept, tokens, isCut }
+}
+
+/**
+ * A reply as it is sent: with ids, within its limit, and billed.
+ *
+ * @param id the part of its ids that is unique to this reply
+ */
+export const finish = (
+  reply: ChatReply,
+  {
+    body,
+    model,
+    prompt,
+    cached,
+    id,
+  }: {
+    readonly body: Body
+    readonly model: Model
+    readonly prompt: Prompt
+    readonly cached: number
+    readonly id: string
+  },
+): Completion => {
+  const { content = null, reasoning = '', refusal, tool_calls: wanted = [] } = reply
+  const room = model.contextWindow - prompt.tokens
+  const limit = Math.min(body.max_completion_tokens ?? body.max_tokens ?? model.maxOutput, room)
+  const json = wanted.map(({ arguments: given = {} }) =>
+    typeof given === 'string' ? given : JSON.stringify(given),
+  )
+  const { kept, tokens, isCut } = cut([reasoning, content ?? '', ...json], limit)
+  const [thought = '', said = '', ...inputs] = kept
+  const calls = wanted.flatMap((call, index): Call[] => {
+    const input = inputs[index]
+    if (input === undefined) return []
+    const made = { name: call.name, arguments: input }
+    return [{ id: call.id ?? `call_${id}_${index}`, type: 'function', function: made }]
+  })
+  const natural = calls.length > 0 ? 'tool_calls' : 'stop'
+  const used = Math.min(limit, tokens + perCall * calls.length) || 1
+  return {
+    id: `chatcmpl-${id}`,
+    object: 'chat.completion',
+    created: 1_760_000_000,
+    model: body.model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: content === null || (said === '' && isCut) ? null : said,
+          refusal: refusal ?? null,
+          ...(thought !== '' && model.reasoning && { [model.reasoning]: thought }),
+          ...(calls.length > 0 && { tool_calls: calls }),
+          ...reply.message,
+        },
+        logprobs: null,
+        finish_reason: isCut ? 'length' : (reply.finish_reason ?? natural),
+      },
+    ],
+    usage: {
+      prompt_tokens: prompt.tokens,
+      completion_tokens: used,
+      total_tokens: prompt.tokens + used,
+      prompt_tokens_details: { cached_tokens: cached },
+      completion_tokens_details: { reasoning_tokens: textTokens(thought) },
+      ...reply.usage,
+    },
+    service_tier: 'default',
+  }
+}
+
+const words = 'each event is kept and read again in order so nothing that was said is lost'.split(' ')
+
+/** The default reply: some words, and a call in every third reply if there are tools. */
+export const defaultReply = ({ tools = [], tool_choice: choice }: Body, digest: string): ChatReply => {
+  const numbers = Buffer.from(digest, 'base64url')
+  const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0
+  const length = 4 + (numberAt(0) % 20)
+  const text = Array.from({ length }, (_, index) => words[numberAt(index + 1) % words.length]).join(' ')
+  const tool = choice === 'none' ? undefined : tools[numberAt(2) % tools.length]
+  const calls = tool && numberAt(3) % 3 === 0 ? { tool_calls: [{ name: tool.function.name }] } : {}
+  return { content: `${text}.`, ...calls }
+}

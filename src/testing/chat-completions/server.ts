@@ -1,0 +1,176 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hasLoneSurrogate, parsed } from '../messages-api/incoming.ts'
+import { type Answer, answering, errorBody } from './answers.ts'
+import type { Body, Fields } from './body.ts'
+import { chunksOf, done, encoded } from './chunks.ts'
+import { chatFailures } from './failures.ts'
+import type { ChatCompletionsOptions } from './options.ts'
+import type { ChatFailure, ChatFault, Completion } from './replies.ts'
+
+export type { ChatCompletionsOptions } from './options.ts'
+
+/** A request that came, and its answer. */
+export interface ChatReceived {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  /** Undefined if it is not JSON. */
+  readonly body: Body | undefined
+  /** Of the answer, even if it failed. */
+  readonly status: number
+  /** The answer in one piece: a completion, or an error. */
+  readonly answer: Completion | Fields
+  /** Whether the whole answer was sent. */
+  readonly isComplete: () => boolean
+}
+
+export interface ChatCompletions {
+  /** `http://127.0.0.1:PORT/v1`: the SDK's `baseURL`. */
+  readonly url: string
+  /** In the order in which they were answered. */
+  readonly requests: readonly ChatReceived[]
+  readonly forgetRequests: () => void
+  /** Breaks open connections. */
+  readonly close: () => Promise<void>
+}
+
+const host = '127.0.0.1'
+
+/**
+ * A Chat Completions API on the loopback interface that refuses what the real one refuses, with the same types, codes and parameters:
+ * calls without results, results without calls, names and ids that it does not take, unknown parameters, prompts that are too long.
+ *
+ * @example
+ * import OpenAI from 'openai'
+ * import { chatCompletions } from 'palimpsest/testing'
+ *
+ * const api = await chatCompletions({ reply: () => ({ content: 'Hello!' }) })
+ * const client = new OpenAI({ baseURL: api.url, apiKey: 'any' })
+ * await client.chat.completions.create({ model: 'gpt-5.2', messages: [{ role: 'user', content: 'Hi.' }] })
+ * console.assert(api.requests[0]?.status === 200)
+ * await api.close()
+ */
+export const chatCompletions = async (options: ChatCompletionsOptions = {}): Promise<ChatCompletions> => {
+  const answerTo = answering(options)
+  const requests: ChatReceived[] = []
+  let received = 0
+
+  const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
+    response.setHeader('x-request-id', `req_c${String(++received).padStart(23, '0')}`)
+    const { path, body, failure } = await incomingOf(message, options.apiKey)
+    const { headers } = message
+    const record = (status: number, answer: ChatReceived['answer'], isWhole = true): void => {
+      const isComplete = (): boolean => isWhole && response.writableFinished
+      requests.push({ path, headers, body: body as Body | undefined, status, answer, isComplete })
+    }
+    const answer = failure ? { failure } : await answerTo(body)
+    if ('failure' in answer) {
+      const { status, retryAfter } = answer.failure
+      const error = errorBody(answer.failure)
+      record(status, error)
+      if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter))
+      sendJson(response, status, error)
+    } else {
+      record(200, answer.completion, answer.reply.fault === undefined)
+      await (answer.body.stream === true ? stream(response, answer) : send(response, answer))
+    }
+  }
+
+  const server = createServer((message, response) => {
+    handle(message, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy()
+      else sendJson(response, 500, errorBody({ ...chatFailures.broken, message: String(error) }))
+    })
+  })
+  server.listen(0, host)
+  await once(server, 'listening')
+  return {
+    url: `http://${host}:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    forgetRequests: () => void requests.splice(0),
+    close: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+interface Incoming {
+  readonly path: string
+  readonly body: unknown
+  readonly failure: ChatFailure | undefined
+}
+
+const incomingOf = async (message: IncomingMessage, apiKey: string | undefined): Promise<Incoming> => {
+  const { headers, method, url = '/' } = message
+  const path = new URL(url, 'http://localhost').pathname
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk as Buffer)
+  const text = Buffer.concat(chunks).toString()
+  const body = parsed(text)
+  const key = headers.authorization?.replace(/^Bearer /, '')
+  const isKey = key !== undefined && (apiKey === undefined || key === apiKey)
+  const unreadable = { status: 400, type: 'invalid_request_error', message: 'The body is not valid JSON.' }
+  const failure =
+    method !== 'POST' || path !== '/v1/chat/completions'
+      ? chatFailures.notFound
+      : !isKey
+        ? chatFailures.unauthorized
+        : body === undefined || hasLoneSurrogate(text, body)
+          ? unreadable
+          : undefined
+  return { path, body, failure }
+}
+
+const sendJson = (response: ServerResponse, status: number, body: unknown): void => {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+type Completed = Extract<Answer, { readonly completion: Completion }>
+
+/** Breaks the connection once the written bytes have been sent. */
+const drop = (response: ServerResponse): void => void response.socket?.destroy()
+
+const write = (response: ServerResponse, text: string): Promise<void> =>
+  new Promise((resolve) => {
+    response.write(text, () => resolve())
+  })
+
+/** Sends an answer in one piece, unless it is to fail. */
+const send = async (response: ServerResponse, { completion, reply }: Completed): Promise<void> => {
+  const { fault, delay = 0 } = reply
+  if (delay > 0) await sleep(delay)
+  if (fault?.kind === 'stall') return
+  if (fault) drop(response)
+  else sendJson(response, 200, completion)
+}
+
+/** How many chunks are sent before a fault; without a place, the stream may be cut after it began. */
+const before = (fault: ChatFault | undefined): number | undefined =>
+  fault && (fault.after ?? (fault.kind === 'end' ? 1 : 0))
+
+/** Sends an answer chunk by chunk, until it ends or fails. */
+const stream = async (
+  response: ServerResponse,
+  { completion, reply, model, body }: Completed,
+): Promise<void> => {
+  const { fault, delay = 0 } = reply
+  const chunks = chunksOf(completion, model, body.stream_options?.include_usage === true)
+  if (fault?.after === undefined && fault?.kind === 'stall') return
+  if (fault?.after === undefined && fault?.kind === 'drop') return drop(response)
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
+  response.flushHeaders()
+  const sent = chunks.slice(0, before(fault)).map(encoded)
+  for (const text of delay === 0 ? [sent.join('')] : sent) {
+    if (delay > 0) await sleep(delay)
+    if (response.destroyed) return
+    await write(response, text)
+  }
+  if (fault?.kind === 'stall') return
+  if (fault?.kind === 'drop') return drop(response)
+  if (fault?.kind === 'error') await write(response, encoded(errorBody(chatFailures.overloaded)))
+  response.end(fault ? '' : done)
+}
