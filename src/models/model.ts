@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Block } from '../events/blocks.ts'
 import type { Configuration, Origin } from '../events/events.ts'
 import type { RenderedMessage } from '../projections/render/renderer.ts'
+import type { ChatForm } from './form.ts'
 
 /** A request to a model: what a receipt covers (system, tools, messages), and what is sent with it. */
 export interface ModelRequest {
@@ -94,6 +95,8 @@ export type ModelError = ModelAborted | ModelFailed | ModelStalled | ContextExce
 export interface Model {
   /** Beta features that it requests, by name. Receipts keep them. */
   readonly betas?: readonly string[]
+  /** The form that it translates requests to, if it is not that of the Messages API: receipts are then of requests in that form. */
+  readonly form?: ChatForm
   readonly call: (request: ModelRequest, options?: CallOptions) => Promise<Either<ModelError, Reply>>
   /** Exact tokens of a request's input. */
   readonly countTokens: (

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
+import type { Chat } from '../models/openai/chat/chat.ts'
 import { sharedBeginning } from '../projections/list-cache.ts'
 import type { Block } from '../events/blocks.ts'
 import type { Fields } from '../events/json.ts'
@@ -10,6 +11,8 @@ export interface Sent extends Pick<Rendered, 'tool_choice'> {
   readonly system?: string | readonly Block[]
   readonly tools?: readonly Fields[] | undefined
   readonly messages: readonly RenderedMessage[]
+  /** In the form of Chat Completions, if that is the form it is sent in. */
+  readonly chat?: Chat
 }
 
 /** A block of a request, or a tool. */
@@ -36,10 +39,11 @@ interface Beginning {
 const beginnings = new WeakMap<Part, Beginning>()
 
 /**
- * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages, omitting absent ones. Continues from what it has hashed
- * of the conversation before, as long as that is the same.
+ * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones. Continues from what
+ * it has hashed of the conversation before, as long as that is the same.
  */
-export const digestOf = ({ messages, system, tools }: Sent): string => {
+export const digestOf = ({ chat, messages, system, tools }: Sent): string => {
+  if (chat) return chatDigest(chat)
   const contents = messages.map(({ content }) => content)
   const first = contents[0]?.[0]
   const known = first && beginnings.get(first)
@@ -63,6 +67,13 @@ export const digestOf = ({ messages, system, tools }: Sent): string => {
   return hash
     .copy()
     .update(`${textFrom(messages, hashed.length, messages.length)}]${rest}}`)
+    .digest('hex')
+}
+
+const chatDigest = ({ messages, tools }: Chat): string => {
+  const rest = tools ? `,"tools":${listText(tools)}` : ''
+  return createHash('sha256')
+    .update(`{"messages":${listText(messages)}${rest}}`)
     .digest('hex')
 }
 

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Receipt } from '../events/events.ts'
-import type { Rendered } from '../projections/render/renderer.ts'
 import { digestOf, textOf } from './canonical.ts'
 import { fingerprintsOf, partsOf, type PlacedPart, withoutBreakpoint } from './fingerprints.ts'
 import { countsOf } from './receipt.ts'
 import { sharedBy } from './receipt-blocks.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
+import type { Requested } from './request.ts'
 
 /** How a request that was made again differs from the one that a receipt is of. */
 export type Difference =
@@ -22,7 +22,7 @@ export type Difference =
 
 /** @param prints fingerprints of the receipt's request, if they are known */
 export const compareReceipt = (
-  rendered: Rendered,
+  rendered: Requested,
   { digest }: Receipt,
   { repairs }: ReceiptOptions,
   prints: string | undefined,
@@ -36,18 +36,18 @@ export const compareReceipt = (
 
 const excerptLength = 80
 
-const firstDifference = (rendered: Rendered, prints: string): Difference => {
+const firstDifference = (rendered: Requested, prints: string): Difference => {
   const now = fingerprintsOf(rendered)
   if (now === prints) return { kind: 'breakpoints' }
   const found = partsOf(rendered)[sharedBy(prints, now)]
-  if (!found) return { kind: 'block', path: `messages[${rendered.messages.length}]` }
+  if (!found) return { kind: 'block', path: `messages[${(rendered.chat ?? rendered).messages.length}]` }
   const { path, part } = found
   return { kind: 'block', path, now: excerptOf(part) }
 }
 
 const excerptOf = (part: PlacedPart['part']): string => {
   const block = typeof part === 'string' ? { type: 'text', text: part } : withoutBreakpoint(part)
-  const type = typeof block['type'] === 'string' ? block['type'] : 'tool'
+  const type = [block['type'], block['role']].find((name) => typeof name === 'string') ?? 'tool'
   const json = textOf(block)
   return `${type} ${json.length > excerptLength ? `${json.slice(0, excerptLength).toWellFormed()}…` : json}`
 }

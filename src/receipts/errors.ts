@@ -21,7 +21,7 @@ export interface CallOutOfRange {
 export const unknownRenderer = (
   renderer: number,
   known: readonly number[],
-  what: 'renderer' | 'summarizer' = 'renderer',
+  what: 'renderer' | 'summarizer' | 'form' = 'renderer',
 ): UnknownRenderer => ({
   _tag: 'UnknownRenderer',
   message: `this version has no ${what} ${renderer}, only ${known.join(', ')}: a newer palimpsest made the request, upgrade`,

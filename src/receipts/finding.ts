@@ -61,7 +61,12 @@ export const problemIn = (error: Unusable): Found =>
     ? { kind: 'renderer', message: reasonOf(error) }
     : { kind: 'receipt', message: `its receipt cannot be used: ${reasonOf(error)}` }
 
-const compareContainer = (effective: Effective, { container }: ReceiptOptions): Difference | undefined => {
+const compareContainer = (
+  effective: Effective,
+  { container, form }: ReceiptOptions,
+): Difference | undefined => {
+  // Only the Messages API has containers.
+  if (form) return undefined
   const newest = containerFor(effective)?.id
   return newest === container?.id ? undefined : { kind: 'container', named: container?.id, newest }
 }

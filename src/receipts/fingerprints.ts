@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Chat } from '../models/openai/chat/chat.ts'
 import { listCache } from '../projections/list-cache.ts'
 import { type Part, type Sent, textOf } from './canonical.ts'
 
@@ -12,7 +13,14 @@ export interface PlacedPart {
 export const fingerprintLength = 6
 
 /** Every block of a request in the order that the model sees: tools, system prompt, messages. */
-export const partsOf = ({ tools = [], system = [], messages }: Sent): readonly PlacedPart[] => [
+export const partsOf = (sent: Sent): readonly PlacedPart[] => {
+  const { chat } = sent
+  if (!chat) return blocksOf(sent)
+  const placed = (name: string) => (part: Part, index: number) => ({ path: `${name}[${index}]`, part })
+  return [...(chat.tools ?? []).map(placed('tools')), ...chat.messages.map(placed('messages'))]
+}
+
+const blocksOf = ({ tools = [], system = [], messages }: Sent): readonly PlacedPart[] => [
   ...tools.map((part, index) => ({ path: `tools[${index}]`, part })),
   ...(typeof system === 'string'
     ? [{ path: 'system', part: system }]
@@ -24,9 +32,11 @@ export const partsOf = ({ tools = [], system = [], messages }: Sent): readonly P
 
 /**
  * The fingerprints of a request's blocks, joined in the order of `partsOf`: the first 6 characters of the base64url SHA-256 of the block's
- * role and canonical JSON, without its `cache_control`, which moves from request to request.
+ * role and canonical JSON, without its `cache_control`, which moves from request to request. In the form of Chat Completions, a message
+ * counts as a block.
  */
-export const fingerprintsOf = ({ tools = [], system = [], messages }: Sent): string => {
+export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: Sent): string => {
+  if (chat) return chatPrints(chat)
   const prints = tools.map((tool) => fingerprint('tool', tool))
   if (typeof system === 'string') prints.push(hashed('system', JSON.stringify(system)))
   else for (const block of system) prints.push(fingerprint('system', block))
@@ -37,6 +47,12 @@ export const fingerprintsOf = ({ tools = [], system = [], messages }: Sent): str
   })
   return prints.join('') + said.join('')
 }
+
+const chatPrints = ({ tools = [], messages }: Chat): string =>
+  [
+    ...tools.map((tool) => fingerprint('tool', tool)),
+    ...messages.map((message) => fingerprint(message.role, message)),
+  ].join('')
 
 const cached = listCache<readonly Part[], string>()
 

@@ -34,9 +34,10 @@ export const asSent = (
     const { betas, container } = E.isRight(options) ? options.right : {}
     return { ...outgoing(now, sent, { container, named: origin.model }), ...(betas && { betas }) }
   }
+  const { chat: _, ...rendered } = sent
   const options = check(summaryOptionsSchema, receipt.options)
-  if (E.isLeft(options)) return { model: origin.model ?? '', parameters: {}, ...sent }
+  if (E.isLeft(options)) return { model: origin.model ?? '', parameters: {}, ...rendered }
   const { betas } = options.right.along ?? {}
   const { model, parameters } = alongSummary(sent, options.right)
-  return { model: model || (origin.model ?? ''), parameters, ...sent, ...(betas && { betas }) }
+  return { model: model || (origin.model ?? ''), parameters, ...rendered, ...(betas && { betas }) }
 }

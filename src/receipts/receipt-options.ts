@@ -6,10 +6,28 @@ import type { DeepReadonly, Receipt } from '../events/events.ts'
 
 const count = z.int().min(0)
 
+/** `ChatForm`. */
+export const formSchema = z.strictObject({
+  name: z.literal('chat-completions'),
+  version: count,
+  system: z.literal('developer').exactOptional(),
+  limit: z.literal('max_tokens').exactOptional(),
+  images: z.literal(false).exactOptional(),
+  files: z.literal(false).exactOptional(),
+  reasoning: z
+    .strictObject({
+      provider: z.string(),
+      field: z.enum(['reasoning_content', 'reasoning', 'reasoning_details']),
+    })
+    .exactOptional(),
+})
+
 const receiptOptionsSchema = z.strictObject({
   renderer: count,
   systemMessages: z.boolean().exactOptional(),
   cache: z.enum(['5m', '1h']).exactOptional(),
+  /** The form of the request, if it is not that of the Messages API. */
+  form: formSchema.exactOptional(),
   /** Beta features that were requested. */
   betas: z.array(z.string()).exactOptional(),
   /** The newest container on the path: sent, or `left` out because it had expired or was refused. */

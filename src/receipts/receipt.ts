@@ -1,11 +1,10 @@
 import type { Receipt } from '../events/events.ts'
 import type { Effective } from '../projections/effective.ts'
-import type { Rendered } from '../projections/render/renderer.ts'
 import { digestOf } from './canonical.ts'
 import { fingerprintsOf } from './fingerprints.ts'
 import { blocksOf } from './receipt-blocks.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
-import type { RequestOptions } from './request.ts'
+import type { Requested, RequestOptions } from './request.ts'
 
 /**
  * What is recorded with the reply to a request: enough to make the request again from the log, and to prove that it is the same.
@@ -16,7 +15,7 @@ import type { RequestOptions } from './request.ts'
  */
 export const receiptOf = (
   effective: Effective,
-  rendered: Rendered,
+  rendered: Requested,
   options: RequestOptions,
   along: Pick<ReceiptOptions, 'betas' | 'container'> = {},
 ): Receipt => ({
@@ -31,7 +30,7 @@ export const receiptOf = (
 })
 
 /** How many repairs there are of each kind. */
-export const countsOf = ({ repairs }: Rendered): ReceiptOptions['repairs'] => {
+export const countsOf = ({ repairs }: Pick<Requested, 'repairs'>): ReceiptOptions['repairs'] => {
   const counts: Record<string, number> = {}
   for (const { kind } of repairs) counts[kind] = (counts[kind] ?? 0) + 1
   return counts

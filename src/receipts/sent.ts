@@ -2,18 +2,23 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { invalidInput } from '../events/errors.ts'
+import type { ChatForm } from '../models/form.ts'
 import type { ModelRequest } from '../models/model.ts'
+import { chatBody } from '../models/openai/chat/chat.ts'
 import { caught, ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { callsIn, type ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
 import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
-import { checkCall, reasonOf, requestIn, type Unusable } from './made-again.ts'
+import { checkCall, formIn, reasonOf, requestIn, type Unusable } from './made-again.ts'
 import { asSent } from './outgoing.ts'
 
 /** A call with its request, made again from the log. */
 export interface SentCall extends ModelCall {
+  /** In the form of the Messages API. */
   readonly request: ModelRequest
+  /** The body that was sent, if it had another form. */
+  readonly body?: { readonly [field: string]: unknown }
   /** Beta features that were requested with it. */
   readonly betas?: readonly string[]
   /** Whether the request has the digest of the receipt. */
@@ -49,7 +54,9 @@ async function* sent(
   const made = yield* ok(ofCall(requestIn(call, effective)))
   const { betas, ...request } = asSent(call, effective, made)
   const isSame = digestOf(made) === call.receipt.digest
-  return { ...call, request, ...(betas && { betas }), isSame }
+  const form = formIn(call.receipt) as ChatForm | undefined
+  const body = form && chatBody(request, form)
+  return { ...call, request, ...(body && { body }), ...(betas && { betas }), isSame }
 }
 
 const callsOf = (chat: Source): Steps<ReadError, readonly ModelCall[]> =>

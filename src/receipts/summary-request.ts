@@ -12,6 +12,8 @@ import {
 import type { Effective, Item, MessageItem, SummaryItem } from '../projections/effective.ts'
 import type { ModelRequest } from '../models/model.ts'
 import { sliceOf } from '../projections/effective.ts'
+import { type Chat, chatOf } from '../models/openai/chat/chat.ts'
+import { formSchema } from './receipt-options.ts'
 import { renderer1 } from './request.ts'
 import { shownBlocks } from './summary-content.ts'
 
@@ -47,7 +49,12 @@ export const summaryOptionsSchema = z.object({
     .optional(),
   /** What is sent with each request. */
   along: z
-    .object({ model: z.string(), max_tokens: z.int().min(1), betas: z.array(z.string()).optional() })
+    .object({
+      model: z.string(),
+      max_tokens: z.int().min(1),
+      betas: z.array(z.string()).optional(),
+      form: formSchema.optional(),
+    })
     .optional(),
   /** Longer texts, in characters, are cut in the middle. Default: no limit. */
   longest: z.int().min(1).optional(),
@@ -57,6 +64,8 @@ export type SummaryOptions = DeepReadonly<z.infer<typeof summaryOptionsSchema>>
 /** What a receipt is of. */
 export interface SummaryRequest extends Pick<ModelRequest, 'tools' | 'messages'> {
   readonly system: string
+  /** In the form of Chat Completions, if that is the form it is sent in. */
+  readonly chat?: Chat
 }
 
 // Version 1. Receipts are always checked with it: other bytes (those of summary-content.ts included) need a version 2 beside it, and a
@@ -87,11 +96,13 @@ const anyTool = { name: 'tool', description: 'A tool that was called.', input_sc
 export const requestOfSummary = (effective: Effective, options: SummaryOptions): SummaryRequest => {
   const { tools = [], messages } = renderer1(shownFor(effective, options), {})
   const hasCalls = messages.some(({ content }) => content.some(({ type }) => type.endsWith('tool_use')))
-  return {
+  const request: SummaryRequest = {
     system,
     ...(hasCalls && { tools: tools.length > 0 ? tools : [anyTool] }),
     messages,
   }
+  const form = options.along?.form
+  return form ? { ...request, chat: chatOf(effective, request, form, {}).chat } : request
 }
 
 /** What is sent with a request for a summary, as far as its receipt tells. */

@@ -2,14 +2,13 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../events/events.ts'
 import { withSecrets } from '../events/secrets.ts'
 import type { Effective } from '../projections/effective.ts'
-import type { Rendered } from '../projections/render/renderer.ts'
 import { type AskOptions, callModel, failedIn, withFailed } from '../models/asking.ts'
 import { refusesContainer, type SentContainer, sentContainer } from '../receipts/containers.ts'
 import { toldError, toldOf } from './echoes.ts'
 import type { Model, ModelError, Reply } from '../models/model.ts'
 import { outgoing } from '../receipts/outgoing.ts'
 import { receiptOf } from '../receipts/receipt.ts'
-import type { RequestOptions } from '../receipts/request.ts'
+import type { Requested, RequestOptions } from '../receipts/request.ts'
 
 interface Sending {
   readonly client: Model
@@ -27,7 +26,7 @@ export interface Answered {
 /** Sends a request with its container and betas; if the API no longer accepts the container, sends it again without. */
 export const send = async (
   now: Effective,
-  rendered: Rendered,
+  rendered: Requested,
   { client, requestOptions, askOptions, secrets }: Sending,
 ): Promise<Answered> => {
   const betas = client.betas && { betas: client.betas }
@@ -44,7 +43,8 @@ export const send = async (
     const reply = await callModel(client, { ...request, parameters }, asking)
     return { reply: toldOf(reply, secrets), receipt }
   }
-  const container = sentContainer(now, Date.now())
+  // Only the Messages API has containers.
+  const container = client.form ? undefined : sentContainer(now, Date.now())
   const first = await attempt(container)
   if (!container || E.isRight(first.reply) || !refusesContainer(first.reply.left, container)) return first
   const failed = failedIn(first.reply.left)

@@ -5,9 +5,8 @@ import { abortedBy } from '../models/aborted.ts'
 import type { AskOptions, Retry } from '../models/asking.ts'
 import type { FailedCall, ModelError, Reply } from '../models/model.ts'
 import type { Effective } from '../projections/effective.ts'
-import type { Rendered } from '../projections/render/renderer.ts'
 import { digestOf } from '../receipts/canonical.ts'
-import { currentRenderer, requestOf, type RequestOptions } from '../receipts/request.ts'
+import { currentRenderer, type Requested, requestOf, type RequestOptions } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { answering, type Unanswered } from './answering.ts'
 import { type Books, books } from './books.ts'
@@ -108,7 +107,7 @@ export async function* turn(
   const hasToWait = (held: Held): boolean =>
     (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptions)
 
-  const requestFor = (now: Effective): E.Either<TurnError, Rendered> => {
+  const requestFor = (now: Effective): E.Either<TurnError, Requested> => {
     const rendered = requestOf(now, requestOptions)
     return E.isRight(rendered) && rendered.right.awaits !== 'model'
       ? E.left(nothingToAnswer(chat.id))
@@ -116,7 +115,7 @@ export async function* turn(
   }
 
   /** Calls the model, unless the API has refused this request before, and records the reply. */
-  async function* ask(now: Effective, rendered: Rendered, held: Held | undefined): Steps<TurnError, void> {
+  async function* ask(now: Effective, rendered: Requested, held: Held | undefined): Steps<TurnError, void> {
     if (calls === maxCalls) return yield tooManyCalls(chat.id, maxCalls)
     const digest = digestOf(rendered)
     if (context.isRefused(digest)) return
@@ -281,8 +280,9 @@ const askOptionsOf = (options: Settled): AskOptions => {
   }
 }
 
-const requestOptionsOf = ({ cache, systemMessages }: Settled): RequestOptions => ({
+const requestOptionsOf = ({ cache, client: { form }, systemMessages }: Settled): RequestOptions => ({
   renderer: currentRenderer,
-  ...(cache && { cache }),
+  // Only the Messages API has breakpoints.
+  ...(form ? { form } : cache && { cache }),
   ...(systemMessages && { systemMessages }),
 })

@@ -37,9 +37,9 @@ export const addSent = (program: Command, shell: Shell): void => {
             [0, 1, 4, 5],
           )
         }
-        const { number, position, receipt, isSame, request, betas } = await chat.sent(call)
+        const { number, position, receipt, isSame, request, body, betas } = await chat.sent(call)
         const { parameters, ...sent } = request
-        await out.json({ ...parameters, ...(betas && { betas }), ...sent }, !isJson || out.isTerminal)
+        await out.json(body ?? { ...parameters, ...(betas && { betas }), ...sent }, !isJson || out.isTerminal)
         const verdict = isSame ? 'matches its receipt' : 'DOES NOT MATCH ITS RECEIPT'
         const next = isSame ? '' : '; verify --receipts shows what differs'
         host.stderr.write(

@@ -15,8 +15,16 @@ export const refusalOf = ({ message }: { readonly message: string }): Refusal =>
   if (tokens && maximum) return { tokens: numberOf(tokens), maximum: numberOf(maximum) }
   // With the `max_tokens` of the answer between the two.
   const [, input, window] = /([\d,]+) \+ [\d,]+ > ([\d,]+)/.exec(message) ?? []
-  return input && window ? { tokens: numberOf(input), maximum: numberOf(window) } : {}
+  if (input && window) return { tokens: numberOf(input), maximum: numberOf(window) }
+  const [, limit] = limits.exec(message) ?? []
+  const used = uses.exec(message)?.slice(1).find(Boolean)
+  return used && limit ? { tokens: numberOf(used), maximum: numberOf(limit) } : {}
 }
+
+/** How endpoints of Chat Completions name the window, and the tokens of the request without its answer. */
+const limits = /(?:context length is|must be <=|context size \() ?([\d,]+)/
+const uses =
+  /([\d,]+) (?:in the messages|in your prompt|of text input|input tokens|`inputs` tokens|tokens\) exceeds)|resulted in ([\d,]+) tokens/
 
 const numberOf = (digits: string): number => Number(digits.replaceAll(',', ''))
 

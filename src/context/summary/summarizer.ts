@@ -94,6 +94,7 @@ async function* summarize(
     model: limits.model,
     max_tokens: limits.maxTokens,
     ...(model.betas && { betas: model.betas }),
+    ...(model.form && { form: model.form }),
   }
   let options: SummaryOptions = { ...limits.options, along, covers }
   let usage: Origin['usage']
@@ -141,7 +142,8 @@ async function* ask(
   for (let tries = 0; ; tries++) {
     const asked = yield* ok(nextRequest(effective, limits.options, { allowed, correction }))
     const request = requestOfSummary(effective, asked)
-    const asking = { ...request, ...alongSummary(request, asked) }
+    const { chat: _chat, ...rendered } = request
+    const asking = { ...rendered, ...alongSummary(request, asked) }
     const answer = await callModel(model, asking, { ...limits.patience, ...(signal && { signal }) })
     failed.push(...failedIn(E.isRight(answer) ? answer.right.origin : answer.left))
     if (E.isLeft(answer) && answer.left._tag === 'ContextExceeded' && tries < retries) {

@@ -1,0 +1,97 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { ChatForm } from '../form.ts'
+import type { Model } from '../model.ts'
+import { type Begun, streamedCall } from '../streaming/call.ts'
+import { chatBody, currentChat, namesIn } from './chat/chat.ts'
+import { chunkReader } from './chunks.ts'
+import { openAiDialect } from './dialect.ts'
+
+/** The used part of a client of `openai`: `new OpenAI()`, `new AzureOpenAI()`, or one with the `baseURL` of any compatible endpoint. */
+export interface OpenAiClient {
+  readonly baseURL?: string
+  readonly chat: { readonly completions: OpenAiCompletions }
+}
+
+/** By shape, not by the SDK's own types, which differ between its versions. A method, so that its more exact types are accepted. */
+interface OpenAiCompletions {
+  create(
+    body: object,
+    options: { readonly signal: AbortSignal; readonly maxRetries: number },
+  ): { readonly withResponse: () => Promise<Begun> }
+}
+
+/** What an endpoint takes, where it differs from OpenAI's own. */
+export interface OpenAiOptions {
+  /** The provider's name, which reasoning is stored under. Default: the host of the client's `baseURL`. */
+  readonly provider?: string
+  /** Default `max_completion_tokens`; older servers know only `max_tokens`. */
+  readonly limit?: 'max_tokens' | 'max_completion_tokens'
+  /** The role of the system prompt. Default `system`, which every endpoint takes. */
+  readonly system?: 'system' | 'developer'
+  /** Whether the model takes pictures and files; if not, a note stands for each. Default true. */
+  readonly images?: boolean
+  readonly files?: boolean
+  /** Give its reasoning back to this provider, in this field of its messages. Default: reasoning is stored and never sent. */
+  readonly reasoning?: 'reasoning_content' | 'reasoning' | 'reasoning_details'
+}
+
+/**
+ * A model at an endpoint of OpenAI's Chat Completions API, reached through a client of `openai`. A call is one request, which the SDK does
+ * not retry. Requests are translated, and receipts are of the translation (`form`); what has no place in it is in `repairs`. Replies are
+ * blocks of the Messages API, and so are the events. docs/models.md.
+ *
+ * @example
+ * import OpenAI from 'openai'
+ * import { openAiModel } from 'palimpsest'
+ *
+ * const client = openAiModel(new OpenAI())
+ * const local = openAiModel(new OpenAI({ baseURL: 'http://127.0.0.1:8080/v1' }), { limit: 'max_tokens' })
+ */
+export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): Model => {
+  const provider = options.provider ?? hostOf(client.baseURL)
+  const form = formOf(options, provider)
+  return {
+    form,
+    call: (request, how = {}) => {
+      const { stream_options: more, ...body } = chatBody(request, form) as Record<string, unknown>
+      const reader = chunkReader(provider, namesIn(request))
+      const streamed = {
+        ...body,
+        stream: true,
+        stream_options: { ...(more as object | undefined), include_usage: true },
+      }
+      return streamedCall(
+        {
+          // Asynchronous, as a client that is not set up throws.
+          begin: async (signal) =>
+            client.chat.completions.create(streamed, { signal, maxRetries: 0 }).withResponse(),
+          eventsOf: reader.eventsOf,
+          ending: reader.ending,
+          dialect: openAiDialect,
+        },
+        how,
+      )
+    },
+    countTokens: () =>
+      Promise.resolve(
+        E.left({
+          _tag: 'ModelFailed',
+          message:
+            'Chat Completions has no endpoint that counts tokens: count without a client, by the usage of earlier replies',
+          retryable: false,
+        }),
+      ),
+  }
+}
+
+const formOf = ({ limit, system, images, files, reasoning }: OpenAiOptions, provider: string): ChatForm => ({
+  name: 'chat-completions',
+  version: currentChat,
+  ...(system === 'developer' && { system }),
+  ...(limit === 'max_tokens' && { limit }),
+  ...(images === false && { images }),
+  ...(files === false && { files }),
+  ...(reasoning && { reasoning: { provider, field: reasoning } }),
+})
+
+const hostOf = (url: string | undefined): string => (url && URL.canParse(url) ? new URL(url).host : 'openai')
