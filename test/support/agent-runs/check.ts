@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import Anthropic from '@anthropic-ai/sdk'
 import canonicalize from 'canonicalize'
 import { expect } from 'vitest'
+import OpenAI from 'openai'
+import type { Effective } from '../../../src/projections/effective.ts'
+import type { Body as ChatBody } from '../../../src/testing/chat-completions/body.ts'
+import type { Completion } from '../../../src/testing/chat-completions/replies.ts'
+import type { ChatReceived } from '../../../src/testing/chat-completions/server.ts'
 import { anthropicModel } from '../../../src/models/anthropic/model.ts'
+import { requestWith } from '../../../src/models/request.ts'
 import { digestOf } from '../../../src/receipts/canonical.ts'
 import { receiptOptionsIn } from '../../../src/receipts/receipt-options.ts'
 import { requestOf } from '../../../src/receipts/request.ts'
@@ -14,7 +20,7 @@ import { right } from '../either.ts'
 import type { Message } from '../../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../../src/testing/messages-api/request.ts'
 import type { Received } from '../../../src/testing/messages-api/server.ts'
-import { isSummary, type Ran } from './player.ts'
+import { chatModel, isChatSummary, isSummary, type Ran } from './player.ts'
 import type { Observed } from './run.ts'
 
 // What holds of every agent run:
@@ -31,6 +37,7 @@ export const totals = {
   runs: 0,
   turns: 0,
   'model calls': 0,
+  'calls at Chat Completions': 0,
   condenses: 0,
   truncates: 0,
   rewinds: 0,
@@ -44,7 +51,7 @@ export const totals = {
 
 interface Exchange {
   readonly ran: Ran
-  readonly received: Received
+  readonly received: Received | ChatReceived
   readonly requestId: string | undefined
   /** The last one of its turn. */
   readonly isLast: boolean
@@ -65,11 +72,12 @@ export const checkRun = async (observed: Observed): Promise<void> => {
   for (const conversation of observed.conversations) await checkReceipts(conversation, exchanges)
   for (const conversation of observed.conversations) checkSummaries(conversation)
   for (const [id, times] of observed.runs) expect(times, `runs of ${id}`).toBe(1)
-  for (const { chat } of observed.conversations) await checkRequest(chat, observed.url)
+  for (const { chat } of observed.conversations) await checkRequest(chat, observed)
   checkRefusals(observed)
 }
 
-const count = ({ turns, requests, conversations }: Observed): void => {
+const count = ({ turns, requests: atMessages, chats, conversations }: Observed): void => {
+  const requests = [...atMessages, ...chats]
   const events = new Map(
     conversations.flatMap((one) => one.events.map((event) => [event.id, event.type] as const)),
   )
@@ -78,6 +86,7 @@ const count = ({ turns, requests, conversations }: Observed): void => {
   totals.runs++
   totals.turns += turns.length
   totals['model calls'] += requests.length
+  totals['calls at Chat Completions'] += chats.length
   totals.condenses += ofType('Condensed')
   totals.truncates += ofType('Truncated')
   totals.rewinds += ofType('Rewound')
@@ -89,14 +98,15 @@ const count = ({ turns, requests, conversations }: Observed): void => {
   totals['too long'] += requests.filter(isTooLong).length
 }
 
-const isTooLong = ({ status, answer }: Received): boolean =>
-  status === 400 &&
-  'error' in answer &&
-  (answer.error as { message: string }).message.startsWith('prompt is too long')
+const isTooLong = ({ status, answer }: Received | ChatReceived): boolean => {
+  if (status !== 400 || !('error' in answer)) return false
+  const { message, code } = answer['error'] as { readonly message: string; readonly code?: string }
+  return code === 'context_length_exceeded' || message.startsWith('prompt is too long')
+}
 
-const checkRefusals = ({ requests }: Observed): void => {
-  const refused = requests.filter(
-    (request) => ![200, 500, 529].includes(request.status) && !isTooLong(request),
+const checkRefusals = ({ requests, chats }: Observed): void => {
+  const refused = [...requests, ...chats].filter(
+    (request) => ![200, 500, 503, 529].includes(request.status) && !isTooLong(request),
   )
   totals['refused requests'] += refused.length
   expect(refused.map(({ status, answer, body }) => ({ status, answer, messages: body?.messages }))).toEqual(
@@ -124,8 +134,10 @@ const checkOutcome = ({ outcome, isAborted }: Ran): void => {
   if (!allowed.includes(outcome.error)) throw outcome.cause
 }
 
-const exchangesOf = ({ turns, requests }: Observed): readonly Exchange[] => {
-  const received = new Map(requests.map((request) => [Number(request.headers['x-number']), request]))
+const exchangesOf = ({ turns, requests, chats }: Observed): readonly Exchange[] => {
+  const received = new Map(
+    [...requests, ...chats].map((request) => [Number(request.headers['x-number']), request]),
+  )
   return turns.flatMap((ran) =>
     ran.sent.flatMap(({ number, requestId }, index) => {
       const request = received.get(number)
@@ -155,25 +167,56 @@ const checkExchange = (
   { ran, received, requestId, isLast }: Exchange,
   answers: ReadonlyMap<string, readonly Answer[]>,
 ): void => {
-  const body = received.body as Body
+  const body = received.body as Body | ChatBody
   if (received.status !== 200) return
   const found = answers.get(requestId ?? '') ?? []
   for (const { origin } of found) if (origin.context) expect(origin.context.digest).toBe(digestOfBody(body))
-  if (isSummary(body)) return
+  if (isInChat(received) ? isChatSummary(body as ChatBody) : isSummary(body as Body)) return
   expect(found.length, 'how often a reply is in the log').toBeLessThanOrEqual(1)
   const [answer] = found
   if (!answer) {
     checkMissing({ ran, received, requestId, isLast })
     return
   }
-  const { content } = received.answer as Message
+  const content = isInChat(received)
+    ? blocksOf(received.answer as Completion)
+    : (received.answer as Message).content
   if (answer.event.type !== 'MessageAppended') throw new Error('a reply is no message')
   const recorded = answer.event.data.content
   expect(answer.origin.context, 'the receipt of a reply').toBeDefined()
-  if (answer.origin.stopReason !== null) expect(recorded).toEqual(content)
-  else {
+  if (answer.origin.stopReason !== null) {
+    expect(recorded).toEqual(content)
+    if (received.isComplete())
+      expect(answer.origin.usage).toMatchObject((received.answer as Message | Completion).usage)
+  } else {
     expect(ran.options.keepPartial).toBe(true)
     for (const block of recorded.slice(0, -1)) expect(content).toContainEqual(block)
+  }
+}
+
+const isInChat = ({ path: url }: Received | ChatReceived): boolean => url.endsWith('/chat/completions')
+
+/** The blocks that a completion is recorded as. */
+const blocksOf = ({ choices: [{ message }] }: Completion): readonly object[] => {
+  const { content, reasoning_content: reasoning, tool_calls: calls = [] } = message
+  const chat = { provider: 'stand-in' }
+  return [
+    ...(typeof reasoning === 'string' ? [{ type: 'thinking', thinking: reasoning, chat }] : []),
+    ...(typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : []),
+    ...calls.map(({ id, function: { name, arguments: json } }) => ({
+      type: 'tool_use',
+      id,
+      name,
+      input: inputOf(json),
+    })),
+  ]
+}
+
+const inputOf = (json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return json === '' ? {} : json
   }
 }
 
@@ -202,7 +245,11 @@ const checkMissing = ({ ran, received, isLast }: Exchange): void => {
   )
 }
 
-const digestOfBody = ({ system, tools, messages }: Body): string =>
+const digestOfBody = ({
+  system,
+  tools,
+  messages,
+}: Pick<Body | ChatBody, 'tools' | 'messages'> & { readonly system?: unknown }): string =>
   createHash('sha256')
     .update(canonicalize({ system, tools, messages }) ?? '')
     .digest('hex')
@@ -238,7 +285,10 @@ const digestAt = async (
   return digestOf(right(requestOf(effective, right(receiptOptionsIn(receipt)))))
 }
 
-const checkRequest = async (chat: Observed['conversations'][number]['chat'], url: string): Promise<void> => {
+const checkRequest = async (
+  chat: Observed['conversations'][number]['chat'],
+  { url, chatUrl }: Observed,
+): Promise<void> => {
   await chat.append({ role: 'user', content: 'And now?' })
   const view = await chat.context()
   const { model = 'model-0-a', parameters } = configurationOf(view)
@@ -259,4 +309,17 @@ const checkRequest = async (chat: Observed['conversations'][number]['chat'], url
       ...(tools && { tools }),
     }),
   )
+  await checkInChat(view, chatUrl)
+}
+
+/** The same for a model at Chat Completions: it is answered, or too long. */
+const checkInChat = async (view: Effective, url: string): Promise<void> => {
+  const { model = 'model-0-a', parameters = {} } = configurationOf(view)
+  const client = new OpenAI({ baseURL: url, apiKey: 'key' })
+  const { form, call } = chatModel(client, { reasoning: true, images: true, system: 'system' })
+  const rendered = right(requestOf(view, { renderer: 1, ...(form && { form }) }))
+  expect(rendered.awaits).toBe('model')
+  const answered = await call(requestWith(rendered, { model, parameters }))
+  if (answered._tag === 'Left' && answered.left._tag !== 'ContextExceeded')
+    throw new Error(answered.left.message)
 }

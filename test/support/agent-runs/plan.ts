@@ -31,7 +31,16 @@ export interface Said {
   readonly meanwhile?: Act
 }
 
+/** A model at an endpoint of Chat Completions, and what it is asked to take. */
+export interface ChatPlan {
+  readonly reasoning: boolean
+  readonly images: boolean
+  readonly system: 'system' | 'developer'
+}
+
 export interface TurnPlan {
+  /** Undefined: a model at the Messages API. */
+  readonly chat?: ChatPlan | undefined
   readonly model: 'a' | 'b'
   readonly system: 'none' | 'string' | 'blocks'
   readonly tools: number

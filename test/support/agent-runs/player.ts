@@ -1,5 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
+import OpenAI from 'openai'
+import { openAiModel } from '../../../src/models/openai/model.ts'
 import { summaryFailed } from '../../../src/context/summary/errors.ts'
 import type { TurnOptions } from '../../../src/turn/options.ts'
 import type { Conversation, Store } from '../../../src/index.ts'
@@ -7,8 +9,11 @@ import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
 import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
 import { type Body, isThinking } from '../../../src/testing/messages-api/request.ts'
+import type { Body as ChatBody } from '../../../src/testing/chat-completions/body.ts'
+import { chatFailures } from '../../../src/testing/chat-completions/failures.ts'
+import type { ChatFailure, ChatReply } from '../../../src/testing/chat-completions/replies.ts'
 import { does, outcomeOf } from './acts.ts'
-import type { Act, Said, Thread, TurnPlan } from './plan.ts'
+import type { Act, ChatPlan, Said, Thread, TurnPlan } from './plan.ts'
 import { agentTools, type Runs, toolSets, toolsOf } from './tools.ts'
 
 /** A request of a turn, and the id that its answer had, if its head came. */
@@ -29,6 +34,7 @@ export interface Ran {
 /** What the players of one run share. */
 export interface World {
   readonly api: () => string
+  readonly chat: () => string
   readonly runs: Runs
   readonly turns: Ran[]
   /** Every conversation that there is, by id. */
@@ -44,6 +50,7 @@ export interface Player {
   readonly play: () => Promise<void>
   /** What its models say to a request. */
   readonly says: (body: Body) => Promise<Reply | Failure>
+  readonly saysInChat: (body: ChatBody) => Promise<ChatReply | ChatFailure>
   /** Ends the turns that were forgotten. */
   readonly end: () => Promise<void>
 }
@@ -66,6 +73,9 @@ const failures: Readonly<Record<string, Failure>> = {
 
 export const isSummary = ({ system }: Body): boolean =>
   typeof system === 'string' && system.startsWith('You summarize')
+
+export const isChatSummary = ({ messages: [first] }: ChatBody): boolean =>
+  typeof first?.content === 'string' && first.content.startsWith('You summarize')
 
 export const player = async (world: World, index: number, thread: Thread): Promise<Player> => {
   let store = await world.openStore()
@@ -146,19 +156,32 @@ export const player = async (world: World, index: number, thread: Thread): Promi
     }
   }
 
+  /** What happens before a request is answered, and how the answer fails. */
+  const faultOf = async (said: Said): Promise<Said['fault']> => {
+    const hasStopped = said.meanwhile && (await perform(said.meanwhile))
+    if (typeof said.fault === 'string') return said.fault
+    // Nothing but an abort ends a call that stalls.
+    if (said.fault?.kind === 'stall') setTimeout(abortAll, 3)
+    return hasStopped ? { kind: 'stall' } : said.fault
+  }
+
   const says = async (body: Body): Promise<Reply | Failure> => {
     const said = (isSummary(body) ? summaries : replies).shift()
     if (!said) return { content: [...resultsFor(body), ...yes.content] }
-    const hasStopped = said.meanwhile && (await perform(said.meanwhile))
-    if (typeof said.fault === 'string') return failures[said.fault] as Failure
-    const fault = hasStopped ? ({ kind: 'stall' } as const) : said.fault
-    // Nothing but an abort ends a call that stalls.
-    if (said.fault?.kind === 'stall') setTimeout(abortAll, 3)
-    return replyOf(said, body, fault)
+    const fault = await faultOf(said)
+    return typeof fault === 'string' ? (failures[fault] as Failure) : replyOf(said, body, fault)
+  }
+
+  const saysInChat = async (body: ChatBody): Promise<ChatReply | ChatFailure> => {
+    const said = (isChatSummary(body) ? summaries : replies).shift()
+    if (!said) return { content: 'Yes.' }
+    const fault = await faultOf(said)
+    return typeof fault === 'string' ? (chatRefusals[fault] as ChatFailure) : chatReplyOf(said, fault)
   }
 
   return {
     says,
+    saysInChat,
     play: async () => {
       for (const step of thread.steps) {
         if (step.type === 'turn') await turn(step.options)
@@ -185,6 +208,33 @@ const replyOf = ({ content, stop, isSlow }: Said, body: Body, fault: Reply['faul
   ...(isSlow && { delay: 1 }),
 })
 
+const chatRefusals: Readonly<Record<string, ChatFailure>> = {
+  overloaded: chatFailures.overloaded,
+  retry: { ...chatFailures.overloaded, retryAfter: 0.002 },
+  failed: chatFailures.broken,
+}
+const chatStops = {
+  refusal: 'content_filter',
+  max_tokens: 'length',
+  end_turn: 'stop',
+} as const
+
+/** What a model says at Chat Completions: the texts and calls of the same reply, and its thoughts as reasoning. */
+const chatReplyOf = ({ content, stop, isSlow }: Said, fault: ChatReply['fault']): ChatReply => {
+  const texts = content.flatMap((block) => (block.type === 'text' ? String(block['text']) : []))
+  const thoughts = content.filter(isThinking).map(({ thinking = '' }) => String(thinking))
+  const calls = content.filter(({ type }) => type === 'tool_use')
+  const reason = stop && stop in chatStops ? chatStops[stop as keyof typeof chatStops] : undefined
+  return {
+    ...(texts.length > 0 && { content: texts.join('') }),
+    reasoning: thoughts.join(''),
+    tool_calls: calls.map(({ name, input }) => ({ name: String(name), arguments: input })),
+    ...(reason && { finish_reason: reason }),
+    ...(fault && { fault }),
+    ...(isSlow && { delay: 1 }),
+  }
+}
+
 /** The results of the server tools that the request waits for. */
 const resultsFor = ({ messages }: Body): readonly AnyBlock[] => {
   const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
@@ -210,20 +260,35 @@ const soon = async (done: Promise<unknown>): Promise<void> => {
 }
 
 /** The client of a turn: it numbers its requests, in a header that the stand-in records. */
-const clientOf = (world: World, { sent }: Ran): Anthropic =>
-  new Anthropic({
-    baseURL: world.api(),
-    apiKey: 'key',
-    fetch: async (url, init) => {
-      const number = world.numberOf()
-      const headers = new Headers(init?.headers)
-      headers.set('x-number', String(number))
-      const index = sent.push({ number, requestId: undefined }) - 1
-      const response = await fetch(url, { ...init, headers })
-      sent[index] = { number, requestId: response.headers.get('request-id') ?? undefined }
-      return response
-    },
+const clientOf = (world: World, ran: Ran): TurnOptions['client'] => {
+  const { chat } = ran.options
+  return chat
+    ? chatModel(
+        new OpenAI({ baseURL: world.chat(), apiKey: 'key', fetch: numbering(world, ran, 'x-request-id') }),
+        chat,
+      )
+    : new Anthropic({ baseURL: world.api(), apiKey: 'key', fetch: numbering(world, ran, 'request-id') })
+}
+
+export const chatModel = (client: OpenAI, { reasoning, images, system }: ChatPlan) =>
+  openAiModel(client, {
+    provider: 'stand-in',
+    system,
+    images,
+    ...(reasoning && { reasoning: 'reasoning_content' }),
   })
+
+const numbering =
+  (world: World, { sent }: Ran, idHeader: string) =>
+  async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const number = world.numberOf()
+    const headers = new Headers(init?.headers)
+    headers.set('x-number', String(number))
+    const index = sent.push({ number, requestId: undefined }) - 1
+    const response = await fetch(url, { ...init, headers })
+    sent[index] = { number, requestId: response.headers.get(idHeader) ?? undefined }
+    return response
+  }
 
 const optionsOf = (
   world: World,

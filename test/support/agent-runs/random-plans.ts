@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
 import type { StopReason } from '../../../src/testing/messages-api/replies.ts'
-import type { Act, Plan, Said, Thread, TurnPlan } from './plan.ts'
+import type { Act, ChatPlan, Plan, Said, Thread, TurnPlan } from './plan.ts'
 
 // Random agent runs.
 
@@ -265,3 +265,33 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
     fc.array(thread, { minLength: 2, maxLength: 2 }),
   ),
 })
+
+const chatPlan: fc.Arbitrary<ChatPlan> = fc.record({
+  reasoning: fc.boolean(),
+  images: fc.boolean(),
+  system: fc.constantFrom('system' as const, 'developer' as const),
+})
+
+/** The same, with models at Chat Completions: in every turn, or in some of them. */
+export const chatPlans: fc.Arbitrary<Plan> = fc
+  .tuple(
+    plans,
+    chatPlan,
+    fc.oneof(fc.constant([true]), fc.array(fc.boolean(), { minLength: 2, maxLength: 9 })),
+  )
+  .map(([plan, chat, choices]): Plan => {
+    let turns = 0
+    const withChat = (act: Act): Act =>
+      act.type === 'turn' && choices[turns++ % choices.length] === true
+        ? { ...act, options: { ...act.options, chat } }
+        : act
+    const inChat = (one: Said): Said => (one.meanwhile ? { ...one, meanwhile: withChat(one.meanwhile) } : one)
+    const threads = plan.threads.map((one) => ({
+      ...one,
+      steps: one.steps.map(withChat),
+      replies: one.replies.map(inChat),
+      summaries: one.summaries.map(inChat),
+      meanwhile: one.meanwhile.map((act) => act && withChat(act)),
+    }))
+    return { ...plan, threads }
+  })

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { ConversationEvent } from '../../../src/events/events.ts'
 import { type Conversation, openStore, type Store } from '../../../src/index.ts'
 import type { Model } from '../../../src/testing/messages-api/request.ts'
+import type { Model as ChatModel } from '../../../src/testing/chat-completions/body.ts'
+import { chatCompletions, type ChatReceived } from '../../../src/testing/chat-completions/server.ts'
 import { messagesApi, type Received } from '../../../src/testing/messages-api/server.ts'
 import type { Plan } from './plan.ts'
 import { type Player, player, type Ran, type World } from './player.ts'
@@ -12,14 +14,17 @@ import type { Runs } from './tools.ts'
 /** What has come of a run. */
 export interface Observed {
   readonly requests: readonly Received[]
+  /** Those at the stand-in for Chat Completions. */
+  readonly chats: readonly ChatReceived[]
   readonly turns: readonly Ran[]
   readonly runs: Runs
   readonly conversations: readonly {
     readonly chat: Conversation
     readonly events: readonly ConversationEvent[]
   }[]
-  /** The stand-in's URL. */
+  /** The stand-ins' URLs. */
   readonly url: string
+  readonly chatUrl: string
 }
 
 /** Plays a plan to its end against a stand-in of its own, and hands what has come of it to `look`. */
@@ -31,10 +36,17 @@ export const runAgents = async (plan: Plan, look: (observed: Observed) => Promis
     now: () => 0,
     reply: (body) => (players[Number(body.model.split('-')[1])] as Player).says(body),
   })
+  const chat = await chatCompletions({
+    models: chatModelsOf(plan),
+    reply: (body) => (players[Number(body.model.split('-')[1])] as Player).saysInChat(body),
+  })
+  // Asked when everything is over: its replies do nothing.
+  const judge = await chatCompletions({ models: chatModelsOf(plan) })
   const stores = storesOf(plan, folder)
   let number = 0
   const world: World = {
     api: () => api.url,
+    chat: () => chat.url,
     runs: new Map(),
     turns: [],
     conversations: new Set(),
@@ -52,9 +64,12 @@ export const runAgents = async (plan: Plan, look: (observed: Observed) => Promis
     )
     const { turns, runs } = world
     const begun = conversations.filter(({ events }) => events.length > 0)
-    await look({ requests: api.requests, turns, runs, conversations: begun, url: api.url })
+    const received = { requests: api.requests, chats: chat.requests, url: api.url, chatUrl: judge.url }
+    await look({ ...received, turns, runs, conversations: begun })
   } finally {
     await api.close()
+    await chat.close()
+    await judge.close()
     await stores.close()
     rmSync(folder, { recursive: true, force: true })
   }
@@ -66,6 +81,15 @@ const modelsOf = ({ threads }: Plan): Readonly<Record<string, Partial<Model>>> =
       [`model-${index}-a`, { contextWindow: window, minCached: 50 }],
       [`model-${index}-b`, { contextWindow: window, prefill: true, systemMessages: false }],
       [`summary-${index}`, { contextWindow: 700 }],
+    ]),
+  )
+
+const chatModelsOf = ({ threads }: Plan): Readonly<Record<string, Partial<ChatModel>>> =>
+  Object.fromEntries(
+    threads.flatMap(({ window: contextWindow }, index) => [
+      [`model-${index}-a`, { contextWindow, minCached: 50, reasoning: 'reasoning_content' as const }],
+      [`model-${index}-b`, { contextWindow, reasoning: 'reasoning_content' as const }],
+      [`summary-${index}`, { contextWindow: 700, reasoning: 'reasoning_content' as const }],
     ]),
   )
 
