@@ -1,6 +1,7 @@
-// For tests: the contract of stores, and a strict stand-in for the Messages API. docs/testing.md.
+// For tests: the contracts of stores and models, and strict stand-ins for the Messages API and Chat Completions. docs/testing.md.
 
 export { type ContractCase, storeContract } from './contract.ts'
+export { type ModelAnswer, type ModelCase, modelContract, type ModelScene } from './model-contract.ts'
 export { memoryStore } from '../store/memory/store.ts'
 export type { EventStore } from '../store/port.ts'
 export type { StoredEvent } from '../events/codec.ts'
@@ -10,3 +11,9 @@ export type { MessagesApi, MessagesApiOptions, Received } from './messages-api/s
 export { failures } from './messages-api/failures.ts'
 export type { Failure as ApiFailure, Fault as ApiFault, Reply as ApiReply } from './messages-api/replies.ts'
 export type { Body as ApiRequest, Model as ApiModel } from './messages-api/request.ts'
+
+export { chatCompletions } from './chat-completions/server.ts'
+export type { ChatCompletions, ChatCompletionsOptions, ChatReceived } from './chat-completions/server.ts'
+export { chatFailures } from './chat-completions/failures.ts'
+export type { ChatFailure, ChatFault, ChatReply } from './chat-completions/replies.ts'
+export type { Body as ChatRequest, Model as ChatModel } from './chat-completions/body.ts'
