@@ -71,27 +71,25 @@ const change = (command: Change, shown: ShownState): Decision<Change['type']> =>
 const existing = ({ conversation, last }: AppendState): E.Either<Rejection<'configure'>, void> =>
   last < 0 ? E.left(conversationNotFound(conversation)) : E.right(undefined)
 
-/** As `decide`, for an append without edits, which needs only where the conversation ends. */
-export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision<'append'> =>
-  pipe(
-    fenced(command, tail),
-    E.flatMap((): Decision<'append'> => {
-      const { messages, branchAt, rewindTo, again } = command
-      const { conversation, last } = tail
-      const position = branchAt ?? rewindTo
-      if (again && rewindTo === undefined) return E.left(invalidInput('again', 'goes with rewindTo only'))
-      if (position === undefined) return E.right(append(command, last))
-      if (branchAt !== undefined && rewindTo !== undefined)
-        return E.left(invalidInput('branchAt', 'give one of branchAt and rewindTo'))
-      if (last < 0) return E.left(conversationNotFound(conversation))
-      if (position > last) return E.left(outOfRange(conversation, position, last))
-      return E.right(
-        branchAt === undefined
-          ? appendAfterRewind(command, position, last)
-          : appendOnBranch(messages, position, last),
-      )
-    }),
+/** As `decide`, for an append without edits, which needs only where the conversation ends. Without a pipe, which every append would pay for. */
+export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision<'append'> => {
+  const stale = fenced(command, tail)
+  if (E.isLeft(stale)) return stale
+  const { messages, branchAt, rewindTo, again } = command
+  const { conversation, last } = tail
+  const position = branchAt ?? rewindTo
+  if (again && rewindTo === undefined) return E.left(invalidInput('again', 'goes with rewindTo only'))
+  if (position === undefined) return E.right(append(command, last))
+  if (branchAt !== undefined && rewindTo !== undefined)
+    return E.left(invalidInput('branchAt', 'give one of branchAt and rewindTo'))
+  if (last < 0) return E.left(conversationNotFound(conversation))
+  if (position > last) return E.left(outOfRange(conversation, position, last))
+  return E.right(
+    branchAt === undefined
+      ? appendAfterRewind(command, position, last)
+      : appendOnBranch(messages, position, last),
   )
+}
 
 const isMarkerOrRestore = (type: EventType): boolean =>
   type === 'Condensed' || type === 'Truncated' || type === 'Restored'

@@ -33,10 +33,10 @@ export const decideBlind = (
   conversation: string,
   known: Known,
   command: Command<'append'>,
-): E.Either<WriteError, Decided> =>
-  E.map((events: readonly Event[]) => ({ events }))(
-    decideAppend(command, { conversation, last: lastPosition(known), since: [] }),
-  )
+): E.Either<WriteError, Decided> => {
+  const decision = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
+  return E.isLeft(decision) ? decision : E.right({ events: decision.right })
+}
 
 /** Decides any other command, on what is remembered, and what is read where that is not enough. */
 export async function* decideOn(
