@@ -1,24 +1,68 @@
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { isAbsolute, relative, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { toError } from '../result/typed.ts'
 import { type Failure, failureOf } from './errors.ts'
 
 /** Loads modules by path, in order, so that the command can use what they register (`registerStore`). Throws `PlugInFailed`. */
 export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
   for (const file of files) {
+    const path = resolve(file)
+    if (!existsSync(path)) throw toError(plugInFailed(file, 'there is no such file: check the path'))
     try {
-      await import(pathToFileURL(resolve(file)).href)
+      await import(pathToFileURL(path).href)
     } catch (error) {
-      throw toError(plugInFailed(file, error))
+      const place = placeOf(error, path)
+      const at = place === undefined ? '' : `, at ${place}`
+      throw toError(plugInFailed(file, `${messageOf(error)}${at}`, place))
     }
   }
 }
 
-const plugInFailed = (file: string, error: unknown): Failure => ({
+const plugInFailed = (file: string, why: string, place?: string): Failure => ({
   _tag: 'PlugInFailed',
-  message: `${file} cannot be loaded (${messageOf(error)}): check the path given to --import, and the module itself`,
+  message: `the module ${file} (--import) cannot be loaded: ${why}`,
   file,
+  ...(place !== undefined && { place }),
 })
 
-const messageOf = (error: unknown): string =>
-  error instanceof Error ? error.message : failureOf(error).message
+const messageOf = (error: unknown): string => {
+  if (error instanceof Error) return error.message
+  return typeof error === 'object' && error !== null ? failureOf(error).message : String(error)
+}
+
+/** The library's own modules. */
+const own = fileURLToPath(new URL('../', import.meta.url))
+
+/** Where an error comes from, as `path:line` or `path:line:column`: in the module itself if it is there too. */
+const placeOf = (error: unknown, path: string): string | undefined => {
+  if (!(error instanceof Error)) return undefined
+  const places = placesIn(error.stack ?? '').filter((place) => !place.startsWith(own))
+  const place = places.find((each) => each.startsWith(`${path}:`)) ?? places[0]
+  return shortened(place ?? (error instanceof SyntaxError ? tornPlace(path) : undefined))
+}
+
+/** Node tells where a module cannot be parsed only as it dies of it. */
+const tornPlace = (path: string): string | undefined =>
+  placesIn(spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' }).stderr).at(0)
+
+/** The places in files that a stack names: that of what cannot be parsed is on its first line, before the message. */
+const placesIn = (stack: string): readonly string[] => {
+  const [, first] = /^((?:file:)?[^\s:].*:\d+)\n/.exec(stack) ?? []
+  const frames = [
+    ...stack.matchAll(/^ +at (?:.* \()?(?:async )?((?:file:\/\/|\/|[A-Za-z]:\\).*:\d+:\d+)\)?$/gm),
+  ]
+  return [...(first === undefined ? [] : [first]), ...frames.map(([, place = '']) => place)].map(pathOf)
+}
+
+const pathOf = (place: string): string => {
+  const [, url = '', line = ''] = /^(file:.*?)((?::\d+)+)$/.exec(place) ?? []
+  return url === '' ? place : fileURLToPath(url) + line
+}
+
+/** As it would be typed. */
+const shortened = (place: string | undefined): string | undefined => {
+  const short = place === undefined ? undefined : relative(process.cwd(), place)
+  return short === undefined || short.startsWith('..') || isAbsolute(short) ? place : short
+}

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, shell } from './palimpsest.ts'
@@ -49,6 +49,42 @@ describe('a module that --import names', () => {
         message: expect.stringContaining(name),
       })
       expect(ran.code).toBe(1)
+    })
+  })
+
+  test.each<[string, string, string, string | undefined]>([
+    ['throws.mjs', '\nthrow new Error("out of cheese")', 'out of cheese', 'throws.mjs:2:7'],
+    ['typed.ts', 'const f = (): never => {\n  throw new Error("typed")\n}\nf()', 'typed', 'typed.ts:2:9'],
+    ['torn.mjs', '// One.\nconst = 5', "Unexpected token '='", 'torn.mjs:2'],
+    ['torn.ts', 'const a: number = 5\nconst b: = 7', 'Unexpected token `=`', 'torn.ts:2'],
+    ['enum.ts', 'const a = 5\nenum X { A }', 'TypeScript enum is not supported', 'enum.ts:2'],
+    ['link.mjs', "\nimport { nope } from 'node:fs'", 'does not provide an export', 'link.mjs:2'],
+    ['library.mjs', 'JSON.parse("{")', 'in JSON at position 1', 'library.mjs:1:6'],
+    ['late.mjs', '\n\nawait Promise.reject(new TypeError("late"))', 'late', 'late.mjs:3:22'],
+    ['deep.mjs', "import './bad/torn.ts'", 'Unexpected token `=`', 'bad/torn.ts:2'],
+    [
+      'taken.mjs',
+      `import { registerStore } from '${source}'\nregisterStore('sqlite', () => {})`,
+      'sqlite: is a registered scheme already',
+      'taken.mjs:2:1',
+    ],
+    ['text.mjs', 'throw "a text"', 'a text', undefined],
+    ['none.mjs', '', 'there is no such file', undefined],
+  ])('and that fails is told with the place: %s', async (name, code, message, place) => {
+    await inDirectory(async (folder) => {
+      mkdirSync(join(folder, 'bad'))
+      writeFileSync(join(folder, 'bad', 'torn.ts'), 'const a: number = 5\nconst b: = 7')
+      if (code !== '') writeFileSync(join(folder, name), code)
+      // A process of its own: here the tests' own loader would parse it.
+      const { stdout: said } = await shell(
+        `palimpsest list --store memory: --import ./${name} 2>&1 | cat`,
+        folder,
+      )
+      expect(said).toContain(`the module ./${name} (--import) cannot be loaded: `)
+      expect(said).toContain(message)
+      if (place !== undefined) expect(said).toContain(`, at ${place}\n`)
+      expect(said).not.toMatch(/node:internal|plug-ins\.|please report/)
+      expect(said.trimEnd().split('\n')).toHaveLength(1)
     })
   })
 })
