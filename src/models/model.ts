@@ -4,7 +4,7 @@ import type { Configuration, Origin } from '../events/events.ts'
 import type { RenderedMessage } from '../projections/render/renderer.ts'
 import type { ChatForm } from './form.ts'
 
-/** A request to a model: what a receipt covers (system, tools, messages), and what is sent with it. */
+/** A request to a model, valid for the Messages API: what a receipt covers (system, tools, messages), and what is sent with it. */
 export interface ModelRequest {
   readonly model: string
   readonly system?: string | readonly Block[]
@@ -29,7 +29,10 @@ export interface ReplyEvent {
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** Called with each event of the stream as it comes. If it throws, the call ends. */
+  /**
+   * Called with each event of the reply as it comes, in the form of the Messages API's stream: `message_start`, for each block its start,
+   * deltas and stop, `message_delta`, `message_stop`. If it throws, the call ends. Not called after an abort.
+   */
   readonly onEvent?: (event: ReplyEvent) => void
   /** Milliseconds without any sign of the reply, pings included, after which the call has stalled. */
   readonly stallTimeout?: number
@@ -91,14 +94,26 @@ export interface ContextExceeded extends Refusal {
 }
 export type ModelError = ModelAborted | ModelFailed | ModelStalled | ContextExceeded
 
-/** A model to call. One call is one request; repeating it is up to the caller (`ModelFailed.retryable`). */
+/**
+ * A model to call: of the Messages API (`anthropicModel`), of Chat Completions (`openAiModel`), or your own. What it has to do is in
+ * docs/models.md, and as tests in `modelContract` of `palimpsest/testing`.
+ */
 export interface Model {
   /** Beta features that it requests, by name. Receipts keep them. */
   readonly betas?: readonly string[]
   /** The form that it translates requests to, if it is not that of the Messages API: receipts are then of requests in that form. */
   readonly form?: ChatForm
+  /**
+   * Sends one request, and repeats nothing: that is up to the caller (`retryable`). Right is a whole reply, left why there is none; a call
+   * does not throw, and leaves the request as it is.
+   *
+   * - `ModelFailed`: refused, or broken off; `retryable` if the reason may pass, `retryAfter` in milliseconds;
+   * - `ContextExceeded`: too long for the model; the context is made smaller;
+   * - `ModelStalled`: nothing arrived for `stallTimeout` milliseconds;
+   * - `ModelAborted`: its signal aborted.
+   */
   readonly call: (request: ModelRequest, options?: CallOptions) => Promise<Either<ModelError, Reply>>
-  /** Exact tokens of a request's input. */
+  /** Exact tokens of a request's input; `ModelFailed` if the API does not count. */
   readonly countTokens: (
     request: ModelRequest,
     options?: Pick<CallOptions, 'signal'>,

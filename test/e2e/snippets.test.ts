@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { shell } from '../cli/palimpsest.ts'
 import { eventStoreDb, type EventStoreDb } from '../support/eventstoredb/server.ts'
+import { type ChatCompletions, chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { type MessagesApi, messagesApi } from '../../src/testing/messages-api/server.ts'
 import { root, type Snippet, snippets } from './snippets/snippets.ts'
 
@@ -27,7 +28,7 @@ const workshop = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-snippets-'))
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'palimpsest'), { recursive: true })
-  for (const name of ['@anthropic-ai', '@modelcontextprotocol', 'fp-ts', 'valibot', 'zod'])
+  for (const name of ['@anthropic-ai', '@modelcontextprotocol', 'fp-ts', 'openai', 'valibot', 'zod'])
     await symlink(join(root, 'node_modules', name), join(modules, name))
   await symlink(join(root, 'src'), join(modules, 'palimpsest/src'))
   const exports = {
@@ -63,14 +64,21 @@ const workshop = async (): Promise<string> => {
 describe('an example in the docs', () => {
   let folder: string
   let api: MessagesApi
+  let chat: ChatCompletions
   let server: EventStoreDb
   beforeAll(async () => {
     folder = await workshop()
     api = await messagesApi({ reply: () => ({ content: [{ type: 'text', text: 'It is not closed.' }] }) })
+    chat = await chatCompletions({ reply: () => ({ content: 'It is not closed.' }) })
     server = await eventStoreDb()
   })
   afterAll(async () => {
-    await Promise.all([api.close(), server.close(), rm(folder, { recursive: true, force: true })])
+    await Promise.all([
+      api.close(),
+      chat.close(),
+      server.close(),
+      rm(folder, { recursive: true, force: true }),
+    ])
   })
 
   test('has the types that the package has', async () => {
@@ -88,7 +96,7 @@ describe('an example in the docs', () => {
     const code = await readFile(path, 'utf8')
     await writeFile(path, code.replaceAll('esdb://db.example.org:2113', server.url))
     const { stderr, code: exit } = await shell(
-      `ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL=${api.url} "$NODE" --disable-warning=ExperimentalWarning snippet.ts`,
+      `echo Why? | ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL=${api.url} OPENAI_API_KEY=key OPENAI_BASE_URL=${chat.url} "$NODE" --disable-warning=ExperimentalWarning snippet.ts`,
       join(folder, `${index}`),
     )
     expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })

@@ -39,7 +39,8 @@ export const isClient = (value: unknown): boolean => {
   }: { readonly call?: unknown; readonly messages?: { readonly create?: unknown } | null } = value
   return typeof call === 'function' || typeof messages?.create === 'function'
 }
-export const noClient = 'is not a client: pass new Anthropic(), or a Model with a method call'
+export const noClient =
+  'is not a client: pass new Anthropic(), openAiModel(new OpenAI()), or a Model with a method call'
 
 export const modelOf = (client: AnthropicClient | Model): Model =>
   'call' in client ? guarded(client) : anthropicModel(client)
