@@ -101,4 +101,13 @@ describe('an example in the docs', () => {
     )
     expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
   })
+
+  test('of a chat at a terminal answers what is typed', async () => {
+    const index = all.findIndex(({ code }) => code.includes('process.stdin'))
+    const { stdout } = await shell(
+      `echo Why? | OPENAI_API_KEY=key OPENAI_BASE_URL=${chat.url} "$NODE" --disable-warning=ExperimentalWarning snippet.ts`,
+      join(folder, `${index}`),
+    )
+    expect(stdout).toBe('> It is not closed.\n> ')
+  })
 })
