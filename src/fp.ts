@@ -8,7 +8,14 @@ export type { StoreOptions } from './api/open.ts'
 export type { FollowConversations, FollowedEvent, Store, StreamedEvent } from './api/store.ts'
 export type { Conversation } from './conversation/conversation.ts'
 export type { EventsOptions } from './conversation/following.ts'
-export type { At, DiffOptions, Entries, FullWithNotes, VerifyOptions } from './conversation/reading.ts'
+export type {
+  At,
+  DiffOptions,
+  Entries,
+  FullWithNotes,
+  FullWithoutNotes,
+  VerifyOptions,
+} from './conversation/reading.ts'
 export type {
   AppendAfterRewind,
   AppendHere,
@@ -156,5 +163,5 @@ export type { ToolRun, Turned, TurnError } from './turn/turned.ts'
 export type { WaitOptions } from './turn/calls.ts'
 export { deciding } from './turn/decisions.ts'
 export type { Approval, Awaited, Decided, DecisionError, Denial } from './turn/decisions.ts'
-export type { TurnOptions } from './turn/options.ts'
+export type { SomeOf, TurnOptions } from './turn/options.ts'
 export type { RequestOptions } from './receipts/request.ts'

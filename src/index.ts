@@ -88,7 +88,14 @@ export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
 export type { EventsOptions } from './conversation/following.ts'
-export type { At, DiffOptions, Entries, FullWithNotes, VerifyOptions } from './conversation/reading.ts'
+export type {
+  At,
+  DiffOptions,
+  Entries,
+  FullWithNotes,
+  FullWithoutNotes,
+  VerifyOptions,
+} from './conversation/reading.ts'
 export type {
   AppendAfterRewind,
   AppendHere,
@@ -332,4 +339,4 @@ export type { ToolRun, Turned, TurnError } from './turn/turned.ts'
 export type { QueuedMessages, Said, SayError, SayOptions } from './turn/say.ts'
 export type { WaitOptions } from './turn/calls.ts'
 export type { Approval, Awaited, Decided, DecisionError, Denial } from './turn/decisions.ts'
-export type { TurnOptions } from './turn/options.ts'
+export type { SomeOf, TurnOptions } from './turn/options.ts'

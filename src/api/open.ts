@@ -25,17 +25,17 @@ import type { Store } from './store.ts'
 
 export interface StoreOptions {
   /** Recorded with every event, unless its writer names another. Default `{ kind: 'program' }`. */
-  readonly actor?: Actor
+  readonly actor?: Actor | undefined
   /**
    * Create the store if it does not exist. Default true; with false, opening fails with `StoreNotFound`; `'late'` creates it when
    * something is written, so that an earlier failure leaves nothing.
    */
-  readonly create?: Creation
+  readonly create?: Creation | undefined
   /**
    * Strings in events that have more bytes than this are stored once, outside the events. Default 65,536; at least 1,024. It only affects
    * writing: conversations read, hash and export the same with every value.
    */
-  readonly largeContent?: number
+  readonly largeContent?: number | undefined
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
 import type { MessageInput } from '../conversation/inputs.ts'
-import type { Entries, FullWithNotes } from '../conversation/reading.ts'
+import type { Entries, Entry, FullWithNotes, FullWithoutNotes } from '../conversation/reading.ts'
 import { toError } from '../result/typed.ts'
 import type { Store as TaskStore } from './store.ts'
 
@@ -24,12 +24,30 @@ type AsPromise<F> = F extends (...args: infer A) => TaskEither<infer _, infer B>
   : F
 type Handle<T> = T extends TaskConversation ? Conversation : T
 
+/** Reads the full history, without or with the notes and links. */
+interface FullReader {
+  (options?: FullWithoutNotes): Promise<readonly Entry[]>
+  (options: FullWithNotes): Promise<Entries>
+}
+
 /** A conversation with promises. */
 export type Conversation = {
-  readonly [K in Exclude<keyof TaskConversation, 'turnLog' | 'inbox'>]: AsPromise<TaskConversation[K]>
+  // By `as`, which keeps what is said of each method.
+  readonly [K in keyof TaskConversation as Exclude<K, 'full' | 'turnLog' | 'inbox'>]: AsPromise<
+    TaskConversation[K]
+  >
 } & {
-  /** With the notes and links, each after what has the position at which it was noted, or a lower one. */
-  readonly full: (options: FullWithNotes & { readonly notes: boolean }) => Promise<Entries>
+  /**
+   * Every message and marker of the path, by position, each with what became of it; with `abandoned` (default false) also those of
+   * abandoned branches, and with `notes` (default false) the notes and links, each after what has the position at which it was noted, or a
+   * lower one. With `last` it reads those newest entries and what comes after them, else the whole log. Rejects with `OutOfRange`,
+   * `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * const entries = await chat.full({ abandoned: true })
+   * console.log(entries.filter(({ status }) => status !== 'active').length, 'are not shown')
+   */
+  readonly full: FullReader
   /**
    * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
    * results, until the model stops. docs/turns.md. Rejects with a `TurnError`.
@@ -160,7 +178,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     position: promised(chat.position),
     effective: promised(chat.effective),
     context: promised(chat.context),
-    full: promised(chat.full),
+    full: promised(chat.full) as FullReader,
     render: promised(chat.render),
     diff: promised(chat.diff),
     timeline: promised(chat.timeline),

@@ -22,12 +22,12 @@ export interface StreamedEvent {
 }
 
 export interface ReadAllOptions {
-  readonly after?: Checkpoint
+  readonly after?: Checkpoint | undefined
 }
 export interface FollowConversations extends ReadAllOptions {
   /** Only conversations whose id begins with one of these. Default: all. */
-  readonly prefixes?: readonly string[]
-  readonly signal?: AbortSignal
+  readonly prefixes?: readonly string[] | undefined
+  readonly signal?: AbortSignal | undefined
 }
 /** What a follower gets: an event, or how far the store has been read without finding one. */
 export type FollowedEvent =

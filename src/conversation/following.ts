@@ -12,12 +12,12 @@ import type { EventStore } from '../store/port.ts'
 
 export interface EventsOptions {
   /** First position, that one included. Default 0. */
-  readonly from?: number
+  readonly from?: number | undefined
   /** Last position, that one included. Default: the last there is. */
-  readonly to?: number
+  readonly to?: number | undefined
   /** Continue with new events, until the signal aborts or the store closes. Default false. */
-  readonly follow?: boolean
-  readonly signal?: AbortSignal
+  readonly follow?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What gives a conversation's events one by one. */

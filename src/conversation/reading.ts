@@ -12,7 +12,7 @@ type Read<A> = TaskEither<ReadError, A>
 
 /** A moment to look from: a position, -1 for before the first event; the last position by default. */
 export interface At {
-  readonly at?: number
+  readonly at?: number | undefined
 }
 
 /** What reads a conversation as of now. */
@@ -86,22 +86,29 @@ export interface Reading {
   readonly verify: (options?: VerifyOptions) => Read<Verified>
 }
 
-/** Whether the full history is to have the notes and links too. */
-export type FullWithNotes = FullOptions & { readonly notes?: boolean }
+/** Which entries of a full history to give, and whether with the notes and links. */
+export interface FullWithNotes extends FullOptions {
+  readonly notes?: boolean | undefined
+}
+/** Which entries of a full history to give, without the notes and links. */
+export interface FullWithoutNotes extends FullOptions {
+  readonly notes?: false | undefined
+}
+export type { Entry }
 export type Entries = readonly (Entry | NoteEntry)[]
 /** Reads the full history; `notes`: with the notes and links, each after what has the position at which it was noted, or a lower one. */
 export interface FullReader {
-  (options: FullWithNotes & { readonly notes: boolean }): Read<Entries>
-  (options?: FullOptions): Read<readonly Entry[]>
+  (options?: FullWithoutNotes): Read<readonly Entry[]>
+  (options: FullWithNotes): Read<Entries>
 }
 
 /** Two positions to compare. */
 export interface DiffOptions {
   readonly from: number
-  readonly to?: number
+  readonly to?: number | undefined
 }
 
 export interface VerifyOptions {
   /** Also look at the file, all of it, as `check` of the store does. Default true; false spares that where many are verified. */
-  readonly file?: boolean
+  readonly file?: boolean | undefined
 }

@@ -15,10 +15,10 @@ export interface TextBlockInput extends Cacheable {
 /** Where the content of an image or a document comes from: `base64`, `url`, `file`, `text`, `content`. */
 export interface BlockSource {
   readonly type: string
-  readonly media_type?: string
-  readonly data?: string
-  readonly url?: string
-  readonly file_id?: string
+  readonly media_type?: string | undefined
+  readonly data?: string | undefined
+  readonly url?: string | undefined
+  readonly file_id?: string | undefined
   readonly content?: unknown
 }
 export interface ImageBlockInput extends Cacheable {
@@ -28,8 +28,8 @@ export interface ImageBlockInput extends Cacheable {
 export interface DocumentBlockInput extends Cacheable {
   readonly type: 'document'
   readonly source: BlockSource
-  readonly title?: string | null
-  readonly context?: string | null
+  readonly title?: string | null | undefined
+  readonly context?: string | null | undefined
   readonly citations?: unknown
 }
 export interface ThinkingBlockInput {
@@ -117,7 +117,10 @@ export interface UnknownBlock extends Fields {
   readonly type: UnknownBlockType
 }
 
-/** A block to be written: one of the API's, or what `unknownBlock` gives. */
+/**
+ * A block to be written: one of the API's, or what `unknownBlock` gives. A list that is not written in the call itself needs this type:
+ * `const content: BlockInput[] = [{ type: 'text', text: 'Look.' }]`.
+ */
 export type BlockInput =
   | TextBlockInput
   | ImageBlockInput

@@ -25,11 +25,11 @@ export interface SessionOptions {
   /** Its name, for messages. */
   readonly file: string
   /** Default: by content. */
-  readonly format?: Format
+  readonly format?: Format | undefined
   /** The conversation's id; the second and later ones of a file get `-2`, `-3` appended. Default: the id in the file, or one made of the content. */
-  readonly id?: string
+  readonly id?: string | undefined
   /** Skip lines that cannot be read, and list them in the report. Default false: the first one is an error. */
-  readonly skipBadLines?: boolean
+  readonly skipBadLines?: boolean | undefined
 }
 
 export interface SessionFile extends SessionOptions {

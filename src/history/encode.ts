@@ -8,15 +8,15 @@ import { isoTimeOf } from './time.ts'
 /** Who runs a command, when, and as part of what. */
 export interface Envelope {
   /** Names the command: repeated under the same id it writes nothing and answers as the first time. Default: a new UUID. */
-  readonly commandId?: string
+  readonly commandId?: string | undefined
   /** Default: what the store was opened with. */
-  readonly actor?: Actor
+  readonly actor?: Actor | undefined
   /** The time to record. Default: now. */
-  readonly now?: Date
-  readonly correlationId?: string
-  readonly causationId?: string
+  readonly now?: Date | undefined
+  readonly correlationId?: string | undefined
+  readonly causationId?: string | undefined
   /** A turn that is running drops the reply that the model is giving (of which `keepPartial` keeps what is whole), and continues from here. */
-  readonly interrupts?: true
+  readonly interrupts?: true | undefined
 }
 /** An envelope in which nothing is left to default. */
 export interface CompleteEnvelope extends Envelope {
@@ -28,8 +28,8 @@ export interface CompleteEnvelope extends Envelope {
 
 /** Fills in what the envelope leaves open. */
 export const completeEnvelope = (envelope: Envelope, actor: Actor): CompleteEnvelope => ({
-  actor,
   ...envelope,
+  actor: envelope.actor ?? actor,
   commandId: envelope.commandId ?? newCommandId(),
   isNamed: envelope.commandId !== undefined,
 })

@@ -21,9 +21,9 @@ import type { Lineage } from './lineage.ts'
 /** Which notes to read. */
 export interface NotesOptions {
   /** Only notes of this kind. Default: all. */
-  readonly kind?: string
+  readonly kind?: string | undefined
   /** Only the newest so many of them. Default: all. */
-  readonly last?: number
+  readonly last?: number | undefined
 }
 
 /** The facts that were noted beside one conversation, the newest first, of one type if one is named. Iteration throws a `StoreError`. */

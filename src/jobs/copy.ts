@@ -22,9 +22,9 @@ export interface Copied {
 
 export interface CopyOptions {
   /** The conversations to copy, along with those that they were forked from. Default: all of the source. */
-  readonly ids?: readonly string[]
+  readonly ids?: readonly string[] | undefined
   /** Called after each append with how many of how many events the target has. */
-  readonly progress?: (done: number, total: number) => void
+  readonly progress?: ((done: number, total: number) => void) | undefined
 }
 
 /** A conversation as it was when the copy began. */

@@ -11,9 +11,9 @@ import { unreadable } from '../store/blobs/restore.ts'
 
 export interface GcOptions {
   /** Blobs put since then are kept: an event that refers to them may be about to be written. Default: a day ago. */
-  readonly olderThan?: Date
+  readonly olderThan?: Date | undefined
   /** Only list. Default false. */
-  readonly dryRun?: boolean
+  readonly dryRun?: boolean | undefined
 }
 
 /** What is stored outside events, and how much of it was removed. */

@@ -37,7 +37,7 @@ interface ImportedConversation {
 
 export interface ImportOptions {
   /** Told after each batch how many of how many new events are written. */
-  readonly progress?: (written: number, total: number) => void
+  readonly progress?: ((written: number, total: number) => void) | undefined
 }
 
 type Importing<A> = Steps<ImportError | WriteError, A>

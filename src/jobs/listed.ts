@@ -4,9 +4,9 @@ import { type EventStore, maxPage } from '../store/port.ts'
 
 export interface ListOptions {
   /** `newest` (default): the conversation that was begun last comes first. `id`: by id; all ids are read before the first comes. */
-  readonly sort?: 'newest' | 'id'
+  readonly sort?: 'newest' | 'id' | undefined
   /** Only conversations whose id begins with this. Default: all. */
-  readonly beginning?: string
+  readonly beginning?: string | undefined
 }
 
 /** A conversation's name. */

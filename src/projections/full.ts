@@ -22,13 +22,13 @@ export type Entry = Item & Fate
 /** Which entries of a full history to give. */
 export interface FullOptions {
   /** The position to look from. Default: the last one. */
-  readonly at?: number
+  readonly at?: number | undefined
   /** Include what was rewound away. Default false. */
-  readonly abandoned?: boolean
+  readonly abandoned?: boolean | undefined
   /** Only the newest so many entries, 1 or more. Default: all. */
-  readonly last?: number
+  readonly last?: number | undefined
   /** Only entries before this position: with `last`, the page before the one that begins there. Default: all. */
-  readonly before?: number
+  readonly before?: number | undefined
 }
 
 /** Every message and marker once, by position, each with what became of it. */

@@ -10,11 +10,11 @@ export interface RequestOptions {
   /** Version of the renderer. */
   readonly renderer: number
   /** The model accepts messages of role `system` between the others. Default false. */
-  readonly systemMessages?: boolean
+  readonly systemMessages?: boolean | undefined
   /** Set cache breakpoints that live this long. Default: the stored ones. */
-  readonly cache?: '5m' | '1h'
+  readonly cache?: '5m' | '1h' | undefined
   /** The form that the rendered request is translated to. Default: that of the Messages API. */
-  readonly form?: ChatForm
+  readonly form?: ChatForm | undefined
 }
 
 /** A request as it is sent, and how it departs from what is stored. */

@@ -100,7 +100,7 @@ export interface Changed {
 
 export interface AllRange {
   /** Only streams whose name begins with one of these. Default: all. */
-  readonly prefixes?: readonly string[]
+  readonly prefixes?: readonly string[] | undefined
   /** Events after this place; without one, from the first event on. */
   readonly after?: Checkpoint | undefined
   /** 1 to `maxPage`. */
@@ -109,7 +109,7 @@ export interface AllRange {
 
 export interface FollowOptions extends Omit<AllRange, 'limit'> {
   /** Ends the iteration, without an error. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What a follower gets: an event, or how far the store was searched without finding one. */
@@ -144,7 +144,7 @@ export const blobChunk = 512 * 1024
 
 export interface BackupOptions {
   /** Overwrite an existing file. Default false. */
-  readonly force?: boolean
+  readonly force?: boolean | undefined
 }
 
 /** What a backup holds. */

@@ -14,9 +14,9 @@ export interface ToolNameTaken {
 
 export interface McpNaming {
   /** Comes before every name, as it is. Default: nothing. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** What to call a tool of the server, before the prefix is added; undefined leaves it out. Default: as the server calls it. */
-  readonly rename?: (name: string) => string | undefined
+  readonly rename?: ((name: string) => string | undefined) | undefined
 }
 
 /** The tools by the names that the model gets to know. */

@@ -18,9 +18,9 @@ export interface McpOptions extends McpNaming, Pick<ToolSettings, 'timeout'> {
    * Believes what the server says of its tools: one with `readOnlyHint` has the effect `none` and needs no approval, one with
    * `idempotentHint` has the effect `idempotent`. Default false: every effect is `unsafe`.
    */
-  readonly trustHints?: boolean
+  readonly trustHints?: boolean | undefined
   /** Whether somebody has to approve a call. Default: of tools that the server calls destructive (`destructiveHint: true`). */
-  readonly approve?: Exclude<ToolSettings['approve'], undefined>
+  readonly approve?: ToolSettings['approve']
 }
 
 /** The server's tools could not be listed. */

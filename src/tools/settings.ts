@@ -42,13 +42,13 @@ export type ToolFunction = Methods['run']
 /** A tool with settings. */
 export interface ToolSettings extends Pick<Methods, 'run'> {
   /** Default `unsafe`. A tool with another effect is run again if the process ended in a call. */
-  readonly effect?: Effect
+  readonly effect?: Effect | undefined
   /** Short for the effect `idempotent`, if none is given. */
-  readonly idempotent?: boolean
+  readonly idempotent?: boolean | undefined
   /** Whether somebody has to approve a call before it runs. Default false. */
-  readonly approve?: boolean | Methods['approve']
+  readonly approve?: boolean | Methods['approve'] | undefined
   /** Milliseconds. Default: the turn's `toolTimeout`. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
 }
 
 /** The caller's tools, by name. */

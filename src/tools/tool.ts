@@ -28,11 +28,11 @@ export interface ToolOptions<S extends StandardSchema> extends Omit<ToolSettings
   /** The schema of the input: an object's. */
   readonly input: S
   /** What the model is told in place of what the schema's library would make of the schema, in JSON Schema. */
-  readonly inputSchema?: object
+  readonly inputSchema?: object | undefined
   /** Called with what the schema makes of an input that fits it. */
   readonly run: (input: OutputOf<S>, context: ToolContext) => unknown
   /** Whether somebody has to approve a call before it runs; a function is called with what the schema makes of the input. Default false. */
-  readonly approve?: boolean | ((call: ToolCall<OutputOf<S>>) => boolean | Promise<boolean>)
+  readonly approve?: boolean | ((call: ToolCall<OutputOf<S>>) => boolean | Promise<boolean>) | undefined
 }
 
 /** What the API accepts as the name of a tool. */

@@ -9,11 +9,11 @@ import { tokensOfUsage } from './usage.ts'
  */
 export interface Budget {
   /** Replies, calls for summaries, and calls that failed. */
-  readonly calls?: number
+  readonly calls?: number | undefined
   /** Input, cached or not, and output. */
-  readonly tokens?: number
+  readonly tokens?: number | undefined
   /** US dollars, by the `prices`. */
-  readonly usd?: number
+  readonly usd?: number | undefined
 }
 
 /** The budget of the turn is spent. All of it is recorded; a message of the user, or a larger budget, continues. */

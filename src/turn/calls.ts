@@ -111,9 +111,9 @@ export interface Planned extends OpenCall {
 /** How calls wait. */
 export interface WaitOptions {
   /** Milliseconds after which an approval comes too late, and the call is denied. Default: never. */
-  readonly expires?: number
+  readonly expires?: number | undefined
   /** Whether calls still wait after the user has said something. Default false: that denies them. */
-  readonly keep?: boolean
+  readonly keep?: boolean | undefined
 }
 
 /** What has to be in the log of turns before any of it is done. */

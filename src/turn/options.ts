@@ -12,60 +12,63 @@ import type { Emit } from './turn-event.ts'
 import type { WaitOptions } from './calls.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
+/** Some of the settings: the others, and those that are undefined, have their defaults. */
+export type SomeOf<Settings> = { readonly [K in keyof Settings]?: Settings[K] | undefined }
+
 /** The options of a turn. */
 export interface TurnOptions {
   /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
   readonly client: AnthropicClient | Model
   readonly model: string
   /** Default: what is configured. A difference from that is recorded (`Configured`) before the model is called. */
-  readonly system?: string | readonly BlockInput[]
+  readonly system?: string | readonly BlockInput[] | undefined
   /** Tools (`tool`, `mcpTools`, `resultReader`), and definitions as the API takes them. Default: what is configured. */
-  readonly tools?: readonly object[]
+  readonly tools?: readonly object[] | undefined
   /** The functions that run those that are only defined, by name. */
-  readonly run?: Tools
+  readonly run?: Tools | undefined
   /**
    * Other fields of the request's body: `max_tokens` (default: `context.maxOutput`, else 8,192), `thinking`, … Secrets in them, such as
    * `mcp_servers[].authorization_token`, are sent but not recorded.
    */
-  readonly parameters?: { readonly [name: string]: unknown }
+  readonly parameters?: { readonly [name: string]: unknown } | undefined
   /** How large the context may grow, and what to do then. Default: a window of 200,000 tokens. */
-  readonly context?: Partial<ContextSettings>
+  readonly context?: SomeOf<ContextSettings> | undefined
   /** Writes summaries: settings for the built-in one (default: the same model), your own function, or false to truncate only. */
-  readonly summarizer?: Summarizer | Partial<SummarizerSettings> | false
+  readonly summarizer?: Summarizer | SomeOf<SummarizerSettings> | false | undefined
   /** How long the cache breakpoints live; false sets no breakpoints. Default `5m`. */
-  readonly cache?: '5m' | '1h' | false
+  readonly cache?: '5m' | '1h' | false | undefined
   /** The model accepts messages of role `system` between the others. Default false. */
-  readonly systemMessages?: boolean
+  readonly systemMessages?: boolean | undefined
   /** Milliseconds that one call of a tool may take. Default 120,000. */
-  readonly toolTimeout?: number
+  readonly toolTimeout?: number | undefined
   /**
    * A tool result of up to this many bytes is shown to the model whole. Of a larger one it sees the beginning, the end, and a note on what
    * is left out; all of it is recorded (`resultReader`). Default: half a byte for each token of the window.
    */
-  readonly maxResult?: number
+  readonly maxResult?: number | undefined
   /** Milliseconds without any sign of the reply, pings included, after which its call has stalled (`ModelStalled`). Default 60,000. */
-  readonly stallTimeout?: number
+  readonly stallTimeout?: number | undefined
   /**
    * How often to repeat a call that stalled, broke off, or met an overloaded API, a rate limit or a broken connection, after the time that
    * the API asks for. Default 3. The client's own retries are off.
    */
-  readonly maxRetries?: number
+  readonly maxRetries?: number | undefined
   /** The most calls of the model, repeated ones not counted. Default 100. */
-  readonly maxCalls?: number
+  readonly maxCalls?: number | undefined
   /** What the turn may come to (`BudgetSpent`). Default: no limit. */
-  readonly budget?: Budget
+  readonly budget?: Budget | undefined
   /** Prices of models that the table of this version does not have, or to use instead. */
-  readonly prices?: Prices
+  readonly prices?: Prices | undefined
   /** Ends the turn; what is complete is recorded. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** If a reply broke off for good, keep its completed blocks and the beginning of a text. Default false. */
-  readonly keepPartial?: boolean
+  readonly keepPartial?: boolean | undefined
   /** How calls wait for an approval, or for results from outside. */
-  readonly waiting?: WaitOptions
+  readonly waiting?: WaitOptions | undefined
   /** Keep a reply that came too late (`StaleContext`) on an abandoned branch. Default false. */
-  readonly keepLate?: boolean
+  readonly keepLate?: boolean | undefined
   /** Called with each event of a reply's stream as it comes, and with the progress of tools: `{ type: 'tool_progress', id, name, text }`. */
-  readonly onEvent?: (event: ReplyEvent) => void
+  readonly onEvent?: ((event: ReplyEvent) => void) | undefined
 }
 
 /** Options with every default filled in. */

@@ -23,10 +23,11 @@ const defaultMaxTokens = 8_192
 const mostSummary = 4_096
 
 /** Without the undefined fields, which must not take the place of defaults. */
-const withoutUndefined = <T>(options: T): T =>
-  typeof options === 'object' && options !== null && !Array.isArray(options)
-    ? (Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T)
-    : options
+const withoutUndefined = <T>(options: T): Defined<T> =>
+  (typeof options === 'object' && options !== null && !Array.isArray(options)
+    ? Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+    : options) as Defined<T>
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
 /** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
 export const settle = (

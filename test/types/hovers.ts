@@ -74,7 +74,7 @@ const { changes } = await chat.diff({ from: 0 })
 const { configuration } = (await chat.context()).outline
 //      ^ const configuration: Configuration | undefined
 const { context } = {} as TurnOptions
-//      ^ const context: Partial<ContextSettings> | undefined
+//      ^ const context: SomeOf<ContextSettings> | undefined
 declare const settings: ContextSettings
 //            ^ const settings: ContextSettings
 declare const summarizing: SummarizerSettings

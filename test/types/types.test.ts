@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,7 +9,7 @@ import { tsc, workshop } from './workshop.ts'
 describe('a program that uses the package', () => {
   let folder: string
   beforeAll(async () => {
-    folder = await workshop('usage.ts', 'hovers.ts')
+    folder = await workshop('usage.ts', 'options.ts', 'hovers.ts')
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -24,10 +25,11 @@ describe('a program that uses the package', () => {
         module,
         moduleResolution,
         strict: true,
+        exactOptionalPropertyTypes: true,
         noEmit: true,
         types: ['node'],
       }
-      await writeFile(file, JSON.stringify({ compilerOptions, files: ['usage.ts'] }))
+      await writeFile(file, JSON.stringify({ compilerOptions, files: ['usage.ts', 'options.ts'] }))
       expect(await tsc(['-p', file])).toBe('')
     },
   )
@@ -46,5 +48,17 @@ describe('a program that uses the package', () => {
   test('is shown the same in the sources', async () => {
     const { shown, expected } = await shownIn(root, join(root, 'test/types/hovers.ts'))
     expect(shown).toEqual(expected)
+  })
+
+  test('is asked in options.ts about every type of options that is exported', () => {
+    const exported = ['src/index.ts', 'src/fp.ts', 'src/testing/index.ts']
+      .flatMap(
+        (file) =>
+          readFileSync(join(root, file), 'utf8').match(/\b[A-Z]\w*(?:Options|Input|Settings)\b/g) ?? [],
+      )
+      .filter((name) => name !== 'InvalidInput')
+    const asked = readFileSync(join(root, 'test/types/options.ts'), 'utf8')
+    expect(exported).toContain('TurnOptions')
+    expect(exported.filter((name) => !asked.includes(`readonly ${name}: `))).toEqual([])
   })
 })

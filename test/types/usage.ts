@@ -6,6 +6,7 @@ import {
   type Conversation,
   type CondenseInput,
   type ConfigureInput,
+  type FullWithNotes,
   type MessageInput,
   mcpTools,
   messagesOf,
@@ -123,6 +124,13 @@ export const appendAny = (
     { role: 'user', content: asked.content ?? [] },
     { role: 'assistant', content: said.content },
   ])
+/** A list that is written apart needs its type: the type of a block in it would be any text, misspelt or not. */
+const apart: BlockInput[] = [{ type: 'text', text: 'a' }]
+await chat.append({ role: 'user', content: apart })
+const constant = [{ type: 'text', text: 'a' }] as const
+await chat.append({ role: 'user', content: constant })
+// @ts-expect-error a misspelt type
+export const misspeltBlock: BlockInput[] = [{ type: 'txet', text: 'a' }]
 // @ts-expect-error a user says something
 await chat.append({ role: 'user' })
 
@@ -278,6 +286,20 @@ export const approving: ToolSettings = {
 
 const entries = await chat.full({ notes: true })
 for (const entry of entries) if (entry.kind === 'note') entry.note.kind satisfies string
+/** Options may come from a variable: the type says notes wherever some may come, and entries only where none does. */
+export const fullWith = async (asked: Conversation, wide: FullWithNotes) => {
+  const options = { notes: true, last: 3 }
+  const [first] = await asked.full(options)
+  // @ts-expect-error it may be a note
+  const status: string | undefined = first?.status
+  const [second] = await asked.full(wide)
+  // @ts-expect-error it may be a note
+  const other: string | undefined = second?.status
+  const none = { last: 3, abandoned: true }
+  const [third] = await asked.full(none)
+  const [fourth] = await asked.full({ notes: false })
+  return [status, other, third?.status, fourth?.status]
+}
 /** Whether notes are wanted may be known at run time only. */
 export const fullOf = async (asked: Conversation, tasks: TaskConversation, notes: boolean) => {
   for (const entry of await asked.full({ notes, last: 3 })) if (entry.kind === 'note') return entry.note

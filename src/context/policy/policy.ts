@@ -45,7 +45,7 @@ export interface Circumstances {
   /** False if condensing has just failed, or cannot be done. */
   readonly canCondense: boolean
   /** How the API has refused the request that this history makes, if it has. */
-  readonly refused?: Refusal
+  readonly refused?: Refusal | undefined
 }
 
 /** A condense waits until this fraction of the window was said since the last one. */

@@ -24,12 +24,12 @@ export interface CondenseStep extends SummaryInput {
   /** Writes the condense: `condense` of the conversation that `effective` is of. */
   readonly condense: Conversation['condense']
   /** `markers`: do not refuse because of markers and restores that came since. */
-  readonly tolerate?: 'markers'
+  readonly tolerate?: 'markers' | undefined
   /**
    * Reads what is shown now: `context` of the conversation. With it, what came since is no reason to refuse as long as the slice, and the item
    * after it, are shown as they were.
    */
-  readonly context?: Conversation['context']
+  readonly context?: Conversation['context'] | undefined
 }
 export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteError | ReadError) & {
   /** The failed calls of a model, including those for a summary that was not recorded. */

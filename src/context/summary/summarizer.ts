@@ -26,7 +26,7 @@ export type { SummarizerSettings }
 export interface SummaryInput {
   readonly effective: Effective
   readonly covers: Covers
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 /** What replaces the slice, as a user message, and where it came from. */
 export interface Summarized {

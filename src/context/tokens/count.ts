@@ -15,9 +15,9 @@ import { countTokens, type TokenCount } from './tokens.ts'
 
 export interface CountOptions extends At {
   /** Also count by the API: its client, or any other `Model`. */
-  readonly client?: AnthropicClient | Model
+  readonly client?: AnthropicClient | Model | undefined
   /** The model to count for, if none is configured. */
-  readonly model?: string
+  readonly model?: string | undefined
 }
 
 /** Tokens by the log, and by the API if a client was given. */

@@ -28,7 +28,7 @@ interface Streaming {
 
 export interface AnthropicOptions {
   /** Beta features to request, by name, such as the API's own compaction. Default none. */
-  readonly betas?: readonly string[]
+  readonly betas?: readonly string[] | undefined
 }
 
 /**

@@ -23,16 +23,16 @@ interface OpenAiCompletions {
 /** What an endpoint takes, where it differs from OpenAI's own. */
 export interface OpenAiOptions {
   /** The provider's name, which reasoning is stored under. Default: the host of the client's `baseURL`. */
-  readonly provider?: string
+  readonly provider?: string | undefined
   /** Default `max_completion_tokens`; older servers know only `max_tokens`. */
-  readonly limit?: 'max_tokens' | 'max_completion_tokens'
+  readonly limit?: 'max_tokens' | 'max_completion_tokens' | undefined
   /** The role of the system prompt. Default `system`, which every endpoint takes. */
-  readonly system?: 'system' | 'developer'
+  readonly system?: 'system' | 'developer' | undefined
   /** Whether the model takes pictures and files; if not, a note stands for each. Default true. */
-  readonly images?: boolean
-  readonly files?: boolean
+  readonly images?: boolean | undefined
+  readonly files?: boolean | undefined
   /** Give its reasoning back to this provider, in this field of its messages. Default: reasoning is stored and never sent. */
-  readonly reasoning?: 'reasoning_content' | 'reasoning' | 'reasoning_details'
+  readonly reasoning?: 'reasoning_content' | 'reasoning' | 'reasoning_details' | undefined
 }
 
 /**

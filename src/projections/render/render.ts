@@ -33,16 +33,16 @@ export interface Rendered {
 
 export interface RenderOptions {
   /** The model accepts messages of role `system` between the others. Default false: they are shown as user text. */
-  readonly systemMessages?: boolean
+  readonly systemMessages?: boolean | undefined
   /** The history's last assistant message is a prefill, which the model should continue. Default false. */
-  readonly prefill?: boolean
+  readonly prefill?: boolean | undefined
   /** Put a note in place of what a truncation hides. Default true. */
-  readonly truncationNotes?: boolean
+  readonly truncationNotes?: boolean | undefined
   /**
    * Set cache breakpoints that live this long, at the ends of what the next request will share with this one, instead of the stored
    * ones. Default: the stored ones, as many as the API accepts.
    */
-  readonly cache?: '5m' | '1h'
+  readonly cache?: '5m' | '1h' | undefined
 }
 
 /** The most messages that a request may hold. */

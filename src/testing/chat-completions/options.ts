@@ -3,13 +3,15 @@ import type { ChatFailure, ChatReply } from './replies.ts'
 
 export interface ChatCompletionsOptions {
   /** The answer to the `n`th valid request, from 0. By default, a reply that depends on the request and the seed. */
-  readonly reply?: (body: Body, n: number) => ChatReply | ChatFailure | Promise<ChatReply | ChatFailure>
+  readonly reply?:
+    | ((body: Body, n: number) => ChatReply | ChatFailure | Promise<ChatReply | ChatFailure>)
+    | undefined
   /** The only key that is accepted. Default: any. */
-  readonly apiKey?: string
+  readonly apiKey?: string | undefined
   /** Decides default replies and ids. Default 0. */
-  readonly seed?: number
+  readonly seed?: number | undefined
   /** Models by name, in addition to the default ones or replacing them. Missing fields are those of `gpt-5.2`. */
-  readonly models?: Readonly<Record<string, Partial<Model>>>
+  readonly models?: Readonly<Record<string, Partial<Model>>> | undefined
 }
 
 const newest: Model = {

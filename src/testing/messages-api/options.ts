@@ -6,19 +6,19 @@ export interface MessagesApiOptions {
    * The answer to a valid request, the `n`th (from 0) of those that create a message. By default, a reply that depends on the request and
    * the seed.
    */
-  readonly reply?: (body: Body, n: number) => Reply | Failure | Promise<Reply | Failure>
+  readonly reply?: ((body: Body, n: number) => Reply | Failure | Promise<Reply | Failure>) | undefined
   /** The only key that is accepted, as `x-api-key` or as a bearer token. Default: any. */
-  readonly apiKey?: string
+  readonly apiKey?: string | undefined
   /** Decides default replies, ids and signatures: servers with the same seed accept each other's signatures. Default 0. */
-  readonly seed?: number
+  readonly seed?: number | undefined
   /** Models by name, in addition to the default ones or replacing them. Missing fields are those of `claude-opus-5-5`. */
-  readonly models?: Readonly<Record<string, Partial<Model>>>
+  readonly models?: Readonly<Record<string, Partial<Model>>> | undefined
   /** The time for the prompt cache, in milliseconds. Default: the clock. */
-  readonly now?: () => number
+  readonly now?: (() => number) | undefined
   /** Accept thinking and compactions that this server did not make, whatever comes before them. Default false. */
-  readonly foreignSignatures?: boolean
+  readonly foreignSignatures?: boolean | undefined
   /** Accept a server tool use without a result in the last message, as left open by a pause of another server. Default false. */
-  readonly foreignPauses?: boolean
+  readonly foreignPauses?: boolean | undefined
 }
 
 const newest: Model = {

@@ -1,0 +1,76 @@
+// Under `exactOptionalPropertyTypes`, undefined is accepted wherever an option may be left out: a program passes on options of its own.
+// types.test.ts checks that no exported type of options is missing here. Nothing of it runs.
+import type * as api from 'palimpsest'
+import type * as fp from 'palimpsest/fp'
+import type { ChatCompletionsOptions, MessagesApiOptions } from 'palimpsest/testing'
+
+type OptionalIn<T> = T extends unknown
+  ? { [K in keyof T]-?: object extends Pick<T, K> ? K : never }[keyof T]
+  : never
+/** The optional fields that do not accept undefined. */
+type Exact<T> = T extends unknown
+  ? {
+      [K in OptionalIn<T>]: { readonly [F in K]: undefined } extends Pick<T, K & keyof T> ? never : K
+    }[OptionalIn<T>]
+  : never
+
+interface Options {
+  readonly AnthropicOptions: api.AnthropicOptions
+  readonly AppendOptions: api.AppendOptions
+  readonly At: api.At
+  readonly BackupOptions: api.BackupOptions
+  readonly BlockInput: api.BlockInput
+  readonly Budget: api.Budget
+  readonly ChatCompletionsOptions: ChatCompletionsOptions
+  readonly CondenseInput: api.CondenseInput
+  readonly ConfigureInput: api.ConfigureInput
+  readonly ContextSettings: api.ContextSettings
+  readonly CopyConversations: api.CopyConversations
+  readonly CountOptions: api.CountOptions
+  readonly DiffOptions: api.DiffOptions
+  readonly EventsOptions: api.EventsOptions
+  readonly FollowConversations: api.FollowConversations
+  readonly FollowOptions: api.FollowOptions
+  readonly FullOptions: api.FullOptions
+  readonly FullWithNotes: api.FullWithNotes
+  readonly FullWithoutNotes: api.FullWithoutNotes
+  readonly GcOptions: api.GcOptions
+  readonly ImportOptions: api.ImportOptions
+  readonly ListOptions: api.ListOptions
+  readonly McpOptions: api.McpOptions
+  readonly MessageInput: api.MessageInput
+  readonly MessagesApiOptions: MessagesApiOptions
+  readonly NewLink: api.NewLink
+  readonly NewNote: api.NewNote
+  readonly NotesOptions: api.NotesOptions
+  readonly OpenAiOptions: api.OpenAiOptions
+  readonly RenderOptions: api.RenderOptions
+  readonly RequestOptions: fp.RequestOptions
+  readonly RestoreInput: api.RestoreInput
+  readonly RewindInput: api.RewindInput
+  readonly SaidInput: api.SaidInput
+  readonly SayOptions: api.SayOptions
+  readonly SessionFile: api.SessionFile
+  readonly SessionStream: api.SessionStream
+  readonly SomeOf: api.SomeOf<api.ContextSettings> | api.SomeOf<api.SummarizerSettings>
+  readonly StoreOptions: api.StoreOptions
+  readonly SummarizerSettings: api.SummarizerSettings
+  readonly SummaryInput: api.SummaryInput
+  readonly SystemInput: api.SystemInput
+  readonly ToolOptions: api.ToolOptions<Parameters<typeof api.tool>[0]['input']>
+  readonly ToolSettings: api.ToolSettings
+  readonly TruncateInput: api.TruncateInput
+  readonly TurnOptions: api.TurnOptions
+  readonly UndoInput: api.UndoInput
+  readonly VerifyOptions: api.VerifyOptions
+  readonly WaitOptions: api.WaitOptions
+  readonly WriteOptions: api.WriteOptions
+}
+type Refusing = {
+  readonly [N in keyof Options as [Exact<Options[N]>] extends [never] ? never : N]: Exact<Options[N]>
+}
+export const refusing: Refusing = {}
+// Nothing has to be given, so what refuses nothing is this.
+export const none: keyof Refusing extends never ? true : never = true
+// The check itself finds what is exact.
+export const found: Exact<{ readonly a?: 1; readonly b?: 1 | undefined; readonly c: 1 }> = 'a'
