@@ -36,8 +36,7 @@ export interface Unanswered {
 const maxTries = 10
 
 /** Does what there is to do about the calls of replies: runs them, answers them, or lets them wait. */
-export const answering = (chat: Conversation, landing: Landing, options: Settled) => {
-  const { run: tools, waiting: waits = {}, maxResult, emit, onEvent, signal, toolTimeout: timeout } = options
+export const answering = (chat: Conversation, landing: Landing, current: () => Settled) => {
   const log = chat.turnLog
   /** The last reply of this turn, and where the log of turns ended when it was recorded. */
   let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
@@ -60,6 +59,7 @@ export const answering = (chat: Conversation, landing: Landing, options: Settled
     const starts = new Map(now.items.map((item) => [item.position, startsOf(item)]))
     const since = open.flatMap(({ use, call }) => states.of(use, call.id).wait?.data.at ?? [])
     const rewinds = since.length === 0 ? [] : yield* rewindsAfter(chat, Math.min(...since))
+    const { run: tools, waiting: { expires } = {} } = current()
     return {
       tools,
       isDefined: (name) => names?.has(name) ?? false,
@@ -67,7 +67,7 @@ export const answering = (chat: Conversation, landing: Landing, options: Settled
       wasLeft: (reply, at) => rewinds.some(({ position, to }) => position > at && to < reply),
       said: held ? saidSince(now, held.before) : Infinity,
       now: Date.now(),
-      expires: waits.expires,
+      expires,
     }
   }
 
@@ -77,6 +77,7 @@ export const answering = (chat: Conversation, landing: Landing, options: Settled
     unanswered: Unanswered,
   ): Steps<WriteError | ReadError, readonly Planned[]> {
     const { open } = unanswered
+    const { waiting: waits = {}, signal } = current()
     const first = Math.min(...open.map(({ use }) => use))
     let mayBeElsewhere = false
     for (let tries = 1; ; tries++) {
@@ -108,6 +109,7 @@ export const answering = (chat: Conversation, landing: Landing, options: Settled
     unanswered: Unanswered,
   ): Steps<WriteError | ReadError, Left | undefined> {
     const planned = yield* plan(now, unanswered)
+    const { run: tools, maxResult, emit, onEvent, signal, toolTimeout: timeout } = current()
     const named = toolNames(configurationOf(now).tools)
     const limits = { signal, timeout, maxResult, named, rest: restFor(tools), onEvent, emit }
     const results = await Promise.all(

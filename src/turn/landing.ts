@@ -33,7 +33,7 @@ const areOpen = (results: readonly Block[], now: Effective): boolean => {
 export const landing = (
   chat: Conversation,
   history: LiveHistory,
-  { keepLate, maxResult, run: tools }: Pick<Settled, 'keepLate' | 'maxResult' | 'run'>,
+  current: () => Pick<Settled, 'keepLate' | 'maxResult' | 'run'>,
 ) => {
   /**
    * Records messages right after `now`, before what is held back and what the user has said since. If something else has happened, fails
@@ -45,7 +45,8 @@ export const landing = (
     held?: Held,
   ): Steps<WriteError | ReadError, Landed> {
     const landed = yield* landAfter(now.at, messages, held)
-    if (isStale(landed) && keepLate) yield* ok(chat.append(messages, { branchAt: (held?.before ?? now).at }))
+    if (isStale(landed) && current().keepLate)
+      yield* ok(chat.append(messages, { branchAt: (held?.before ?? now).at }))
     return yield* ok(landed)
   }
 
@@ -95,6 +96,7 @@ export const landing = (
     content: readonly Block[],
     held?: Held,
   ): Steps<WriteError | ReadError, Written> {
+    const { maxResult, run: tools } = current()
     const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
     let results = whole
     let before = now

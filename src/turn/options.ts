@@ -1,4 +1,6 @@
+import type * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
+import type { InvalidInput } from '../events/errors.ts'
 import type { BlockInput } from '../events/block-types.ts'
 import type { Configuration } from '../events/events.ts'
 import type { ContextSettings } from '../context/policy/settings.ts'
@@ -6,17 +8,19 @@ import type { Summarizer, SummarizerSettings } from '../context/summary/summariz
 import { isClient, noClient } from '../context/tokens/count.ts'
 import type { AnthropicClient } from '../models/anthropic/model.ts'
 import type { Model, ReplyEvent } from '../models/model.ts'
-import type { Budget } from './budget.ts'
+import type { Budget, PriceMissing } from './budget.ts'
+import type { SecretMissing } from './errors.ts'
 import type { Prices } from './prices.ts'
 import type { Emit } from './turn-event.ts'
 import type { WaitOptions } from './calls.ts'
+import type { StepOptions, StepSettings } from './turn-step.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** Some of the settings: the others, and those that are undefined, have their defaults. */
 export type SomeOf<Settings> = { readonly [K in keyof Settings]?: Settings[K] | undefined }
 
 /** The options of a turn. */
-export interface TurnOptions {
+export interface TurnOptions extends StepOptions {
   /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
   readonly client: AnthropicClient | Model
   readonly model: string
@@ -71,6 +75,9 @@ export interface TurnOptions {
   readonly onEvent?: ((event: ReplyEvent) => void) | undefined
 }
 
+/** What is wrong with options. */
+export type SettleError = InvalidInput | SecretMissing | PriceMissing
+
 /** Options with every default filled in. */
 export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly client: Model
@@ -88,6 +95,8 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly prices: Prices
   /** Is told what happens. */
   readonly emit: Emit
+  /** The same with other settings, for one call of the model. */
+  readonly withStep: (given: StepSettings) => E.Either<SettleError, Settled>
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
@@ -100,6 +109,15 @@ const more = z.number().positive()
 const rate = z.number().nonnegative()
 const rates = { input: rate, output: rate, cacheRead: rate, cacheWrite5m: rate, cacheWrite1h: rate }
 const price = z.strictObject({ ...rates, long: z.strictObject({ ...rates, above: rate }).optional() })
+
+/** The fields are checked with the other options. */
+export const stepSchema = z.strictObject({
+  model: z.unknown().optional(),
+  system: z.unknown().optional(),
+  tools: z.unknown().optional(),
+  run: z.unknown().optional(),
+  parameters: z.unknown().optional(),
+})
 
 export const optionsSchema = z.strictObject({
   client: z.custom(isClient, { error: noClient }),
@@ -136,6 +154,13 @@ export const optionsSchema = z.strictObject({
     .strictObject({ calls: z.int().min(1).optional(), tokens: more.optional(), usd: more.optional() })
     .optional(),
   prices: z.record(z.string(), price).optional(),
+  stopWhen: z
+    .union([z.array(z.string()), z.custom(isFunction)], {
+      error: 'is names of tools, or a function of a step',
+    })
+    .optional(),
+  prepareStep: z.custom(isFunction, { error: 'is not a function' }).optional(),
+  onStep: z.custom(isFunction, { error: 'is not a function' }).optional(),
   signal: z.instanceof(AbortSignal, { error: 'is not an AbortSignal' }).optional(),
   keepPartial: z.boolean().optional(),
   waiting: z.strictObject({ expires: milliseconds.optional(), keep: z.boolean().optional() }).optional(),

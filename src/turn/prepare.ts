@@ -10,9 +10,17 @@ import type { Written } from '../history/encode.ts'
 
 type Write = TaskEither<WriteError, Written>
 
-/** The write that has to come before anything else, if any: of a new configuration, or of a compaction that the API made. */
-export const prepare = (chat: Conversation, now: Effective, wanted: Configuration): Write | undefined => {
-  if (!isConfigured(now, wanted)) return chat.configure({ ...wanted, after: now.at })
+/**
+ * The write that has to come before anything else, if any: of a new configuration, or of a compaction that the API made.
+ *
+ * @param wanted undefined while it is not known
+ */
+export const prepare = (
+  chat: Conversation,
+  now: Effective,
+  wanted: Configuration | undefined,
+): Write | undefined => {
+  if (wanted && !isConfigured(now, wanted)) return chat.configure({ ...wanted, after: now.at })
   return recordCompaction(chat, now)
 }
 

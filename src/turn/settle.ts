@@ -11,9 +11,10 @@ import { referencesIn, secretsIn, withoutSecrets } from '../events/secrets.ts'
 import type { Model } from '../models/model.ts'
 import { wellFormed } from '../projections/render/renderer.ts'
 import { separate } from '../tools/separate.ts'
-import { isPriced, type PriceMissing } from './budget.ts'
-import { secretMissing, type SecretMissing } from './errors.ts'
-import { optionsSchema, type Settled, type TurnOptions } from './options.ts'
+import type { Tools } from '../tools/settings.ts'
+import { isPriced } from './budget.ts'
+import { secretMissing } from './errors.ts'
+import { optionsSchema, type Settled, type SettleError, stepSchema, type TurnOptions } from './options.ts'
 import { prices } from './prices.ts'
 import { unheard } from './turn-event.ts'
 
@@ -30,9 +31,7 @@ const withoutUndefined = <T>(options: T): Defined<T> =>
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
 /** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
-export const settle = (
-  given: TurnOptions,
-): E.Either<InvalidInput | SecretMissing | PriceMissing, Settled> => {
+export const settle = (given: TurnOptions): E.Either<SettleError, Settled> => {
   const separated = separate(withoutUndefined(given))
   if (E.isLeft(separated)) return separated
   const options = separated.right
@@ -63,8 +62,13 @@ export const settle = (
     ...configured,
     parameters: { ...configured.parameters, max_tokens: maxTokens },
   })
+  const again: TurnOptions = {
+    ...given,
+    ...(configured.system !== undefined && { system: configured.system }),
+    ...(given.tools && { tools: [...given.tools] }),
+    parameters: { ...configured.parameters },
+  }
   return E.right({
-    run: {},
     cache: '5m',
     toolTimeout: 120_000,
     maxResult: Math.ceil(context.window / 2),
@@ -72,26 +76,45 @@ export const settle = (
     budget: {},
     emit: unheard,
     ...options,
+    run: { ...endings(options.stopWhen), ...options.run },
     prices: all,
     client,
     context,
     summarizer: summarizing.right,
     wanted: { ...wanted, parameters: withoutSecrets(wanted.parameters) },
     secrets,
+    withStep: (step) => {
+      const own = withoutUndefined(step)
+      const checkedStep = under('prepareStep', check(stepSchema, own))
+      return E.isLeft(checkedStep) ? checkedStep : under('prepareStep', settle({ ...again, ...own }))
+    },
   })
 }
+
+/** Functions for tools that end the turn: a call needs a result, and most of them have nothing to do. */
+const endings = (stopWhen: TurnOptions['stopWhen']): Tools =>
+  Array.isArray(stopWhen)
+    ? Object.fromEntries(stopWhen.map((name: string) => [name, { run: () => ended, effect: 'none' }]))
+    : {}
+const ended = 'The turn ended with this call.'
 
 /** The model of the built-in summarizer, if it is another one. */
 const summaryModel = (given: TurnOptions['summarizer']): readonly string[] =>
   typeof given === 'object' && given.model !== undefined ? [given.model] : []
 
 /** Names the option that an error is inside of. */
-const under = <A>(option: string, checked: E.Either<InvalidInput, A>): E.Either<InvalidInput, A> =>
-  E.mapLeft(({ path, message }: InvalidInput): InvalidInput => ({
-    _tag: 'InvalidInput',
-    path: path === '' ? option : `${option}.${path}`,
-    message: path === '' ? `${option}: ${message}` : `${option}.${message}`,
-  }))(checked)
+const under = <A, Err extends SettleError>(
+  option: string,
+  checked: E.Either<Err, A>,
+): E.Either<Err | InvalidInput, A> =>
+  E.mapLeft((error: Err): Err | InvalidInput => {
+    const { _tag, message } = error
+    if (_tag !== 'InvalidInput') return error
+    const { path } = error
+    return path === ''
+      ? { _tag, path: option, message: `${option}: ${message}` }
+      : { _tag, path: `${option}.${path}`, message: `${option}.${message}` }
+  })(checked)
 
 const summarizerOf = (
   { summarizer: given = {}, model, stallTimeout, maxRetries }: TurnOptions,

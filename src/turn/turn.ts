@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../commands/rejections.ts'
+import { freeze } from '../events/freeze.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import { abortedBy } from '../models/aborted.ts'
 import type { AskOptions, Retry } from '../models/asking.ts'
@@ -37,6 +38,7 @@ import {
   type TurnError,
 } from './turned.ts'
 import { type Emit, unheard } from './turn-event.ts'
+import { type Stopped, steering } from './steering.ts'
 import { usageIn } from './usage.ts'
 import { untold } from './untold.ts'
 
@@ -51,10 +53,13 @@ export async function* turn(
 ): Steps<TurnError, Turned> {
   const tools: ToolRun[] = []
   const options: Settled = { ...given, emit: timing(given.emit, tools) }
-  const { client, emit, keepPartial, maxCalls, secrets, signal, wanted } = options
+  const { client, emit, keepPartial, maxCalls, prepareStep, signal } = options
+  /** The settings of the next call, and whether they are known. */
+  let current = options
+  let isPrepared = !prepareStep
   const requestOptions = requestOptionsOf(options)
   const failures = untold()
-  const account = books(chat, () => options)
+  const account = books(chat, () => current)
   const within = (failed: readonly FailedCall[] = []): ReturnType<Books['within']> =>
     account.within([...failures.calls(), ...failed])
   /** Why a failed call was not repeated, if the budget did not allow it. */
@@ -65,18 +70,20 @@ export async function* turn(
     else emit({ type: 'retrying', ...retry })
     return E.isRight(allowed)
   }
-  const sending = { client, requestOptions, askOptions: { ...askOptionsOf(given), onRetry }, secrets }
+  const askOptions = { ...askOptionsOf(given), onRetry }
   const onMarker = ({ type, position, covers, origin }: WrittenMarker): void => {
     account.add({ type, origin })
     emit({ type, position, covers })
   }
-  const context = fitting(chat, () => options, {
-    onFailed: (error) => failures.addCondense(error, options.context.window),
+  const context = fitting(chat, () => current, {
+    onFailed: (error) => failures.addCondense(error, current.context.window),
     onMarker,
   })
-  const landings = landing(chat, history, options)
+  const landings = landing(chat, history, () => current)
   const { land, saidSince, moveBack } = landings
-  const answers = answering(chat, landings, options)
+  const answers = answering(chat, landings, () => current)
+  const steps = steering(options, () => account.account(failures.calls()))
+  let stopped: Stopped | undefined
   let calls = 0
   let stale = 0
   /** The last reply of this turn. */
@@ -120,6 +127,8 @@ export async function* turn(
     const digest = digestOf(rendered)
     if (context.isRefused(digest)) return
     calls++
+    const { secrets } = current
+    const sending = { client, requestOptions, askOptions, secrets }
     const { reply, receipt } = await send(held?.before ?? now, rendered, sending)
     if (E.isLeft(reply)) {
       failures.add(reply.left)
@@ -135,6 +144,8 @@ export async function* turn(
     isHolding = landed.isHolding
     if (log) answers.landed(ended.position, log)
     recorded(ended.position, said)
+    steps.stepIn(ended.position, now)
+    isPrepared = !prepareStep
   }
 
   const recorded = (position: number, { content, origin }: Reply): void => {
@@ -172,6 +183,7 @@ export async function* turn(
 
   /** Answers calls. Whether the turn has ended, since nothing more can be done about them. */
   async function* answer(now: Effective, unanswered: Unanswered): Steps<TurnError, boolean> {
+    for (const { use } of unanswered.open.slice(-1)) steps.stepIn(use)
     const left = yield* answers.answer(now, unanswered)
     if (!left) return false
     const { waiting, pending } = left
@@ -184,7 +196,7 @@ export async function* turn(
 
   /** Does the next thing that there is to do. Whether the turn has ended. */
   async function* step(now: Effective): Steps<TurnError, boolean> {
-    const prepared = prepare(chat, now, wanted)
+    const prepared = prepare(chat, now, isPrepared ? current.wanted : undefined)
     if (prepared) {
       const written = (yield* orAgain(prepared()))?.events.at(-1)
       if (written?.type === 'Condensed' && written.data)
@@ -197,8 +209,24 @@ export async function* turn(
     const asked = (isHolding && said?.before) || now
     const open = openCalls(asked)
     if (open.length > 0 && goesOn(ended)) return yield* answer(asked, { open })
+    if (steps.isWaiting()) {
+      stopped = await steps.look(now)
+      // What the user has said meanwhile begins a turn, which is given at once.
+      if (stopped && !isHolding && heldSince(now) === undefined) {
+        ended ??= turnedAt(chat.id, now)
+        return true
+      }
+    }
     if (!goesOn(ended) && !isHolding) return true
     if (signal?.aborted) return yield abortedBy(signal)
+    if (prepareStep && !isPrepared) {
+      yield* ok(within())
+      const { replies, usage } = account.account(failures.calls())
+      const own = await prepareStep(freeze({ step: replies + 1, effective: now, usage }))
+      current = own ? { ...(yield* ok(options.withStep(own))), emit, ...(signal && { signal }) } : options
+      isPrepared = true
+      return false
+    }
     const held = said && hasToWait(said) ? said : undefined
     if (held && held.again.length > 0) {
       // The request is made of a moment in the log.
@@ -215,7 +243,7 @@ export async function* turn(
     if (E.isLeft(fitted)) failures.add(fitted.left)
     if ((yield* orAgain(fitted)) !== true) return false
     yield* ask(now, request, held)
-    return isOver(ended) && !isHolding
+    return isOver(ended) && !isHolding && !steps.isWaiting()
   }
 
   /** Takes in what waits in the inbox, once it may be said. Whether there was anything. */
@@ -230,14 +258,21 @@ export async function* turn(
       let now = yield* history()
       if (yield* takeIn(now)) now = yield* history()
       // Before anything is written for a turn that has nothing to answer.
-      if (isFirst && !isConfigured(now, wanted)) yield* ok(requestFor(now))
-      if (isFirst) yield* account.open(now)
+      if (isFirst && !(isPrepared && isConfigured(now, current.wanted))) yield* ok(requestFor(now))
+      if (isFirst) {
+        steps.begin(now)
+        yield* account.open(now)
+      }
+      stopped = undefined
       const isDone = yield* step(now)
       const condenseFailed = context.failed()
       // What is queued after this look finds that nobody is busy any more.
       if (isDone && (yield* hasMail(chat)) && (yield* takeIn(yield* history()))) continue
       const { replies: _, ...cameTo } = account.account(failures.calls())
-      if (isDone && ended) return { ...ended, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
+      if (isDone && ended) {
+        const why = stopped ?? (ended.waiting.length + ended.pending.length > 0 ? 'waiting' : 'stop')
+        return { ...ended, ended: why, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
+      }
     }
   }
 

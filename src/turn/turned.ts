@@ -14,6 +14,7 @@ import type { NothingToAnswer, SecretMissing, TooManyCalls } from './errors.ts'
 import type { Account } from './account.ts'
 import type { BudgetSpent, PriceMissing } from './budget.ts'
 import { isCall } from './open-calls.ts'
+import type { Stopped } from './steering.ts'
 
 /** The last reply of a turn. */
 export interface Ending {
@@ -44,6 +45,11 @@ export interface ToolRun {
 
 /** The result of a turn. What it came to is counted from the user's last message, however often `turn` was called for it. */
 export interface Turned extends Ending, Omit<Account, 'replies'> {
+  /**
+   * Why the turn has ended: the model stopped; a step was the last one by `stopWhen`; the model was forced to call a tool (`tool_choice`),
+   * and would be forced again; or calls wait for somebody (`waiting`, `pending`).
+   */
+  readonly ended: 'stop' | Stopped | 'waiting'
   /** The calls of tools, in the order in which they ended. */
   readonly tools: readonly ToolRun[]
   /** Why the context was truncated and not condensed, if it was. */

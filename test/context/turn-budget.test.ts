@@ -241,7 +241,8 @@ describe('what a turn came to', () => {
           summaries += turned.condensed
         },
       ),
-      { numRuns: runs(12) },
+      // A run with a summary, whatever the seed is.
+      { numRuns: runs(12), examples: [[Array<null>(12).fill(null), [2], true]] },
     )
     expect(summaries).toBeGreaterThan(0)
   })

@@ -53,6 +53,7 @@ interface Options {
   readonly SessionFile: api.SessionFile
   readonly SessionStream: api.SessionStream
   readonly SomeOf: api.SomeOf<api.ContextSettings> | api.SomeOf<api.SummarizerSettings>
+  readonly StepSettings: api.StepSettings
   readonly StoreOptions: api.StoreOptions
   readonly SummarizerSettings: api.SummarizerSettings
   readonly SummaryInput: api.SummaryInput

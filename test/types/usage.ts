@@ -347,4 +347,14 @@ export const toldAll = async (client: Anthropic, tasks: TaskConversation): Promi
   for await (const event of chat.stream(options)) if (event.type === 'tool-done') break
   // @ts-expect-error misspelt
   await chat.turn({ ...options, budget: { call: 5 } })
+  const { ended } = await chat.turn({
+    ...options,
+    stopWhen: ({ calls, results, number }) => calls.length === results.length && number > 3,
+    prepareStep: async ({ step, usage }) => (step > usage.calls ? { model: 'claude-haiku-5-5' } : undefined),
+    onStep: ({ reply, total }) => void [reply.position, total.usd],
+  })
+  ended satisfies 'stop' | 'stop-when' | 'tool-choice' | 'waiting'
+  await chat.turn({ ...options, stopWhen: ['final_answer'] })
+  // @ts-expect-error no setting of a step
+  await chat.turn({ ...options, prepareStep: () => ({ maxCalls: 1 }) })
 }
