@@ -41,7 +41,7 @@ function builtins(): Plugin {
     name: 'builtins',
     renderChunk: (code) =>
       code.replaceAll(
-        /^import \{(.*)\} from "(node:(?:crypto|util))";$/gm,
+        /^import \{(.*)\} from "(node:(?:crypto|fs|util))";$/gm,
         (_, names: string, module: string) =>
           `const {${names.replaceAll(' as ', ': ')}} = globalThis.process.getBuiltinModule("${module}");`,
       ),

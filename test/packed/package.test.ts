@@ -125,6 +125,28 @@ describe('the package as it is published', () => {
     expect(all.filter((url) => /cli|sqlite|eventstore/.test(url))).toEqual([])
   })
 
+  test('opens and reads an SQLite file without threads and streams', async () => {
+    await evaluated(`
+      import { openStore } from 'palimpsest'
+      const store = await openStore('sqlite:few.db')
+      await store.conversation('a').append({ role: 'user', content: 'Hello.' })
+      await store.close()
+      console.log(0)
+    `)
+    const loaded = await evaluated(`
+      import { openStore } from 'palimpsest'
+      const before = new Set(process.moduleLoadList)
+      const store = await openStore('sqlite:few.db')
+      const { length } = await store.conversation('a').effective()
+      const added = process.moduleLoadList.filter((name) => !before.has(name))
+      // They would take as long to load as the file takes to be opened and read.
+      const loaded = added.filter((name) => /worker|streams|readline/.test(name))
+      console.log(JSON.stringify({ length, loaded }))
+      await store.close()
+    `)
+    expect(loaded).toEqual({ length: 1, loaded: [] })
+  })
+
   test('says in the stack of an error which function it was in', async () => {
     const stack = await evaluated(`
       import { openStore } from 'palimpsest'

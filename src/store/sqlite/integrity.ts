@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import type { StoreError } from '../errors.ts'
 
 /** The most problems that are reported. */
@@ -12,6 +11,8 @@ const mostProblems = 3
  * Reads the whole file, in its own thread and on its own connection, because SQLite does it in one step. Throws the driver's errors.
  */
 export const integrityProblems = async (path: string): Promise<readonly string[]> => {
+  // Loaded here, as opening a store would wait for it.
+  const { Worker } = await import('node:worker_threads')
   const program = `require('node:worker_threads').parentPort.postMessage((${check.toString()})(...require('node:worker_threads').workerData))`
   const worker = new Worker(program, { eval: true, workerData: [path, mostProblems] })
   const [answer] = (await once(worker, 'message')) as [ReturnType<typeof check>]
