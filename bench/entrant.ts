@@ -12,6 +12,8 @@ export interface Entry {
   readonly file: string
   readonly variant?: string
   readonly node?: 'own' | 'system'
+  /** Variables of its environment. */
+  readonly variables?: NodeJS.ProcessEnv
 }
 
 interface Answer {
@@ -43,12 +45,12 @@ export interface Entrant {
 
 /** Starts a peer in a folder of its own. Rejects with the reason if it does not run here. */
 export const enter = async (
-  { file, variant = '', node = 'own' }: Entry,
+  { file, variant = '', node = 'own', variables }: Entry,
   folder: string,
 ): Promise<Entrant> => {
   const own = join(folder, `${file}-${variant}`)
   await mkdir(own, { recursive: true })
-  const start = () => answering(script, [file, own, variant], node)
+  const start = () => answering(script, [file, own, variant], node, variables)
   const { ask: send, close } = start()
   const ask = async (...request: readonly unknown[]): Promise<Answer> => (await send(request)) as Answer
   let written = 0

@@ -42,10 +42,16 @@ export interface Answering {
   readonly close: () => Promise<void>
 }
 
-/** Starts a script that answers, under this Node or the system's. */
-export const answering = (script: URL, args: readonly string[], node: 'own' | 'system'): Answering => {
+/** Starts a script that answers, under this Node or the system's, with these variables in its environment. */
+export const answering = (
+  script: URL,
+  args: readonly string[],
+  node: 'own' | 'system',
+  variables: NodeJS.ProcessEnv = {},
+): Answering => {
   const child = fork(script.pathname, args, {
-    ...(node === 'system' && { execPath: systemNode(), env: systemEnvironment() }),
+    ...(node === 'system' && { execPath: systemNode() }),
+    env: { ...(node === 'system' ? systemEnvironment() : process.env), ...variables },
     execArgv: [],
     silent: true,
   })

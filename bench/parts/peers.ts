@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { enter, type Entrant, type Entry } from '../entrant.ts'
+import { installNow, moduleOf, reasonOf } from '../package.ts'
 import { count, duration, type PartResult, times } from '../report.ts'
 import { alternate, ratioOf, type Rounds, timeOf } from '../rounds.ts'
 import type { Setting } from '../setting.ts'
@@ -30,7 +31,11 @@ interface Column {
 /** Conversations of 1 KB messages in other programs, each compared with palimpsest at the same durability. */
 export const peers = async (setting: Setting): Promise<PartResult> => {
   const { folder, isQuick, say } = setting
-  const { entered, absent } = await enterAll(setting, folder)
+  say('  packing and installing this package\n')
+  const installed = await installNow(join(folder, 'package')).catch(reasonOf)
+  const isPacked = typeof installed !== 'string'
+  const variables = isPacked ? { PALIMPSEST: moduleOf(installed) } : {}
+  const { entered, absent } = await enterAll(setting, folder, variables)
   const [few, some, many] = isQuick ? [10, 100, 300] : [100, 1_000, 10_000]
   const rounds = isQuick ? 3 : 9
   const at = async (messages: number): Promise<Column> => {
@@ -55,7 +60,7 @@ export const peers = async (setting: Setting): Promise<PartResult> => {
   }
   const late = await at(many)
   for (const { close } of entered) await close()
-  const cold = await compacted(setting, rounds)
+  const cold = await compacted(setting, rounds, variables)
 
   const columns = [early, later, late, bytes, ...reads, ...cold]
   return {
@@ -69,7 +74,13 @@ export const peers = async (setting: Setting): Promise<PartResult> => {
         ...columns.map((column) => cell(column, each, ours(entered, each.durable))),
       ]),
     },
-    notes: [...notes(some, many), ...absent],
+    notes: [
+      isPacked
+        ? 'Palimpsest is the packed package, installed from its tarball.'
+        : `Palimpsest is run from its sources, which load more slowly than the package: that could not be installed here (${installed}).`,
+      ...notes(some, many),
+      ...absent,
+    ],
   }
 }
 
@@ -77,20 +88,21 @@ const notes = (some: number, many: number): readonly string[] => [
   'In brackets: ratio to palimpsest at the same durability, which is its default for peers that wait for the disk and synchronous=normal for the others. strace showed which peers wait. Each peer runs and is timed in a process of its own; the peers take turns, round by round.',
   `Append: a round is ten messages, fewer (at least two) where a message takes more than 10 ms. LangGraph, under the system's Node: one \`invoke\` for two messages, the second returned by the graph's only node; the figure is per message. Up to ${count(some)} messages, conversations grow one message at a time. From there to ${count(many)}, LangGraph gets the messages in a single \`invoke\` (with the delta channel, all but the newest 110) and emmett in appends of 100; the figures at ${count(many)} are then measured, not extrapolated. The delta channel writes a snapshot every 100 updates: one precedes the samples, and few of them contain one.`,
   'Reads: from a store that has just been opened, in warm code; opening is not counted. pi always reads its whole file and LangGraph the whole state, and both are counted.',
-  `After ${compactions} compactions: ${count(compactions * between)} messages, compacted after every ${between} to a summary and the newest ${keepLast}. A new process opens the store and reads the effective history; its imports are not counted. Peers without compaction have no figure.`,
+  `After ${compactions} compactions: ${count(compactions * between)} messages, compacted after every ${between} to a summary and the newest ${keepLast}. A new process that has imported the peer opens the store and reads the effective history; what is loaded only then, such as Palimpsest's adapter, is counted. Peers without compaction have no figure.`,
   'Left out: OpenAI Agents (Python) and Cloudflare Sessions (which needs workerd).',
 ]
 
 const enterAll = async (
   { noPeers }: Setting,
   folder: string,
+  variables: NodeJS.ProcessEnv,
 ): Promise<{ readonly entered: readonly Entrant[]; readonly absent: readonly string[] }> => {
   const entered: Entrant[] = []
   const absent: string[] = []
   for (const entry of entries) {
     try {
       if (noPeers !== undefined && entry.file.endsWith('.mjs')) throw new Error(noPeers)
-      entered.push(await enter(entry, folder))
+      entered.push(await enter({ ...entry, variables }, folder))
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       absent.push(`${[entry.file, entry.variant].join(' ').trim()} could not be run here: ${reason}`)
@@ -115,9 +127,13 @@ const bytesOf = async (entered: readonly Entrant[], messages: number): Promise<C
 }
 
 /** How long a conversation takes to open that was compacted again and again, and the size of its files. */
-const compacted = async (setting: Setting, rounds: number): Promise<readonly Column[]> => {
+const compacted = async (
+  setting: Setting,
+  rounds: number,
+  variables: NodeJS.ProcessEnv,
+): Promise<readonly Column[]> => {
   setting.say(`  ${compactions} compactions\n`)
-  const { entered } = await enterAll(setting, join(setting.folder, 'compacted'))
+  const { entered } = await enterAll(setting, join(setting.folder, 'compacted'), variables)
   const able = entered.filter(({ has }) => has('compact'))
   for (const { growTo, compact } of able)
     for (let round = 1; round <= compactions; round++) {

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { install, type Installed, installNow, reasonOf } from '../package.ts'
 import { atMost, duration, type Figure, type PartResult, times as factor } from '../report.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
 import type { Setting } from '../setting.ts'
@@ -12,18 +13,10 @@ const root = new URL('../..', import.meta.url).pathname
 const before = '53f7f82'
 const title = 'Start: the packed package'
 
-/** The package, installed from the tarball that is published. */
-interface Installed {
-  readonly name: string
-  readonly folder: string
-  readonly mebibytes: number
-  readonly packages: number
-}
-
 /** How long the package takes to start as its users have it: packed, and installed without development dependencies. */
 export const start = async ({ folder, isQuick, say }: Setting): Promise<PartResult> => {
   say('  packing and installing this package\n')
-  const now = await install('now', root, join(folder, 'now')).catch(reasonOf)
+  const now = await installNow(join(folder, 'now')).catch(reasonOf)
   if (typeof now === 'string')
     return { title, figures: [], notes: [`It could not be installed here: ${now}`] }
   const then = await installOld(join(folder, before), say).catch(reasonOf)
@@ -85,27 +78,6 @@ const startsOf = async ({ name, folder }: Installed): Promise<readonly Contender
   ]
 }
 
-/** Packs the checkout in `source` and installs that in an empty project in `folder`. */
-const install = async (name: string, source: string, folder: string): Promise<Installed> => {
-  await mkdir(folder)
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: source, maxBuffer: 2 ** 26 })
-  const tarball = (await readdir(folder)).find((file) => file.endsWith('.tgz')) ?? ''
-  await writeFile(join(folder, 'package.json'), '{ "private": true }')
-  await run('npm', ['install', '--no-audit', '--no-fund', `./${tarball}`], { cwd: folder })
-  const files = await readdir(join(folder, 'node_modules'), { recursive: true, withFileTypes: true })
-  const blocks = await Promise.all(
-    files.map(async (file) => (await stat(join(file.parentPath, file.name))).blocks),
-  )
-  const lock: unknown = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8'))
-  const { packages } = lock as { readonly packages: Readonly<Record<string, unknown>> }
-  return {
-    name,
-    folder,
-    mebibytes: (blocks.reduce((sum, each) => sum + each, 0) * 512) / 2 ** 20,
-    packages: Object.keys(packages).length - 1,
-  }
-}
-
 const installOld = async (folder: string, say: Setting['say']): Promise<Installed> => {
   const source = join(folder, 'source')
   await mkdir(source, { recursive: true })
@@ -115,10 +87,4 @@ const installOld = async (folder: string, say: Setting['say']): Promise<Installe
   await run('tar', ['-xf', archive, '-C', source])
   await run('npm', ['ci'], { cwd: source, maxBuffer: 2 ** 26 })
   return install(before, source, join(folder, 'installed'))
-}
-
-/** The line of a failed command that says why. */
-const reasonOf = (error: unknown): string => {
-  const message = error instanceof Error ? error.message : String(error)
-  return message.split('\n').find((line) => /^(fatal|npm error)/.test(line)) ?? message
 }

@@ -1,6 +1,9 @@
 import { join } from 'node:path'
-import { openStore } from '../../src/index.ts'
+import type * as Library from '../../src/index.ts'
 import type { Peer } from './peer.ts'
+
+/** The library to measure: the module that the environment names, the sources if it names none. */
+const { openStore } = (await import(process.env['PALIMPSEST'] ?? '../../src/index.ts')) as typeof Library
 
 export const peer = (synchronous = 'full'): Peer => {
   let end = -1
