@@ -113,16 +113,19 @@ export const split = <T extends CommandType>(
   )
 
 /** The API takes a message of role `system` without content, for its other fields. */
-const withContent = (message: unknown): unknown =>
+const withContent = (message: Json): Json =>
   isFields(message) && message['role'] === 'system' && message['content'] === undefined
     ? { ...message, content: [] }
     : message
 
-/** The messages as they are now, whatever the caller does with them from here on. */
+/** The messages as they are now, whatever the caller does with them from here on. A list may be of any length, so it is copied first. */
 const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
   pipe(
-    copyJson(messages.map(withContent)),
-    E.mapLeft(({ path, problem }) => invalidInput(`messages${path}`, problem)),
+    copyJson(messages),
+    E.bimap(
+      ({ path, problem }) => invalidInput(`messages${path}`, problem),
+      (copied) => (copied as readonly Json[]).map(withContent),
+    ),
   )
 
 /** The methods that write to one conversation. */
