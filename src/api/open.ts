@@ -7,6 +7,7 @@ import { checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { type Actor, metadataSchema } from '../events/events.ts'
 import { handler } from '../history/handle.ts'
+import { changesOf } from '../history/changes.ts'
 import { inboxOf } from '../history/inbox.ts'
 import { turnLog } from '../history/turn-log.ts'
 import { backupOf } from '../jobs/backup.ts'
@@ -127,6 +128,7 @@ export const storeOn = (
     notes,
     turnLog: (id) => turnLog(events, actor, id),
     inbox: (id) => inboxOf(events, actor, id),
+    changes: (id) => changesOf(adapter, id),
   }
 
   return {

@@ -6,6 +6,7 @@ import { type SentCall, sentCall } from '../receipts/sent.ts'
 import { type Counted, type CountOptions, tokensOf } from '../context/tokens/count.ts'
 import { turning } from '../turn/turns.ts'
 import type { TurnEvent } from '../turn/streamed.ts'
+import { cancelling, type CancelOptions } from '../turn/cancel.ts'
 import { queuedIn, type QueuedMessages, type Said, saying, type SayOptions } from '../turn/say.ts'
 import { type Approval, type Awaited, type Decided, deciding, type Denial } from '../turn/decisions.ts'
 import type { Turned } from '../turn/turned.ts'
@@ -33,7 +34,7 @@ interface FullReader {
 /** A conversation with promises. */
 export type Conversation = {
   // By `as`, which keeps what is said of each method.
-  readonly [K in keyof TaskConversation as Exclude<K, 'full' | 'turnLog' | 'inbox'>]: AsPromise<
+  readonly [K in keyof TaskConversation as Exclude<K, 'full' | 'turnLog' | 'inbox' | 'changes'>]: AsPromise<
     TaskConversation[K]
   >
 } & {
@@ -78,6 +79,14 @@ export type Conversation = {
    * if (status === 'recorded') await chat.turn({ client, model: 'claude-opus-5-5' })
    */
   readonly say: (message: MessageInput | readonly MessageInput[], options?: SayOptions) => Promise<Said>
+  /**
+   * Ends the turn that is being given to the conversation, in whichever process: it ends with `TurnCancelled`, and what is complete is
+   * recorded. Cancels no turn that begins later. Rejects with a `NoteError` or a `ReadError`.
+   *
+   * @example
+   * await chat.cancel({ by: 'kim', reason: 'wrong file' })
+   */
+  readonly cancel: (options?: CancelOptions) => Promise<void>
   /** What waits in the inbox, in the order in which it was said. Rejects with a `StoreError`. */
   readonly queued: () => Promise<readonly QueuedMessages[]>
   /**
@@ -192,6 +201,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     turn: promised(turn),
     stream,
     say: promised(saying(chat)),
+    cancel: promised(cancelling(chat)),
     queued: promised(queuedIn(chat)),
     approve: promised(approve),
     deny: promised(deny),

@@ -6,6 +6,7 @@ import { conversationIdSchema, isConversationId } from '../events/ids.ts'
 import type { Envelope, Written } from '../history/encode.ts'
 import type { Handler } from '../history/handle.ts'
 import type { ForkError } from '../store/errors.ts'
+import type { Changes } from '../history/changes.ts'
 import type { Inbox } from '../history/inbox.ts'
 import type { TurnLog } from '../history/turn-log.ts'
 import type { EventStore } from '../store/port.ts'
@@ -40,6 +41,7 @@ export interface Conversation extends Writing, Reading, Following, Noting {
   readonly turnLog: TurnLog
   /** What the user says while the model is busy, until it is in the conversation. */
   readonly inbox: Inbox
+  readonly changes: Changes
 }
 
 /** What is kept beside conversations. */
@@ -47,6 +49,7 @@ export interface Beside {
   readonly notes: NoteStore
   readonly turnLog: (conversation: string) => TurnLog
   readonly inbox: (conversation: string) => Inbox
+  readonly changes: (conversation: string) => Changes
 }
 
 /** The handle of one conversation. An invalid id is an `InvalidInput` of each of its methods. */
@@ -78,5 +81,6 @@ export const conversation = (
     ...noting(store, beside.notes, id, checkedId),
     turnLog: beside.turnLog(id),
     inbox: beside.inbox(id),
+    changes: beside.changes(id),
   }
 }

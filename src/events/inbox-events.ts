@@ -5,7 +5,7 @@ import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
 import { type DeepReadonly, type Metadata, START } from './events.ts'
 import { newMessage } from './new-message.ts'
 
-// What the user says while the model is busy, until it is moved into the conversation. In a stream of its own (ADR 22).
+// What the user says while the model is busy, until it is moved into the conversation. In a stream of its own (ADR 24).
 
 /** The conversation's last position as the writer knew it. */
 const at = z.int().min(START)

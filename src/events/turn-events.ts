@@ -49,7 +49,7 @@ export const turnSchemas = {
 }
 
 export type TurnEventType = keyof typeof turnSchemas
-type TurnEventData = { readonly [T in TurnEventType]: DeepReadonly<z.infer<(typeof turnSchemas)[T]>> }
+export type TurnEventData = { readonly [T in TurnEventType]: DeepReadonly<z.infer<(typeof turnSchemas)[T]>> }
 
 /** What a turn records, tagged on `type`; without when, by whom and where. */
 export type TurnFact<T extends TurnEventType = TurnEventType> = {

@@ -11,6 +11,7 @@ import {
 } from '../events/turn-events.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import { conflict, type StoreError } from '../store/errors.ts'
+import { pagesOf } from '../store/pages.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { completeEnvelope, type Envelope, metadataOf } from './encode.ts'
 
@@ -26,6 +27,10 @@ export interface TurnsEnd {
 export interface TurnLog {
   /** As this handle last saw it; read if it never did. */
   readonly end: () => Steps<StoreError, TurnsEnd>
+  /** As of now. */
+  readonly now: () => Steps<StoreError, TurnsEnd>
+  /** Those after a revision, in order, as of now. */
+  readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
   /** The newest first, as of now; `at` never increases. Iteration throws a `StoreError`. */
   readonly newest: () => AsyncGenerator<RecordedTurnFact, void>
   /**
@@ -76,6 +81,13 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     }
   }
 
+  async function* factsAfter(revision: number): Steps<StoreError, readonly RecordedTurnFact[]> {
+    const facts: RecordedTurnFact[] = []
+    for await (const page of pagesOf(store, stream, { from: revision + 1 }))
+      for (const event of yield* ok(page)) facts.push(yield* ok(decodeTurnFact(event, event)))
+    return facts
+  }
+
   async function* append(
     facts: readonly TurnFact[],
     after: number,
@@ -108,6 +120,8 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     end: async function* (): Steps<StoreError, TurnsEnd> {
       return known ?? (yield* look())
     },
+    now: look,
+    after: factsAfter,
     newest,
     append,
   }

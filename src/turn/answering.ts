@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { staleContext } from '../commands/rejections.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { TurnsEnd } from '../history/turn-log.ts'
+import type { Block } from '../events/blocks.ts'
 import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
 import { run, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
@@ -14,7 +15,7 @@ import { restFor } from '../context/policy/result-limit.ts'
 import type { Held } from './held.ts'
 import type { Landing } from './landing.ts'
 import type { OpenCall } from './open-calls.ts'
-import type { Settled } from './options.ts'
+import type { Watched } from './options.ts'
 import { toolNames } from './tool-own-blocks.ts'
 import { resultOf } from './tools.ts'
 
@@ -36,7 +37,7 @@ export interface Unanswered {
 const maxTries = 10
 
 /** Does what there is to do about the calls of replies: runs them, answers them, or lets them wait. */
-export const answering = (chat: Conversation, landing: Landing, current: () => Settled) => {
+export const answering = (chat: Conversation, landing: Landing, current: () => Watched) => {
   const log = chat.turnLog
   /** The last reply of this turn, and where the log of turns ended when it was recorded. */
   let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
@@ -109,19 +110,21 @@ export const answering = (chat: Conversation, landing: Landing, current: () => S
     unanswered: Unanswered,
   ): Steps<WriteError | ReadError, Left | undefined> {
     const planned = yield* plan(now, unanswered)
-    const { run: tools, maxResult, emit, onEvent, signal, toolTimeout: timeout } = current()
+    const { run: tools, maxResult, emit, onEvent, toolTimeout: timeout, watch } = current()
     const named = toolNames(configurationOf(now).tools)
-    const limits = { signal, timeout, maxResult, named, rest: restFor(tools), onEvent, emit }
-    const results = await Promise.all(
-      planned.map(async ({ call, use, task }) => {
-        if (task.type === 'wait') return []
-        const key = `${chat.id}/${use}/${call.id}`
-        const work = async () =>
-          task.type === 'answer' ? task.result : resultOf(call, { ...task, key }, limits)
-        return [await watched(call, limits, work)]
-      }),
+    const limits = { timeout, maxResult, named, rest: restFor(tools), onEvent, emit }
+    const finished = async ({ call, use, task }: Planned, signal: AbortSignal): Promise<readonly Block[]> => {
+      if (task.type === 'wait') return []
+      const key = `${chat.id}/${use}/${call.id}`
+      const work = async () =>
+        task.type === 'answer' ? task.result : resultOf(call, { ...task, key }, { ...limits, signal })
+      return [await watched(call, limits, work)]
+    }
+    const context = Math.max(...planned.map(({ use }) => use))
+    const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind'] }, (signal) =>
+      Promise.all(planned.map((each) => finished(each, signal))),
     )
-    const content = results.flat()
+    const content = result.flat()
     if (content.length > 0) {
       yield* landing.record(now, content, unanswered.held)
       return undefined

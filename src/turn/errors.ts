@@ -84,6 +84,27 @@ export const notWaiting = (
   waiting,
 })
 
+/** Somebody cancelled the turn. What was complete is recorded. */
+export interface TurnCancelled {
+  readonly _tag: 'TurnCancelled'
+  readonly message: string
+  readonly conversation: string
+  /** Who cancelled it, and why, if that was said. */
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+}
+
+export const turnCancelled = (
+  conversation: string,
+  { by, reason }: Pick<TurnCancelled, 'by' | 'reason'>,
+): TurnCancelled => ({
+  _tag: 'TurnCancelled',
+  message: `the turn of ${conversation} was cancelled${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}: what was complete is recorded, call turn again to continue from there`,
+  conversation,
+  ...(by !== undefined && { by }),
+  ...(reason !== undefined && { reason }),
+})
+
 export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
   _tag: 'NothingToAnswer',
   message: `it is not the model's turn in ${conversation}, or nothing was said: append a user message first`,

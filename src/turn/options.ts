@@ -14,6 +14,7 @@ import type { Prices } from './prices.ts'
 import type { Emit } from './turn-event.ts'
 import type { WaitOptions } from './calls.ts'
 import type { StepOptions, StepSettings } from './turn-step.ts'
+import type { Watch } from './watch.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** Some of the settings: the others, and those that are undefined, have their defaults. */
@@ -97,6 +98,11 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly emit: Emit
   /** The same with other settings, for one call of the model. */
   readonly withStep: (given: StepSettings) => E.Either<SettleError, Settled>
+}
+
+/** Options of a turn that is being given. */
+export interface Watched extends Settled {
+  readonly watch: Watch
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'

@@ -21,7 +21,7 @@ import { hasMail, moveIn } from './inbox-moves.ts'
 import { landing } from './landing.ts'
 import type { LiveHistory } from './live.ts'
 import { isCall, openCalls } from './open-calls.ts'
-import type { Settled } from './options.ts'
+import type { Watched } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { type Answered, send } from './sending.ts'
 import { notRun } from './tools.ts'
@@ -49,11 +49,11 @@ const maxStale = 10
 export async function* turn(
   chat: Conversation,
   history: LiveHistory,
-  given: Settled,
+  given: Watched,
 ): Steps<TurnError, Turned> {
   const tools: ToolRun[] = []
-  const options: Settled = { ...given, emit: timing(given.emit, tools) }
-  const { client, emit, keepPartial, maxCalls, prepareStep, signal } = options
+  const options: Watched = { ...given, emit: timing(given.emit, tools) }
+  const { client, emit, keepPartial, maxCalls, prepareStep, signal, watch } = options
   /** The settings of the next call, and whether they are known. */
   let current = options
   let isPrepared = !prepareStep
@@ -129,10 +129,25 @@ export async function* turn(
     calls++
     const { secrets } = current
     const sending = { client, requestOptions, askOptions, secrets }
-    const { reply, receipt } = await send(held?.before ?? now, rendered, sending)
+    const asked = held?.before ?? now
+    const { result, ended: why } = await watch.during(
+      {
+        context: asked.at,
+        seen: now.at,
+        endedBy: options.keepLate ? ['interrupt'] : ['interrupt', 'rewind'],
+      },
+      (ends) => send(asked, rendered, { ...sending, askOptions: { ...askOptions, signal: ends } }),
+    )
+    const { reply, receipt } = result
     if (E.isLeft(reply)) {
       failures.add(reply.left)
-      if (reply.left._tag !== 'ContextExceeded') return yield* keep(now, { error: reply.left, receipt, held })
+      if (why?.why === 'rewind' && reply.left._tag === 'ModelAborted') return yield why.error
+      if (reply.left._tag !== 'ContextExceeded') {
+        const error = yield* keep(now, { error: reply.left, receipt, held })
+        if (why?.why !== 'interrupt' || reply.left._tag !== 'ModelAborted') return yield error
+        isHolding = ended !== undefined
+        return
+      }
       return context.refuse(reply.left, digest) ? undefined : yield reply.left
     }
     context.accept()
@@ -154,7 +169,7 @@ export async function* turn(
     emit({ type: 'reply', position, content, usage: usageIn(usage), stopReason })
   }
 
-  /** Ends the turn with the error of a call; records first what had come of the reply, if that is wanted. */
+  /** Records what had come of a reply that broke off, if that is wanted. Returns the error that the turn may end with. */
   async function* keep(
     now: Effective,
     {
@@ -165,9 +180,9 @@ export async function* turn(
       readonly error: ModelError
       readonly held: Held | undefined
     },
-  ): Steps<TurnError, never> {
+  ): Steps<TurnError, TurnError> {
     const { partial } = error
-    if (!partial || !keepPartial) return yield spent ?? error
+    if (!partial || !keepPartial) return spent ?? error
     const content = partial.content.filter(isCall).map(notRun)
     const results = content.length > 0 ? [{ role: 'user' as const, content }] : []
     // The last failed call is the one that broke off: the turn's error tells of it.
@@ -175,10 +190,10 @@ export async function* turn(
     const kept = yield* land(now, [messageOf(said, receipt), ...results], held)
     failures.told(1)
     recorded(replyIn(kept), said)
-    if (spent) return yield spent
+    if (spent) return spent
     const ending = error._tag === 'ModelAborted' ? 'aborted' : 'the reply broke off'
     const message = `${ending}: what had come of the reply is recorded at position ${replyIn(kept)}`
-    return yield { ...error, message }
+    return { ...error, message }
   }
 
   /** Answers calls. Whether the turn has ended, since nothing more can be done about them. */
@@ -223,7 +238,9 @@ export async function* turn(
       yield* ok(within())
       const { replies, usage } = account.account(failures.calls())
       const own = await prepareStep(freeze({ step: replies + 1, effective: now, usage }))
-      current = own ? { ...(yield* ok(options.withStep(own))), emit, ...(signal && { signal }) } : options
+      current = own
+        ? { ...(yield* ok(options.withStep(own))), emit, watch, ...(signal && { signal }) }
+        : options
       isPrepared = true
       return false
     }
@@ -295,7 +312,7 @@ const timing =
   }
 
 /** @returns what is told of each event of a reply's stream: the caller, and who listens to the turn */
-const hearing = ({ emit, onEvent }: Settled): AskOptions['onEvent'] => {
+const hearing = ({ emit, onEvent }: Watched): AskOptions['onEvent'] => {
   if (emit === unheard) return onEvent
   const grow = deltas(emit)
   return (event) => {
@@ -304,7 +321,7 @@ const hearing = ({ emit, onEvent }: Settled): AskOptions['onEvent'] => {
   }
 }
 
-const askOptionsOf = (options: Settled): AskOptions => {
+const askOptionsOf = (options: Watched): AskOptions => {
   const { signal, stallTimeout, maxRetries } = options
   const onEvent = hearing(options)
   return {
@@ -315,7 +332,7 @@ const askOptionsOf = (options: Settled): AskOptions => {
   }
 }
 
-const requestOptionsOf = ({ cache, client: { form }, systemMessages }: Settled): RequestOptions => ({
+const requestOptionsOf = ({ cache, client: { form }, systemMessages }: Watched): RequestOptions => ({
   renderer: currentRenderer,
   // Only the Messages API has breakpoints.
   ...(form ? { form } : cache && { cache }),

@@ -10,7 +10,7 @@ import { isCompaction } from '../projections/render/renderer.ts'
 import type { UnknownRenderer } from '../receipts/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { WaitingCall } from './turn-event.ts'
-import type { NothingToAnswer, SecretMissing, TooManyCalls } from './errors.ts'
+import type { NothingToAnswer, SecretMissing, TooManyCalls, TurnCancelled } from './errors.ts'
 import type { Account } from './account.ts'
 import type { BudgetSpent, PriceMissing } from './budget.ts'
 import { isCall } from './open-calls.ts'
@@ -68,6 +68,7 @@ export type TurnError = (
   | BudgetSpent
   | PriceMissing
   | SecretMissing
+  | TurnCancelled
 ) & {
   /** The calls that failed and are not recorded in the origin of a later reply. */
   readonly failed?: readonly FailedCall[]

@@ -1,11 +1,14 @@
+import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { ok, run, type Steps, task } from '../result/steps.ts'
+import { turnCancelled } from './errors.ts'
 import { liveHistory } from './live.ts'
 import type { Settled, TurnOptions } from './options.ts'
 import { settle } from './settle.ts'
 import { type Listener, streamed, type TurnEvent } from './streamed.ts'
 import type { Turned, TurnError } from './turned.ts'
+import { type Watch, watchOf } from './watch.ts'
 
 /** What gives turns to a model in a conversation. */
 export interface Turning {
@@ -29,12 +32,25 @@ export const turning = (chat: Conversation): Turning => {
     const options = listener ? heardBy(listener, settled) : settled
     // A good part of the library: only turns wait for it.
     const { turn } = await import('./turn.ts')
-    return yield* turn(chat, history, options)
+    const { revision } = yield* chat.turnLog.now()
+    const watch = watchOf(chat, revision, options.signal)
+    try {
+      const turned = await run(turn(chat, history, { ...options, signal: watch.signal, watch }))
+      return yield* ok(E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(turned))
+    } finally {
+      watch.end()
+    }
   }
   return {
     turn: (options) => task(() => steps(options)),
     stream: (options) => streamed((listener) => run(steps(options, listener))),
   }
+}
+
+/** What a turn that was cancelled ends with, in place of the error of its signal. */
+const cancelledOr = (error: TurnError, conversation: string, { cancelled }: Watch): TurnError => {
+  const by = error._tag === 'ModelAborted' ? cancelled() : undefined
+  return by ? { ...error, ...turnCancelled(conversation, by) } : error
 }
 
 const heardBy = ({ emit, signal }: Listener, options: Settled): Settled => ({

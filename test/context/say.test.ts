@@ -98,3 +98,130 @@ describe('what the user says while the model replies', () => {
     await sound(playing)
   })
 })
+
+describe('a message that interrupts', () => {
+  /** A first reply that never comes, unless the turn lets go of it. */
+  const hanging = async (what: (chat: Conversation) => Promise<unknown>, options = {}) => {
+    const said: Said[] = []
+    const playing = await scene(said)
+    let isGiven = false
+    said.push(async () => {
+      isGiven = true
+      await what(playing.chat)
+      return new Promise<never>(() => {})
+    }, answer('To both.'))
+    return { ...playing, turned: playing.turn(options), isGiven: () => isGiven }
+  }
+
+  it('ends the call of the model, and the same turn answers both', async () => {
+    const playing = await hanging(async (chat) => {
+      expect(await chat.say(user('Wait.'), { whileBusy: 'interrupt' })).toMatchObject({ status: 'recorded' })
+    })
+    expect(await playing.turned).toMatchObject({ calls: 2 })
+    expect(await shown(playing.chat)).toEqual(['user: Is it there?', 'user: Wait.', 'assistant: To both.'])
+    expect((await playing.chat.effective()).at(-1)).toMatchObject({
+      origin: { failed: [{ error: 'ModelAborted' }] },
+    })
+    await sound(playing)
+  })
+
+  it('ends no tool', async () => {
+    const playing = await scene([{ content: [toolUse('a')] }, answer('To both.')])
+    const run = async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      await playing.chat.say(user('Wait.'), { whileBusy: 'interrupt' })
+      await playing.chat.say(user('Please.'), { whileBusy: 'interrupt' })
+      expect(signal.aborted).toBe(false)
+      return 'done'
+    }
+    expect(await playing.turn({ run: { run } })).toMatchObject({ calls: 2 })
+    expect((await shown(playing.chat)).slice(2)).toEqual([
+      'user: tool_result',
+      'user: Wait.',
+      'user: Please.',
+      'assistant: To both.',
+    ])
+    await sound(playing)
+  })
+})
+
+describe('a message that rolls back', () => {
+  it('takes the place of the message that began the turn, and of what came since, and the turn lets go', async () => {
+    const said: Said[] = []
+    const playing = await scene(said)
+    said.push(
+      { content: [toolUse('a')] },
+      async () => {
+        await playing.chat.say(user('And?'))
+        expect(await playing.chat.say(user('Is it here?'), { whileBusy: 'rollback' })).toMatchObject({
+          status: 'recorded',
+        })
+        return new Promise<never>(() => {})
+      },
+      yes,
+    )
+    await playing.chat.append([{ role: 'assistant', content: 'No.' }, user('Is it there now?')])
+    await expect(playing.turn({ run: { run: () => 'done' } })).rejects.toMatchObject({ _tag: 'StaleContext' })
+    expect(await shown(playing.chat)).toEqual(['user: Is it there?', 'assistant: No.', 'user: Is it here?'])
+    await playing.turn()
+    await sound(playing)
+  })
+
+  it('aborts the tools of the turn', async () => {
+    const playing = await scene([{ content: [toolUse('a')] }, yes])
+    const run = async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      await playing.chat.say(user('Is it here?'), { whileBusy: 'rollback' })
+      await aborted
+      return 'done'
+    }
+    await expect(playing.turn({ run: { run } })).rejects.toMatchObject({ _tag: 'StaleContext' })
+    expect(await shown(playing.chat)).toEqual(['user: Is it here?'])
+  })
+})
+
+describe('a cancel', () => {
+  it('ends the call of the model', async () => {
+    const said: Said[] = []
+    const { chat, turn } = await scene(said)
+    said.push(async () => {
+      await chat.cancel({ by: 'kim', reason: 'wrong file' })
+      return new Promise<never>(() => {})
+    }, yes)
+    await expect(turn()).rejects.toMatchObject({
+      _tag: 'TurnCancelled',
+      by: 'kim',
+      reason: 'wrong file',
+      conversation: 'c',
+    })
+    expect(await turn()).toMatchObject({ calls: 1 })
+  })
+
+  it('aborts running tools, and their calls get an error result', async () => {
+    const { chat, turn } = await scene([{ content: [toolUse('a')] }, yes])
+    const run = async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve))
+      await chat.cancel()
+      await aborted
+    }
+    await expect(turn({ run: { run } })).rejects.toMatchObject({ _tag: 'TurnCancelled' })
+    expect((await shown(chat)).at(-1)).toBe('user: tool_result')
+    expect(await turn()).toMatchObject({ calls: 1 })
+  })
+
+  it('of nothing cancels nothing that begins later', async () => {
+    const { chat, turn } = await scene([yes])
+    await chat.cancel()
+    expect(await turn()).toMatchObject({ calls: 1 })
+    const { chat: other } = await scene([yes])
+    await expect(other.cancel({ by: '' })).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'by' })
+  })
+
+  it('heeds a cancel that was recorded between two calls of the model', async () => {
+    const { chat, turn } = await scene([{ content: [toolUse('a')] }, () => new Promise<never>(() => {})])
+    const run = async () => {
+      void chat.cancel()
+      return 'done'
+    }
+    await expect(turn({ run: { run } })).rejects.toMatchObject({ _tag: 'TurnCancelled' })
+  })
+})

@@ -93,6 +93,7 @@ describe('isError', () => {
       SummaryFailed: true,
       TemporaryFileFailed: true,
       TooManyCalls: true,
+      TurnCancelled: true,
       ToolNameTaken: true,
       UnknownFormat: true,
       UnknownRenderer: true,
