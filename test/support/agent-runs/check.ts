@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import canonicalize from 'canonicalize'
 import { expect } from 'vitest'
 import OpenAI from 'openai'
+import type { Turned } from '../../../src/index.ts'
 import type { Effective } from '../../../src/projections/effective.ts'
 import type { Body as ChatBody } from '../../../src/testing/chat-completions/body.ts'
 import type { Completion } from '../../../src/testing/chat-completions/replies.ts'
@@ -44,6 +45,9 @@ export const totals = {
   aborts: 0,
   faults: 0,
   'stale replies': 0,
+  'budgets spent': 0,
+  'turns stopped early': 0,
+  'turns read event by event': 0,
   'refused requests': 0,
   'too long': 0,
   'receipts verified': 0,
@@ -95,6 +99,9 @@ const count = ({ turns, requests: atMessages, chats, conversations }: Observed):
     ({ status, isComplete }) => status >= 500 || (status === 200 && !isComplete()),
   ).length
   totals['stale replies'] += turns.filter(({ outcome }) => errorOf(outcome) === 'StaleContext').length
+  totals['budgets spent'] += turns.filter(({ outcome }) => errorOf(outcome) === 'BudgetSpent').length
+  totals['turns stopped early'] += turns.filter(({ outcome }) => endOf(outcome) === 'stop-when').length
+  totals['turns read event by event'] += turns.filter(({ options }) => options.reads).length
   totals['too long'] += requests.filter(isTooLong).length
 }
 
@@ -117,12 +124,16 @@ const checkRefusals = ({ requests, chats }: Observed): void => {
 const errorOf = (outcome: Ran['outcome']): string | undefined =>
   outcome && 'error' in outcome ? outcome.error : undefined
 
+const endOf = (outcome: Ran['outcome']): unknown =>
+  outcome && 'value' in outcome ? (outcome.value as Partial<Turned>).ended : undefined
+
 const usual = [
   'StaleContext',
   'ModelFailed',
   'ContextTooLarge',
   'NothingToAnswer',
   'TooManyCalls',
+  'BudgetSpent',
   'ConversationNotFound',
 ]
 

@@ -59,6 +59,14 @@ export interface TurnPlan {
   readonly retries: 0 | 1
   /** The event of the replies' streams that the turn is aborted at. */
   readonly abortAt?: number
+  /** How the turn is read: awaited, event by event, or slowly. */
+  readonly reads?: 'slowly' | 'fast'
+  /** The most calls of a model. */
+  readonly budget?: number
+  /** Names of tools that end the turn. */
+  readonly stopWhen?: readonly string[]
+  /** The model of every other step is the other one. */
+  readonly alternates?: boolean
 }
 
 /** Somebody's conversation, and the forks that it goes on in. */

@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import OpenAI from 'openai'
 import { openAiModel } from '../../../src/models/openai/model.ts'
 import { summaryFailed } from '../../../src/context/summary/errors.ts'
 import type { TurnOptions } from '../../../src/turn/options.ts'
-import type { Conversation, Store } from '../../../src/index.ts'
+import type { Conversation, Store, Turned, TurnEvent } from '../../../src/index.ts'
 import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
 import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
@@ -137,7 +138,7 @@ export const player = async (world: World, index: number, thread: Thread): Promi
     const crashed = Promise.withResolvers<undefined>()
     const place = { ran, forget: () => crashed.resolve(undefined) }
     underWay.push(place)
-    const turned = chat.turn({
+    const settings: TurnOptions = {
       ...optionsOf(world, ran, {
         index,
         window: thread.window,
@@ -146,7 +147,8 @@ export const player = async (world: World, index: number, thread: Thread): Promi
       run: agentTools(world.runs, () => during(acts.shift(), place)),
       signal: controller.signal,
       onEvent,
-    })
+    }
+    const turned = options.reads ? drained(chat.stream(settings), options.reads) : chat.turn(settings)
     const ended = outcomeOf(turned).then((outcome) => (ran.outcome = outcome))
     endings.set(ran, ended)
     try {
@@ -196,6 +198,19 @@ export const player = async (world: World, index: number, thread: Thread): Promi
       await soon(Promise.all(endings.values()))
     },
   }
+}
+
+/** What a turn comes to that is read event by event. */
+const drained = async (
+  events: AsyncIterable<TurnEvent>,
+  reads: NonNullable<TurnPlan['reads']>,
+): Promise<Turned> => {
+  let pauses = reads === 'slowly' ? 5 : 0
+  for await (const event of events) {
+    if (event.type === 'done') return event.turned
+    if (pauses-- > 0) await sleep(2)
+  }
+  throw new Error('a stream of a turn has ended before the turn')
 }
 
 const replyOf = ({ content, stop, isSlow }: Said, body: Body, fault: Reply['fault']): Reply => ({
@@ -307,10 +322,14 @@ const optionsOf = (
     percentage,
     keepLast,
     maxCalls,
+    budget,
+    stopWhen,
+    alternates,
   } = ran.options
+  const named = (which: TurnPlan['model']): string => `model-${index}-${which}`
   return {
     client: clientOf(world, ran),
-    model: `model-${index}-${model}`,
+    model: named(model),
     ...(system !== 'none' && {
       system: system === 'string' ? 'You are an agent.' : [text('You are an agent.')],
     }),
@@ -319,11 +338,14 @@ const optionsOf = (
     context: { window: Math.ceil(claimed * window), percentage, keepLast },
     summarizer: summarizerOf(ran.options.summarizer, index, meanwhile),
     cache,
-    systemMessages: ran.options.systemMessages && model === 'a',
+    systemMessages: ran.options.systemMessages && model === 'a' && !alternates,
     keepPartial,
     keepLate,
     maxRetries: ran.options.retries,
     maxCalls,
+    budget: { calls: budget },
+    stopWhen,
+    prepareStep: alternates ? ({ step }) => ({ model: named(step % 2 === 0 ? 'a' : 'b') }) : undefined,
   }
 }
 

@@ -112,6 +112,15 @@ const endings: fc.Arbitrary<Partial<TurnPlan>> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ retries: 1 as const }) },
 )
 
+/** How turns are read and steered. */
+const steering: fc.Arbitrary<Partial<TurnPlan>> = fc.oneof(
+  { weight: 6, arbitrary: noChange },
+  { weight: 3, arbitrary: fc.constantFrom('slowly' as const, 'fast' as const).map((reads) => ({ reads })) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 4 }).map((budget) => ({ budget })) },
+  { weight: 1, arbitrary: fc.constantFrom(['nobody'], ['read', 'write']).map((stopWhen) => ({ stopWhen })) },
+  { weight: 1, arbitrary: fc.constant({ alternates: true }) },
+)
+
 /** What is done in the middle of a turn. */
 const meanwhile = (plain: TurnPlan): fc.Arbitrary<Act> =>
   fc.oneof(
@@ -228,10 +237,10 @@ const steps = (plain: TurnPlan): fc.Arbitrary<readonly Act[]> =>
     {
       weight: 4,
       arbitrary: fc
-        .tuple(userContent, changes, endings, maybe(80))
-        .map(([blocks, change, ending, isAsked]): readonly Act[] => [
+        .tuple(userContent, changes, endings, steering, maybe(80))
+        .map(([blocks, change, ending, steered, isAsked]): readonly Act[] => [
           ...(isAsked ? [{ type: 'say' as const, role: 'user' as const, content: blocks }] : []),
-          { type: 'turn', options: { ...plain, ...change, ...ending } },
+          { type: 'turn', options: { ...plain, ...change, ...ending, ...steered } },
         ]),
     },
     { weight: 2, arbitrary: acts.map((act) => [act]) },
