@@ -1,10 +1,9 @@
-import { createHash, type Hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { Chat } from '../models/openai/chat/chat.ts'
-import { sharedBeginning } from '../projections/list-cache.ts'
 import type { Block } from '../events/blocks.ts'
 import type { Fields } from '../events/json.ts'
 import type { Rendered, RenderedMessage } from '../projections/render/renderer.ts'
+import { listDigest } from './list-digest.ts'
 
 /** What a receipt is of: a request as it is sent, without model and parameters. */
 export interface Sent extends Pick<Rendered, 'tool_choice'> {
@@ -30,14 +29,6 @@ export const textOf = (part: Part): string => {
   return text
 }
 
-/** A hash of the first messages of a request, which the next request of the conversation begins with too. */
-interface Beginning {
-  /** The contents of these messages. */
-  readonly contents: readonly (readonly Part[])[]
-  readonly hash: Hash
-}
-const beginnings = new WeakMap<Part, Beginning>()
-
 /**
  * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones. Continues from what
  * it has hashed of the conversation before, as long as that is the same.
@@ -45,47 +36,40 @@ const beginnings = new WeakMap<Part, Beginning>()
 export const digestOf = ({ chat, messages, system, tools }: Sent): string => {
   if (chat) return chatDigest(chat)
   const contents = messages.map(({ content }) => content)
-  const first = contents[0]?.[0]
-  const known = first && beginnings.get(first)
-  const isSame = known && sharedBeginning(known.contents, contents) === known.contents.length
-  let { contents: hashed, hash } = isSame
-    ? known
-    : { contents: [], hash: createHash('sha256').update(opening) }
-  const stable = stableIn(messages)
-  if (first && hashed.length < stable) {
-    hash = hash.copy().update(textFrom(messages, hashed.length, stable))
-    hashed = contents.slice(0, stable)
-    beginnings.set(first, { contents: hashed, hash })
-  }
   const others = [
     ...(system === undefined
       ? []
       : [`"system":${typeof system === 'string' ? JSON.stringify(system) : listText(system)}`]),
     ...(tools ? [`"tools":${listText(tools)}`] : []),
   ]
-  const rest = others.map((text) => `,${text}`).join('')
-  return hash
-    .copy()
-    .update(`${textFrom(messages, hashed.length, messages.length)}]${rest}}`)
-    .digest('hex')
-}
-
-const chatDigest = ({ messages, tools }: Chat): string => {
-  const rest = tools ? `,"tools":${listText(tools)}` : ''
-  return createHash('sha256')
-    .update(`{"messages":${listText(messages)}${rest}}`)
-    .digest('hex')
+  return listDigest({
+    before: opening,
+    items: contents,
+    textAt: (index) => `{"content":${listText(contents[index] ?? [])},"role":"${messages[index]?.role}"}`,
+    after: `]${others.map((text) => `,${text}`).join('')}}`,
+    key: contents[0]?.[0],
+    stable: stableIn(messages),
+  })
 }
 
 const opening = '{"messages":['
 
-const textFrom = (messages: Sent['messages'], from: number, to: number): string =>
-  `${from > 0 && from < to ? ',' : ''}${messages.slice(from, to).map(messageText).join()}`
+/** The system prompt is made again for each request; the messages after it stay what they are. */
+const chatDigest = ({ messages, tools }: Chat): string => {
+  const [first] = messages
+  const isPrompt = first !== undefined && (first.role === 'system' || first.role === 'developer')
+  const said = isPrompt ? messages.slice(1) : messages
+  return listDigest({
+    before: `${opening}${isPrompt ? textOf(first) : ''}${isPrompt && said.length > 0 ? ',' : ''}`,
+    items: said,
+    textAt: (index) => textOf(said[index] ?? {}),
+    after: `]${tools ? `,"tools":${listText(tools)}` : ''}}`,
+    key: said[0],
+    stable: Math.max(0, said.length - 1),
+  })
+}
 
 const listText = (parts: readonly Part[]): string => `[${parts.map(textOf).join()}]`
-
-const messageText = ({ role, content }: Sent['messages'][number]): string =>
-  `{"content":${listText(content)},"role":"${role}"}`
 
 const isMarked = ({ content }: Sent['messages'][number]): boolean =>
   content.some((block) => 'cache_control' in block)

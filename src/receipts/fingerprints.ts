@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Chat } from '../models/openai/chat/chat.ts'
+import type { Chat, ChatMessage } from '../models/openai/chat/chat.ts'
 import { listCache } from '../projections/list-cache.ts'
 import { type Part, type Sent, textOf } from './canonical.ts'
 
@@ -51,8 +51,12 @@ export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: Sent
 const chatPrints = ({ tools = [], messages }: Chat): string =>
   [
     ...tools.map((tool) => fingerprint('tool', tool)),
-    ...messages.map((message) => fingerprint(message.role, message)),
+    // The system prompt is made again for each request.
+    ...messages.slice(0, 1).map((message) => fingerprint(message.role, message)),
+    ...cachedMessages(messages.slice(1), (message) => fingerprint(message.role, message)),
   ].join('')
+
+const cachedMessages = listCache<ChatMessage, string>()
 
 const cached = listCache<readonly Part[], string>()
 

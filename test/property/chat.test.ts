@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ChatForm } from '../../src/models/form.ts'
@@ -36,8 +38,8 @@ const model: Model = {
 
 describe('the request for Chat Completions at every position of every log', () => {
   it.each([
-    ['that commands write', histories(), 200],
-    ['of any events', rawLogs(), 200],
+    ['that commands write', histories(), 100],
+    ['of any events', rawLogs(), 150],
   ] as const)('keeps the rules of that API, in logs %s', (_, logs, numRuns) => {
     fc.assert(
       fc.property(logs, forms, fc.boolean(), (log, form, systemMessages) => {
@@ -67,6 +69,8 @@ describe('the request for Chat Completions at every position of every log', () =
             const made = right(requestOf(effective(log, at), { renderer: 1, form }))
             const fresh = right(requestOf(structuredClone(effective(log, at)), { renderer: 1, form }))
             expect(digestOf(made)).toBe(digestOf(fresh))
+            const whole = createHash('sha256').update(canonicalize(made.chat) ?? '')
+            expect(digestOf(made)).toBe(whole.digest('hex'))
             expect(JSON.stringify(made.repairs)).toBe(JSON.stringify(fresh.repairs))
             expect(fingerprintsOf(made).length).toBe(fingerprintLength * partsOf(made).length)
           }

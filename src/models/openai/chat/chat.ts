@@ -11,7 +11,7 @@ import type { Chat, ChatForm, ChatReport, ChatRepairKind } from './types.ts'
 
 export { namesIn } from './names.ts'
 export type { Reasoned } from './reasoning.ts'
-export type { Chat } from './types.ts'
+export type { Chat, ChatMessage } from './types.ts'
 export { withReasoning }
 
 /** The version of new requests. */
