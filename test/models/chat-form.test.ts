@@ -336,6 +336,8 @@ describe('parameters', () => {
   it('those of the Messages API alone are left out, which the receipt counts', () => {
     const parameters = { thinking: { type: 'enabled', budget_tokens: 9 }, mcp_servers: [], container: 'c' }
     expect(bodyOf(parameters)).toEqual({})
+    expect(bodyOf({ metadata: { user_id: 'u' } })).toEqual({})
+    expect(bodyOf({ metadata: { topic: 't' } })).toEqual({ metadata: { topic: 't' } })
     expect(bodyOf({ thinking: { type: 'enabled' } })).toEqual({ thinking: { type: 'enabled' } })
     expect(inChat([configured({ parameters }), user('Go.')]).repairs).toEqual([
       ['parameter-dropped', 0],

@@ -208,6 +208,30 @@ describe('reasoning that a provider wants back', () => {
   })
 })
 
+describe('a turn as it happens', () => {
+  it('is told in the events of any model: thoughts, pieces of inputs and texts', async () => {
+    const { chat, client } = await scene(
+      [
+        { reasoning: 'I must read it first.', tool_calls: [{ name: 'read', arguments: { path: 'a.ts' } }] },
+        { content: 'It is there, in line 80 of a.ts.' },
+      ],
+      { models: { teller: { reasoning: 'reasoning' } } },
+    )
+    const told = { thinking: '', 'tool-input': '', text: '' }
+    const options = { client, model: 'teller', tools: [readTool], run: { read: () => 'here' } }
+    for await (const event of chat.stream(options)) {
+      if (event.type === 'thinking') told.thinking += event.thinking
+      if (event.type === 'tool-input') told['tool-input'] += event.json
+      if (event.type === 'text') told.text += event.text
+    }
+    expect(told).toEqual({
+      thinking: 'I must read it first.',
+      'tool-input': '{"path":"a.ts"}',
+      text: 'It is there, in line 80 of a.ts.',
+    })
+  })
+})
+
 describe('a conversation that changes the provider in the middle', () => {
   it('is valid at each, both ways, with receipts of what each was sent', async () => {
     const { api, chat, client, turn } = await scene([

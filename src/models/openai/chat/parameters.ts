@@ -49,6 +49,9 @@ const counterpart = (
       return hasTools ? { [name]: value } : undefined
     case 'thinking':
       return isMessagesThinking(value) ? undefined : { [name]: value }
+    // The user's name is all that it may hold there; here it is a list of its own, for what is stored.
+    case 'metadata':
+      return isFields(value) && Object.keys(value).join() === 'user_id' ? undefined : { [name]: value }
     case 'service_tier':
       return { [name]: value === 'standard_only' ? 'default' : value }
     default:

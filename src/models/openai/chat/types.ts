@@ -37,7 +37,6 @@ export interface Chat {
 export type ChatRepairKind =
   | Extract<
       Repair['kind'],
-      | 'block-dropped'
       | 'cache-control-dropped'
       | 'field-dropped'
       | 'id-replaced'
