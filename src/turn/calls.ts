@@ -68,7 +68,10 @@ export const taskFor = async (
     return isDefined(call.name)
       ? { type: 'wait', why: 'handed-back', isNew: true }
       : answer(`There is no tool ${call.name}.`)
-  if (!isFields(call.input)) return answer('The input is not complete: the reply was cut off inside it.')
+  if (!isFields(call.input))
+    return answer(
+      'The input is not a JSON object: it was cut off, or is malformed. Call again with all of it.',
+    )
   if (!wait && !state.isStarted && !recordsStarts(use) && isUnsafe) return answer(interrupted)
   const run: Task = { type: 'run', tool, isAgain: state.isStarted }
   if (state.isStarted && !wait) return run

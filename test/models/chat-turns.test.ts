@@ -98,7 +98,7 @@ describe('a turn of a model at Chat Completions', () => {
     })
     expect(told).toMatchObject({
       role: 'tool',
-      content: expect.stringMatching(/^Error: The input is/) as string,
+      content: expect.stringMatching(/^Error: The input is not a JSON object/) as string,
     })
     expect(isRun).toBe(false)
   })
