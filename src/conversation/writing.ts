@@ -97,16 +97,17 @@ export interface Writing {
   readonly undo: (input?: UndoInput) => Write<UndoError, Written>
 }
 
-/** Divides a writer's options into the command and who sends it, each checked. */
+/** Divides a writer's options into the command and who sends it, each checked. `own`: as in `checkJson`. */
 export const split = <T extends CommandType>(
   type: T,
   options: Envelope & Record<string, unknown>,
+  own?: object,
 ): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: Envelope }> =>
   pipe(
     splitEnvelope(options),
     E.flatMap(({ envelope, input }) =>
       pipe(
-        checkJson(commandSchemas[type], input),
+        checkJson(commandSchemas[type], input, own),
         E.map((command) => ({ command: { type, ...(command as object) } as Command<T>, envelope })),
       ),
     ),
@@ -135,12 +136,13 @@ export const writing = (handler: Handler, id: string, checkedId: E.Either<Invali
     <T extends Exclude<CommandType, 'fork'>>(
       type: T,
       input: unknown,
+      own?: object,
     ): Write<StoreError | Rejection<T>, Written> =>
     () => {
       const given = pipe(
         checkedId,
         E.flatMap(() => objectOf(input)),
-        E.flatMap((options) => split(type, options)),
+        E.flatMap((options) => split(type, options, own)),
       )
       return E.isLeft(given)
         ? Promise.resolve(given)
@@ -156,7 +158,7 @@ export const writing = (handler: Handler, id: string, checkedId: E.Either<Invali
       const given = objectOf(options ?? {})
       return E.isLeft(given)
         ? Promise.resolve(given)
-        : run('append', { ...given.right, messages: messages.right })()
+        : run('append', { ...given.right, messages: undefined }, { messages: messages.right })()
     },
     configure: (input) => run('configure', input),
     condense: (input) => run('condense', input),

@@ -37,14 +37,19 @@ const deepest = (issue: z.core.$ZodIssue): Issue => {
   return best && best.path.length > 0 ? { ...best, path: [...issue.path, ...best.path] } : issue
 }
 
-/** As `check`, of a value that must also be JSON; what is returned shares nothing with what was given. */
+/**
+ * As `check`, of a value that must also be JSON; what is returned shares nothing with what was given.
+ *
+ * @param own more fields of it, which nobody else holds: they are not copied
+ */
 export const checkJson = <S extends z.ZodType>(
   schema: S,
   value: unknown,
+  own?: object,
 ): E.Either<InvalidInput, z.infer<S>> => {
   if (value === undefined) return check(schema, value)
   const copied = copyJson(value)
   return E.isLeft(copied)
     ? E.left(invalidInput(copied.left.path, copied.left.problem))
-    : check(schema, copied.right)
+    : check(schema, own ? { ...(copied.right as object), ...own } : copied.right)
 }
