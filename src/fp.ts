@@ -151,6 +151,7 @@ export type {
   ToolFailedEvent,
   ToolInputEvent,
   ToolProgressEvent,
+  ToolRun,
   ToolStartedEvent,
   TruncatedEvent,
   WaitingCall,
@@ -162,7 +163,7 @@ export { prices, pricesAsOf } from './turn/prices.ts'
 export type { Price, Prices, Rates } from './turn/prices.ts'
 export type { Usage } from './turn/usage.ts'
 export type { NextStep, StepSettings, StopWhen, TurnStep } from './turn/turn-step.ts'
-export type { ToolRun, Turned, TurnError } from './turn/turned.ts'
+export type { Turned, TurnError } from './turn/turned.ts'
 export type { WaitOptions } from './turn/calls.ts'
 export { deciding } from './turn/decisions.ts'
 export type { Approval, Awaited, Decided, DecisionError, Denial } from './turn/decisions.ts'

@@ -325,6 +325,7 @@ export type {
   ToolFailedEvent,
   ToolInputEvent,
   ToolProgressEvent,
+  ToolRun,
   ToolStartedEvent,
   TruncatedEvent,
   WaitingCall,
@@ -336,7 +337,7 @@ export { prices, pricesAsOf } from './turn/prices.ts'
 export type { Price, Prices, Rates } from './turn/prices.ts'
 export type { Usage } from './turn/usage.ts'
 export type { NextStep, StepSettings, StopWhen, TurnStep } from './turn/turn-step.ts'
-export type { ToolRun, Turned, TurnError } from './turn/turned.ts'
+export type { Turned, TurnError } from './turn/turned.ts'
 export type { CancelError, CancelOptions } from './turn/cancel.ts'
 export type { QueuedMessages, Said, SayError, SayOptions } from './turn/say.ts'
 export type { WaitOptions } from './turn/calls.ts'

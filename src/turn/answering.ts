@@ -154,5 +154,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
   }
 }
 
+export type Answering = ReturnType<typeof answering>
+
 const startsOf = (item: Item): string | undefined =>
   item.kind === 'message' ? item.origin?.starts : undefined

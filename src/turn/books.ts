@@ -15,13 +15,20 @@ export interface Books {
   readonly open: (now: Effective) => Steps<ReadError, void>
   readonly add: (entry: Entry) => void
   /** The account, with calls that failed and are not recorded yet. */
-  readonly account: (unrecorded?: readonly FailedCall[]) => Account
-  /** Whether another call of the model may begin. */
-  readonly within: (unrecorded?: readonly FailedCall[]) => E.Either<BudgetSpent | PriceMissing, void>
+  readonly account: () => Account
+  /** Whether another call of the model may begin, after these that failed. */
+  readonly within: (failed?: readonly FailedCall[]) => E.Either<BudgetSpent | PriceMissing, void>
 }
 
-/** @param settings those of the next call */
-export const books = (chat: Conversation, settings: () => Settled): Books => {
+/**
+ * @param settings those of the next call
+ * @param unrecorded the calls that failed and are not recorded yet
+ */
+export const books = (
+  chat: Conversation,
+  settings: () => Settled,
+  unrecorded: () => readonly FailedCall[],
+): Books => {
   let kept = emptyAccount
   const withMore = (entry: Entry): Account => {
     const { prices, wanted } = settings()
@@ -30,13 +37,14 @@ export const books = (chat: Conversation, settings: () => Settled): Books => {
   const add = (entry: Entry): void => {
     kept = withMore(entry)
   }
-  const account = (calls: readonly FailedCall[] = []): Account => withMore({ type: 'failed', calls })
+  const withFailed = (more: readonly FailedCall[]): Account =>
+    withMore({ type: 'failed', calls: [...unrecorded(), ...more] })
   return {
     open: async function* (now): Steps<ReadError, void> {
       for (const entry of entriesOf(yield* sinceUserMessage(chat, now))) add(entry)
     },
     add,
-    account,
-    within: (unrecorded) => withinBudget(chat.id, settings().budget, account(unrecorded).usage),
+    account: () => withFailed([]),
+    within: (failed = []) => withinBudget(chat.id, settings().budget, withFailed(failed).usage),
   }
 }

@@ -69,13 +69,16 @@ export interface TruncatedEvent {
   readonly position: number
   readonly covers: Covers
 }
-/** A call of the model failed and is repeated: nothing is kept of the texts, thinking and inputs since the last reply. */
+/**
+ * A call of the model failed and is repeated, or the user interrupted it and the model is asked again: nothing of the texts, thinking and
+ * inputs since the last reply will be in the next one.
+ */
 export interface RetryingEvent {
   readonly type: 'retrying'
   readonly error: ModelError
   /** Milliseconds until the next try. */
   readonly wait: number
-  /** The number of the next try: 2 or more. */
+  /** The number of the next try: 2 or more; 1 after an interruption, as the request is another one. */
   readonly try: number
 }
 /** The turn ends here until somebody decides on these calls, or brings their results. */
@@ -99,6 +102,17 @@ export interface ReplyRecordedEvent {
   readonly usage: Usage
   /** Why the model stopped; null if the reply broke off and was kept (`keepPartial`). */
   readonly stopReason: string | null | undefined
+}
+
+/** A call of a tool that this process has answered. */
+export interface ToolRun {
+  /** The call's id, and the tool's name. */
+  readonly call: string
+  readonly tool: string
+  /** Milliseconds. */
+  readonly ms: number
+  /** Whether the result is an error. */
+  readonly isError: boolean
 }
 
 /** What happens in a turn before it is done, tagged on `type`. */

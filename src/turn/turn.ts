@@ -3,16 +3,13 @@ import { isStale } from '../commands/rejections.ts'
 import { freeze } from '../events/freeze.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import { abortedBy } from '../models/aborted.ts'
-import type { AskOptions, Retry } from '../models/asking.ts'
-import type { FailedCall, ModelError, Reply } from '../models/model.ts'
 import type { Effective } from '../projections/effective.ts'
-import { digestOf } from '../receipts/canonical.ts'
-import { currentRenderer, type Requested, requestOf, type RequestOptions } from '../receipts/request.ts'
+import { type Requested, requestOf } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { answering, type Unanswered } from './answering.ts'
-import { type Books, books } from './books.ts'
-import { deltas } from './deltas.ts'
-import { nothingToAnswer, tooManyCalls } from './errors.ts'
+import { books } from './books.ts'
+import { requestOptionsOf } from './calling.ts'
+import { nothingToAnswer } from './errors.ts'
 import type { WrittenMarker } from './fit.ts'
 import { fitting } from './fitting.ts'
 import { isPlaceToSpeak } from './busy.ts'
@@ -20,27 +17,15 @@ import { type Held, heldSince, isHeldBack, overtakenSince } from './held.ts'
 import { hasMail, moveIn } from './inbox-moves.ts'
 import { landing } from './landing.ts'
 import type { LiveHistory } from './live.ts'
-import { isCall, openCalls } from './open-calls.ts'
+import { openCalls } from './open-calls.ts'
 import type { Watched } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
-import { type Answered, send } from './sending.ts'
-import { notRun } from './tools.ts'
-import {
-  type Ending,
-  endingOf,
-  goesOn,
-  isOver,
-  messageOf,
-  replyIn,
-  type ToolRun,
-  type Turned,
-  turnedAt,
-  type TurnError,
-} from './turned.ts'
-import { type Emit, unheard } from './turn-event.ts'
+import { replying } from './replying.ts'
 import { type Stopped, steering } from './steering.ts'
-import { usageIn } from './usage.ts'
+import { type Ending, goesOn, isOver, type Turned, turnedAt, type TurnError } from './turned.ts'
+import type { ToolRun } from './turn-event.ts'
 import { untold } from './untold.ts'
+import { timing } from './watched-call.ts'
 
 /** How often a turn decides again because something has happened meanwhile. */
 const maxStale = 10
@@ -53,24 +38,13 @@ export async function* turn(
 ): Steps<TurnError, Turned> {
   const tools: ToolRun[] = []
   const options: Watched = { ...given, emit: timing(given.emit, tools) }
-  const { client, emit, keepPartial, maxCalls, prepareStep, signal, watch } = options
+  const { emit, prepareStep, signal, watch } = options
   /** The settings of the next call, and whether they are known. */
   let current = options
   let isPrepared = !prepareStep
   const requestOptions = requestOptionsOf(options)
   const failures = untold()
-  const account = books(chat, () => current)
-  const within = (failed: readonly FailedCall[] = []): ReturnType<Books['within']> =>
-    account.within([...failures.calls(), ...failed])
-  /** Why a failed call was not repeated, if the budget did not allow it. */
-  let spent: TurnError | undefined
-  const onRetry = ({ failed, ...retry }: Retry): boolean => {
-    const allowed = within(failed)
-    if (E.isLeft(allowed)) spent = allowed.left
-    else emit({ type: 'retrying', ...retry })
-    return E.isRight(allowed)
-  }
-  const askOptions = { ...askOptionsOf(given), onRetry }
+  const account = books(chat, () => current, failures.calls)
   const onMarker = ({ type, position, covers, origin }: WrittenMarker): void => {
     account.add({ type, origin })
     emit({ type, position, covers })
@@ -82,9 +56,10 @@ export async function* turn(
   const landings = landing(chat, history, () => current)
   const { land, saidSince, moveBack } = landings
   const answers = answering(chat, landings, () => current)
-  const steps = steering(options, () => account.account(failures.calls()))
+  const parts = { options, current: () => current, requestOptions, account, failures, context, answers, land }
+  const ask = replying(chat, parts)
+  const steps = steering(options, account.account)
   let stopped: Stopped | undefined
-  let calls = 0
   let stale = 0
   /** The last reply of this turn. */
   let ended: Ending | undefined
@@ -119,81 +94,6 @@ export async function* turn(
     return E.isRight(rendered) && rendered.right.awaits !== 'model'
       ? E.left(nothingToAnswer(chat.id))
       : rendered
-  }
-
-  /** Calls the model, unless the API has refused this request before, and records the reply. */
-  async function* ask(now: Effective, rendered: Requested, held: Held | undefined): Steps<TurnError, void> {
-    if (calls === maxCalls) return yield tooManyCalls(chat.id, maxCalls)
-    const digest = digestOf(rendered)
-    if (context.isRefused(digest)) return
-    calls++
-    const { secrets } = current
-    const sending = { client, requestOptions, askOptions, secrets }
-    const asked = held?.before ?? now
-    const { result, ended: why } = await watch.during(
-      {
-        context: asked.at,
-        seen: now.at,
-        endedBy: options.keepLate ? ['interrupt'] : ['interrupt', 'rewind'],
-      },
-      (ends) => send(asked, rendered, { ...sending, askOptions: { ...askOptions, signal: ends } }),
-    )
-    const { reply, receipt } = result
-    if (E.isLeft(reply)) {
-      failures.add(reply.left)
-      if (why?.why === 'rewind' && reply.left._tag === 'ModelAborted') return yield why.error
-      if (reply.left._tag !== 'ContextExceeded') {
-        const error = yield* keep(now, { error: reply.left, receipt, held })
-        if (why?.why !== 'interrupt' || reply.left._tag !== 'ModelAborted') return yield error
-        isHolding = ended !== undefined
-        return
-      }
-      return context.refuse(reply.left, digest) ? undefined : yield reply.left
-    }
-    context.accept()
-    const said = { ...reply.right, origin: failures.tellIn(reply.right.origin) }
-    failures.told()
-    const log = said.content.some(isCall) ? yield* answers.begun(now.at) : undefined
-    const landed = yield* land(now, [messageOf(said, receipt, log?.begun)], held)
-    ended = endingOf(landed, said, calls)
-    isHolding = landed.isHolding
-    if (log) answers.landed(ended.position, log)
-    recorded(ended.position, said)
-    steps.stepIn(ended.position, now)
-    isPrepared = !prepareStep
-  }
-
-  const recorded = (position: number, { content, origin }: Reply): void => {
-    account.add({ type: 'reply', origin })
-    const { usage, stopReason } = origin
-    emit({ type: 'reply', position, content, usage: usageIn(usage), stopReason })
-  }
-
-  /** Records what had come of a reply that broke off, if that is wanted. Returns the error that the turn may end with. */
-  async function* keep(
-    now: Effective,
-    {
-      error,
-      receipt,
-      held,
-    }: Pick<Answered, 'receipt'> & {
-      readonly error: ModelError
-      readonly held: Held | undefined
-    },
-  ): Steps<TurnError, TurnError> {
-    const { partial } = error
-    if (!partial || !keepPartial) return spent ?? error
-    const content = partial.content.filter(isCall).map(notRun)
-    const results = content.length > 0 ? [{ role: 'user' as const, content }] : []
-    // The last failed call is the one that broke off: the turn's error tells of it.
-    const said = { ...partial, origin: failures.tellIn(partial.origin, 1) }
-    const kept = yield* land(now, [messageOf(said, receipt), ...results], held)
-    failures.told(1)
-    recorded(replyIn(kept), said)
-    if (spent) return spent
-    const ending = error._tag === 'ModelAborted' ? 'aborted' : 'the reply broke off'
-    const message = `${ending}: what had come of the reply is recorded at position ${replyIn(kept)}`
-    return { ...error, message }
   }
 
   /** Answers calls. Whether the turn has ended, since nothing more can be done about them. */
@@ -235,8 +135,8 @@ export async function* turn(
     if (!goesOn(ended) && !isHolding) return true
     if (signal?.aborted) return yield abortedBy(signal)
     if (prepareStep && !isPrepared) {
-      yield* ok(within())
-      const { replies, usage } = account.account(failures.calls())
+      yield* ok(account.within())
+      const { replies, usage } = account.account()
       const own = await prepareStep(freeze({ step: replies + 1, effective: now, usage }))
       current = own
         ? { ...(yield* ok(options.withStep(own))), emit, watch, ...(signal && { signal }) }
@@ -255,11 +155,17 @@ export async function* turn(
     // What was held back may have been rewound since.
     if (E.isLeft(rendered) && !goesOn(ended)) return true
     const request = yield* ok(rendered)
-    yield* ok(within())
+    yield* ok(account.within())
     const fitted = await run(context.step(now))
     if (E.isLeft(fitted)) failures.add(fitted.left)
     if ((yield* orAgain(fitted)) !== true) return false
-    yield* ask(now, request, held)
+    const reply = yield* ask(now, request, held)
+    if (reply.type === 'interrupted') isHolding = ended !== undefined
+    if (reply.type === 'recorded') {
+      ;({ ending: ended, isHolding } = reply)
+      steps.stepIn(ended.position, now)
+      isPrepared = !prepareStep
+    }
     return isOver(ended) && !isHolding && !steps.isWaiting()
   }
 
@@ -285,7 +191,7 @@ export async function* turn(
       const condenseFailed = context.failed()
       // What is queued after this look finds that nobody is busy any more.
       if (isDone && (yield* hasMail(chat)) && (yield* takeIn(yield* history()))) continue
-      const { replies: _, ...cameTo } = account.account(failures.calls())
+      const { replies: _, ...cameTo } = account.account()
       if (isDone && ended) {
         const why = stopped ?? (ended.waiting.length + ended.pending.length > 0 ? 'waiting' : 'stop')
         return { ...ended, ended: why, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
@@ -299,42 +205,3 @@ export async function* turn(
     ? yield { ...outcome.left, message: outcome.left.message, failed }
     : yield* ok(outcome)
 }
-
-/** Also keeps how long the calls of tools took. */
-const timing =
-  (emit: Emit, tools: ToolRun[]): Emit =>
-  (event) => {
-    if (event.type === 'tool-ended' || event.type === 'tool-failed') {
-      const { type, call, tool, ms } = event
-      tools.push({ call, tool, ms, isError: type === 'tool-failed' })
-    }
-    emit(event)
-  }
-
-/** @returns what is told of each event of a reply's stream: the caller, and who listens to the turn */
-const hearing = ({ emit, onEvent }: Watched): AskOptions['onEvent'] => {
-  if (emit === unheard) return onEvent
-  const grow = deltas(emit)
-  return (event) => {
-    onEvent?.(event)
-    grow(event)
-  }
-}
-
-const askOptionsOf = (options: Watched): AskOptions => {
-  const { signal, stallTimeout, maxRetries } = options
-  const onEvent = hearing(options)
-  return {
-    ...(signal && { signal }),
-    ...(onEvent && { onEvent }),
-    ...(stallTimeout !== undefined && { stallTimeout }),
-    ...(maxRetries !== undefined && { maxRetries }),
-  }
-}
-
-const requestOptionsOf = ({ cache, client: { form }, systemMessages }: Watched): RequestOptions => ({
-  renderer: currentRenderer,
-  // Only the Messages API has breakpoints.
-  ...(form ? { form } : cache && { cache }),
-  ...(systemMessages && { systemMessages }),
-})

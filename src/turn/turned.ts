@@ -9,7 +9,7 @@ import { type Effective, isReply } from '../projections/effective.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 import type { UnknownRenderer } from '../receipts/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
-import type { WaitingCall } from './turn-event.ts'
+import type { ToolRun, WaitingCall } from './turn-event.ts'
 import type { NothingToAnswer, SecretMissing, TooManyCalls, TurnCancelled } from './errors.ts'
 import type { Account } from './account.ts'
 import type { BudgetSpent, PriceMissing } from './budget.ts'
@@ -30,17 +30,6 @@ export interface Ending {
   readonly waiting: readonly WaitingCall[]
   /** Calls of tools that have no function in `run`: append their results, and give another turn. */
   readonly pending: readonly WaitingCall[]
-}
-
-/** A call of a tool that this process has answered. */
-export interface ToolRun {
-  /** The call's id, and the tool's name. */
-  readonly call: string
-  readonly tool: string
-  /** Milliseconds. */
-  readonly ms: number
-  /** Whether the result is an error. */
-  readonly isError: boolean
 }
 
 /** The result of a turn. What it came to is counted from the user's last message, however often `turn` was called for it. */

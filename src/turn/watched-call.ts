@@ -1,7 +1,7 @@
 import { isBlock, type Block, type KnownBlock } from '../events/blocks.ts'
 import { freeze } from '../events/freeze.ts'
 import { limitResults, type ResultLimit } from '../context/policy/result-limit.ts'
-import type { Emit } from './turn-event.ts'
+import type { Emit, ToolRun } from './turn-event.ts'
 
 interface Watching {
   readonly emit: Emit
@@ -31,3 +31,14 @@ export const watched = async (
   })
   return result
 }
+
+/** Also keeps how long the calls of tools took. */
+export const timing =
+  (emit: Emit, tools: ToolRun[]): Emit =>
+  (event) => {
+    if (event.type === 'tool-ended' || event.type === 'tool-failed') {
+      const { type, call, tool, ms } = event
+      tools.push({ call, tool, ms, isError: type === 'tool-failed' })
+    }
+    emit(event)
+  }

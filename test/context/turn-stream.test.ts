@@ -111,6 +111,23 @@ describe('the stream of a turn', () => {
     ])
   })
 
+  it('says that the reply starts over where the user interrupts it', async () => {
+    const slow: Said = { content: [text(long)], delay: 10 }
+    const playing = await scene([slow, yes])
+    const seen: TurnEvent[] = []
+    for await (const event of streamOf(playing))
+      if (seen.push(event) === 1)
+        await playing.chat.say({ role: 'user', content: 'And line 60?' }, { whileBusy: 'interrupt' })
+    const at = types(seen).indexOf('retrying')
+    expect(seen[at]).toMatchObject({ error: { _tag: 'ModelAborted' }, wait: 0, try: 1 })
+    expect(types(seen).filter((type) => type === 'reply')).toHaveLength(1)
+    expect(seen.slice(at + 1)).toMatchObject([
+      { type: 'text', text: 'Yes.' },
+      { type: 'reply' },
+      { type: 'done', turned: { calls: 2 } },
+    ])
+  })
+
   it('tells of the summaries and truncations of the context, by their positions', async () => {
     const model = 'tiny'
     const playing = await scene([yes], { models: { [model]: { contextWindow: 3_000 } } })
