@@ -142,6 +142,12 @@ describe('the chunks of a stream', () => {
     ])
   })
 
+  it('reasoning under both of its names is told once, and an empty one hides nothing', () => {
+    const both = delta({ reasoning_content: 'Hm.', reasoning: 'Hm.' })
+    const other = delta({ reasoning_content: '', reasoning: ' So.' })
+    expect(read(both, other, delta({}, 'stop')).reply?.content).toMatchObject([{ thinking: 'Hm. So.' }])
+  })
+
   it('details of the reasoning are put together, and kept with it', () => {
     const detail = (text: string) => [{ type: 'reasoning.text', index: 0, text, format: 'x' }]
     const secret = [{ type: 'reasoning.encrypted', index: 1, data: 'abc' }]
@@ -350,6 +356,7 @@ describe('a call', () => {
       type: 'insufficient_quota',
       requestId: 'req_c00000000000000000000001',
       retryable: false,
+      message: expect.stringContaining('(429 insufficient_quota: You exceeded') as string,
     })
   })
 

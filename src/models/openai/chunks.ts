@@ -86,7 +86,7 @@ export const chunkReader = (provider: string, nameOf: (sent: string) => string):
   }
 
   const reasoned = ({ reasoning_content, reasoning, reasoning_details }: Fields): readonly ReplyEvent[] => {
-    const events = spoken('thinking', reasoning_content ?? reasoning)
+    const events = spoken('thinking', reasoning_content || reasoning)
     if (!Array.isArray(reasoning_details) || reasoning_details.length === 0) return events
     const begun = thinking === undefined ? opened('thinking') : []
     details.add(reasoning_details)

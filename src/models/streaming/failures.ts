@@ -80,7 +80,9 @@ export const failureOf = (
 ): ModelError => {
   if (signal?.aborted) return { ...abortedBy(signal), ...given(broken) }
   const { status, type, code, requestID } = (error ?? {}) as SdkError
-  const message = error === undefined ? 'it broke off' : messageOf(error)
+  // Some SDKs put the status first.
+  const message =
+    error === undefined ? 'it broke off' : messageOf(error).replace(new RegExp(`^${status} `), '')
   const told: Told = { status, type, code, message }
   const isTooLong = status === tooManyBytes || dialect.isTooLong(told)
   const problem =

@@ -9,6 +9,7 @@ import type { Body as ChatBody } from '../../../src/testing/chat-completions/bod
 import type { Completion } from '../../../src/testing/chat-completions/replies.ts'
 import type { ChatReceived } from '../../../src/testing/chat-completions/server.ts'
 import { anthropicModel } from '../../../src/models/anthropic/model.ts'
+import { callModel } from '../../../src/models/asking.ts'
 import { requestWith } from '../../../src/models/request.ts'
 import { digestOf } from '../../../src/receipts/canonical.ts'
 import { receiptOptionsIn } from '../../../src/receipts/receipt-options.ts'
@@ -310,7 +311,8 @@ const checkRequest = async (
     (last?.kind === 'message' && last.origin?.context?.options?.['systemMessages']) === true
   const { system, tools, messages, awaits } = await chat.render({ cache: '5m', systemMessages })
   expect(awaits).toBe('model')
-  const client = anthropicModel(new Anthropic({ baseURL: url, apiKey: 'key', maxRetries: 0 }))
+  // A connection that was kept open may have been closed meanwhile.
+  const client = anthropicModel(new Anthropic({ baseURL: url, apiKey: 'key', maxRetries: 2 }))
   right(
     await client.countTokens({
       model,
@@ -327,10 +329,11 @@ const checkRequest = async (
 const checkInChat = async (view: Effective, url: string): Promise<void> => {
   const { model = 'model-0-a', parameters = {} } = configurationOf(view)
   const client = new OpenAI({ baseURL: url, apiKey: 'key' })
-  const { form, call } = chatModel(client, { reasoning: true, images: true, system: 'system' })
+  const asked = chatModel(client, { reasoning: true, images: true, system: 'system' })
+  const { form } = asked
   const rendered = right(requestOf(view, { renderer: 1, ...(form && { form }) }))
   expect(rendered.awaits).toBe('model')
-  const answered = await call(requestWith(rendered, { model, parameters }))
+  const answered = await callModel(asked, requestWith(rendered, { model, parameters }), { maxRetries: 2 })
   if (answered._tag === 'Left' && answered.left._tag !== 'ContextExceeded')
     throw new Error(answered.left.message)
 }
