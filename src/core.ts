@@ -1,5 +1,5 @@
-// The core that everything rests on: pure functions of events, without a store, a driver or an SDK. It runs wherever zod, fp-ts and
-// node:crypto do.
+// The core that everything rests on: functions of events alone, without a store, a driver or an SDK; some remember what they have
+// computed. It runs wherever zod, fp-ts and node:crypto do.
 
 export { decide } from './commands/decide.ts'
 export { stateOf } from './commands/state.ts'

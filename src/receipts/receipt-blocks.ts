@@ -32,7 +32,7 @@ interface Base {
 /** The newest reply that is shown together with its receipt and every receipt that this one continues. */
 const baseOf = ({ items }: Effective): Base | undefined => {
   const [first] = items
-  const before = first && chains.get(first)
+  const before = first && keptChains.get(first)
   const isBeginning = before && sharedBeginning(before.items, items) === before.items.length
   const chain: Chain = isBeginning ? before : { items: [], shown: new Map(), newest: undefined }
   const printsAt = (position: number): string | undefined => chain.shown.get(position)
@@ -44,7 +44,7 @@ const baseOf = ({ items }: Effective): Base | undefined => {
     chain.newest = { position: item.position, prints }
   }
   chain.items = items
-  if (first) chains.set(first, chain)
+  if (first) keptChains.set(first, chain)
   return chain.newest
 }
 
@@ -54,14 +54,14 @@ interface Chain {
   readonly shown: Map<number, string>
   newest: Base | undefined
 }
-const chains = new WeakMap<Item, Chain>()
+const keptChains = new WeakMap<Item, Chain>()
 
 interface Read {
   readonly blocks: ReceiptBlocks | undefined
   readonly base: string
   readonly prints: string
 }
-const known = new WeakMap<Receipt, Read>()
+const rememberedReads = new WeakMap<Receipt, Read>()
 
 /**
  * The fingerprints of the blocks of a receipt's request; undefined if the receipt is malformed, or continues one that is not there.
@@ -72,13 +72,13 @@ export const fingerprintsIn = (
   receipt: Receipt,
   basePrints: (position: number) => string | undefined,
 ): string | undefined => {
-  const before = known.get(receipt)
+  const before = rememberedReads.get(receipt)
   const blocks = before ? before.blocks : blocksIn(receipt)
   const base = blocks?.base === undefined ? '' : basePrints(blocks.base)
   if (!blocks || base === undefined) return undefined
   if (before?.base === base) return before.prints
   const prints = base.slice(0, blocks.shared * fingerprintLength) + blocks.rest
-  known.set(receipt, { blocks, base, prints })
+  rememberedReads.set(receipt, { blocks, base, prints })
   return prints
 }
 

@@ -52,9 +52,9 @@ export interface Circumstances {
 const wait = 0.1
 
 /**
- * Whether the context has to become smaller, and how. It never hides the task, the newest turn of the user, or the end, and never parts a
- * call from its result. Pure. Each plan that is carried out makes the history smaller, and this ends: a slice to condense holds a message,
- * and after a truncation the context fits.
+ * Whether the context has to become smaller, and how: decided on the arguments alone. It never hides the task, the newest turn of the
+ * user, or the end, and never parts a call from its result. Each plan that is carried out makes the history smaller, and this ends: a
+ * slice to condense holds a message, and after a truncation the context fits.
  *
  * Between two plans to condense a tenth of the window is said, by the log, even if the first one failed.
  *

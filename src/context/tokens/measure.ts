@@ -83,7 +83,7 @@ interface Shown {
 
 const shownIn = (effective: Effective, start: number): readonly Shown[] => {
   const unchanged = prefixUnchanged(effective)
-  const ways = cached(effective.items, waysToShow)
+  const ways = rememberedWays(effective.items, waysToShow)
   return effective.items.map((item, index) => {
     const { whole, spoken } = (index < start ? undefined : ways[index]) ?? nothing
     return unchanged(item) ? whole : spoken
@@ -100,7 +100,7 @@ const nothing: Ways = {
   spoken: { estimated: 0, unchanged: false, thinks: false },
 }
 
-const cached = listCache<Item, Ways>()
+const rememberedWays = listCache<Item, Ways>()
 
 const waysToShow = (item: Item): Ways => {
   const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)

@@ -21,7 +21,7 @@ export interface Anchor {
 
 /** The replies of a history with a usable usage, in its order. */
 export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
-  const counted = cached(items, countedOf)
+  const counted = rememberedCounts(items, countedOf)
   const anchors: Anchor[] = []
   for (let from = 0, to = 1; from < items.length; from = to++) {
     const reply = items[from]
@@ -48,7 +48,7 @@ const requestOf = (item: Item | undefined): string | undefined =>
 
 type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
 
-const cached = listCache<Item, Counted | 'nothing' | 'unknown'>()
+const rememberedCounts = listCache<Item, Counted | 'nothing' | 'unknown'>()
 
 /** The counts of a reply; `unknown` if it has no usage. */
 const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {

@@ -21,7 +21,7 @@ const inner = (part: Part): readonly Part[] =>
     ? (part['content'] as readonly Block[])
     : []
 
-const cached = listCache<readonly Part[], readonly string[]>()
+const rememberedTtls = listCache<readonly Part[], readonly string[]>()
 
 const ttlsOf = (content: readonly Part[]): readonly string[] =>
   content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? []))
@@ -38,7 +38,7 @@ export const limitBreakpoints = (
   const contents = parts.map(({ content }) => content)
   const [tools = [], system = [], ...messages] = contents
   // Tools and system prompt may be in other arrays; the messages are the same objects.
-  const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...cached(messages, ttlsOf).flat()]
+  const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...rememberedTtls(messages, ttlsOf).flat()]
   if (ttls.length === 0) return contents
   const first = Math.max(0, ttls.length - most)
   const firstShort = ttls.indexOf('5m', first)
@@ -84,16 +84,16 @@ export const placeBreakpoints = (
 }
 
 type Marked = ReadonlyMap<string, readonly Part[]>
-const marked = new WeakMap<readonly Part[], Marked>()
+const keptMarkings = new WeakMap<readonly Part[], Marked>()
 
 /** The same content always gives the same marked object, so that what is derived from that can be remembered. */
 const markedAt = (content: readonly Part[], at: number, ttl: '5m' | '1h'): readonly Part[] => {
   const key = `${at} ${ttl}`
-  const all: Marked = marked.get(content) ?? new Map()
+  const all: Marked = keptMarkings.get(content) ?? new Map()
   const known = all.get(key)
   if (known) return known
   const control = ttl === '1h' ? { type: 'ephemeral', ttl } : { type: 'ephemeral' }
   const made = content.with(at, { ...content[at], cache_control: control })
-  marked.set(content, new Map([...all, [key, made]]))
+  keptMarkings.set(content, new Map([...all, [key, made]]))
   return made
 }

@@ -37,7 +37,7 @@ interface End {
 
 // A history that grows keeps its items, and a transcript only adds at its end, so what was written of a history's beginning is continued.
 // Kept by the first item, as long as that is in use.
-const begun = new WeakMap<Item, Begun>()
+const keptScripts = new WeakMap<Item, Begun>()
 
 /** @param notes with a note in place of each truncation */
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
@@ -57,13 +57,13 @@ export const written = (
 ): Begun => {
   const { items, outline } = effective
   const [first] = items
-  const before = first && begun.get(first)
+  const before = first && keptScripts.get(first)
   const isSame = before?.systemMessages === systemMessages && before.notes === notes
   const script =
     before && isSame && isBeginning(before, effective) ? before : begin(effective, systemMessages, notes)
   script.items = items
   script.outline = outline
-  if (first) begun.set(first, script)
+  if (first) keptScripts.set(first, script)
   for (; script.length < length; script.length++) write(script, items[script.length] as Item)
   return script
 }
