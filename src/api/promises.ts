@@ -68,7 +68,7 @@ export type Conversation = {
    *   if (event.type === 'done') console.log(event.turned.usage)
    * }
    */
-  readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent, void>
+  readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
   /**
    * Records what the user says, at any time. While the conversation awaits the model or results of its calls, `whileBusy` says what to
    * do; by default the message waits in the inbox, and whoever gives the turn appends it after the reply and answers it. docs/turns.md.

@@ -25,7 +25,7 @@ export interface Listener {
  */
 export const streamed = (
   start: (listener: Listener) => Promise<E.Either<TurnError, Turned>>,
-): AsyncIterableIterator<TurnEvent, void> => {
+): AsyncIterableIterator<TurnEvent> => {
   const controller = new AbortController()
   const events = eventsOf(start, controller)
   return {

@@ -14,7 +14,7 @@ import { type Watch, watchOf } from './watch.ts'
 export interface Turning {
   readonly turn: (options: TurnOptions) => TaskEither<TurnError, Turned>
   /** The same as an iteration, which throws the error of the turn. */
-  readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent, void>
+  readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
 }
 
 /**
