@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
 import canonicalize from 'canonicalize'
 import OpenAI from 'openai'
@@ -11,6 +14,7 @@ import type { ChatFailure, ChatReply } from '../../src/testing/chat-completions/
 import { type ChatCompletionsOptions, chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
+import { shell } from '../cli/palimpsest.ts'
 import { isChatSummary } from '../support/agent-runs/player.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
@@ -83,6 +87,24 @@ describe('a turn of a model at Chat Completions', () => {
         form: { name: 'chat-completions', version: 1 },
       })
     }
+  })
+
+  it('the command line prints the body that was sent, and finds every request as it was', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'palimpsest-chat-'))
+    atEnd(() => rmSync(folder, { recursive: true }))
+    const { api, client } = await scene([{ content: 'Yes.' }])
+    const store = await openStore(`sqlite:${join(folder, 'a.db')}`)
+    const chat = store.conversation('c')
+    await chat.append({ role: 'user', content: 'Is it there?' })
+    await chat.turn({ client, model: 'gpt-5.2' })
+    await store.close()
+    const sent = await shell('palimpsest sent c --store sqlite:a.db', folder)
+    const { stream: _, stream_options: _options, ...body } = api.requests[0]?.body ?? {}
+    expect(JSON.parse(sent.stdout)).toEqual(body)
+    expect(sent.stderr).toContain('matches its receipt')
+    const verified = await shell('palimpsest verify --receipts c --store sqlite:a.db --json', folder)
+    expect(verified.code).toBe(0)
+    expect(verified.stdout).not.toContain('"kind"')
   })
 
   it('broken arguments become a call whose error the model sees', async () => {
