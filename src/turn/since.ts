@@ -1,7 +1,7 @@
 import { beginsTurn, isTurn } from '../commands/state.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
-import { type Effective, messageIn } from '../projections/effective.ts'
+import type { Effective } from '../projections/effective.ts'
 import { resolve } from '../projections/path.ts'
 import { caught, type Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
@@ -18,8 +18,7 @@ export async function* sinceUserMessage(
   { at, head, items }: Effective,
 ): Steps<ReadError, readonly ConversationEvent[]> {
   const last = items.at(-1)
-  const said = last?.position === head ? messageIn(last) : undefined
-  if (said && isTurn(said)) return []
+  if (last?.kind === 'message' && last.position === head && isTurn(last)) return []
   const log: ConversationEvent[] = []
   const path: ConversationEvent[] = []
   let size = firstPage

@@ -5,8 +5,11 @@ import type { TurnEvent, TurnOptions } from '../../src/index.ts'
 import { eventQueue } from '../../src/turn/event-queue.ts'
 import type { Happening } from '../../src/turn/turn-event.ts'
 import { text, thinking, toolUse } from '../support/log.ts'
+import { atEnd } from '../support/at-end.ts'
+import { right } from '../support/either.ts'
+import { openStore as openTasks, streams } from '../../src/fp.ts'
 import { runs } from '../support/runs.ts'
-import { type Said, type Scene, scene, yes } from '../support/turn-scene.ts'
+import { type Said, type Scene, scene, task, yes } from '../support/turn-scene.ts'
 
 const tools = ['read', 'write'].map((name) => ({ name, input_schema: { type: 'object' } }))
 const call = (name: string, id: string) => ({
@@ -167,6 +170,16 @@ describe('the stream of a turn', () => {
       name: 'NothingToAnswer',
     })
     await expect(all(streamOf(playing, { model: '' }))).rejects.toMatchObject({ _tag: 'InvalidInput' })
+  })
+
+  it('is there in palimpsest/fp, too', async () => {
+    const { client } = await scene([yes])
+    const store = right(await openTasks('memory:')())
+    atEnd(store.close())
+    const chat = store.conversation('c')
+    right(await chat.append(task)())
+    const events = await all(streams(chat)({ client, model: 'claude-opus-5-5' }))
+    expect(types(events)).toEqual(['text', 'reply', 'done'])
   })
 
   it('begins when its first event is asked for', async () => {
