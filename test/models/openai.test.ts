@@ -168,6 +168,28 @@ describe('the chunks of a stream', () => {
     ])
   })
 
+  it('thoughts that continue after a text are of the block whose details they continue, and each block stops once', () => {
+    const { eventsOf, ending } = chunkReader('p', (name) => name)
+    const details = [{ type: 'reasoning.text', index: 0, text: 'Hm. So.' }]
+    const chunks = [
+      delta({ reasoning: 'Hm.', reasoning_details: details }),
+      delta({ content: 'Yes.' }),
+      delta({ reasoning: ' So.' }),
+      delta({ content: 'No.' }),
+      delta({}, 'stop'),
+    ]
+    const events = [...chunks.flatMap(eventsOf), ...ending()]
+    const ofType = (wanted: string) => events.flatMap(({ type, index }) => (type === wanted ? [index] : []))
+    expect(ofType('content_block_start')).toEqual([0, 1, 2])
+    expect(new Set(ofType('content_block_stop'))).toEqual(new Set([0, 1, 2]))
+    expect(ofType('content_block_stop').length).toBe(3)
+    expect(read(...chunks).reply?.content).toEqual([
+      { type: 'thinking', thinking: 'Hm. So.', chat: { provider: 'p', details } },
+      { type: 'text', text: 'Yes.' },
+      { type: 'text', text: 'No.' },
+    ])
+  })
+
   it('a refusal is text, and the reason', () => {
     expect(read(delta({ refusal: 'I cannot.' }), delta({}, 'stop')).reply).toMatchObject({
       content: [{ type: 'text', text: 'I cannot.' }],
