@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
-import { streamOf } from '../events/ids.ts'
+import { inboxStreamOf, streamOf } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
 import { breath } from '../store/breath.ts'
 import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
@@ -132,9 +132,16 @@ async function* appendRest(
   return reached
 }
 
+const nameIn = (conversation: string, stream: string): string =>
+  stream === streamOf(conversation)
+    ? 'event'
+    : stream === inboxStreamOf(conversation)
+      ? 'queued message'
+      : 'note'
+
 const copyDiverged = (conversation: string, revision: number, stream: string): CopyDiverged => ({
   _tag: 'CopyDiverged',
-  message: `the ${stream === streamOf(conversation) ? 'event' : 'note'} at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store`,
+  message: `the ${nameIn(conversation, stream)} at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store`,
   conversation,
   revision,
 })

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
-import { conversationOf, notesStreamOf, streamOf } from '../events/ids.ts'
+import { conversationOf, inboxStreamOf, notesStreamOf, streamOf } from '../events/ids.ts'
 import { type CopyError, copyStream, type StreamCopy } from './copy-stream.ts'
 import { originOf } from '../history/lineage.ts'
 import { importUnfinished } from '../store/errors.ts'
@@ -33,8 +33,8 @@ interface Planned {
   readonly parent: string | undefined
   /** Last revision of its own stream. */
   readonly last: number
-  /** Last revision of its notes. */
-  readonly lastNote: number
+  /** What is beside it: its notes, and what waits to be moved into it. */
+  readonly beside: readonly { readonly stream: string; readonly last: number }[]
 }
 
 type Plan = ReadonlyMap<string, E.Either<CopyError, Planned>>
@@ -82,20 +82,22 @@ export async function* copyBetween(
   return [...outcomes.values()]
 }
 
-/** Copies the conversation, then what was noted beside it. Answers with how many events of the source the target has. */
+/** Copies the conversation, then what is beside it. Answers with how many events of the source the target has. */
 async function* copyPlanned(
   from: EventStore,
   to: EventStore,
-  { id, last, lastNote, wrote }: Planned & Pick<StreamCopy, 'id' | 'wrote'>,
+  { id, last, beside, wrote }: Planned & Pick<StreamCopy, 'id' | 'wrote'>,
 ): Steps<CopyError, number> {
   const events = yield* copyStream(from, to, { id, stream: streamOf(id), last, wrote })
-  if (lastNote >= 0) yield* copyStream(from, to, { id, stream: notesStreamOf(id), last: lastNote, wrote })
+  for (const other of beside) yield* copyStream(from, to, { id, ...other, wrote })
   return events
 }
 
-/** How many events are to be copied of a conversation, its notes included. */
+/** How many events are to be copied of a conversation, with what is beside it. */
 const eventsOf = (planned: E.Either<CopyError, Planned>): number =>
-  E.isRight(planned) ? planned.right.last + planned.right.lastNote + 2 : 0
+  E.isRight(planned)
+    ? planned.right.beside.reduce((sum, { last }) => sum + last + 1, planned.right.last + 1)
+    : 0
 
 /** Errors that every further conversation would meet too, maybe after a long wait. */
 const isOfStore = ({ _tag }: CopyError): boolean =>
@@ -143,6 +145,10 @@ async function* look(store: EventStore, id: string): Steps<CopyError, Planned> {
   const [first] = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (!first) return yield conversationNotFound(id)
   const from = yield* ok(originOf(first))
-  const notes = yield* readStreamEnd(store, notesStreamOf(id))
-  return { parent: from?.conversation, last: last?.revision ?? -1, lastNote: notes.last?.revision ?? -1 }
+  const beside: { readonly stream: string; readonly last: number }[] = []
+  for (const other of [notesStreamOf(id), inboxStreamOf(id)]) {
+    const end = yield* readStreamEnd(store, other)
+    if (end.last) beside.push({ stream: other, last: end.last.revision })
+  }
+  return { parent: from?.conversation, last: last?.revision ?? -1, beside }
 }

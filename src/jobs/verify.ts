@@ -24,7 +24,7 @@ import { eventAt } from '../history/reader.ts'
 import { lightReader } from '../history/light-reader.ts'
 import { recordedAt } from '../history/reader.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
-import { verifyNotes } from './verify-notes.ts'
+import { verifyBeside } from './verify-beside.ts'
 
 /** The first thing in a conversation that is not as it was written. */
 export interface Discrepancy {
@@ -32,10 +32,10 @@ export interface Discrepancy {
   /**
    * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that is not the
    * history; `marker`: hides or restores what was not shown; `content`: large content of the event is missing or damaged; `end`: the
-   * last events are changed or missing; `note`: a note or link beside the conversation is not as it was written, `position` being
-   * its index among them.
+   * last events are changed or missing; `note`, `turn`, `inbox`: a note or link beside the conversation, what its turns did, or what was
+   * said meanwhile, is not as it was written, `position` being its index there.
    */
-  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note'
+  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note' | 'turn' | 'inbox'
   readonly message: string
 }
 export interface Verified {
@@ -86,7 +86,7 @@ export async function* verify(store: EventStore, conversation: string): Steps<Re
   }
   const last = Math.max(least, Math.min(kept?.last ?? START, until))
   if (events === 0 && last < 0) return yield conversationNotFound(conversation)
-  if (last < events) return { conversation, events, ...(yield* verifyNotes(store, conversation)) }
+  if (last < events) return { conversation, events, ...(yield* verifyBeside(store, conversation)) }
   const message = `the stream ends at revision ${events - 1}, but once had revision ${last}: its end was lost`
   return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
 }

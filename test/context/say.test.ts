@@ -225,3 +225,57 @@ describe('a cancel', () => {
     await expect(turn({ run: { run } })).rejects.toMatchObject({ _tag: 'TurnCancelled' })
   })
 })
+
+describe('what came of a reply that is interrupted', () => {
+  it('is kept before the message with keepPartial, and its calls say that they were not run', async () => {
+    const long: Reply = {
+      content: [text('Whole.'), toolUse('a'), text('Never said.')],
+      fault: { kind: 'stall', after: 9 },
+    }
+    const playing = await scene([long, answer('To both.')])
+    let isSaid = false
+    const onEvent = ({ type }: { readonly type: string }): void => {
+      if (type !== 'content_block_stop' || isSaid) return
+      isSaid = true
+      void playing.chat.say(user('Wait.'), { whileBusy: 'interrupt' })
+    }
+    expect(await playing.turn({ keepPartial: true, onEvent })).toMatchObject({ calls: 2 })
+    const lines = await shown(playing.chat)
+    expect(lines[1]).toMatch(/^assistant: Whole\./)
+    expect(lines.slice(-2)).toEqual(['user: Wait.', 'assistant: To both.'])
+    await sound(playing)
+  })
+})
+
+describe('a named message', () => {
+  it('that is repeated is said once, whether it waits, was moved, or was appended', async () => {
+    const again = { commandId: 'said-once' }
+    const playing = await during(async (chat) => {
+      const first = await chat.say(user('Wait.'), again)
+      expect(first).toMatchObject({ status: 'queued' })
+      expect(await chat.say(user('Wait.'), again)).toEqual(first)
+    })
+    await playing.turn()
+    const position = (await playing.chat.effective()).at(-2)?.position
+    expect(await playing.chat.say(user('Wait.'), again)).toMatchObject({ status: 'recorded', position })
+    expect(await playing.chat.say(user('Wait.'), { ...again, whileBusy: 'reject' })).toMatchObject({
+      position,
+    })
+    expect((await shown(playing.chat)).filter((line) => line === 'user: Wait.')).toHaveLength(1)
+    await sound(playing)
+  })
+})
+
+it('what is no message of the user is refused', async () => {
+  const { chat } = await scene([yes])
+  for (const [message, path] of [
+    [{ role: 'assistant', content: 'Yes.' }, 'messages[0]'],
+    [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] }, 'messages[0]'],
+    [[], 'messages'],
+  ] as const)
+    await expect(chat.say(message as never)).rejects.toMatchObject({ _tag: 'InvalidInput', path })
+  await expect(chat.say(user('So?'), { whileBusy: 'later' as never })).rejects.toMatchObject({
+    _tag: 'InvalidInput',
+    path: 'whileBusy',
+  })
+})

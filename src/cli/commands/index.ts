@@ -19,6 +19,7 @@ import { addNote } from './note.ts'
 import { addRender } from './render.ts'
 import { addRestore } from './restore.ts'
 import { addRewind } from './rewind.ts'
+import { addCancel, addQueued, addSay } from './say.ts'
 import { addSent } from './sent.ts'
 import { addShow } from './show.ts'
 import { addStart } from './start.ts'
@@ -31,7 +32,10 @@ const groups: readonly (readonly [
   heading: string,
   adders: readonly ((program: Command, shell: Shell) => void)[],
 ])[] = [
-  ['Inspect:', [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats, addWaiting]],
+  [
+    'Inspect:',
+    [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats, addWaiting, addQueued],
+  ],
   [
     'Change:',
     [
@@ -44,6 +48,8 @@ const groups: readonly (readonly [
       addFork,
       addNote,
       addLink,
+      addSay,
+      addCancel,
       addApprove,
       addDeny,
     ],

@@ -1,0 +1,94 @@
+import { type Command, Option } from 'commander'
+import { blocksOf } from '../../commands/append.ts'
+import type { CancelOptions, QueuedMessages, SayOptions } from '../../index.ts'
+import { checkId, givenText, withEnvelope } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import type { Part } from '../text.ts'
+import { contentParts } from '../views/content.ts'
+
+const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
+
+export const addSay = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('say <id> [text]')
+    .description('append what the user says, or queue it while the model is busy (default: standard input)')
+    .addOption(
+      new Option('--while-busy <how>', 'what to do while a reply or results are to come')
+        .choices(policies)
+        .default('enqueue'),
+    )
+  withEnvelope(command)
+    .addHelpText(
+      'after',
+      `
+While the conversation awaits the model, or results of its calls:
+  enqueue    it waits; whoever gives the turn appends it after the reply
+  interrupt  it is appended, and the model's call is aborted
+  rollback   the turn is rewound, and this takes the place of its message
+  reject     nothing is written (an error)
+
+Examples:
+  palimpsest say task-42 "And line 60?"
+  palimpsest say task-42 "Stop, the other file." --while-busy interrupt`,
+    )
+    .action(
+      shell.action(access, async ({ store, out, isJson, host }, id, text, options) => {
+        const content = await givenText({ text }, 'the message', host)
+        const said = await store.conversation(id).say({ role: 'user', content }, options)
+        if (isJson) return out.json(said)
+        await out.line([
+          said.status === 'recorded'
+            ? `recorded in ${id}, at position ${said.position}`
+            : `queued for ${id}: it comes after the reply`,
+        ])
+      }),
+    )
+}
+
+const access = (id: string, _text: string | undefined, _options: SayOptions): 'created' => {
+  checkId(id)
+  return 'created'
+}
+
+export const addQueued = (program: Command, shell: Shell): void => {
+  program
+    .command('queued <id>')
+    .description('list what was said while the model was busy, and waits to be appended')
+    .addHelpText('after', '\nExamples:\n  palimpsest queued task-42\n  palimpsest queued task-42 --json')
+    .action(
+      shell.look(async ({ store, out, isJson }, id) => {
+        const queued = await store.conversation(id).queued()
+        if (isJson) return out.json(queued)
+        if (queued.length === 0) await out.aside(['Nothing waits.', 'dim'])
+        for (const { time, messages } of queued) await out.parts([[`${time}  `, 'dim'], ...partsOf(messages)])
+      }),
+    )
+}
+
+const partsOf = (messages: QueuedMessages['messages']): readonly Part[] =>
+  contentParts(messages.map(({ role, content }) => ({ role, content: blocksOf(content) })))
+
+export const addCancel = (program: Command, shell: Shell): void => {
+  program
+    .command('cancel <id>')
+    .description('end the turn that is being given to a conversation, in whichever process')
+    .option('--by <name>', 'who cancels it (default: $USER)')
+    .option('--reason <text>', 'why; stored with it')
+    .addHelpText(
+      'after',
+      `
+What is complete is recorded. A turn that begins later is not cancelled.
+
+Examples:
+  palimpsest cancel task-42
+  palimpsest cancel task-42 --by ann --reason "wrong file"`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson, host }, id: string, given: CancelOptions) => {
+        const by = given.by ?? (host.env['USER'] || 'user')
+        await store.conversation(id).cancel({ ...given, by })
+        if (isJson) return out.json({ conversation: id, by, ...given })
+        await out.line([`cancelled the turn of ${id}, if one is being given`])
+      }),
+    )
+}

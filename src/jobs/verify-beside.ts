@@ -1,0 +1,92 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import type { DecodeFailed } from '../events/errors.ts'
+import type { Metadata } from '../events/events.ts'
+import { inboxStreamOf, notesStreamOf, turnsStreamOf } from '../events/ids.ts'
+import { decodeInboxEvent } from '../events/inbox-events.ts'
+import { decodeNote } from '../events/notes.ts'
+import { decodeTurnFact } from '../events/turn-events.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
+import { isOfEvent, type StoreError } from '../store/errors.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore } from '../store/port.ts'
+import { extentOf } from '../store/whole/whole-writes.ts'
+
+type Kind = 'note' | 'turn' | 'inbox'
+
+interface Found {
+  /** How many notes are as they were written. */
+  readonly notes?: number
+  readonly discrepancy?: { readonly position: number; readonly kind: Kind; readonly message: string }
+}
+
+/** A stream beside a conversation, what its events are called, and what reads them. */
+interface Beside {
+  readonly kind: Kind
+  readonly stream: string
+  readonly name: string
+  readonly decode: (
+    stored: StoredEvent,
+    place: { readonly stream: string; readonly revision: number },
+  ) => E.Either<DecodeFailed, { readonly metadata: Metadata }>
+}
+
+/**
+ * Reads the streams beside a conversation from their first events on and recomputes every `prev`: the notes, what its turns did, what
+ * was said meanwhile. Answers `{}` if there are no notes.
+ */
+export async function* verifyBeside(store: EventStore, conversation: string): Steps<StoreError, Found> {
+  const all: readonly Beside[] = [
+    { kind: 'note', stream: notesStreamOf(conversation), name: 'note', decode: decodeNote },
+    { kind: 'turn', stream: turnsStreamOf(conversation), name: 'event of its turns', decode: decodeTurnFact },
+    {
+      kind: 'inbox',
+      stream: inboxStreamOf(conversation),
+      name: 'event of its inbox',
+      decode: decodeInboxEvent,
+    },
+  ]
+  let notes = 0
+  for (const beside of all) {
+    const { events, problem } = yield* verifyChain(store, beside)
+    const { kind, name } = beside
+    if (kind === 'note') notes = events
+    const counted = notes > 0 || (kind === 'note' && problem !== undefined) ? { notes } : {}
+    if (problem !== undefined)
+      return { ...counted, discrepancy: { position: events, kind, message: `${name} ${events}: ${problem}` } }
+  }
+  return notes > 0 ? { notes } : {}
+}
+
+interface Chain {
+  /** How many are as they were written. */
+  readonly events: number
+  /** What is wrong with the next one. */
+  readonly problem?: string
+}
+
+async function* verifyChain(store: EventStore, { stream, decode }: Beside): Steps<StoreError, Chain> {
+  const { least, most: until } = yield* extentOf(store, stream)
+  const kept = yield* ok(store.keptEnd(stream))
+  let prev: string | null = null
+  let events = 0
+  const wrong = (problem: string): Chain => ({ events, problem })
+  for await (const page of pagesOf(store, stream, { to: until })) {
+    if (E.isLeft(page)) return isOfEvent(page.left) ? wrong(page.left.message) : yield page.left
+    for (const stored of page.right) {
+      const decoded = decode(stored, stored)
+      if (E.isLeft(decoded)) return wrong(decoded.left.message)
+      if (stored.revision !== events || decoded.right.metadata.prev !== prev)
+        return wrong('the one before it is not the one it was written after: one was changed or is missing')
+      prev = hashOf(stored)
+      if (events === kept?.last && prev !== kept.hash)
+        return wrong('it is not the one that the stream ended with: it was changed')
+      events++
+    }
+    await breath()
+  }
+  if (Math.max(least, Math.min(kept?.last ?? -1, until)) >= events)
+    return wrong('it and any later ones were lost')
+  return { events }
+}
