@@ -97,5 +97,6 @@ export const failedCall = ({
   ...(status !== undefined && { status }),
   ...(type !== undefined && { type }),
   ...(requestId !== undefined && { requestId }),
-  ...(usage && { usage, ...(model !== undefined && { model }) }),
+  ...(usage && { usage }),
+  ...(model !== undefined && { model }),
 })

@@ -47,7 +47,7 @@ export interface FailedCall {
   readonly type?: string
   readonly requestId?: string
   readonly usage?: Origin['usage']
-  /** The model that was asked, where there is a usage. */
+  /** The model that was asked. */
   readonly model?: string
 }
 

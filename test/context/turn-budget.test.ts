@@ -190,6 +190,35 @@ const faults: fc.Arbitrary<Fault | 'overloaded'> = fc.oneof(
 )
 
 describe('what a turn came to', () => {
+  it('has the parts of a summary that was not completed', async () => {
+    let parts = 0
+    const { api, chat, client } = await scene(
+      [
+        ({ system }) => {
+          if (typeof system !== 'string' || !system.startsWith('You summarize')) return yes
+          if (++parts > 1) return { status: 500, type: 'api_error', message: 'Internal server error' }
+          return { content: [text('In short.')] }
+        },
+      ],
+      { models: { tiny: { contextWindow: 900 } } },
+    )
+    for (let n = 0; n < 6; n++)
+      await chat.append([
+        { role: 'assistant', content: 'It begins in line 80, and is not closed there. '.repeat(20) },
+        { role: 'user', content: 'And in the rest of the file? '.repeat(20) },
+      ])
+    await chat.append([{ role: 'assistant', content: 'No.' }, task])
+    const turned = await chat.turn({
+      client,
+      model: 'claude-opus-5-5',
+      context: { window: 2_000, reserved: 100 },
+      summarizer: { model: 'tiny', window: 900, maxTokens: 60, maxRetries: 0 },
+    })
+    expect([parts, turned.condensed, turned.truncated > 0]).toEqual([2, 0, true])
+    expect(turned.usage).toMatchObject({ ...billed(api.requests), calls: 3 })
+    expect(turned.usage.models['tiny']).toMatchObject({ ...billed(api.requests.slice(0, 1)), calls: 2 })
+  })
+
   it('is what the API billed since the user’s message, whoever gave the turn, with every failure and summary', async () => {
     let summaries = 0
     await fc.assert(

@@ -97,13 +97,22 @@ async function* summarize(
     ...(model.form && { form: model.form }),
   }
   let options: SummaryOptions = { ...limits.options, along, covers }
+  const paid: Origin[] = []
   let usage: Origin['usage']
   let { allowed } = limits
   for (;;) {
-    const answer = yield* ask(model, { ...limits, allowed, options }, input)
+    const answered = await run(ask(model, { ...limits, allowed, options }, input))
+    // The parts are paid for, though there will be no summary.
+    if (E.isLeft(answered)) {
+      const { _tag, message } = answered.left
+      input.failed.push(...paid.map((part) => failedCall({ ...part, _tag, message })))
+      return yield answered.left
+    }
+    const answer = answered.right
     const { asked, texts, origin } = answer
     const digest = digestOf(answer.request)
     ;({ allowed } = answer)
+    paid.push(origin)
     usage = usage && origin.usage ? sumOfUsage(usage, origin.usage) : (origin.usage ?? usage)
     const { last } = asked.covers
     if (last === covers.last) {
