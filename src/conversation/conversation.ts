@@ -60,6 +60,8 @@ export const conversation = (
   id: string,
 ): Conversation => {
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
+  // An invalid id may not even be a text: what is beside it belongs to no conversation.
+  const name = E.isRight(checkedId) ? id : ''
   return {
     id,
     ...writing(handler, id, checkedId),
@@ -79,8 +81,8 @@ export const conversation = (
     ...reading(store, id, checkedId),
     ...following(store, id, checkedId),
     ...noting(store, beside.notes, id, checkedId),
-    turnLog: beside.turnLog(id),
-    inbox: beside.inbox(id),
-    changes: beside.changes(id),
+    turnLog: beside.turnLog(name),
+    inbox: beside.inbox(name),
+    changes: beside.changes(name),
   }
 }
