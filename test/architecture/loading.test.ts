@@ -49,8 +49,11 @@ test('a store that is opened, written to and read loads no importer and no other
   expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
 })
 
-test('the stand-in for the Messages API needs nothing of this library, and nothing but Node', () => {
-  const loaded = loadedBy(`await import('./src/testing/messages-api/server.ts')`)
-  expect(loaded.filter((name) => !/^(?:testing\/messages-api\/|node:)/.test(name))).toEqual([])
+test.each([
+  ['the Messages API', 'messages-api', /^(?:testing\/messages-api\/|node:)/],
+  ['Chat Completions', 'chat-completions', /^(?:testing\/(?:chat-completions|messages-api)\/|node:)/],
+])('the stand-in for %s needs nothing of this library, and nothing but Node', (_, folder, own) => {
+  const loaded = loadedBy(`await import('./src/testing/${folder}/server.ts')`)
+  expect(loaded.filter((name) => !own.test(name))).toEqual([])
   expect(loaded).toContain('node:http')
 })
