@@ -12,6 +12,7 @@ import {
 } from '../../src/receipts/summary-request.ts'
 import { summarizer, type SummarizerSettings } from '../../src/context/summary/summarizer.ts'
 import type { Block } from '../../src/events/blocks.ts'
+import type { FailedCall } from '../../src/models/model.ts'
 import { check } from '../../src/events/check.ts'
 import type { Event, Receipt } from '../../src/events/events.ts'
 import { effective, type Effective } from '../../src/projections/effective.ts'
@@ -364,6 +365,19 @@ describe('what does not fit into a request', () => {
     )
     expect(left(answer)).toMatchObject({ _tag: 'SummaryFailed', reason: 'refusal' })
     expect(bodies).toHaveLength(2)
+  })
+
+  it('tells every call that was paid for when one part fails', async () => {
+    const { answer, api } = await summarized(
+      rounds,
+      small,
+      answering({ content: [text('One.')] }, { content: [text('No.')], stop_reason: 'refusal' }),
+    )
+    const { failed = [] } = left(answer) as { readonly failed?: readonly FailedCall[] }
+    expect(failed.map(({ usage }) => usage?.['input_tokens'])).toEqual(
+      api.requests.map(({ answer: message }) => (message as Message).usage.input_tokens),
+    )
+    expect(failed).toMatchObject([{ model: opus }, { model: opus }])
   })
 })
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isStale } from '../../commands/rejections.ts'
 import { blockSchema } from '../../events/blocks.ts'
 import { checkJson } from '../../events/check.ts'
-import { type Covers, originSchema } from '../../events/events.ts'
+import { type Covers, type Origin, originSchema } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
@@ -18,6 +18,7 @@ import type { FailedCall } from '../../models/model.ts'
 import { checkCondensed } from '../policy/policy.ts'
 import type { Summarized, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
 import { isVisible } from './reply.ts'
+import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 
 export interface CondenseStep extends SummaryInput {
   readonly summarizer: Summarizer
@@ -53,8 +54,15 @@ async function* condensing(step: CondenseStep): Steps<CondenseError, Written> {
   const { origin } = summarized
   if (E.isRight(written) || !origin) return yield* ok(written)
   const error = written.left
-  const failed = [...failedIn(origin), failedCall({ ...origin, _tag: error._tag, message: error.message })]
-  return yield { ...error, message: error.message, failed }
+  return yield { ...error, message: error.message, failed: [...failedIn(origin), ...callsIn(origin, error)] }
+}
+
+/** The calls that a summary took which is not recorded; the last of them tells the usage of all. */
+const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly FailedCall[] => {
+  const { usage, ...told } = origin
+  const parts = origin.context ? receiptsOfSummary(origin.context).slice(1) : []
+  const of = { ...told, _tag, message }
+  return [...parts.map(() => failedCall(of)), failedCall({ ...of, usage })]
 }
 
 /** How often recording a summary is tried again because something has happened meanwhile. */
