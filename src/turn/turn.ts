@@ -101,9 +101,6 @@ export async function* turn(
     for (const { use } of unanswered.open.slice(-1)) steps.stepIn(use)
     const left = yield* answers.answer(now, unanswered)
     if (!left) return false
-    const { waiting, pending } = left
-    if (waiting.length > 0) emit({ type: 'waiting', why: 'approval', calls: waiting })
-    if (pending.length > 0) emit({ type: 'waiting', why: 'handed-back', calls: pending })
     const last = ended ?? turnedAt(chat.id, now)
     ended = last && { ...last, ...left }
     return true
@@ -172,8 +169,15 @@ export async function* turn(
   /** Takes in what waits in the inbox, once it may be said. Whether there was anything. */
   async function* takeIn(now: Effective): Steps<TurnError, boolean> {
     if (!isPlaceToSpeak(now) || !(yield* moveIn(chat))) return false
-    isHolding = ended !== undefined
+    // What comes after calls that wait is no word between two replies: it may deny them.
+    isHolding = ended !== undefined && !isLeftWaiting(ended)
     return true
+  }
+
+  /** Tells of the calls that the turn ends with. */
+  const tellOf = ({ waiting, pending }: Ending): void => {
+    if (waiting.length > 0) emit({ type: 'waiting', why: 'approval', calls: waiting })
+    if (pending.length > 0) emit({ type: 'waiting', why: 'handed-back', calls: pending })
   }
 
   async function* allSteps(): Steps<TurnError, Turned> {
@@ -193,7 +197,8 @@ export async function* turn(
       if (isDone && (yield* hasMail(chat)) && (yield* takeIn(yield* history()))) continue
       const { replies: _, ...cameTo } = account.account()
       if (isDone && ended) {
-        const why = stopped ?? (ended.waiting.length + ended.pending.length > 0 ? 'waiting' : 'stop')
+        tellOf(ended)
+        const why = stopped ?? (isLeftWaiting(ended) ? 'waiting' : 'stop')
         return { ...ended, ended: why, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
       }
     }
@@ -205,3 +210,5 @@ export async function* turn(
     ? yield { ...outcome.left, message: outcome.left.message, failed }
     : yield* ok(outcome)
 }
+
+const isLeftWaiting = ({ waiting, pending }: Ending): boolean => waiting.length + pending.length > 0
