@@ -157,11 +157,12 @@ export async function* turn(
     if (E.isLeft(fitted)) failures.add(fitted.left)
     if ((yield* orAgain(fitted)) !== true) return false
     const reply = yield* ask(now, request, held)
+    // The next call is another one, unless only the context has to become smaller.
+    if (reply.type !== 'refused') isPrepared = !prepareStep
     if (reply.type === 'interrupted') isHolding = ended !== undefined
     if (reply.type === 'recorded') {
       ;({ ending: ended, isHolding } = reply)
       steps.stepIn(ended.position, now)
-      isPrepared = !prepareStep
     }
     return isOver(ended) && !isHolding && !steps.isWaiting()
   }

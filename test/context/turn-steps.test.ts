@@ -209,6 +209,19 @@ describe('prepareStep', () => {
     expect([await playing.chat.position(), playing.api.requests]).toEqual([0, []])
   })
 
+  it('is called again for a call that the user has interrupted, with what was said', async () => {
+    const playing = await scene([{ ...yes, delay: 20 }, yes])
+    const { asked, prepareStep } = models('claude-opus-5-5')
+    const turned = playing.turn({ prepareStep })
+    while (playing.api.requests.length === 0) await sleep(1)
+    await playing.chat.say({ role: 'user', content: 'And line 60?' }, { whileBusy: 'interrupt' })
+    await turned
+    expect(asked.map(({ step, effective }) => [step, effective.items.length])).toEqual([
+      [1, 1],
+      [1, 2],
+    ])
+  })
+
   it('is not called for a turn that has nothing to answer, nor once the budget is spent', async () => {
     const playing = await scene([calls('read'), yes])
     const { asked, prepareStep } = models('claude-opus-5-5')
