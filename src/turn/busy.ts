@@ -3,36 +3,25 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { type Effective, isReply, type Item } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import { render } from '../projections/render/renderer.ts'
-import { caught, ok, type Steps } from '../result/steps.ts'
-import type { ReadError, StoreError } from '../store/errors.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import type { ReadError } from '../store/errors.ts'
+import { deciding } from './decisions.ts'
 import { isCall, type OpenCall, openCalls } from './open-calls.ts'
 
 /**
  * Whether a reply or results are still to come: the conversation awaits the model, or has open calls. Known from the log alone. Not while
  * all open calls wait for somebody's approval.
  */
-export async function* isBusy(chat: Conversation, now: Effective): Steps<StoreError, boolean> {
+export async function* isBusy(chat: Conversation, now: Effective): Steps<ReadError, boolean> {
   const open = openCalls(now)
   return open.length > 0 ? !(yield* waitForApproval(chat, open)) : render(now).awaits === 'model'
 }
 
-const keyOf = (reply: number, call: string): string => `${reply} ${call}`
-
-async function* waitForApproval(chat: Conversation, open: readonly OpenCall[]): Steps<StoreError, boolean> {
-  const left = new Set(open.map(({ use, call }) => keyOf(use, call.id)))
-  const oldest = Math.min(...open.map(({ use }) => use))
-  return yield* caught<StoreError, boolean>(async () => {
-    for await (const { type, data } of chat.turnLog.newest()) {
-      if (type === 'TurnsBegun' || data.at < oldest) return false
-      if (type === 'CallsWaiting' && data.why === 'approval')
-        for (const call of data.calls) left.delete(keyOf(data.reply, call))
-      // One that was decided or started waits no more.
-      else if ((type === 'CallDecided' || type === 'ToolStarted') && left.has(keyOf(data.reply, data.call)))
-        return false
-      if (left.size === 0) return true
-    }
-    return false
-  })
+async function* waitForApproval(chat: Conversation, open: readonly OpenCall[]): Steps<ReadError, boolean> {
+  const waiting = yield* ok(deciding(chat).waiting())
+  return open.every(({ use, call: { id } }) =>
+    waiting.some(({ why, reply, call }) => why === 'approval' && reply === use && call === id),
+  )
 }
 
 const isPaused = (item: Item | undefined): boolean =>

@@ -279,3 +279,37 @@ it('what is no message of the user is refused', async () => {
     path: 'whileBusy',
   })
 })
+
+describe('while a call waits for somebody’s approval', () => {
+  const pay = { ...toolUse('a'), name: 'pay' }
+  const run = { pay: { run: () => 'paid', approve: true }, look: { run: () => 'seen' } }
+  const tools = ['pay', 'look'].map((name) => ({ name, input_schema: { type: 'object' } }))
+
+  it('what the user says is appended, and denies it', async () => {
+    const playing = await scene([{ content: [pay] }, yes])
+    expect(await playing.turn({ tools, run })).toMatchObject({ ended: 'waiting' })
+    expect(await playing.chat.say(user('Never mind.'))).toMatchObject({ status: 'recorded' })
+    expect(await playing.turn({ tools, run })).toMatchObject({ calls: 1 })
+    expect(JSON.stringify(await playing.chat.effective())).toContain('denied')
+    await sound(playing)
+  })
+
+  it('what was said before it waited comes after its result, and denies nothing', async () => {
+    const playing = await during((chat) => chat.say(user('Wait.')), { content: [pay] })
+    expect(await playing.turn({ tools, run })).toMatchObject({ ended: 'waiting' })
+    expect(await playing.chat.queued()).toMatchObject([{ messages: [user('Wait.')] }])
+    await playing.chat.approve('a', { by: 'ann' })
+    expect(await playing.chat.say(user('Please.'))).toMatchObject({ status: 'queued' })
+    await playing.turn({ tools, run })
+    expect(await shown(playing.chat)).toEqual([
+      'user: Is it there?',
+      'assistant: tool_use',
+      'user: tool_result',
+      'user: Wait.',
+      'user: Please.',
+      'assistant: And that.',
+    ])
+    expect(JSON.stringify(await playing.chat.effective())).toContain('paid')
+    await sound(playing)
+  })
+})

@@ -164,6 +164,17 @@ describe('the diagnosis of an EventStoreDB', () => {
     )
   })
 
+  test('names what is beside a conversation and is dropped', async () => {
+    const { url } = await serve()
+    const client = EventStoreDBClient.connectionString(url)
+    atEnd(() => client.dispose())
+    await client.setStreamMetadata('turns-kept', { maxCount: 6 })
+    await client.setStreamMetadata('inbox-kept', { maxCount: 7 })
+    expect(found(await findingsOf(url), 'history')).toMatch(
+      /^problem: the database drops events of the turns of kept \(\$maxCount 6\), the inbox of kept \(\$maxCount 7\): take /,
+    )
+  })
+
   test('says where it has looked at only a part of the settings', async () => {
     const db = await serve()
     const none = { type: '$metadata', isJson: true, data: Buffer.from('{}'), metadata: Buffer.alloc(0) }

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { conversationOf, notedIn, notesStreamOf, streamOf } from '../../events/ids.ts'
+import { conversationOf, inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { type Finding, finding } from '../diagnosis.ts'
 import type { StoreError } from '../errors.ts'
 import { configurationsFinding } from './configurations.ts'
@@ -108,15 +108,23 @@ const settingsFinding = async (reading: Reads): Promise<Finding> => {
   )
 }
 
-/** What a stream is to its users; undefined if it holds no conversation and no notes. */
+/** The streams beside a conversation: how their names begin, and what each is to its users. */
+const beside = [
+  [notesStreamOf(''), 'the notes of'],
+  [turnsStreamOf(''), 'the turns of'],
+  [inboxStreamOf(''), 'the inbox of'],
+] as const
+
+/** What a stream is to its users; undefined if it holds no conversation, and nothing beside one. */
 const nameOf = (stream: string): string | undefined => {
-  const noted = notedIn(stream)
-  return noted === undefined ? conversationOf(stream) : `the notes of ${noted}`
+  const [prefix, what] = beside.find(([begin]) => stream.startsWith(begin)) ?? []
+  return prefix === undefined ? conversationOf(stream) : `${what} ${stream.slice(prefix.length)}`
 }
 
 async function* limitsFinding(reading: Reads): Steps<StoreError, Finding> {
   const check = 'history'
-  const onSettings = { on: 'stream', prefixes: [`$$${streamOf('')}`, `$$${notesStreamOf('')}`] } as const
+  const prefixes = [streamOf(''), ...beside.map(([prefix]) => prefix)].map((prefix) => `$$${prefix}`)
+  const onSettings = { on: 'stream', prefixes } as const
   const changes = yield* reading.all(onSettings, undefined, mostSettings)
   const tombstones = yield* reading.all({ on: 'type', prefixes: ['$streamDeleted'] }, undefined, mostSettings)
   const traps = new Map<string, string>()
