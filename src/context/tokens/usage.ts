@@ -1,3 +1,4 @@
+import { isFields } from '../../events/json.ts'
 import type { Policy } from '../../events/events.ts'
 import { type Effective, isReply, type Item } from '../../projections/effective.ts'
 import { listCache } from '../../projections/list-cache.ts'
@@ -57,7 +58,7 @@ const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
   const [first = usage, last = first] = iterationsOf(usage)
   const input = inputOf(first)
   if (input === 0) return 'nothing'
-  const output = inputOf(last) + tokensIn(last, 'output_tokens') - input
+  const output = inputOf(last) + tokensIn(last, 'output_tokens') - reasoningIn(last) - input
   return { model, input, output, finished: stopReason !== null }
 }
 
@@ -77,6 +78,10 @@ const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'input_tokens') +
   tokensIn(usage, 'cache_read_input_tokens') +
   tokensIn(usage, 'cache_creation_input_tokens')
+
+/** Tokens of reasoning that Chat Completions counts as output, and that are not sent again. */
+const reasoningIn = ({ completion_tokens_details: details }: Usage): number =>
+  isFields(details) ? tokensIn(details, 'reasoning_tokens') : 0
 
 /** A count of a usage; 0 if it has none. */
 export const tokensIn = (usage: Usage, field: string): number => {
