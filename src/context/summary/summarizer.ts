@@ -70,22 +70,17 @@ export const summarizer = (
       ...(deadline === undefined ? [] : [AbortSignal.timeout(deadline)]),
     ])
     const failed: FailedCall[] = []
-    const parts: Origin[] = []
-    const summarized = await run(summarize(model, checked.right, { ...input, signal, failed, parts }))
-    if (E.isRight(summarized))
-      return E.right({ ...summarized.right, origin: withFailed(summarized.right.origin, failed) })
-    const error = summarized.left
-    // Parts that nothing comes of were paid for.
-    const unused = parts.map((origin) => failedCall({ ...origin, _tag: error._tag, message: error.message }))
-    const told = [...unused, ...failed]
-    return E.left(told.length > 0 ? { ...error, failed: told } : error)
+    const summarized = await run(summarize(model, checked.right, { ...input, signal, failed }))
+    if (failed.length === 0) return summarized
+    return E.isLeft(summarized)
+      ? E.left({ ...summarized.left, failed })
+      : E.right({ ...summarized.right, origin: withFailed(summarized.right.origin, failed) })
   }
 }
 
-/** What to summarize, the calls that failed meanwhile, and those that have given a part. */
+/** What to summarize, and the calls that failed meanwhile. */
 interface Asking extends SummaryInput {
   readonly failed: FailedCall[]
-  readonly parts: Origin[]
 }
 
 async function* summarize(
@@ -125,7 +120,6 @@ async function* summarize(
       const blocks = [...texts, ...pinned].map(textBlock)
       return { blocks, origin: { ...origin, ...(usage && { usage }), context } }
     }
-    input.parts.push(origin)
     const { images, longest } = asked
     const sent = { digest, images, ...(longest !== undefined && { longest }) }
     options = { ...options, parts: [...(options.parts ?? []), { last, text: texts.join('\n\n'), sent }] }
