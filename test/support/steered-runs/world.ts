@@ -26,6 +26,9 @@ export interface ProcessOptions {
   readonly perform: (moment: Moment) => Promise<void>
 }
 
+/** More than any turn does of a kind. */
+const most = 3_000
+
 export const processOf = async ({
   source,
   url,
@@ -52,6 +55,8 @@ export const processOf = async ({
   }
   const around = async <A>(on: Moment['on'], work: () => Promise<A>, gone: () => A): Promise<A> => {
     const nth = count(on)
+    // A turn that goes round and round lets no timer run.
+    if (nth > most) throw new Error('a turn does not end')
     await at(on, false, nth)
     if (dead) return gone()
     const done = await work()
