@@ -17,7 +17,7 @@ describe('an agent run at Chat Completions, or at both APIs in turn, whatever ha
     async () => {
       await fc.assert(
         fc.asyncProperty(chatPlans, (plan) => runAgents(plan, checkRun)),
-        { numRuns: runs(24) },
+        { numRuns: runs(16) },
       )
     },
   )

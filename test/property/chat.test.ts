@@ -38,8 +38,8 @@ const model: Model = {
 
 describe('the request for Chat Completions at every position of every log', () => {
   it.each([
-    ['that commands write', histories(), 100],
-    ['of any events', rawLogs(), 150],
+    ['that commands write', histories(), 50],
+    ['of any events', rawLogs(), 60],
   ] as const)('keeps the rules of that API, in logs %s', (_, logs, numRuns) => {
     fc.assert(
       fc.property(logs, forms, fc.boolean(), (log, form, systemMessages) => {
@@ -75,7 +75,7 @@ describe('the request for Chat Completions at every position of every log', () =
             expect(fingerprintsOf(made).length).toBe(fingerprintLength * partsOf(made).length)
           }
       }),
-      { numRuns: runs(30) },
+      { numRuns: runs(15) },
     )
   })
 })
