@@ -20,7 +20,7 @@ export interface Ran {
 }
 
 /**
- * Runs a shell command in which `palimpsest` is the command line of this checkout, `npx palimpsest` and `npm start` too, and
+ * Runs a shell command in which `palimpsest` is the command line of this checkout, `npx palimpsest` and `npm start` too, `node` is the one that runs the tests, and
  * `examples/` are the shipped examples. What calls nothing but the program runs in this process, one command after another; for
  * the rest there is a real shell, and every call is a process.
  */
@@ -28,15 +28,15 @@ export const shell = async (command: string, cwd: string, env: Env = {}): Promis
   const calls = callsIn(command)
   return calls ? callAll(calls, cwd, env) : processes(command, cwd, env)
 }
-type Env = Readonly<Record<string, string>>
+export type Env = Readonly<Record<string, string>>
 
 /** The same, with all that it writes in one, as it was written. */
-export const printed = async (command: string, cwd: string): Promise<Ran> => {
+export const printed = async (command: string, cwd: string, env: Env = {}): Promise<Ran> => {
   const calls = callsIn(command)?.map((call): Call => ({
     ...call,
     stderr: call.stderr === 'err' ? 'out' : call.stderr,
   }))
-  return calls ? callAll(calls, cwd, {}) : processes(`exec 2>&1\n${command}`, cwd, {})
+  return calls ? callAll(calls, cwd, env) : processes(`exec 2>&1\n${command}`, cwd, env)
 }
 
 const callAll = async (calls: readonly Call[], cwd: string, env: Env): Promise<Ran> => {
@@ -70,6 +70,7 @@ const callAll = async (calls: readonly Call[], cwd: string, env: Env): Promise<R
 const functions = [
   'palimpsest() { "$NODE" "$PALIMPSEST" "$@"; }',
   'npx() { "$@"; }',
+  'node() { "$NODE" --disable-warning=ExperimentalWarning "$@"; }',
   'npm() { if [ "$1" = start ]; then shift; [ "$1" = -- ] && shift; palimpsest start "$@"; fi; }',
   '[ -e examples ] || ln -s "$ROOT/examples" examples',
 ].join('\n')

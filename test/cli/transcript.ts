@@ -1,4 +1,6 @@
-import { inDirectory, printed } from './palimpsest.ts'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Env, inDirectory, printed } from './palimpsest.ts'
 
 const prompt = '$ '
 
@@ -18,20 +20,29 @@ const variables: readonly (readonly [pattern: RegExp, name: string])[] = [
  * @returns the document with what the commands really wrote
  */
 export const replay = (document: string): Promise<string> =>
-  inDirectory(async (directory) => {
-    const replayed: string[] = []
-    let isConsole = false
-    for (const line of document.split('\n')) {
-      if (line.startsWith('```')) isConsole = line === '```console'
-      if (!isConsole || line === '```console') replayed.push(line)
-      else if (line.startsWith(prompt))
-        replayed.push(line, ...(await answer(line.slice(prompt.length), directory)))
-    }
-    return replayed.join('\n')
-  })
+  inDirectory((directory) => replayIn(directory, document))
 
-const answer = async (command: string, directory: string): Promise<readonly string[]> => {
-  const { stdout, code } = await printed(command, directory)
+/** The same in this directory. A `ts` block that begins with `// NAME.ts` is written to that file first. */
+export const replayIn = async (directory: string, document: string, env: Env = {}): Promise<string> => {
+  const replayed: string[] = []
+  let fence = ''
+  let block: string[] = []
+  for (const line of document.split('\n')) {
+    if (line.startsWith('```')) {
+      const [, name] = /^\/\/ (\S+\.ts)$/.exec(block[0] ?? '') ?? []
+      if (fence === '```ts' && name) await writeFile(join(directory, name), block.join('\n'))
+      ;[fence, block] = [fence === '' ? line : '', []]
+    } else block.push(line)
+    if (fence !== console || line === console) replayed.push(line)
+    else if (line.startsWith(prompt))
+      replayed.push(line, ...(await answer(line.slice(prompt.length), directory, env)))
+  }
+  return replayed.join('\n')
+}
+const console = '```console'
+
+const answer = async (command: string, directory: string, env: Env): Promise<readonly string[]> => {
+  const { stdout, code } = await printed(command, directory, env)
   const lines = normal(stdout)
     .split('\n')
     .map((line) => line.trimEnd())

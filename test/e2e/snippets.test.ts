@@ -1,4 +1,4 @@
-import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -6,6 +6,7 @@ import { shell } from '../cli/palimpsest.ts'
 import { eventStoreDb, type EventStoreDb } from '../support/eventstoredb/server.ts'
 import { type ChatCompletions, chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { type MessagesApi, messagesApi } from '../../src/testing/messages-api/server.ts'
+import { installPackage } from './snippets/installed.ts'
 import { root, type Snippet, snippets } from './snippets/snippets.ts'
 
 const all = snippets()
@@ -26,21 +27,7 @@ const moduleOf = ({ code }: Snippet, names: readonly string[]): string => {
 /** A folder in which the snippets are modules, and the package is what the sources are. */
 const workshop = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-snippets-'))
-  const modules = join(folder, 'node_modules')
-  await mkdir(join(modules, 'palimpsest'), { recursive: true })
-  for (const name of ['@anthropic-ai', '@modelcontextprotocol', 'fp-ts', 'openai', 'valibot', 'zod'])
-    await symlink(join(root, 'node_modules', name), join(modules, name))
-  await symlink(join(root, 'src'), join(modules, 'palimpsest/src'))
-  const exports = {
-    '.': './src/index.ts',
-    './core': './src/core.ts',
-    './fp': './src/fp.ts',
-    './testing': './src/testing/index.ts',
-  }
-  await writeFile(
-    join(modules, 'palimpsest/package.json'),
-    JSON.stringify({ name: 'palimpsest', type: 'module', exports }),
-  )
+  await installPackage(folder)
   const typeRoots = [join(root, 'node_modules/@types')]
   const compilerOptions = { paths: {}, rootDir: '/', noUnusedLocals: false, typeRoots }
   await writeFile(
@@ -91,7 +78,9 @@ describe('an example in the docs', () => {
     expect(named).toBe('')
   })
 
-  test.each(all.map(({ place }, index) => [place, index] as const))('%s runs', async (_, index) => {
+  // The tutorial's programs run one after another: tutorial.test.ts.
+  const alone = [...all.entries()].filter(([, { place }]) => !place.startsWith('docs/turns.md'))
+  test.each(alone.map(([index, { place }]) => [place, index] as const))('%s runs', async (_, index) => {
     const path = join(folder, `${index}/snippet.ts`)
     const code = await readFile(path, 'utf8')
     await writeFile(path, code.replaceAll('esdb://db.example.org:2113', server.url))
