@@ -41,6 +41,9 @@ interface Working extends Work {
   ended?: Ended
 }
 
+/** Work that is done sooner is not worth following the conversation, in milliseconds. */
+const patience = 5
+
 /** Whether an event may concern the work of a turn. */
 const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
   type === 'Rewound' || type === 'TurnCancelled' || metadata.includes('"interrupts":true')
@@ -87,6 +90,10 @@ export const watchOf = (chat: Conversation, since: number, caller: AbortSignal |
     isLooking = false
   }
 
+  const begin = (): void => {
+    following ??= chat.changes(seen, over.signal)
+    void following.then(look)
+  }
   const seen = (event: RecordedEvent): void => {
     if (!mayConcern(event)) return
     isSuspect = true
@@ -100,11 +107,11 @@ export const watchOf = (chat: Conversation, since: number, caller: AbortSignal |
       working = current
       const result = start(AbortSignal.any([signal, current.ends.signal]))
       // Beside the work, which need not wait for it.
-      following ??= chat.changes(seen, over.signal)
-      void following.then(look)
+      const timer = setTimeout(begin, following ? 0 : patience)
       try {
         return { result: await result, ended: current.ended }
       } finally {
+        clearTimeout(timer)
         working = undefined
       }
     },
