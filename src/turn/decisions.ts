@@ -18,15 +18,15 @@ export interface Approval {
   /** Who decides: for the log, and for the model where it is told of the decision. */
   readonly by: string
   /** For those who look later. */
-  readonly note?: string
+  readonly note?: string | undefined
   /** What the tool is given in place of the model's input. The result says so; the call stays as the model made it. */
-  readonly input?: { readonly [field: string]: unknown }
+  readonly input?: { readonly [field: string]: unknown } | undefined
 }
 /** Who denies a call, and why. */
 export interface Denial {
   readonly by: string
   /** The model is told. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /** A decision as it was recorded. */

@@ -21,12 +21,15 @@ interface Options {
   readonly BackupOptions: api.BackupOptions
   readonly BlockInput: api.BlockInput
   readonly Budget: api.Budget
+  readonly Approval: api.Approval
+  readonly CancelOptions: api.CancelOptions
   readonly ChatCompletionsOptions: ChatCompletionsOptions
   readonly CondenseInput: api.CondenseInput
   readonly ConfigureInput: api.ConfigureInput
   readonly ContextSettings: api.ContextSettings
   readonly CopyConversations: api.CopyConversations
   readonly CountOptions: api.CountOptions
+  readonly Denial: api.Denial
   readonly DiffOptions: api.DiffOptions
   readonly EventsOptions: api.EventsOptions
   readonly FollowConversations: api.FollowConversations
