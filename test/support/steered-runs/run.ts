@@ -105,6 +105,9 @@ export const runSteered = async (
   const chats = ['c']
   const underWay: { readonly ran: Ran; readonly abort: () => void; readonly process: Process }[] = []
   const active = new Set<Ran>()
+  /** Calls that have waited for a decision, or for a result, in a turn. */
+  const waited = new Set<string>()
+  const handedBack = new Set<string>()
   const ongoing = new Set<Promise<unknown>>()
   let number = 0
   let disturbed = 0
@@ -201,16 +204,17 @@ export const runSteered = async (
   }
 
   const decide = async ({ which, how, times }: Extract<Act, { type: 'decide' }>): Promise<void> => {
-    const waiting = await chat().waiting()
-    const one = waiting[which % Math.max(1, waiting.length)]
-    if (!one) return
+    // Now and then somebody decides about a call that waits no more.
+    const waiting = [...(await chat().waiting()).map(({ call }) => call), ...[...waited].slice(-1)]
+    const call = waiting[which % Math.max(1, waiting.length)]
+    if (call === undefined) return
     const input = { edited: which, asks: true }
     const decided = await Promise.all(
       Array.from({ length: times }, (_, n) =>
         outcomeOf(
           how === 'deny'
-            ? chat().deny(one.call, { by: `ann-${n}`, reason: 'no' })
-            : chat().approve(one.call, { by: `ann-${n}`, ...(how === 'edit' && { input }) }),
+            ? chat().deny(call, { by: `ann-${n}`, reason: 'no' })
+            : chat().approve(call, { by: `ann-${n}`, ...(how === 'edit' && { input }) }),
         ),
       ),
     )
@@ -219,10 +223,12 @@ export const runSteered = async (
   }
 
   const bring = async (which: number): Promise<void> => {
+    // Or too late.
     const waiting = (await chat().waiting()).filter(({ why }) => why === 'handed-back')
-    const one = waiting[which % Math.max(1, waiting.length)]
-    if (!one) return
-    const content = [{ type: 'tool_result' as const, tool_use_id: one.call, content: 'brought' }]
+    const calls = [...waiting.map(({ call }) => call), ...[...handedBack].slice(-1)]
+    const call = calls[which % Math.max(1, calls.length)]
+    if (call === undefined) return
+    const content = [{ type: 'tool_result' as const, tool_use_id: call, content: 'brought' }]
     await outcomeOf(chat().append({ role: 'user', content }))
   }
 
@@ -315,6 +321,10 @@ export const runSteered = async (
     }
     try {
       ran.outcome = await soon(outcomeOf(whole()))
+      if ('value' in ran.outcome) {
+        for (const { call } of ran.outcome.value.waiting) waited.add(call)
+        for (const { call } of ran.outcome.value.pending) handedBack.add(call)
+      }
     } finally {
       active.delete(ran)
       ran.disturbed.end = disturbed
