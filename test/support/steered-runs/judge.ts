@@ -144,6 +144,8 @@ const judgeOutcome = ({ outcome, isDead, isAborted, isCancelled, disturbed, opti
 const judgeStop = ({ options, happened, sent }: Ran, requests: readonly Received[]): void => {
   if (happened.end > happened.begin || !(options.stopWhen || options.isForced)) return
   const own = requests.filter(({ headers }) => sent.has(Number(headers['x-number'])))
+  // What was said before a search has its result waits for it, and is answered before the turn ends.
+  if (own.some(({ body, answer }) => JSON.stringify([body, answer]).includes('server_tool_use'))) return
   const last = own.findIndex(({ answer }) => {
     const { content, stop_reason } = answer as Message
     if (!Array.isArray(content) || stop_reason !== 'tool_use') return false
