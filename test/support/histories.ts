@@ -9,6 +9,7 @@ import { stateOf } from '../../src/commands/state.ts'
 import { effective, type Item, messagesOf } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { eventAt, text } from './log.ts'
+import { madeOnce } from './made-once.ts'
 import { anyBlocks, type Blocks, calls, reply, result, someText, words } from './random-blocks.ts'
 
 // Random logs. `histories` holds only what commands write; `rawLogs` any events, as another program might have written them.
@@ -44,7 +45,16 @@ const origins = fc.constantFrom('none', 'none', 'own', 'own', 'same', 'pause')
 const message = (role: fc.Arbitrary<Message['role']>, content: fc.Arbitrary<Blocks>): fc.Arbitrary<Said> =>
   fc.tuple(role, content, origins).map(([who, blocks, origin]) => (log, index) => {
     const place = `${log.length}_${index}`
-    const made = blocks({ place, calls: recentCalls(log), servers: recentServers(log) }).map(unknownBlock)
+    const made = blocks({
+      place,
+      // Most look at neither.
+      get calls() {
+        return recentCalls(log)
+      },
+      get servers() {
+        return recentServers(log)
+      },
+    }).map(unknownBlock)
     if (who !== 'assistant' || origin === 'none') return { role: who, content: made }
     const before = log.findLast((event) => event.type === 'MessageAppended' && event.data.role === who)
     const earlier = before?.type === 'MessageAppended' ? before.data.origin?.requestId : undefined
@@ -238,9 +248,9 @@ const runs = (maxLength: number): fc.ArrayConstraints => ({ minLength: 1, maxLen
 
 /** Logs as commands write them: 1 to `maxSteps` commands, those that are refused left out. */
 export const histories = (maxSteps = 60): fc.Arbitrary<Log> =>
-  fc
-    .array(steps, runs(maxSteps))
-    .map((all) => printed(all.reduce<Log>((log, step) => apply(log, step(log)), [])))
+  madeOnce(`histories of ${maxSteps}`, fc.array(steps, runs(maxSteps)), (all) =>
+    printed(all.reduce<Log>((log, step) => apply(log, step(log)), [])),
+  )
 
 type Raw = (position: number) => Event
 
