@@ -41,6 +41,11 @@ export type {
   UndoInput,
   WriteOptions,
 } from './conversation/inputs.ts'
+export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
+export type { RequestError, UnparkOptions } from './workers/requests.ts'
+export type { Served, ServedEvent, Worker, WorkerOptions } from './workers/serving.ts'
+export { requesting } from './workers/requests.ts'
+export type { StepTaken } from './workers/worker.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'

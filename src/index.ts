@@ -79,7 +79,7 @@ export const registerFormat = (format: SessionFormat): void => {
   if (isLeft(done)) throw toError(done.left)
 }
 
-export type { Conversation, Store } from './api/promises.ts'
+export type { Conversation, Store, Worker } from './api/promises.ts'
 export type { ReceiptsVerified } from './receipts/audit.ts'
 export type { ReceiptFinding } from './receipts/finding.ts'
 export type { SentCall } from './receipts/sent.ts'
@@ -343,4 +343,8 @@ export type { CancelError, CancelOptions } from './turn/cancel.ts'
 export type { QueuedMessages, Said, SayError, SayOptions } from './turn/say.ts'
 export type { WaitOptions } from './turn/calls.ts'
 export type { Approval, Awaited, Decided, DecisionError, Denial } from './turn/decisions.ts'
+export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
+export type { RequestError, UnparkOptions } from './workers/requests.ts'
+export type { Served, ServedEvent, WorkerOptions } from './workers/serving.ts'
+export type { StepTaken } from './workers/worker.ts'
 export type { SomeOf, TurnOptions } from './turn/options.ts'

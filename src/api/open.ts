@@ -22,6 +22,9 @@ import { withWholeWrites } from '../store/whole/whole-writes.ts'
 import { readers } from './read-all.ts'
 import { foreignStore } from './foreign-store.ts'
 import { type Creation, isBuiltIn, type OpenError, openAdapter } from './schemes.ts'
+import { tell } from '../workers/beats.ts'
+import { listSteps } from '../workers/listing.ts'
+import { serving } from '../workers/serving.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {
@@ -131,9 +134,18 @@ export const storeOn = (
     changes: (id) => changesOf(adapter, id),
   }
 
+  const conversationOf = (id: string) => conversation(events, commands, beside, id)
+  const surroundings = { store: adapter, actor, conversation: conversationOf }
+
   return {
     url: events.url,
-    conversation: (id) => conversation(events, commands, beside, id),
+    conversation: conversationOf,
+    worker: (options) => serving(surroundings, options, (chat) => chat),
+    workerStopped: (worker, { reason } = {}) =>
+      task(() =>
+        tell(adapter, actor, worker, { type: 'WorkerStopped', data: { ...(reason && { reason }) } }),
+      ),
+    steps: (options) => listSteps(adapter, options),
     conversations: overviewer(events, notes.index),
     importSession: (session, options) => importing(events, session, options),
     ...readers(events),

@@ -15,6 +15,9 @@ import type { Conversation as TaskConversation } from '../conversation/conversat
 import type { MessageInput } from '../conversation/inputs.ts'
 import type { Entries, Entry, FullWithNotes, FullWithoutNotes } from '../conversation/reading.ts'
 import { toError } from '../result/typed.ts'
+import type { Asking } from '../events/events.ts'
+import { requesting, type UnparkOptions } from '../workers/requests.ts'
+import type { Worker as TaskWorker, WorkerOptions } from '../workers/serving.ts'
 import type { Store as TaskStore } from './store.ts'
 
 // The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with
@@ -87,6 +90,20 @@ export type Conversation = {
    * await chat.cancel({ by: 'kim', reason: 'wrong file' })
    */
   readonly cancel: (options?: CancelOptions) => Promise<void>
+  /**
+   * Asks workers to answer what is there, as `append` with `answer` does. Rejects with `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.request({ tenant: 'acme', priority: 1 })
+   */
+  readonly request: (options?: Asking) => Promise<void>
+  /**
+   * Has a parked step tried again. Rejects with `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.unpark({ by: 'ann' })
+   */
+  readonly unpark: (options: UnparkOptions) => Promise<void>
   /** What waits in the inbox, in the order in which it was said. Rejects with a `StoreError`. */
   readonly queued: () => Promise<readonly QueuedMessages[]>
   /**
@@ -146,9 +163,28 @@ export type Conversation = {
   readonly verifyReceipts: () => Promise<ReceiptsVerified>
 }
 /** A store with promises. */
-export type Store = Omit<{ readonly [K in keyof TaskStore]: AsPromise<TaskStore[K]> }, 'conversation'> & {
+export type Store = Omit<
+  { readonly [K in keyof TaskStore]: AsPromise<TaskStore[K]> },
+  'conversation' | 'worker'
+> & {
+  /**
+   * A worker: gives turns to the conversations for which somebody has asked for an answer (`answer`, `request`), as one of any number of
+   * processes, and takes over from workers that die. `run` resolves once it has stopped; it rejects with `InvalidInput` only.
+   * docs/workers.md.
+   *
+   * @example
+   * const worker = store.worker({ name: 'billing', turn: () => ({ client, model: 'claude-opus-5-5' }) })
+   * await worker.run({ signal: AbortSignal.timeout(100) })
+   */
+  readonly worker: (options: WorkerOptions<Conversation>) => Worker
   /** The handle of a conversation, whether it exists yet or not. */
   readonly conversation: (id: string) => Conversation
+}
+
+/** A worker with promises. */
+export interface Worker extends Omit<TaskWorker, 'run'> {
+  /** Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. */
+  readonly run: AsPromise<TaskWorker['run']>
 }
 
 type AnyError = { readonly _tag: string; readonly message: string }
@@ -174,6 +210,7 @@ export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
 export const promiseConversation = (chat: TaskConversation): Conversation => {
   const { turn, stream } = turning(chat)
   const { approve, deny, waiting } = deciding(chat)
+  const { request, unpark } = requesting(chat)
   return {
     id: chat.id,
     append: promised(chat.append),
@@ -203,6 +240,8 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     say: promised(saying(chat)),
     cancel: promised(cancelling(chat)),
     queued: promised(queuedIn(chat)),
+    request: promised(request),
+    unpark: promised(unpark),
     approve: promised(approve),
     deny: promised(deny),
     waiting: promised(waiting),
@@ -215,6 +254,17 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
 
 export const promiseStore = (store: TaskStore): Store => ({
   url: store.url,
+  worker: (options) => {
+    const worker = store.worker({
+      ...options,
+      ...(typeof options?.turn === 'function' && {
+        turn: ({ id, chat }) => options.turn({ id, chat: promiseConversation(chat) }),
+      }),
+    } as Parameters<TaskStore['worker']>[0])
+    return { id: worker.id, run: promised(worker.run) }
+  },
+  workerStopped: promised(store.workerStopped),
+  steps: store.steps,
   conversation: (id) => promiseConversation(store.conversation(id)),
   conversations: store.conversations,
   importSession: promised(store.importSession),

@@ -11,6 +11,8 @@ import type { ListOptions } from '../jobs/listed.ts'
 import type { Overview } from '../jobs/glance.ts'
 import type { SessionStream } from '../jobs/read-session.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
+import type { OpenStepInfo, StepsOptions } from '../workers/listing.ts'
+import type { Worker, WorkerOptions } from '../workers/serving.ts'
 import type { BackedUp, BackupOptions, Checkpoint } from '../store/port.ts'
 
 /** An event with its conversation and its place in the store's global order. */
@@ -82,6 +84,33 @@ export interface Store {
    *   if (followed.type === 'event') console.log(followed.conversation, followed.event.type)
    */
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
+  /**
+   * A worker: gives turns to the conversations for which somebody has asked for an answer (`answer`, `request`), as one of any number of
+   * processes, and takes over from workers that die. `run` fails with `InvalidInput` only. docs/workers.md.
+   *
+   * @example
+   * const worker = store.worker({ name: 'billing', turn: () => ({ client, model: 'claude-opus-5-5' }) })
+   * await worker.run({ signal: AbortSignal.timeout(100) })
+   */
+  readonly worker: (options: WorkerOptions<Conversation>) => Worker
+  /**
+   * Says that the process of a worker has ended, for whoever knows: others take over its steps at once. `worker` is its id.
+   *
+   * @example
+   * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
+   * await store.workerStopped(worker.id, { reason: 'killed' })
+   */
+  readonly workerStopped: (
+    worker: string,
+    options?: { readonly reason?: string | undefined },
+  ) => TaskEither<WriteError, void>
+  /**
+   * What workers are asked to do, the oldest first. Reads all events of the conversations. Iteration throws a `StoreError`.
+   *
+   * @example
+   * for await (const { conversation, errors } of store.steps({ state: 'parked' })) console.log(conversation, errors.at(-1))
+   */
+  readonly steps: (options?: StepsOptions) => AsyncIterable<OpenStepInfo>
   /**
    * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what is
    * damaged. Stores that are not a file have nothing to check.

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import { z } from 'zod'
 import { check, checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { metadataSchema } from '../events/events.ts'
+import { askedSchema, metadataSchema } from '../events/events.ts'
 import type { Envelope } from '../history/encode.ts'
 
 /** A subclass may answer anything: the time itself is asked. */
@@ -16,6 +16,7 @@ const envelopeSchema = z.object({
   correlationId: z.string().optional(),
   causationId: z.string().optional(),
   interrupts: z.literal(true).optional(),
+  answer: askedSchema.optional(),
 })
 
 const actorSchema = metadataSchema.pick({ actor: true }).partial()
@@ -28,13 +29,14 @@ export const splitEnvelope = ({
   correlationId,
   causationId,
   interrupts,
+  answer,
   ...input
 }: Envelope & Record<string, unknown>): E.Either<
   InvalidInput,
   { readonly envelope: Envelope; readonly input: Readonly<Record<string, unknown>> }
 > =>
   pipe(
-    check(envelopeSchema, { commandId, now, correlationId, causationId, interrupts }),
+    check(envelopeSchema, { commandId, now, correlationId, causationId, interrupts, answer }),
     E.bindTo('named'),
     E.bind('who', () => checkJson(actorSchema, { actor })),
     E.map(({ named, who }) => ({

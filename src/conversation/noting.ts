@@ -89,7 +89,9 @@ export const noting = (
         E.apS('id', checkedId),
         E.bind('fact', checked),
         E.bind('options', () => objectOf(options)),
-        E.chainFirst((all) => checkedOptions<Omit<Envelope, 'interrupts'>>(all.options, envelopeFields)),
+        E.chainFirst((all) =>
+          checkedOptions<Omit<Envelope, 'interrupts' | 'answer'>>(all.options, envelopeFields),
+        ),
         E.bind('split', (all) => splitEnvelope(all.options)),
       )
       if (E.isLeft(given)) return given

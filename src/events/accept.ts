@@ -141,5 +141,6 @@ export const acceptsMetadata = (value: unknown): boolean =>
   isOptional(value['$correlationId'], isText) &&
   isOptional(value['$causationId'], isText) &&
   isOptional(value['interrupts'], (given) => given === true) &&
+  isOptional(value['answer'], (given) => given === true) &&
   (value['prev'] === null || isText(value['prev'])) &&
   value['sealed'] === undefined

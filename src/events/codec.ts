@@ -55,10 +55,19 @@ export const encodeAs = (
   dataSchema: z.ZodType,
   event: { readonly type: string; readonly data: unknown },
   id: string,
-  { time, actor, commandId, $correlationId, $causationId, interrupts, prev }: Omit<Metadata, 'schema'>,
+  {
+    time,
+    actor,
+    commandId,
+    $correlationId,
+    $causationId,
+    interrupts,
+    answer,
+    prev,
+  }: Omit<Metadata, 'schema'>,
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> => {
   const schema = currentSchema
-  const metadata = { schema, time, actor, commandId, $correlationId, $causationId, interrupts, prev }
+  const metadata = { schema, time, actor, commandId, $correlationId, $causationId, interrupts, answer, prev }
   if (!acceptsData(event.type, event.data)) {
     const checked = check(dataSchema, event.data)
     if (E.isLeft(checked)) return checked

@@ -212,6 +212,16 @@ export interface Actor {
   readonly id?: string | undefined
 }
 
+/** How an answer is asked for: for whom, and how soon. */
+export interface Asking {
+  /** Tenants share the workers fairly. */
+  readonly tenant?: string | undefined
+  /** 0 (the default) is answered before 1, 1 before 2, up to 9. */
+  readonly priority?: number | undefined
+}
+/** `true`: with nothing said about it. */
+export type Asked = true | Asking
+
 /** The metadata of every event. */
 export interface Metadata extends Sealable {
   /** Schema version that the data was written in; readers see the newest, through the upcasters. */
@@ -224,6 +234,8 @@ export interface Metadata extends Sealable {
   readonly $causationId?: string | undefined
   /** A turn that is running drops the reply that the model is giving, and answers what is there now. */
   readonly interrupts?: true | undefined
+  /** A worker is asked to answer what this event says. */
+  readonly answer?: Asked | undefined
   /** SHA-256 (hex) of the event before it in the stream; in a `Forked`, of the parent's event; null in a first event. */
   readonly prev: string | null
 }

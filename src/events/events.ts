@@ -5,6 +5,8 @@ import { conversationIdSchema } from './ids.ts'
 
 export type {
   Actor,
+  Asked,
+  Asking,
   Configuration,
   Container,
   Covers,
@@ -126,6 +128,15 @@ export const dataSchemas = {
 /** ISO 8601, UTC, milliseconds: what `Date.toISOString` writes. */
 export const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
+/** How an answer is asked for. */
+export const askingShape = {
+  tenant: z.string().min(1).max(200).optional(),
+  priority: z.int().min(0).max(9).optional(),
+}
+export const askedSchema = z.union([z.literal(true), z.strictObject(askingShape)], {
+  error: 'is true, or { tenant, priority }',
+})
+
 export const metadataSchema = z.object({
   schema: z.int().min(1),
   time: z.string().regex(isoTime, { error: 'is not a time like 2026-01-31T12:00:00.000Z' }),
@@ -134,6 +145,7 @@ export const metadataSchema = z.object({
   $correlationId: z.string().optional(),
   $causationId: z.string().optional(),
   interrupts: z.literal(true).optional(),
+  answer: askedSchema.optional(),
   prev: z.string().nullable(),
   sealed,
 })

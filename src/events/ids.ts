@@ -35,6 +35,23 @@ export const turnsStreamOf = (conversation: string): string => `turns-${conversa
 /** The stream that holds what the user says while the model is busy, until it is in the conversation. */
 export const inboxStreamOf = (conversation: string): string => `inbox-${conversation}`
 
+/** The conversation whose turns a stream records, or undefined for any other stream. */
+export const turnedIn = (stream: string): string | undefined =>
+  stream.startsWith('turns-') ? stream.slice('turns-'.length) : undefined
+
+/** The conversation whose inbox a stream is, or undefined for any other stream. */
+export const queuedIn = (stream: string): string | undefined =>
+  stream.startsWith('inbox-') ? stream.slice('inbox-'.length) : undefined
+
+const workerPrefix = 'worker-'
+
+/** The stream in which a worker says that it lives. */
+export const workerStreamOf = (worker: string): string => workerPrefix + worker
+
+/** The worker whose stream this is, or undefined for any other stream. */
+export const workerOf = (stream: string): string | undefined =>
+  stream.startsWith(workerPrefix) ? stream.slice(workerPrefix.length) : undefined
+
 // Event ids derive from it: fixed for ever.
 const namespace = Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
 const room = ' '.repeat(namespace.length)

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { decodeAs, encodeAs, type StoredEvent } from './codec.ts'
 import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
-import { type DeepReadonly, isoTime, type Metadata, START } from './events.ts'
+import { askingShape, type DeepReadonly, isoTime, type Metadata, START } from './events.ts'
 
 // What the turns of a conversation do besides saying something. It is in a stream of its own (ADR 21): none of it is history.
 
@@ -46,6 +46,29 @@ export const turnSchemas = {
   }),
   /** Whoever gives the conversation a turn now ends it. */
   TurnCancelled: z.object({ by: text.optional(), reason: z.string().optional(), at }),
+  /** Workers are asked to answer what is there. */
+  TurnRequested: z.object({ ...askingShape, at }),
+  /** This worker takes the step: it calls the model, or runs its tools, and continues until nothing is left to do. */
+  TurnClaimed: z.object({ step: text, worker: text, attempt: z.int().min(1), at }),
+  /** The worker has let go of the conversation. */
+  TurnReleased: z.object({
+    /** The newest step that it knew of when it last looked at what there is to do. */
+    step: text,
+    worker: text,
+    /**
+     * `done`: nothing is left to do; `waiting`: calls wait for somebody; `shutdown`: the worker was told to stop; `free`: it is for anyone
+     * to continue; `failed`: the attempt failed.
+     */
+    reason: z.enum(['done', 'waiting', 'shutdown', 'free', 'failed']),
+    /** How long to wait before the next attempt, in milliseconds from when this was received. */
+    waitMs: z.int().min(0).optional(),
+    error: z.string().optional(),
+    at,
+  }),
+  /** Nobody tries this step again until it is unparked, or something is said or rewound. */
+  TurnParked: z.object({ step: text, attempts: z.int().min(1), errors: z.array(z.string()), at }),
+  /** It is tried again. */
+  TurnUnparked: z.object({ by: text, at }),
 }
 
 export type TurnEventType = keyof typeof turnSchemas

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { encode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
-import type { Actor, Event, EventData, EventType, Metadata } from '../events/events.ts'
+import type { Actor, Asked, Event, EventData, EventType, Metadata } from '../events/events.ts'
 import { eventId, newCommandId, streamOf } from '../events/ids.ts'
 import { isoTimeOf } from './time.ts'
 
@@ -17,6 +17,8 @@ export interface Envelope {
   readonly causationId?: string | undefined
   /** A turn that is running drops the reply that the model is giving (of which `keepPartial` keeps what is whole), and continues from here. */
   readonly interrupts?: true | undefined
+  /** A worker (`store.worker`) is to answer this: `true`, or for which tenant and how soon. Default: nobody is asked. */
+  readonly answer?: Asked | undefined
 }
 /** An envelope in which nothing is left to default. */
 export interface CompleteEnvelope extends Envelope {
@@ -92,6 +94,7 @@ export const metadataOf = ({
   correlationId,
   causationId,
   interrupts,
+  answer,
 }: CompleteEnvelope): Omit<Metadata, 'schema' | 'prev'> => ({
   time: isoTimeOf(now),
   actor,
@@ -99,6 +102,7 @@ export const metadataOf = ({
   $correlationId: correlationId,
   $causationId: causationId,
   interrupts,
+  answer,
 })
 
 /** The stored forms of what one command writes after an event of hash `prev`, chained to it and to each other. */

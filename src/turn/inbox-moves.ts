@@ -13,10 +13,11 @@ export async function* moveIn(chat: Conversation): Steps<WriteError, boolean> {
   const pending = yield* chat.inbox.pending()
   let at = START
   for (const { data, metadata, id } of pending) {
-    const { actor, commandId, $correlationId, $causationId = id } = metadata
+    const { actor, commandId, $correlationId, $causationId = id, answer } = metadata
     const correlation = $correlationId !== undefined && { correlationId: $correlationId }
+    const asked = answer !== undefined && { answer }
     const written = yield* ok(
-      chat.append(data.messages, { commandId, actor, causationId: $causationId, ...correlation }),
+      chat.append(data.messages, { commandId, actor, causationId: $causationId, ...correlation, ...asked }),
     )
     at = written.position
   }

@@ -32,8 +32,9 @@ const layers: Readonly<Record<string, string>> = {
     'result events projections commands store history conversation models receipts context/tokens context/policy',
   tools: 'result events models',
   turn: 'result events projections commands store history conversation models models/anthropic receipts tools context/tokens context/policy context/summary',
-  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn',
-  '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn api',
+  workers: 'result events store history conversation models turn',
+  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn workers',
+  '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn workers api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',

@@ -1,0 +1,87 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import { START } from '../events/events.ts'
+import type { RecordedTurnFact, TurnFact } from '../events/turn-events.ts'
+import { run, type Steps } from '../result/steps.ts'
+import type { StoreError, WriteError } from '../store/errors.ts'
+import type { Turned, TurnError } from '../turn/turned.ts'
+import { claim } from './claim.ts'
+import type { OpenStep } from './open-step.ts'
+import { looksAgain, type Outcome, outcomeOf } from './outcome.ts'
+
+/** What a worker knows of the conversation that it holds, and may be told meanwhile. */
+export interface Hold {
+  readonly worker: string
+  readonly chat: Conversation
+  /** The step as the worker knows it now. */
+  readonly step: () => OpenStep | undefined
+  /** Ends the turn: the conversation is another's, or the worker stops. */
+  readonly signal: AbortSignal
+  readonly isLost: () => boolean
+  readonly give: (signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
+}
+
+/** How often a turn is given again because something was said or rewound meanwhile. */
+const maxLooks = 10
+
+const factsWith = (fact: TurnFact, revision: number): readonly TurnFact[] =>
+  revision < 0 ? [{ type: 'TurnsBegun', data: { at: START } }, fact] : [fact]
+
+/**
+ * Takes a step: records the claim at the revision that the worker has seen, so that of several one wins.
+ *
+ * @param revision the last revision of the conversation's turns that the worker knows of: it has read them all, so -1 if it knows none
+ * @returns the revision of the claim; undefined if the step was parked
+ */
+export async function* take(
+  { chat, worker }: Pick<Hold, 'chat' | 'worker'>,
+  step: OpenStep,
+  revision: number,
+): Steps<WriteError, number | undefined> {
+  const fact = claim(step, worker)
+  const end = yield* chat.turnLog.append(factsWith(fact, revision), revision)
+  return fact.type === 'TurnClaimed' ? end.revision : undefined
+}
+
+/** Gives turns to the conversation until there is nothing left to do for this worker. */
+export const attempt = async (hold: Hold, number: number): Promise<Outcome & { readonly step: string }> => {
+  const { step, signal, isLost, give } = hold
+  for (let looks = 1; ; looks++) {
+    const before = step()?.name ?? ''
+    const turned = await give(signal)
+    const isAgain = E.isLeft(turned) && turned.left._tag === 'StaleContext'
+    const isNew = (step()?.name ?? before) !== before
+    if (looks < maxLooks && !signal.aborted && (isAgain || (isNew && looksAgain(turned)))) continue
+    const outcome = outcomeOf(turned, { attempt: number, isStopping: signal.aborted && !isLost() })
+    return { ...outcome, step: looksAgain(turned) ? before : (step()?.name ?? before) }
+  }
+}
+
+const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =>
+  facts.some(({ type, data }) => type === 'TurnParked' || (type === 'TurnClaimed' && data.worker !== worker))
+
+/**
+ * Lets go of a conversation, unless it is another's by now. A decision that has come since the claim may not have been seen: whoever is
+ * free looks again.
+ *
+ * @param claimed the revision of the claim
+ */
+export async function* release(
+  { chat, worker }: Pick<Hold, 'chat' | 'worker'>,
+  claimed: number,
+  { step, reason, ...rest }: Exclude<Outcome, { readonly reason: 'settled' }> & { readonly step: string },
+): Steps<StoreError | WriteError, void> {
+  for (;;) {
+    const facts = yield* chat.turnLog.after(claimed)
+    if (isLostIn(facts, worker)) return
+    const isDecided = reason === 'waiting' && facts.some(({ type }) => type === 'CallDecided')
+    const fact: TurnFact = {
+      type: 'TurnReleased',
+      data: { step, worker, reason: isDecided ? 'free' : reason, ...rest, at: START },
+    }
+    const after = facts.at(-1)?.revision ?? claimed
+    const written = await run(chat.turnLog.append([fact], after))
+    if (E.isRight(written)) return
+    if (written.left._tag !== 'Conflict') return yield written.left
+  }
+}

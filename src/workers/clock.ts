@@ -1,0 +1,30 @@
+/** How an observer tells the time. Its own clock only: no two are compared. */
+export interface Clock {
+  /** Milliseconds, never less than before. */
+  readonly now: () => number
+  /** Calls a function after so many milliseconds. @returns ends it */
+  readonly after: (ms: number, run: () => void) => () => void
+}
+
+const longestTimer = 2 ** 31 - 1
+
+export const ownClock: Clock = {
+  now: () => performance.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, Math.min(ms, longestTimer))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Resolves after so many milliseconds, or when the signal aborts. */
+export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = (): void => {
+      cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const cancel = clock.after(ms, end)
+    signal.addEventListener('abort', end)
+  })

@@ -1,0 +1,64 @@
+import type { EventStore } from '../store/port.ts'
+import { prefixesOf, readTo } from './feed.ts'
+import { knownBy } from './known.ts'
+import type { OpenStep } from './open-step.ts'
+
+/** `open`: for a worker to take; `claimed`: one has it; `waiting`: for an approval or a result; `parked`: its attempts have failed. */
+export type StepState = 'open' | 'claimed' | 'waiting' | 'parked'
+
+export interface StepsOptions {
+  /** Only steps of this state. Default: all. */
+  readonly state?: StepState | undefined
+  /** Only conversations whose id begins with one of these. Default: all. */
+  readonly conversations?: readonly string[] | undefined
+}
+
+/** Something that workers are asked to do, as the log says. */
+export interface OpenStepInfo {
+  readonly conversation: string
+  readonly state: StepState
+  /** Names the step: the stream and the revision of the event that made it. */
+  readonly step: string
+  /** When that was recorded: ISO 8601, UTC. */
+  readonly since: string
+  /** How many attempts were begun. */
+  readonly attempt: number
+  /** The worker that has it: it may have died since. */
+  readonly holder?: string
+  /** How earlier attempts ended, the last one last. */
+  readonly errors: readonly string[]
+  readonly tenant?: string
+  readonly priority?: number
+}
+
+const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
+  if (stage === 'over') return undefined
+  return stage === 'open' && holder !== undefined ? 'claimed' : stage
+}
+
+/** What workers are asked to do now, the oldest first. Reads the events of all these conversations. Iteration throws a `StoreError`. */
+export async function* listSteps(
+  store: EventStore,
+  { state, conversations = [''] }: StepsOptions = {},
+): AsyncGenerator<OpenStepInfo, void> {
+  const known = knownBy(() => true)
+  let order = 0
+  await readTo(store, prefixesOf(conversations), undefined, (event) => known.see(event, order++))
+  const all = [...known.steps].toSorted(([, one], [, other]) => (one.since < other.since ? -1 : 1))
+  for (const [conversation, step] of all) {
+    const its = stateOf(step)
+    if (its === undefined || (state !== undefined && state !== its)) continue
+    const { tenant, priority } = step.asking
+    yield {
+      conversation,
+      state: its,
+      step: step.name,
+      since: step.since,
+      attempt: step.attempt - 1,
+      ...(step.holder !== undefined && { holder: step.holder }),
+      errors: step.errors,
+      ...(tenant !== undefined && { tenant }),
+      ...(priority !== undefined && { priority }),
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import type { Asking } from '../events/events.ts'
+import type { SeenEvent } from './seen.ts'
+
+/**
+ * What a conversation has to have done next, as far as workers are concerned: by the model, or by the tools that it called. There is none
+ * while nobody has asked for an answer.
+ *
+ * 1. A step is named by what made it: a message, a rewind, a decision, a request. A reply that calls tools continues its step.
+ * 2. What asked for it holds until the model has finished.
+ * 3. Who has claimed a step continues with the next one, until nothing is left to do: it holds the conversation until then.
+ */
+export interface OpenStep {
+  readonly name: string
+  /** `over`: the model has finished, unless the same write says more. */
+  readonly stage: 'open' | 'waiting' | 'parked' | 'over'
+  readonly asking: Asking
+  /** The event that asked last. */
+  readonly askedBy: string
+  /** The worker that holds the conversation; what it died of, or whether it did, is not known here. */
+  readonly holder?: string | undefined
+  /** Who held it last: its cache is warm. */
+  readonly last?: string | undefined
+  /** Of the next claim: 1 for a step that nobody has tried. */
+  readonly attempt: number
+  /** How earlier attempts ended. */
+  readonly errors: readonly string[]
+  /** When it was recorded: ISO 8601, UTC. */
+  readonly since: string
+  /** By the observer's own clock, in milliseconds: since when it is free, and when it may be claimed. */
+  readonly freeAt: number
+  readonly notBefore: number
+  /** Whether something waits in the inbox. */
+  readonly hasMail: boolean
+  /** The command that brought the last reply. */
+  readonly overBy?: string | undefined
+}
+
+/** A step that has become free. */
+const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
+  ...step,
+  last: step.holder ?? step.last,
+  holder: undefined,
+  freeAt: now,
+  notBefore: now + waitMs,
+})
+
+/** The next step of the conversation. Its holder continues with it, which is the first attempt. */
+const next = (step: OpenStep, { name, time }: SeenEvent, now: number): OpenStep => ({
+  ...step,
+  name,
+  stage: 'open',
+  attempt: step.holder === undefined ? 1 : 2,
+  errors: [],
+  since: time,
+  ...(step.holder === undefined && { freeAt: now, notBefore: now }),
+  overBy: undefined,
+})
+
+const begun = (asking: Asking, { name, time }: SeenEvent, now: number): OpenStep => ({
+  name,
+  stage: 'over',
+  asking,
+  askedBy: name,
+  attempt: 1,
+  errors: [],
+  since: time,
+  freeAt: now,
+  notBefore: now,
+  hasMail: false,
+})
+
+/** What the step is after an event. Undefined: nothing is asked of workers. */
+export const evolved = (
+  before: OpenStep | undefined,
+  event: SeenEvent,
+  now: number,
+): OpenStep | undefined => {
+  const { asks, name, commandId, what } = event
+  const current = before?.stage === 'over' && before.overBy !== commandId ? undefined : before
+  const asked = asks && (current ?? begun(asks, event, now))
+  const step = asked ? { ...asked, asking: { ...asked.asking, ...asks }, askedBy: name } : current
+  if (!step) return undefined
+  switch (what.type) {
+    case 'said':
+    case 'rewound':
+    case 'TurnRequested':
+      return next(step, event, now)
+    case 'queued':
+      return step.stage === 'over' ? { ...next(step, event, now), hasMail: true } : { ...step, hasMail: true }
+    case 'taken':
+      return { ...step, hasMail: false }
+    case 'CallDecided':
+      return next(step, event, now)
+    case 'final':
+      return step.hasMail ? next(step, event, now) : { ...step, stage: 'over', overBy: commandId }
+    case 'TurnClaimed': {
+      const { worker, attempt, step: claimed } = what.data
+      const { holder, errors } = step
+      const isSilent = holder !== undefined && holder !== worker
+      return {
+        ...step,
+        stage: 'open',
+        holder: worker,
+        attempt: (claimed === step.name ? attempt : 1) + 1,
+        errors: isSilent ? [...errors, `${holder} fell silent`] : errors,
+      }
+    }
+    case 'TurnReleased':
+      return released(step, what.data, now)
+    case 'TurnParked':
+      return { ...freed(step, now), stage: 'parked', errors: what.data.errors }
+    case 'TurnUnparked':
+      return next(step, event, now)
+    case 'goes-on':
+    case 'other':
+    case 'TurnsBegun':
+    case 'ToolStarted':
+    case 'CallsWaiting':
+    case 'TurnCancelled':
+      return step
+  }
+}
+
+type Released = Extract<SeenEvent['what'], { readonly type: 'TurnReleased' }>['data']
+
+const released = (
+  step: OpenStep,
+  { worker, step: known, reason, waitMs, error }: Released,
+  now: number,
+): OpenStep | undefined => {
+  if (step.holder !== worker) return step
+  const free = freed(step, now, waitMs)
+  // Said, rewound or decided since the worker looked: somebody has to look again.
+  const isCurrent = known === step.name
+  if (reason === 'done' && isCurrent) return undefined
+  if (reason === 'waiting' && isCurrent) return { ...free, stage: 'waiting', attempt: 1 }
+  if (reason === 'failed') return { ...free, errors: [...step.errors, error ?? 'failed'] }
+  return { ...free, attempt: Math.max(1, step.attempt - 1) }
+}
+
+/** A step whose holder is known to have ended. */
+export const bereaved = (step: OpenStep, now: number): OpenStep => ({
+  ...freed(step, now),
+  errors: [...step.errors, `${step.holder} ended`],
+})

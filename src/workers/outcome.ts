@@ -1,0 +1,33 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TurnEventData } from '../events/turn-events.ts'
+import type { Turned, TurnError } from '../turn/turned.ts'
+import { backoff } from './claim.ts'
+
+type Reason = TurnEventData['TurnReleased']['reason']
+
+/** How an attempt ended: the reply that is in the log says so (`settled`), or a release does. */
+export type Outcome =
+  | { readonly reason: 'settled' }
+  | { readonly reason: Reason; readonly error?: string; readonly waitMs?: number }
+
+/** What the turn of a step came to. */
+export const outcomeOf = (
+  turned: E.Either<Pick<TurnError, '_tag' | 'message'> & { readonly retryAfter?: number }, Turned>,
+  { attempt, isStopping }: { readonly attempt: number; readonly isStopping: boolean },
+): Outcome => {
+  if (E.isRight(turned)) {
+    const { ended } = turned.right
+    if (ended === 'stop') return { reason: 'settled' }
+    return { reason: ended === 'waiting' ? 'waiting' : 'done' }
+  }
+  const { _tag, message, retryAfter } = turned.left
+  if (_tag === 'NothingToAnswer' || _tag === 'TurnCancelled' || _tag === 'ConversationNotFound')
+    return { reason: 'done' }
+  if (_tag === 'ModelAborted' && isStopping) return { reason: 'shutdown' }
+  const error = `${_tag}: ${message}`
+  return { reason: 'failed', error, waitMs: backoff(attempt, retryAfter) }
+}
+
+/** Whether the turn has to look again, if something was said, rewound or decided that it may not have seen. */
+export const looksAgain = (turned: E.Either<{ readonly _tag: string }, Turned>): boolean =>
+  E.isRight(turned) ? turned.right.ended === 'waiting' : turned.left._tag === 'NothingToAnswer'

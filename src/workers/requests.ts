@@ -1,0 +1,30 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { z } from 'zod'
+import type { Conversation } from '../conversation/conversation.ts'
+import { checkJson } from '../events/check.ts'
+import { type Asking, askingShape } from '../events/events.ts'
+import { ok, type Steps, task } from '../result/steps.ts'
+import type { NoteError, ReadError } from '../store/errors.ts'
+import { recordFact } from '../turn/record-fact.ts'
+
+/** Who has a parked step tried again. */
+export interface UnparkOptions {
+  readonly by: string
+}
+export type RequestError = NoteError | ReadError
+
+const unparkSchema = z.strictObject({ by: z.string().min(1, { error: 'say who unparks it' }) })
+
+/** What people ask of workers. */
+export const requesting = (chat: Conversation) => ({
+  request: (options: Asking = {}): TaskEither<RequestError, void> =>
+    task(async function* (): Steps<RequestError, void> {
+      const asking = yield* ok(checkJson(z.strictObject(askingShape), options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }))
+    }),
+  unpark: (options: UnparkOptions): TaskEither<RequestError, void> =>
+    task(async function* (): Steps<RequestError, void> {
+      const { by } = yield* ok(checkJson(unparkSchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { by, at } }))
+    }),
+})

@@ -1,0 +1,97 @@
+import type { Asking } from '../events/events.ts'
+import { conversationOf, queuedIn, turnedIn, workerOf } from '../events/ids.ts'
+import { type Fields, isFields } from '../events/json.ts'
+import type { TurnEventData, TurnEventType } from '../events/turn-events.ts'
+import type { RecordedEvent } from '../store/port.ts'
+
+// What workers have to know of stored events, read without loading or decoding any history.
+
+/** Something that was recorded in, or beside, a conversation. */
+export interface SeenEvent {
+  readonly conversation: string
+  /** Names the event, and the step that it opens. */
+  readonly name: string
+  readonly commandId: string
+  /** ISO 8601, UTC: for people. */
+  readonly time: string
+  /** It asks for an answer. */
+  readonly asks?: Asking | undefined
+  readonly what: What
+}
+
+/** `said`: the model has to answer it; `goes-on`: the same step continues; `final`: the model has finished. */
+type What =
+  | { readonly type: 'said' | 'goes-on' | 'final' | 'rewound' | 'queued' | 'taken' | 'other' }
+  | { readonly [T in TurnEventType]: { readonly type: T; readonly data: TurnEventData[T] } }[TurnEventType]
+
+/** Something that a worker has said of itself, or somebody else of it. */
+export interface SeenWorker {
+  readonly worker: string
+  readonly isStopped: boolean
+  readonly free: number
+}
+
+const fieldsIn = (json: string): Fields => {
+  const value: unknown = JSON.parse(json)
+  return isFields(value) ? value : {}
+}
+
+const askingOf = (asked: unknown): Asking | undefined =>
+  asked === true ? {} : isFields(asked) ? asked : undefined
+
+/** Whether an event asks for an answer, so that it matters even if nothing is known of its conversation. */
+export const mayAsk = ({ type, metadata }: RecordedEvent): boolean =>
+  type === 'TurnRequested' || metadata.includes('"answer":')
+
+const messageIn = ({ role, content, origin }: Fields): What => {
+  if (role === 'user') return { type: 'said' }
+  if (role !== 'assistant') return { type: 'other' }
+  const stopReason = isFields(origin) ? origin['stopReason'] : undefined
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : []
+  const calls = blocks.some((block) => isFields(block) && block['type'] === 'tool_use')
+  const isCalling = calls && (stopReason === undefined || stopReason === 'tool_use')
+  return { type: isCalling || stopReason === 'pause_turn' ? 'goes-on' : 'final' }
+}
+
+const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
+  'TurnRequested',
+  'TurnClaimed',
+  'TurnReleased',
+  'TurnParked',
+  'TurnUnparked',
+  'CallDecided',
+])
+
+const whatOf = ({ type, data }: RecordedEvent): What => {
+  if (type === 'MessageAppended') return messageIn(fieldsIn(data))
+  if (type === 'Rewound') return { type: 'rewound' }
+  if (type === 'Queued') return { type: 'queued' }
+  if (type === 'Taken') return { type: 'taken' }
+  return turnFacts.has(type) ? ({ type, data: fieldsIn(data) } as What) : { type: 'other' }
+}
+
+/** The conversation that an event is about, if it is about one. */
+export const conversationIn = (stream: string): string | undefined =>
+  conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)
+
+export const seenEvent = (conversation: string, event: RecordedEvent): SeenEvent => {
+  const metadata = fieldsIn(event.metadata)
+  const what = whatOf(event)
+  const { tenant, priority } = what.type === 'TurnRequested' ? what.data : {}
+  const requested = { ...(tenant !== undefined && { tenant }), ...(priority !== undefined && { priority }) }
+  return {
+    conversation,
+    name: `${event.stream.slice(0, event.stream.indexOf('-'))}@${event.revision}`,
+    commandId: String(metadata['commandId']),
+    time: String(metadata['time']),
+    asks: what.type === 'TurnRequested' ? requested : askingOf(metadata['answer']),
+    what,
+  }
+}
+
+export const seenWorker = ({ stream, type, data }: RecordedEvent): SeenWorker | undefined => {
+  const worker = workerOf(stream)
+  if (worker === undefined) return undefined
+  const { slots, busy } = fieldsIn(data)
+  return { worker, isStopped: type === 'WorkerStopped', free: Number(slots ?? 0) - Number(busy ?? 0) }
+}

@@ -1,0 +1,164 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import {
+  type Conversation,
+  openStore,
+  type Store,
+  type StepTaken,
+  type TurnOptions,
+  type WorkerOptions,
+} from '../../src/index.ts'
+import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import { atEnd } from '../support/at-end.ts'
+import { text } from '../support/log.ts'
+
+type Answer = (body: Body) => Reply | Failure | Promise<Reply | Failure>
+
+interface Scene {
+  readonly store: Store
+  readonly client: Anthropic
+  readonly taken: StepTaken[]
+  readonly calls: () => number
+  /** Starts a worker; what it returns stops it. */
+  readonly worker: (
+    options?: Partial<WorkerOptions<Conversation>>,
+    turn?: Partial<TurnOptions>,
+  ) => () => Promise<void>
+}
+
+const scene = async (answer: Answer = () => ({ content: [text('Yes.')] })): Promise<Scene> => {
+  let calls = 0
+  const api = await messagesApi({
+    reply: (body) => {
+      calls++
+      return answer(body)
+    },
+  })
+  const store = await openStore('memory:')
+  atEnd(api.close, store.close)
+  const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+  const taken: StepTaken[] = []
+  return {
+    store,
+    client,
+    taken,
+    calls: () => calls,
+    worker: (options = {}, turn = {}) => {
+      const ends = new AbortController()
+      const done = store
+        .worker({
+          turn: () => ({ client, model: 'claude-opus-5-5', maxRetries: 0, ...turn }),
+          onStep: (step) => taken.push(step),
+          grace: 1_000,
+          ...options,
+        })
+        .run({ signal: ends.signal })
+      const stop = async (): Promise<void> => {
+        ends.abort()
+        await done
+      }
+      atEnd(stop)
+      return stop
+    },
+  }
+}
+
+const ask = { role: 'user' as const, content: 'Is it there?' }
+
+const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
+  while (!(await isSo())) await sleep(5)
+}
+const roles = async (chat: Conversation): Promise<readonly string[]> =>
+  (await chat.effective()).map((item) => (item.kind === 'message' ? item.role : item.kind))
+const steps = async (store: Store) => {
+  const all = []
+  for await (const step of store.steps()) all.push(step)
+  return all
+}
+
+describe('a worker', () => {
+  test('answers what asks for an answer, and nothing else', async () => {
+    const { store, worker, calls } = await scene()
+    await store.conversation('plain').append(ask)
+    await store.conversation('before').append(ask, { answer: true })
+    worker()
+    await store.conversation('after').append(ask, { answer: { tenant: 'acme', priority: 1 } })
+    await until(async () => (await roles(store.conversation('after'))).length === 2)
+    await until(async () => (await roles(store.conversation('before'))).length === 2)
+    expect(await roles(store.conversation('plain'))).toEqual(['user'])
+    expect(calls()).toBe(2)
+    await store.conversation('plain').request()
+    await until(async () => (await roles(store.conversation('plain'))).length === 2)
+    await until(async () => (await steps(store)).length === 0)
+  })
+
+  test('three workers call the model once for each message', async () => {
+    const { store, worker, calls } = await scene(async () => {
+      await sleep(20)
+      return { content: [text('Yes.')] }
+    })
+    for (let n = 0; n < 3; n++) worker({ slots: 4 })
+    const chats = Array.from({ length: 12 }, (_, n) => store.conversation(`c${n}`))
+    for (let round = 1; round <= 2; round++) {
+      await Promise.all(chats.map((chat) => chat.append(ask, { answer: true })))
+      await until(async () => (await Promise.all(chats.map(roles))).every((all) => all.length === 2 * round))
+    }
+    expect(calls()).toBe(24)
+  })
+
+  test('tries again after a failed attempt, and counts it', async () => {
+    let isBroken = true
+    const { store, worker, calls, taken } = await scene(() =>
+      isBroken ? { status: 400, type: 'invalid_request_error', message: 'no' } : { content: [text('Yes.')] },
+    )
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    worker()
+    await until(() => taken.length > 0)
+    expect(taken[0]).toMatchObject({ conversation: 'c', attempt: 1, outcome: 'failed' })
+    expect(calls()).toBe(1)
+    isBroken = false
+    await until(async () => (await roles(chat)).length === 2)
+    expect(taken.at(-1)).toMatchObject({ attempt: 2, outcome: 'settled' })
+  })
+
+  test('holds nothing while a call waits for an approval, and continues once it is given', async () => {
+    const { store, worker, taken } = await scene(({ messages }) =>
+      messages.length > 1
+        ? { content: [text('Done.')] }
+        : { content: [{ type: 'tool_use', id: 't1', name: 'pay', input: {} }], stop_reason: 'tool_use' },
+    )
+    let paid = 0
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    const tools = [{ name: 'pay', input_schema: { type: 'object' } }]
+    worker({ slots: 1 }, { tools, run: { pay: { run: () => String(++paid), approve: true } } })
+    await until(async () => (await steps(store))[0]?.state === 'waiting')
+    expect(taken.map(({ outcome }) => outcome)).toEqual(['waiting'])
+    await chat.approve('t1', { by: 'ann' })
+    await until(async () => (await steps(store)).length === 0)
+    expect(paid).toBe(1)
+    expect(await roles(chat)).toEqual(['user', 'assistant', 'user', 'assistant'])
+  })
+
+  test('that stops lets go of what it cannot end in time, and another takes it at once', async () => {
+    let isStuck = true
+    const { store, worker, taken } = await scene(async () => {
+      if (isStuck) await sleep(400)
+      return { content: [text('Yes.')] }
+    })
+    const stop = worker({ grace: 0 })
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    await until(async () => (await steps(store))[0]?.state === 'claimed')
+    await stop()
+    expect(await steps(store)).toMatchObject([{ state: 'open', errors: [] }])
+    isStuck = false
+    worker()
+    await until(async () => (await roles(chat)).length === 2)
+    expect(taken.map(({ outcome }) => outcome)).toEqual(['shutdown', 'settled'])
+  })
+})
