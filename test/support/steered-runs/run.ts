@@ -61,7 +61,8 @@ export interface Observed {
   readonly spoken: readonly Spoken[]
   readonly chats: readonly string[]
   readonly open: (chat: string) => Conversation
-  readonly isSmall: boolean
+  /** Whether the conversation has come to an end. */
+  readonly isSettled: boolean
 }
 
 const patience = 20_000
@@ -342,15 +343,17 @@ export const runSteered = async (
     }
   }
 
-  /** Ends all that is open: nothing waits any more, and the model has the last word. */
-  const settle = async (): Promise<void> => {
+  /** Ends all that is open: nothing waits any more, and the model has the last word. Whether it could. */
+  const settle = async (): Promise<boolean> => {
     replies.length = 0
     for (let rounds = 0; rounds < 12; rounds++) {
       for (const { call, why } of await chat().waiting())
         if (why === 'handed-back') await bring(0)
         else await outcomeOf(chat().deny(call, { by: 'the end' }))
       const { outcome } = await turn(plain, [])
-      if (outcome && 'error' in outcome && outcome.error === 'NothingToAnswer') return
+      if (outcome && 'error' in outcome && outcome.error === 'NothingToAnswer') return true
+      // A round of calls may be larger than a small window.
+      if (outcome && 'error' in outcome && plan.isSmall && outcome.error === 'ContextTooLarge') return false
       if (outcome && 'error' in outcome && outcome.error !== 'TooManyCalls') throw outcome.cause
     }
     throw new Error('the conversation does not come to an end')
@@ -363,7 +366,7 @@ export const runSteered = async (
       await settleOngoing()
     }
     await perform({ type: 'say', whileBusy: 'enqueue' })
-    await settle()
+    const isSettled = await settle()
     await look({
       store: source,
       requests: api.requests,
@@ -372,7 +375,7 @@ export const runSteered = async (
       spoken,
       chats,
       open: (name) => outside.conversation(name),
-      isSmall: plan.isSmall,
+      isSettled,
     })
   } finally {
     await api.close()
