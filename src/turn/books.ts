@@ -4,10 +4,10 @@ import type { FailedCall } from '../models/model.ts'
 import type { Effective } from '../projections/effective.ts'
 import type { Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
-import { type Account, emptyAccount, entriesOf, type Entry, withEntry } from './account.ts'
-import { type BudgetSpent, type PriceMissing, withinBudget } from './budget.ts'
+import { type Account, emptyAccount, entriesOf, type Entry, withEntry } from './spending/account.ts'
+import { type BudgetSpent, type PriceMissing, withinBudget } from './spending/budget.ts'
 import type { Settled } from './options.ts'
-import { sinceUserMessage } from './since.ts'
+import { sinceUserMessage } from './spending/since.ts'
 
 /** Keeps the account of a turn. */
 export interface Books {

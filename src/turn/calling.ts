@@ -1,8 +1,8 @@
 import type { AskOptions } from '../models/asking.ts'
 import { currentRenderer, type RequestOptions } from '../receipts/request.ts'
-import { deltas } from './deltas.ts'
+import { deltas } from './stream/deltas.ts'
 import type { Settled } from './options.ts'
-import { unheard } from './turn-event.ts'
+import { unheard } from './stream/turn-event.ts'
 
 /** How a turn calls its model. */
 export const askOptionsOf = (options: Settled): AskOptions => {

@@ -10,9 +10,9 @@ import type { Written } from '../history/encode.ts'
 import type { Effective } from '../projections/effective.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
-import { type Held, mayWait, pathAfter, saidLast } from './held.ts'
-import { eventsAfter, type LiveHistory } from './live.ts'
-import { openCalls } from './open-calls.ts'
+import { type Held, mayWait, pathAfter, saidLast } from './calls/held.ts'
+import { eventsAfter, type LiveHistory } from './calls/live.ts'
+import { openCalls } from './calls/open-calls.ts'
 import type { Settled } from './options.ts'
 
 /** How often recording results is tried again because something has happened meanwhile. */

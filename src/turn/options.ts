@@ -8,13 +8,13 @@ import type { Summarizer, SummarizerSettings } from '../context/summary/summariz
 import { isClient, noClient } from '../context/tokens/count.ts'
 import type { AnthropicClient } from '../models/anthropic/model.ts'
 import type { Model, ReplyEvent } from '../models/model.ts'
-import type { Budget, PriceMissing } from './budget.ts'
+import type { Budget, PriceMissing } from './spending/budget.ts'
 import type { SecretMissing } from './errors.ts'
-import type { Prices } from './prices.ts'
-import type { Emit } from './turn-event.ts'
-import type { WaitOptions } from './calls.ts'
+import type { Prices } from './spending/prices.ts'
+import type { Emit } from './stream/turn-event.ts'
+import type { WaitOptions } from './calls/calls.ts'
 import type { StepOptions, StepSettings } from './turn-step.ts'
-import type { Watch } from './watch.ts'
+import type { Watch } from './say/watch.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** Some of the settings: the others, and those that are undefined, have their defaults. */

@@ -12,11 +12,11 @@ import type { Model } from '../models/model.ts'
 import { wellFormed } from '../projections/render/renderer.ts'
 import { separate } from '../tools/separate.ts'
 import type { Tools } from '../tools/settings.ts'
-import { isPriced } from './budget.ts'
+import { isPriced } from './spending/budget.ts'
 import { secretMissing } from './errors.ts'
 import { optionsSchema, type Settled, type SettleError, stepSchema, type TurnOptions } from './options.ts'
-import { prices } from './prices.ts'
-import { unheard } from './turn-event.ts'
+import { prices } from './spending/prices.ts'
+import { unheard } from './stream/turn-event.ts'
 
 const defaultWindow = 200_000
 const defaultMaxTokens = 8_192

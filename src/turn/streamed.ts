@@ -1,7 +1,7 @@
 import type * as E from 'fp-ts/lib/Either.js'
 import { orThrow } from '../result/steps.ts'
-import { eventQueue } from './event-queue.ts'
-import type { Emit, Happening } from './turn-event.ts'
+import { eventQueue } from './stream/event-queue.ts'
+import type { Emit, Happening } from './stream/turn-event.ts'
 import type { Turned, TurnError } from './turned.ts'
 
 /** The turn has ended: the last event of its stream. */

@@ -1,9 +1,9 @@
 import type { BlockInput } from '../events/block-types.ts'
 import type { Block, KnownBlock } from '../events/blocks.ts'
 import type { Effective } from '../projections/effective.ts'
-import type { TurnUsage } from './account.ts'
+import type { TurnUsage } from './spending/account.ts'
 import type { Tools } from '../tools/settings.ts'
-import type { Usage } from './usage.ts'
+import type { Usage } from './spending/usage.ts'
 
 /** One call of the model, with what its calls led to. */
 export interface TurnStep {

@@ -3,12 +3,12 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { ok, run, type Steps, task } from '../result/steps.ts'
 import { turnCancelled } from './errors.ts'
-import { liveHistory } from './live.ts'
+import { liveHistory } from './calls/live.ts'
 import type { Settled, TurnOptions } from './options.ts'
 import { settle } from './settle.ts'
 import { type Listener, streamed, type TurnEvent } from './streamed.ts'
 import type { Turned, TurnError } from './turned.ts'
-import { type Watch, watchOf } from './watch.ts'
+import { type Watch, watchOf } from './say/watch.ts'
 
 /** What gives turns to a model in a conversation. */
 export interface Turning {

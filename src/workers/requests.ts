@@ -5,7 +5,7 @@ import { checkJson } from '../events/check.ts'
 import { type Asking, askingShape } from '../events/events.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import type { NoteError, ReadError } from '../store/errors.ts'
-import { recordFact } from '../turn/record-fact.ts'
+import { recordFact } from '../turn/say/record-fact.ts'
 
 /** Who has a parked step tried again. */
 export interface UnparkOptions {

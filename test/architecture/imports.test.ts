@@ -31,10 +31,17 @@ const layers: Readonly<Record<string, string>> = {
   'context/summary':
     'result events projections commands store history conversation models receipts context/tokens context/policy',
   tools: 'result events models',
-  turn: 'result events projections commands store history conversation models models/anthropic receipts tools context/tokens context/policy context/summary',
-  workers: 'result events store history conversation models turn',
-  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn workers',
-  '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn workers api',
+  'turn/spending': 'result events projections commands store conversation models receipts context/tokens',
+  'turn/stream': 'events models turn/spending',
+  'turn/results': 'result events commands conversation models context/policy tools turn/stream',
+  'turn/calls':
+    'result events projections commands store history conversation models receipts tools turn/stream turn/results',
+  'turn/say': 'result events projections commands store history conversation turn/calls',
+  turn: 'result events projections commands store history conversation models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say',
+  workers:
+    'result events store history conversation models turn turn/calls turn/stream turn/say turn/results',
+  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
+  '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say workers api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',

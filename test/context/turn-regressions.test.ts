@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { liveHistory } from '../../src/turn/live.ts'
+import { liveHistory } from '../../src/turn/calls/live.ts'
 import type { TurnOptions } from '../../src/turn/options.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import { type Conversation, openStore } from '../../src/index.ts'

@@ -1,6 +1,6 @@
-import { type AnyBlock, type Block, isWellShaped, textBlock, unknownBlock } from '../events/blocks.ts'
-import { type Fields, isFields } from '../events/json.ts'
-import { base64In, mediaTypeOf, named, noteOn, pictureBlocks, utf8Of } from '../context/policy/media.ts'
+import { type AnyBlock, type Block, isWellShaped, textBlock, unknownBlock } from '../../events/blocks.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { base64In, mediaTypeOf, named, noteOn, pictureBlocks, utf8Of } from '../../context/policy/media.ts'
 
 /** The tools that a block may refer to; undefined if not all of their names are known. */
 export type ToolNames = ReadonlySet<string> | undefined

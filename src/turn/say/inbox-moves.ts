@@ -1,7 +1,7 @@
-import { START } from '../events/events.ts'
-import type { Conversation } from '../conversation/conversation.ts'
-import { ok, type Steps } from '../result/steps.ts'
-import type { StoreError, WriteError } from '../store/errors.ts'
+import { START } from '../../events/events.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { StoreError, WriteError } from '../../store/errors.ts'
 
 /**
  * Moves what waits in the inbox to the end of the conversation, in the order in which it was said, and records that. Each message is

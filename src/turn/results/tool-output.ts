@@ -1,11 +1,11 @@
 import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
-import { type Block, textBlock } from '../events/blocks.ts'
-import { copyJson, type Json, type Fields, isFields } from '../events/json.ts'
-import { orAborted } from '../models/aborted.ts'
-import { errorText } from '../models/error-text.ts'
+import { type Block, textBlock } from '../../events/blocks.ts'
+import { copyJson, type Json, type Fields, isFields } from '../../events/json.ts'
+import { orAborted } from '../../models/aborted.ts'
+import { errorText } from '../../models/error-text.ts'
 import { resultBlocks } from './tool-blocks.ts'
-import { bytesBlocks } from '../context/policy/media.ts'
+import { bytesBlocks } from '../../context/policy/media.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
 
 /** What the model is shown of a call: `content` and `is_error` of a tool result. */

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { beginningOf } from '../context/policy/cut-text.ts'
-import { readerName, resultBytes, shownIn, textIn } from '../context/policy/result-limit.ts'
-import type { Conversation } from '../conversation/conversation.ts'
-import { type Block, isBlock, type KnownBlock, textBlock } from '../events/blocks.ts'
-import { contentOf } from '../events/events.ts'
-import { toError } from '../result/typed.ts'
-import type { ToolContext, ToolSettings } from '../tools/settings.ts'
+import { beginningOf } from '../../context/policy/cut-text.ts'
+import { readerName, resultBytes, shownIn, textIn } from '../../context/policy/result-limit.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { type Block, isBlock, type KnownBlock, textBlock } from '../../events/blocks.ts'
+import { contentOf } from '../../events/events.ts'
+import { toError } from '../../result/typed.ts'
+import type { ToolContext, ToolSettings } from '../../tools/settings.ts'
 
 /** A tool for `turn`: add it to `tools`. */
 export interface ResultReader {

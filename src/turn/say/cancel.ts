@@ -1,9 +1,9 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
-import type { Conversation } from '../conversation/conversation.ts'
-import { checkJson } from '../events/check.ts'
-import { ok, type Steps, task } from '../result/steps.ts'
-import type { NoteError, ReadError } from '../store/errors.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { checkJson } from '../../events/check.ts'
+import { ok, type Steps, task } from '../../result/steps.ts'
+import type { NoteError, ReadError } from '../../store/errors.ts'
 import { recordFact } from './record-fact.ts'
 
 /** Who cancels a turn, and why. */

@@ -1,12 +1,12 @@
-import { isTurn } from '../commands/state.ts'
-import type { Conversation } from '../conversation/conversation.ts'
-import { type Effective, isReply, type Item } from '../projections/effective.ts'
-import type { Entry } from '../projections/full.ts'
-import { render } from '../projections/render/renderer.ts'
-import { ok, type Steps } from '../result/steps.ts'
-import type { ReadError } from '../store/errors.ts'
-import { deciding } from './decisions.ts'
-import { isCall, type OpenCall, openCalls } from './open-calls.ts'
+import { isTurn } from '../../commands/state.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { type Effective, isReply, type Item } from '../../projections/effective.ts'
+import type { Entry } from '../../projections/full.ts'
+import { render } from '../../projections/render/renderer.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
+import { deciding } from '../calls/decisions.ts'
+import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
 
 /**
  * Whether a reply or results are still to come: the conversation awaits the model, or has open calls. Known from the log alone. Not while

@@ -1,10 +1,10 @@
-import { beginsTurn, isTurn } from '../commands/state.ts'
-import type { Conversation } from '../conversation/conversation.ts'
-import { type ConversationEvent, START } from '../events/events.ts'
-import type { Effective } from '../projections/effective.ts'
-import { resolve } from '../projections/path.ts'
-import { caught, type Steps } from '../result/steps.ts'
-import type { ReadError } from '../store/errors.ts'
+import { beginsTurn, isTurn } from '../../commands/state.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { type ConversationEvent, START } from '../../events/events.ts'
+import type { Effective } from '../../projections/effective.ts'
+import { resolve } from '../../projections/path.ts'
+import { caught, type Steps } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
 
 /** How many events are read first, from the end; then twice as many, and so on. */
 const firstPage = 32

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { NewMessage } from '../commands/command.ts'
-import { beginsTurn, isTurn } from '../commands/state.ts'
-import { type ConversationEvent, type Covers, type Event, isMarker, START } from '../events/events.ts'
+import type { NewMessage } from '../../commands/command.ts'
+import { beginsTurn, isTurn } from '../../commands/state.ts'
+import { type ConversationEvent, type Covers, type Event, isMarker, START } from '../../events/events.ts'
 import {
   type Effective,
   isReply,
@@ -9,10 +9,10 @@ import {
   itemOf,
   messageIn,
   messagesOf,
-} from '../projections/effective.ts'
-import { parent, resolve } from '../projections/path.ts'
-import { isServerResult, isServerUse, type RenderedMessage } from '../projections/render/renderer.ts'
-import { requestOf, type RequestOptions } from '../receipts/request.ts'
+} from '../../projections/effective.ts'
+import { parent, resolve } from '../../projections/path.ts'
+import { isServerResult, isServerUse, type RenderedMessage } from '../../projections/render/renderer.ts'
+import { requestOf, type RequestOptions } from '../../receipts/request.ts'
 import { isCall, openCalls } from './open-calls.ts'
 
 type Marker = 'Condensed' | 'Truncated'

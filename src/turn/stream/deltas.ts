@@ -1,5 +1,5 @@
-import { type Fields, isFields } from '../events/json.ts'
-import type { ReplyEvent } from '../models/model.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import type { ReplyEvent } from '../../models/model.ts'
 import type { Emit } from './turn-event.ts'
 
 /** Passes on what grows in the stream of a reply. Anything else, and what a model's own code got wrong, is left out. */

@@ -1,8 +1,8 @@
-import type { Conversation } from '../conversation/conversation.ts'
-import type { ConversationEvent } from '../events/events.ts'
-import { type Effective, evolved } from '../projections/effective.ts'
-import { caught, ok, type Steps } from '../result/steps.ts'
-import type { ReadError } from '../store/errors.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import { type Effective, evolved } from '../../projections/effective.ts'
+import { caught, ok, type Steps } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
 
 /** The effective history as of now, each time it is called. */
 export type LiveHistory = () => Steps<ReadError, Effective>

@@ -1,11 +1,11 @@
-import { type Block, type KnownBlock, textBlock } from '../events/blocks.ts'
-import { orAborted } from '../models/aborted.ts'
-import type { CallOptions } from '../models/model.ts'
-import type { ResultLimit } from '../context/policy/result-limit.ts'
-import type { ToolSettings, Tools } from '../tools/settings.ts'
+import { type Block, type KnownBlock, textBlock } from '../../events/blocks.ts'
+import { orAborted } from '../../models/aborted.ts'
+import type { CallOptions } from '../../models/model.ts'
+import type { ResultLimit } from '../../context/policy/result-limit.ts'
+import type { ToolSettings, Tools } from '../../tools/settings.ts'
 import { answerOf, type ToolAnswer } from './tool-output.ts'
-import type { Emit } from './turn-event.ts'
-import { errorText } from '../models/error-text.ts'
+import type { Emit } from '../stream/turn-event.ts'
+import { errorText } from '../../models/error-text.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
 
 export type ToolUse = KnownBlock<'tool_use'>

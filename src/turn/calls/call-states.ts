@@ -1,7 +1,7 @@
-import type { RecordedTurnFact } from '../events/turn-events.ts'
-import type { TurnLog, TurnsEnd } from '../history/turn-log.ts'
-import { caught, type Steps } from '../result/steps.ts'
-import type { StoreError } from '../store/errors.ts'
+import type { RecordedTurnFact } from '../../events/turn-events.ts'
+import type { TurnLog, TurnsEnd } from '../../history/turn-log.ts'
+import { caught, type Steps } from '../../result/steps.ts'
+import type { StoreError } from '../../store/errors.ts'
 
 /** How far a call got, as the log of turns says. */
 export interface CallState {

@@ -1,6 +1,6 @@
-import { isFields } from '../events/json.ts'
-import type { Origin } from '../events/events.ts'
-import { tokensIn } from '../context/tokens/usage.ts'
+import { isFields } from '../../events/json.ts'
+import type { Origin } from '../../events/events.ts'
+import { tokensIn } from '../../context/tokens/usage.ts'
 
 /** Tokens, as the API counted them. */
 export interface Usage {

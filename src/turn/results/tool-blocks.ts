@@ -1,7 +1,7 @@
-import { type Block, type AnyBlock, textBlock, unknownBlock } from '../events/blocks.ts'
+import { type Block, type AnyBlock, textBlock, unknownBlock } from '../../events/blocks.ts'
 import { ownBlocks, type ToolNames } from './tool-own-blocks.ts'
-import { type Fields, isFields } from '../events/json.ts'
-import { mediaTypeOf, named, noteOn, pictureBlocks, shownBlock, utf8Of } from '../context/policy/media.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { mediaTypeOf, named, noteOn, pictureBlocks, shownBlock, utf8Of } from '../../context/policy/media.ts'
 
 /**
  * A block that a tool returned, as it may be in a tool result: a block of the API as the API accepts it, one of an MCP client in the API's

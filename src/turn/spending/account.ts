@@ -1,7 +1,7 @@
-import type { ConversationEvent, Origin } from '../events/events.ts'
-import { failedIn } from '../models/asking.ts'
-import type { FailedCall } from '../models/model.ts'
-import { receiptsOfSummary } from '../receipts/summary-request.ts'
+import type { ConversationEvent, Origin } from '../../events/events.ts'
+import { failedIn } from '../../models/asking.ts'
+import type { FailedCall } from '../../models/model.ts'
+import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 import { costOf, priceOf, type Prices } from './prices.ts'
 import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from './usage.ts'
 

@@ -1,7 +1,7 @@
-import { isBlock, type Block, type KnownBlock } from '../events/blocks.ts'
-import { freeze } from '../events/freeze.ts'
-import { limitResults, type ResultLimit } from '../context/policy/result-limit.ts'
-import type { Emit, ToolRun } from './turn-event.ts'
+import { isBlock, type Block, type KnownBlock } from '../../events/blocks.ts'
+import { freeze } from '../../events/freeze.ts'
+import { limitResults, type ResultLimit } from '../../context/policy/result-limit.ts'
+import type { Emit, ToolRun } from '../stream/turn-event.ts'
 
 interface Watching {
   readonly emit: Emit

@@ -1,11 +1,11 @@
-import { type StaleContext, staleContext } from '../commands/rejections.ts'
-import type { Conversation } from '../conversation/conversation.ts'
-import type { TurnEventData } from '../events/turn-events.ts'
-import { run, type Steps } from '../result/steps.ts'
-import type { ReadError, StoreError } from '../store/errors.ts'
-import type { RecordedEvent } from '../store/port.ts'
-import { pathAfter } from './held.ts'
-import { eventsAfter } from './live.ts'
+import { type StaleContext, staleContext } from '../../commands/rejections.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { TurnEventData } from '../../events/turn-events.ts'
+import { run, type Steps } from '../../result/steps.ts'
+import type { ReadError, StoreError } from '../../store/errors.ts'
+import type { RecordedEvent } from '../../store/port.ts'
+import { pathAfter } from '../calls/held.ts'
+import { eventsAfter } from '../calls/live.ts'
 
 /** Work of a turn that is of no use any more once the conversation has left what it was begun for. */
 interface Work {

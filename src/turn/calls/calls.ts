@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Block } from '../events/blocks.ts'
-import type { TurnFact } from '../events/turn-events.ts'
-import { isFields } from '../events/json.ts'
-import { errorText } from '../models/error-text.ts'
-import { effectOf, needsApproval, type Tools, type ToolSettings } from '../tools/settings.ts'
+import type { Block } from '../../events/blocks.ts'
+import type { TurnFact } from '../../events/turn-events.ts'
+import { isFields } from '../../events/json.ts'
+import { errorText } from '../../models/error-text.ts'
+import { effectOf, needsApproval, type Tools, type ToolSettings } from '../../tools/settings.ts'
 import type { CallState } from './call-states.ts'
 import type { OpenCall } from './open-calls.ts'
-import type { WaitingCall } from './turn-event.ts'
-import { type Edited, failed, toolOf, type ToolUse } from './tools.ts'
+import type { WaitingCall } from '../stream/turn-event.ts'
+import { type Edited, failed, toolOf, type ToolUse } from '../results/tools.ts'
 
 /** What is to be done about a call without a result. */
 export type Task =

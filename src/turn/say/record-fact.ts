@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../conversation/conversation.ts'
-import type { TurnFact } from '../events/turn-events.ts'
-import { ok, run, type Steps } from '../result/steps.ts'
-import type { NoteError, ReadError } from '../store/errors.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { TurnFact } from '../../events/turn-events.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
+import type { NoteError, ReadError } from '../../store/errors.ts'
 
 /** How often it is recorded again while others write to the same stream. */
 const maxTries = 100

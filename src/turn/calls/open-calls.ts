@@ -1,7 +1,7 @@
-import { type Block, isBlock } from '../events/blocks.ts'
-import { type Effective, isReply } from '../projections/effective.ts'
-import { toolCalls } from '../projections/pairs.ts'
-import type { ToolUse } from './tools.ts'
+import { type Block, isBlock } from '../../events/blocks.ts'
+import { type Effective, isReply } from '../../projections/effective.ts'
+import { toolCalls } from '../../projections/pairs.ts'
+import type { ToolUse } from '../results/tools.ts'
 
 /** A call without a result. */
 export interface OpenCall {

@@ -1,0 +1,12 @@
+/** The conversation awaits the model, or results of its calls. Nothing was written. */
+export interface Busy {
+  readonly _tag: 'Busy'
+  readonly message: string
+  readonly conversation: string
+}
+
+export const busy = (conversation: string): Busy => ({
+  _tag: 'Busy',
+  message: `${conversation} awaits the model or results of its calls: say it later, or with whileBusy enqueue, interrupt or rollback`,
+  conversation,
+})
