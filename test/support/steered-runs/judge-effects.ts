@@ -10,11 +10,12 @@ export const judgeEffects = ({ effects }: Observed, stored: readonly Stored[]): 
     if (first && isUnsafe(first.tool)) expect(all.length, `effects of ${first.tool} ${call}`).toBe(1)
   }
   for (const effect of effects) judgeEffect(effect, stored)
-  for (const { log, facts } of stored) {
+  for (const { log, paths, facts } of stored) {
     const starts = facts.filter(({ type }) => type === 'ToolStarted')
     const names = starts.map(({ data }) => `${String(data['reply'])} ${String(data['call'])}`)
     expect(new Set(names).size, 'a call is started once').toBe(names.length)
-    for (const event of log) judgeTold(event, effects)
+    // What was denied may be approved once the conversation has gone back to before the denial.
+    for (const position of paths.at(-1) ?? []) judgeTold(log[position] as Raw, effects)
   }
 }
 
