@@ -1,11 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore, type Store } from 'palimpsest'
-import { describe, expect, test } from 'vitest'
-import { ended, start } from '../support/node.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bundle } from '../support/bundle.ts'
+import { ended, program, start } from '../support/node.ts'
+import { runs } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const writers = 8
-const each = 500
+const each = runs(200)
 
 /** What every conversation of a store holds: `id position text`, as the writers print it. */
 const stored = async (store: Store): Promise<readonly string[]> => {
@@ -19,13 +23,19 @@ const stored = async (store: Store): Promise<readonly string[]> => {
 }
 const lines = (output: string): readonly string[] => output.split('\n').slice(0, -1)
 
+// Many processes: each loads a few files in place of all the sources.
+const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+const writer = join(folder, 'writer.js')
+beforeAll(() => bundle(program('store/children/writer.ts'), folder))
+afterAll(() => rmSync(folder, { recursive: true }))
+
 describe('several processes on one file', () => {
   test.each([1, 16])(
     `${writers} processes append ${each} messages each to %i conversation(s): nothing is lost, doubled or refused`,
     async (conversations) => {
       const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
       const children = Array.from({ length: writers }, (_, n) =>
-        ended(start('store/children/writer.ts', url, `w${n}`, String(each), String(conversations))),
+        ended(start(writer, url, `w${n}`, String(each), String(conversations))),
       )
       const results = await Promise.all(children)
       expect(results.map(({ code }) => code)).toEqual(results.map(() => 0))
@@ -41,7 +51,7 @@ describe('several processes on one file', () => {
     const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
     const acknowledged: string[] = []
     for (let round = 0; round < 50; round++) {
-      const child = start('store/children/writer.ts', url, `r${round}`, '100000', '3')
+      const child = start(writer, url, `r${round}`, '100000', '3')
       const result = ended(child)
       await new Promise((resolve) => child.stdout?.once('data', resolve))
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 60))

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 /** The Node that runs the tests. */
 export const node = process.execPath
 
-/** The path of a program under test/. */
-export const program = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url))
+/** The path of a program, given from test/ or as a whole. */
+export const program = (name: string): string => fileURLToPath(new URL(name, new URL('../', import.meta.url)))
 
 const quiet = { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' }
 

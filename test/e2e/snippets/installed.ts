@@ -1,21 +1,24 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buildInto } from '../../support/bundle.ts'
 import { root } from './snippets.ts'
 
+const entry = (name: string): object => ({ types: `./src/${name}.ts`, default: `./dist/${name}.js` })
 const exports = {
-  '.': './src/index.ts',
-  './core': './src/core.ts',
-  './fp': './src/fp.ts',
-  './testing': './src/testing/index.ts',
+  '.': entry('index'),
+  './core': entry('core'),
+  './fp': entry('fp'),
+  './testing': entry('testing/index'),
 }
+const others = ['@anthropic-ai', '@eventstore', '@modelcontextprotocol', 'fp-ts', 'openai', 'valibot', 'zod']
 
-/** Makes this folder one in which the package is installed, as its sources, with what the docs use beside it. */
+/** Makes this folder one in which the package is installed, with the types of the sources, and what the docs use beside it. */
 export const installPackage = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'palimpsest'), { recursive: true })
-  for (const name of ['@anthropic-ai', '@modelcontextprotocol', 'fp-ts', 'openai', 'valibot', 'zod'])
-    await symlink(join(root, 'node_modules', name), join(modules, name))
+  for (const name of others) await symlink(join(root, 'node_modules', name), join(modules, name))
   await symlink(join(root, 'src'), join(modules, 'palimpsest/src'))
+  await buildInto(join(modules, 'palimpsest/dist'))
   await writeFile(
     join(modules, 'palimpsest/package.json'),
     JSON.stringify({ name: 'palimpsest', type: 'module', exports }),
