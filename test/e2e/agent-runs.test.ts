@@ -18,7 +18,7 @@ describe('an agent run, whatever happens in it', () => {
     async () => {
       await fc.assert(
         fc.asyncProperty(plans, (plan) => runAgents(plan, checkRun)),
-        { numRuns: runs(300) },
+        { numRuns: runs(150) },
       )
     },
   )

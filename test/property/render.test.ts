@@ -13,16 +13,16 @@ import { runs } from '../support/runs.ts'
 
 describe('the request at every position of every log', () => {
   it.each([
-    ['by default', {}, histories(), 500],
-    ['with system messages', { systemMessages: true }, histories(), 300],
-    ['without notes', { truncationNotes: false }, histories(), 300],
-    ['for a prefill', { prefill: true }, histories(), 300],
-    ['with cache breakpoints', { cache: '5m' }, histories(), 500],
+    ['by default', {}, histories(), 300],
+    ['with system messages', { systemMessages: true }, histories(), 150],
+    ['without notes', { truncationNotes: false }, histories(), 150],
+    ['for a prefill', { prefill: true }, histories(), 150],
+    ['with cache breakpoints', { cache: '5m' }, histories(), 200],
     [
       'with cache breakpoints of an hour',
       { cache: '1h', systemMessages: true, prefill: true },
       histories(),
-      300,
+      200,
     ],
     ['of logs of any events', {}, rawLogs(), 500],
   ] as const)('passes the sixteen predicates %s', (_, options, logs, numRuns) => {
