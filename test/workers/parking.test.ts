@@ -1,0 +1,64 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, test } from 'vitest'
+import { storeOn } from '../../src/api/open.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import type { TurnError } from '../../src/turn/turned.ts'
+import type { Clock } from '../../src/workers/clock.ts'
+import { listSteps } from '../../src/workers/listing.ts'
+import { requesting } from '../../src/workers/requests.ts'
+import { work } from '../../src/workers/worker.ts'
+
+const actor = { kind: 'test' }
+const speed = 100
+/** An hour is over in 36 seconds. */
+const quick: Clock = {
+  now: () => performance.now() * speed,
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms / speed)
+    return () => clearTimeout(timer)
+  },
+}
+const refused: TurnError = { _tag: 'ModelFailed', message: 'no' }
+
+describe('a step whose attempts fail', () => {
+  test('is parked after five, with every error, by whichever workers, until somebody unparks it', async () => {
+    const store = memoryStore()
+    const { conversation } = storeOn(store, actor)
+    const chat = conversation('c')
+    await chat.append({ role: 'user', content: 'hello' }, { answer: true })()
+    const stop = new AbortController()
+    let given = 0
+    const give = () => {
+      given++
+      return Promise.resolve(E.left({ ...refused, message: `no ${given}` }))
+    }
+    const settings = {
+      slots: 1,
+      conversations: [''],
+      ttl: 10_000,
+      rankWait: 25,
+      grace: 0,
+      give,
+      onStep: () => {},
+    }
+    const workers = ['w1', 'w2'].map((worker) =>
+      work(worker, settings, { store, actor, conversation, clock: quick }, stop.signal),
+    )
+    const parked = async () => {
+      for (;;) {
+        for await (const step of listSteps(store)) if (step.state === 'parked') return step
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+    const step = await parked()
+    expect(step).toMatchObject({ conversation: 'c', step: 'conversation@0' })
+    expect(step.errors).toEqual([1, 2, 3, 4, 5].map((n) => `ModelFailed: no ${n}`))
+    expect(given).toBe(5)
+    await requesting(chat).unpark({ by: 'ann' })()
+    while (given === 5) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect((await parked()).errors).toHaveLength(5)
+    expect(given).toBe(10)
+    stop.abort()
+    await Promise.all(workers)
+  })
+})

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import type { Asked } from '../../src/events/events.ts'
+import type { RecordedEvent } from '../../src/store/port.ts'
+import { type Known, knownBy } from '../../src/workers/known.ts'
+import { pick } from '../../src/workers/pick.ts'
+
+const me = { worker: 'me', ttl: 10_000, rankWait: 25, isBusyWith: () => false }
+
+interface Story {
+  readonly known: Known
+  readonly ask: (conversation: string, answer?: Asked) => void
+  readonly claim: (conversation: string, worker: string) => void
+  readonly beat: (worker: string) => void
+  readonly stopped: (worker: string) => void
+  readonly pass: (ms: number) => void
+  readonly picked: () => string | undefined
+  readonly lookIn: () => number
+}
+
+const story = (): Story => {
+  const known = knownBy(() => true)
+  const revisions = new Map<string, number>()
+  let now = 0
+  let count = 0
+  const record = (stream: string, type: string, data: object, more: object = {}): void => {
+    const revision = (revisions.get(stream) ?? -1) + 1
+    revisions.set(stream, revision)
+    const metadata = JSON.stringify({ commandId: `c${count++}`, time: '2026-01-01T00:00:00.000Z', ...more })
+    const event: RecordedEvent = {
+      id: `e${count}`,
+      stream,
+      revision,
+      checkpoint: String(count),
+      type,
+      data: JSON.stringify(data),
+      metadata,
+    }
+    known.see(event, now)
+  }
+  return {
+    known,
+    ask: (conversation, answer = true) =>
+      record(`conversation-${conversation}`, 'MessageAppended', { role: 'user', content: [] }, { answer }),
+    claim: (conversation, worker) => {
+      const step = known.steps.get(conversation)?.name
+      record(`turns-${conversation}`, 'TurnClaimed', { step, worker, attempt: 1 })
+    },
+    beat: (worker) => record(`worker-${worker}`, 'WorkerBeat', { slots: 1, busy: 0 }),
+    stopped: (worker) => record(`worker-${worker}`, 'WorkerStopped', {}),
+    pass: (ms) => {
+      now += ms
+    },
+    picked: () => pick(known, me, now).conversation,
+    lookIn: () => pick(known, me, now).lookAt - now,
+  }
+}
+
+describe('which step a worker takes', () => {
+  test('the class with the lower number first, whatever is older', () => {
+    const { ask, pass, picked } = story()
+    ask('batch', { priority: 2 })
+    pass(1_000)
+    ask('person')
+    expect(picked()).toBe('person')
+  })
+
+  test('a step that has waited for a minute rises by a class', () => {
+    const { ask, pass, picked } = story()
+    ask('batch', { priority: 1 })
+    pass(60_001)
+    ask('person')
+    expect(picked()).toBe('batch')
+  })
+
+  test('the tenant with the fewest steps in work comes first', () => {
+    const { ask, claim, pass, picked } = story()
+    ask('one', { tenant: 'big' })
+    claim('one', 'other')
+    ask('two', { tenant: 'big' })
+    pass(10)
+    ask('three', { tenant: 'small' })
+    pass(100)
+    expect(picked()).toBe('three')
+  })
+
+  test('what another holds is free once that is silent for the TTL, and not before', () => {
+    const { ask, claim, pass, picked, lookIn } = story()
+    ask('c')
+    claim('c', 'other')
+    pass(9_999)
+    expect(picked()).toBeUndefined()
+    expect(lookIn()).toBe(1)
+    pass(1)
+    expect(picked()).toBe('c')
+  })
+
+  test('a beat gives its worker the whole TTL again, and so does a reconnect', () => {
+    const { known, ask, claim, beat, pass, picked } = story()
+    ask('c')
+    claim('c', 'other')
+    pass(9_000)
+    beat('other')
+    pass(9_000)
+    expect(picked()).toBeUndefined()
+    known.reconnected(18_000)
+    pass(9_000)
+    expect(picked()).toBeUndefined()
+    pass(1_001)
+    expect(picked()).toBe('c')
+  })
+
+  test('what a worker held that is said to have ended is free at once', () => {
+    const { ask, claim, stopped, picked } = story()
+    ask('c')
+    claim('c', 'other')
+    stopped('other')
+    expect(picked()).toBe('c')
+  })
+
+  test('each conversation has its own order of workers: one that is not the first waits a moment for it', () => {
+    const looks = Array.from({ length: 20 }, (_, n) => {
+      const { ask, beat, pass, picked, lookIn } = story()
+      beat('other')
+      ask(`c${n}`)
+      if (picked() !== undefined) return 0
+      const wait = lookIn()
+      pass(wait)
+      expect(picked()).toBe(`c${n}`)
+      return wait
+    })
+    expect(new Set(looks)).toEqual(new Set([0, 25]))
+  })
+})
