@@ -124,3 +124,11 @@ export const rangesText = (positions: readonly number[]): string => {
   }
   return ranges.map(([first, last]) => (first === last ? String(first) : `${first}..${last}`)).join(', ')
 }
+
+/** How long ago that was, in its largest unit: `12 s`, `3 min`, `5 h`, `2 d`. Clocks that differ make no negative age. */
+export const ageText = (time: string): string => {
+  const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time)) / 1_000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
+  return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`
+}

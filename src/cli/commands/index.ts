@@ -24,6 +24,7 @@ import { addSent } from './sent.ts'
 import { addShow } from './show.ts'
 import { addStart } from './start.ts'
 import { addStats } from './stats.ts'
+import { addSteps, addUnpark } from './steps.ts'
 import { addTruncate } from './truncate.ts'
 import { addUndo } from './undo.ts'
 import { addVerify } from './verify.ts'
@@ -54,6 +55,7 @@ const groups: readonly (readonly [
       addDeny,
     ],
   ],
+  ['Workers:', [addSteps, addUnpark]],
   ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]
 

@@ -1,0 +1,84 @@
+import { type Command, Option } from 'commander'
+import type { OpenStepInfo, StepState } from '../../index.ts'
+import type { Shell } from '../shell.ts'
+import { ageText } from '../text.ts'
+import { writeTable } from '../views/table.ts'
+
+const states = ['open', 'claimed', 'waiting', 'parked'] as const satisfies readonly StepState[]
+const meanings: Readonly<Record<StepState, string>> = {
+  open: 'for a worker to take',
+  claimed: 'in progress',
+  waiting: 'for an approval or a result',
+  parked: 'failed five times',
+}
+
+type Options = { readonly [S in StepState]?: true }
+
+export const addSteps = (program: Command, shell: Shell): void => {
+  const command = program
+    .command('steps')
+    .description('list what workers are asked to do, the oldest first')
+    .addHelpText(
+      'after',
+      `
+In a pipe, each line is conversation, state, since when, attempts, worker and
+last error, separated by tabs. The worker of a claimed step may have died since.
+
+Examples:
+  palimpsest steps
+  palimpsest steps --parked --json`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson }, options: Options) => {
+        const state = states.find((each) => options[each])
+        const steps: OpenStepInfo[] = []
+        for await (const step of store.steps({ state })) steps.push(step)
+        if (isJson) return out.json({ steps })
+        if (steps.length === 0) return out.aside([`no ${state ?? 'open'} steps`, 'dim'])
+        await writeTable(out, headings, steps.map(out.isTerminal ? shownRow : plainRow), [2, 3])
+      }),
+    )
+  for (const state of states) {
+    const others = states.filter((other) => other !== state)
+    command.addOption(
+      new Option(`--${state}`, `only steps that are ${state}: ${meanings[state]}`).conflicts(others),
+    )
+  }
+}
+
+const headings = ['conversation', 'state', 'age', 'attempts', 'worker', 'last error']
+
+const row = (
+  { conversation, state, attempt, holder, errors }: OpenStepInfo,
+  age: string,
+): readonly string[] => [conversation, state, age, String(attempt), holder ?? '', errors.at(-1) ?? '']
+const shownRow = (step: OpenStepInfo): readonly string[] => row(step, ageText(step.since))
+const plainRow = (step: OpenStepInfo): readonly string[] => row(step, step.since)
+
+export const addUnpark = (program: Command, shell: Shell): void => {
+  program
+    .command('unpark <id>')
+    .description('let workers try a parked step again')
+    .option('--by <name>', 'who unparks it (default: $USER)')
+    .addHelpText(
+      'after',
+      `
+A step is parked after five failed attempts: \`palimpsest steps --parked\` shows
+the errors. It also opens again once something is said, rewound or requested.
+
+Examples:
+  palimpsest unpark task-42
+  palimpsest unpark task-42 --by ann`,
+    )
+    .action(
+      shell.action(
+        'existing',
+        async ({ store, out, isJson, host }, id: string, given: { readonly by?: string }) => {
+          const by = given.by ?? (host.env['USER'] || 'user')
+          await store.conversation(id).unpark({ by })
+          if (isJson) return out.json({ conversation: id, by })
+          await out.line([`workers may try ${id} again`])
+        },
+      ),
+    )
+}

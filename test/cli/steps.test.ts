@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/fp.ts'
+import { run } from '../../src/result/steps.ts'
+import { right } from '../support/either.ts'
+import { inDirectory, shell } from './palimpsest.ts'
+
+/** A store in which `a` is open, `b` claimed by `w1`, and `c` parked; nobody has asked for an answer in `d`. */
+const withSteps = async (directory: string): Promise<void> => {
+  const store = right(await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)())
+  for (const id of ['a', 'b', 'c', 'd'])
+    right(
+      await store
+        .conversation(id)
+        .append({ role: 'user', content: 'Is it there?' }, id === 'd' ? {} : { answer: true })(),
+    )
+  const begun = { type: 'TurnsBegun', data: { at: 0 } } as const
+  const claimed = {
+    type: 'TurnClaimed',
+    data: { step: 'conversation@0', worker: 'w1', attempt: 1, at: 0 },
+  } as const
+  const parked = {
+    type: 'TurnParked',
+    data: { step: 'conversation@0', attempts: 5, errors: ['ModelFailed: no\nkey'], at: 0 },
+  } as const
+  right(await run(store.conversation('b').turnLog.append([begun, claimed], -1)))
+  right(await run(store.conversation('c').turnLog.append([begun, parked], -1)))
+  right(await store.close()())
+}
+
+const json = async (command: string, directory: string): Promise<unknown> => {
+  const { stdout, stderr } = await shell(`palimpsest ${command} --json`, directory, { USER: 'ann' })
+  return JSON.parse(stdout || stderr)
+}
+
+describe('palimpsest steps', () => {
+  test('lists what workers are asked to do, of one state or of all', () =>
+    inDirectory(async (directory) => {
+      await withSteps(directory)
+      const { stdout } = await shell('palimpsest steps', directory)
+      expect(stdout.replaceAll(/\S+Z/g, 'TIME').split('\n')).toEqual([
+        'a\topen\tTIME\t0\t\t',
+        'b\tclaimed\tTIME\t1\tw1\t',
+        'c\tparked\tTIME\t0\t\tModelFailed: no␊key',
+        '',
+      ])
+      for (const [state, conversation] of [
+        ['open', 'a'],
+        ['claimed', 'b'],
+        ['parked', 'c'],
+      ])
+        expect(await json(`steps --${state}`, directory)).toMatchObject({ steps: [{ conversation, state }] })
+      expect(await json('steps --waiting', directory)).toEqual({ steps: [] })
+      expect(await json('steps --open --parked', directory)).toMatchObject({ error: { _tag: 'Usage' } })
+    }))
+})
+
+describe('palimpsest unpark', () => {
+  test('opens a parked step again, with none of its attempts', () =>
+    inDirectory(async (directory) => {
+      await withSteps(directory)
+      expect(await json('unpark c', directory)).toEqual({ conversation: 'c', by: 'ann' })
+      expect(await json('steps --parked', directory)).toEqual({ steps: [] })
+      expect(await json('steps --open', directory)).toMatchObject({
+        steps: [{ conversation: 'a' }, { conversation: 'c', attempt: 0, errors: [] }],
+      })
+      expect(await json('unpark nobody', directory)).toMatchObject({
+        error: { _tag: 'ConversationNotFound' },
+      })
+    }))
+})
