@@ -5,17 +5,26 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 class SlowFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const slow = [
+      '/snippets.',
+      '/property/render.',
       '/agent-runs.',
+      '/property/stores.',
+      '/large-content.',
       '/processes.',
+      '/types/',
+      '/packed/',
+      '/whole-writes.',
       '/property/',
-      '/contract/',
+      '/e2e/',
       '/eventstoredb/',
       '/cli/',
+      '/contract/',
       '/store/',
+      '/context/',
     ]
     const rank = ({ moduleId }: TestSpecification): string => {
       const at = slow.findIndex((part) => moduleId.includes(part))
-      return `${at < 0 ? slow.length : at}${moduleId}`
+      return String(at < 0 ? slow.length : at).padStart(2, '0') + moduleId
     }
     return Promise.resolve(files.toSorted((one, other) => (rank(one) < rank(other) ? -1 : 1)))
   }
