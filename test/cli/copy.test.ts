@@ -5,7 +5,7 @@ const setUp = 'palimpsest append a --role user --text Hi > /dev/null; palimpsest
 const copy = 'palimpsest copy --from sqlite:palimpsest.db --to sqlite:other.db'
 const after = (command: string): Promise<Ran> => inDirectory((directory) => shell(setUp + command, directory))
 
-describe('palimpsest copy', { timeout: 180_000 }, () => {
+describe('palimpsest copy', () => {
   test('prints a line for each conversation: how many events the target has, and how many are new', async () => {
     const { stdout, stderr, code } = await after(`${copy} b; ${copy}`)
     expect(stdout).toBe('a\t1\t1\tverified\nb\t1\t1\tverified\na\t1\t0\tverified\nb\t1\t0\tverified\n')

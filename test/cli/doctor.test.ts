@@ -9,7 +9,7 @@ const after = (command: string): Promise<Ran> =>
     shell(`palimpsest append a --role user --text Hi > /dev/null; ${command}`, directory),
   )
 
-describe('palimpsest doctor', { timeout: 180_000 }, () => {
+describe('palimpsest doctor', () => {
   test('prints a line for each check: its outcome, its name, and what was found', async () => {
     const { stdout, stderr, code } = await after('palimpsest doctor')
     expect(stdout).toMatch(/^ok\tfile\tpalimpsest\.db, .* KiB\n/)

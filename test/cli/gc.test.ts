@@ -16,7 +16,7 @@ const after = (command: string): Promise<Ran> =>
   })
 const hash = '[0-9a-f]{64}'
 
-describe('palimpsest gc', { timeout: 180_000 }, () => {
+describe('palimpsest gc', () => {
   test('leaves alone what is younger than a day, lists in a dry run, and removes', async () => {
     const { stdout, stderr, code } = await after(
       'palimpsest gc; palimpsest gc --older-than 0 --dry-run; palimpsest gc --older-than 0; palimpsest gc',

@@ -7,7 +7,7 @@ const samples = new URL('../../examples/sessions/', import.meta.url)
 const sample = (directory: string, name: string): Promise<void> =>
   copyFile(new URL(name, samples), join(directory, name))
 
-describe('import', { timeout: 60_000 }, () => {
+describe('import', () => {
   test('reads the standard input where a file is named -', () =>
     inDirectory(async (directory) => {
       await sample(directory, 'pi.jsonl')

@@ -32,4 +32,4 @@ test('a message of very many blocks is shown by every command, on one line', asy
     expect(stdout.trimEnd().split('\n')).toHaveLength(2)
     expect(stdout.match(/ y/g)).toHaveLength(many)
   })
-}, 60_000)
+})

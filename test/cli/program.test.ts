@@ -74,7 +74,7 @@ const topKeys: Readonly<Record<string, readonly string[]>> = {
   start: ['conversation', 'entries', 'full', 'imported'],
 }
 
-describe('--json', { timeout: 180_000 }, () => {
+describe('--json', () => {
   test('every command answers with one JSON value of the documented shape', async () => {
     const commands = Object.keys(topKeys)
     const { stdout, stderr } = await after(
@@ -103,7 +103,7 @@ describe('--json', { timeout: 180_000 }, () => {
   })
 })
 
-describe('the program', { timeout: 180_000 }, () => {
+describe('the program', () => {
   test('output to a closed pipe ends quietly, with code 0', async () => {
     await started(async (cwd) => {
       const child = spawn(process.execPath, [program, 'export', sample, '--format', 'markdown'], { cwd })

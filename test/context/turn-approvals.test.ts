@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { AnyBlock } from '../../src/events/blocks.ts'
 import { type Conversation, isError, openStore, type TurnOptions } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -194,10 +194,12 @@ describe('a tool that somebody has to approve', () => {
   })
 
   it('is denied when its time is over', async () => {
-    const made = await payment({ waiting: { expires: 1_000 } })
+    const expires = 3_600_000
+    const made = await payment({ waiting: { expires } })
     const { waiting } = await made.turn()
     expect(waiting).toMatchObject([{ until: expect.any(String) }])
-    await new Promise((resolve) => setTimeout(resolve, 1_050))
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + expires })
+    atEnd(() => vi.useRealTimers())
     await expect(made.chat.approve('pay', { by: 'ann' })).rejects.toMatchObject({ _tag: 'NotWaiting' })
     await made.turn()
     expect(made.done).toEqual([])

@@ -507,7 +507,7 @@ describe('the metadata of a stream', () => {
     const stream = streamName()
     await client.appendToStream(stream, event(0))
     await client.setStreamMetadata(stream, { maxAge: 1 })
-    await expect.poll(() => read(stream), { timeout: 10_000 }).toEqual([])
+    await expect.poll(() => read(stream)).toEqual([])
   })
 })
 
@@ -537,7 +537,7 @@ describe.skipIf(external !== undefined)(`when the server fails${why}`, () => {
     const errors: unknown[] = []
     const subscription = ours.subscribeToStream('s')
     subscription.on('data', (next) => seen.push(next)).on('error', (error) => errors.push(error))
-    await expect.poll(() => seen.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => seen.length).toBe(1)
     await db.restart()
     await persist(() => ours.appendToStream('s', event(1)))
     await sleep(200)
@@ -557,7 +557,7 @@ describe.skipIf(external !== undefined)(`when the server fails${why}`, () => {
     await one.client.appendToStream('s', event(0))
     two.db.misbehave({ kind: 'silence' })
     const pending = failure(two.client.appendToStream('s', event(0)))
-    await expect.poll(() => two.db.calls.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => two.db.calls.length).toBe(1)
     await one.db.kill()
     expect(await pending).toMatchObject({ type: 'unavailable' })
   })

@@ -76,10 +76,10 @@ test('a leader that is frozen is given up for the one elected in its place, long
   const elected = await serve({
     members: () => [{ host, port: asked++ < 2 ? Number(port) : elected.port }],
   })
-  const url = `esdb+discover://127.0.0.1:${elected.port}?tls=false&defaultDeadline=100000`
+  const url = `esdb+discover://127.0.0.1:${elected.port}?tls=false&defaultDeadline=1000000`
   atEnd(right(await openEventStoreDb(url)()).close())
   expect(asked).toBe(3)
-}, 20_000)
+})
 
 describe('the diagnosis of an EventStoreDB', () => {
   test('finds nothing wrong with one as it is installed', async () => {

@@ -271,7 +271,7 @@ describe('the server for tests', () => {
       const { db, client: ours } = await serve()
       db.misbehave({ kind: 'delay', ms: 1_000 })
       const pending = append(ours)
-      await expect.poll(() => db.calls.length, { timeout: 10_000 }).toBe(1)
+      await expect.poll(() => db.calls.length).toBe(1)
       expect(await failure(contents(ours, 's'))).toMatchObject({ type: 'stream-not-found' })
       expect(await pending).toMatchObject({ success: true })
     })

@@ -128,7 +128,7 @@ describe('a server that cannot be reached', () => {
   test('nor its cluster: StoreUnavailable within patience, however long the client would look for it', async () => {
     const url = `esdb+discover://127.0.0.1:1?tls=false&${short}&maxDiscoverAttempts=1000000`
     expect(await failureOf(url)).toMatchObject({ _tag: 'StoreUnavailable' })
-  }, 10_000)
+  })
 
   test('yet, is waited for', async () => {
     const server = await temporaryServer()
@@ -232,7 +232,7 @@ describe.skipIf(noTls !== '')(`over TLS${noTls}`, () => {
       expect(error).toMatchObject({ _tag: 'StoreUnavailable' })
       expect(error.message).toContain('certificate is not trusted')
     }
-  }, 10_000)
+  })
 
   test('an IP address in the URL is verified: the certificate must name it', async () => {
     const [named, other] = [await serve('127.0.0.1'), await serve('127.0.0.2')]

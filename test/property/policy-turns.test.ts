@@ -151,75 +151,71 @@ const summariesIn = (log: Observed['log']) =>
   log.filter((event) => event.type === 'Condensed' && event.data.method === 'model' && policyOf(event))
 
 describe('turns in a window that is nearly full', () => {
-  it(
-    'write at most one summary for each tenth of the window that is said, and one after a refusal',
-    { timeout: 60_000 },
-    async () => {
-      const seen = { summaries: 0, truncations: 0, refusals: 0, shortened: 0 }
-      const sample = (round: number): Promise<void> =>
-        fc.assert(
-          fc.asyncProperty(anyRun, async (run) => {
-            const { log, requests, errors, begun } = await play(run)
-            expect(errors.filter((tag) => tag !== 'ContextTooLarge')).toEqual([])
+  it('write at most one summary for each tenth of the window that is said, and one after a refusal', async () => {
+    const seen = { summaries: 0, truncations: 0, refusals: 0, shortened: 0 }
+    const sample = (round: number): Promise<void> =>
+      fc.assert(
+        fc.asyncProperty(anyRun, async (run) => {
+          const { log, requests, errors, begun } = await play(run)
+          expect(errors.filter((tag) => tag !== 'ContextTooLarge')).toEqual([])
 
-            const summaries = summariesIn(log)
-            for (const [index, { position }] of summaries.slice(1).entries()) {
-              const since = summaries[index]?.position ?? 0
-              const said = path(log, position).flatMap((at) => {
-                const event = log[at]
-                return at > since && event?.type === 'MessageAppended' ? [event.data.content] : []
-              })
-              const tokens = tokensByBytes(said.flat()) + perMessage * said.length
-              expect(tokens).toBeGreaterThanOrEqual(0.1 * run.settings.window)
-            }
+          const summaries = summariesIn(log)
+          for (const [index, { position }] of summaries.slice(1).entries()) {
+            const since = summaries[index]?.position ?? 0
+            const said = path(log, position).flatMap((at) => {
+              const event = log[at]
+              return at > since && event?.type === 'MessageAppended' ? [event.data.content] : []
+            })
+            const tokens = tokensByBytes(said.flat()) + perMessage * said.length
+            expect(tokens).toBeGreaterThanOrEqual(0.1 * run.settings.window)
+          }
 
-            let summed = Infinity
-            let before = ''
-            for (const [index, request] of requests.entries()) {
-              if (begun.includes(index)) summed = Infinity
-              if (isSummary(request)) summed++
-              else {
-                const sent = JSON.stringify(request.body)
-                if (request.status === 400) {
-                  expect(sent).not.toBe(before)
-                  if (summed === Infinity) summed = 0
-                  seen.refusals++
-                } else summed = Infinity
-                before = sent
-              }
-              if (summed < Infinity) expect(summed).toBeLessThanOrEqual(1)
+          let summed = Infinity
+          let before = ''
+          for (const [index, request] of requests.entries()) {
+            if (begun.includes(index)) summed = Infinity
+            if (isSummary(request)) summed++
+            else {
+              const sent = JSON.stringify(request.body)
+              if (request.status === 400) {
+                expect(sent).not.toBe(before)
+                if (summed === Infinity) summed = 0
+                seen.refusals++
+              } else summed = Infinity
+              before = sent
             }
+            if (summed < Infinity) expect(summed).toBeLessThanOrEqual(1)
+          }
 
-            for (const event of log) {
-              const policy = policyOf(event)
-              if (policy?.of !== 'context' || (event.type !== 'Condensed' && event.type !== 'Truncated'))
-                continue
-              const { position = -1, settings = {}, options = {}, used, allowed, said } = policy
-              const again = manageContext(
-                effective(log, position),
-                settings as unknown as ContextSettings,
-                options as unknown as Parameters<typeof manageContext>[2],
-              )
-              const plan = right(again)
-              expect({ ...plan, covers: undefined }).toMatchObject({
-                type: typeOf(event),
-                used,
-                allowed,
-                ...(said !== undefined && { said }),
-              })
-              expect(coversIn(plan)).toContainEqual(event.data.covers)
-            }
-            seen.summaries += summaries.length
-            seen.shortened += log.filter((event) => policyOf(event) && typeOf(event) === 'shorten').length
-            seen.truncations += log.filter(({ type }) => type === 'Truncated').length
-          }),
-          { numRuns: runs(20), seed: (fc.readConfigureGlobal().seed ?? 0) + round },
-        )
-      await sample(0)
-      // Twenty stories may all lack one of these by chance: then there are more.
-      for (let round = 1; round <= 9 && Object.values(seen).includes(0); round++)
-        if (scale >= 1) await sample(round)
-      if (scale >= 1) for (const times of Object.values(seen)) expect(times).toBeGreaterThan(0)
-    },
-  )
+          for (const event of log) {
+            const policy = policyOf(event)
+            if (policy?.of !== 'context' || (event.type !== 'Condensed' && event.type !== 'Truncated'))
+              continue
+            const { position = -1, settings = {}, options = {}, used, allowed, said } = policy
+            const again = manageContext(
+              effective(log, position),
+              settings as unknown as ContextSettings,
+              options as unknown as Parameters<typeof manageContext>[2],
+            )
+            const plan = right(again)
+            expect({ ...plan, covers: undefined }).toMatchObject({
+              type: typeOf(event),
+              used,
+              allowed,
+              ...(said !== undefined && { said }),
+            })
+            expect(coversIn(plan)).toContainEqual(event.data.covers)
+          }
+          seen.summaries += summaries.length
+          seen.shortened += log.filter((event) => policyOf(event) && typeOf(event) === 'shorten').length
+          seen.truncations += log.filter(({ type }) => type === 'Truncated').length
+        }),
+        { numRuns: runs(20), seed: (fc.readConfigureGlobal().seed ?? 0) + round },
+      )
+    await sample(0)
+    // Twenty stories may all lack one of these by chance: then there are more.
+    for (let round = 1; round <= 9 && Object.values(seen).includes(0); round++)
+      if (scale >= 1) await sample(round)
+    if (scale >= 1) for (const times of Object.values(seen)) expect(times).toBeGreaterThan(0)
+  })
 })

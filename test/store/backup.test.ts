@@ -162,7 +162,7 @@ describe('a backup', () => {
     await expect(store.backup('b.db')).rejects.toMatchObject({ _tag: 'StoreClosed' })
   })
 
-  test('is a command', { timeout: 60_000 }, async () => {
+  test('is a command', async () => {
     await inDirectory(async (directory) => {
       const { stdout, stderr } = await shell(
         'palimpsest append a --role user --text Hi > /dev/null; palimpsest backup b.db; palimpsest backup b.db; echo $?; palimpsest backup b.db --force --json; palimpsest show a --store sqlite:b.db',
