@@ -35,3 +35,15 @@ describe('calls that wait while something is in the inbox', () => {
     },
   )
 })
+
+describe('a call that may run twice and was approved', () => {
+  it('is asked about again, and not run with the model’s input, once a rewind has left it while it started', async () => {
+    const edit: Act = { type: 'decide', which: 0, how: 'edit', times: 1 }
+    const rewind: Act = { type: 'rewind', to: 'turns', back: 0 }
+    const leaving: Moment = { on: 'append', nth: 0, isAfter: false, act: rewind }
+    const steps = [say, turn(), edit, turn({}, leaving), { type: 'undo' } as const]
+    await run({ replies: [calls('mend')], steps }, ({ effects }) => {
+      expect(effects.map(({ input }) => input)).toEqual([{ edited: 0, asks: true }])
+    })
+  })
+})

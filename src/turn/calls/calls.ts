@@ -74,7 +74,8 @@ export const taskFor = async (
     )
   if (!wait && !state.isStarted && !recordsStarts(use) && isUnsafe) return answer(interrupted)
   const run: Task = { type: 'run', tool, isAgain: state.isStarted }
-  if (state.isStarted && !wait) return run
+  // One that has waited is asked about again once that wait was left.
+  if (state.isStarted && !state.wait) return run
   if (isApproved) {
     const { by, input } = decision
     return input ? { ...run, edited: { by, input } } : run
