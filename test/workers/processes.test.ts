@@ -10,11 +10,11 @@ import { openEvents } from '../../src/api/open.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
 import { start } from '../support/node.ts'
-import { temporaryFolder } from '../support/stores.ts'
+import { temporaryFolder, temporaryServer } from '../support/stores.ts'
 import { wrongIn } from '../support/workers/judge.ts'
 
 const conversations = 30
-const rounds = 3
+const rounds = 2
 
 /** A process that gives turns; `id` is what the log calls it. */
 interface Child {
@@ -53,54 +53,64 @@ const openSteps = async (store: Store): Promise<readonly string[]> => {
   return open
 }
 
-describe('three worker processes on one file', () => {
-  test('answer every message once while one of them is killed each second', async () => {
-    const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
-    const api = await messagesApi({
-      reply: async ({ messages }) => {
-        await sleep(100 + Math.random() * 300)
-        const last = JSON.stringify(messages.at(-1))
-        return last.includes('look') && !last.includes('tool_result')
-          ? { content: [{ type: 'tool_use', id: `t${Math.random()}`, name: 'look', input: {} }] }
-          : { content: [text('Yes.')] }
-      },
-    })
-    atEnd(api.close)
-    const store = await openStore(url)
-    atEnd(store.close)
-    const children = [0, 1, 2].map(() => child(url, api.url))
-    const chats = Array.from({ length: conversations }, (_, n) => store.conversation(`c${n}`))
-    const saying = (async () => {
-      for (let round = 0; round < rounds; round++) {
-        for (const chat of chats) {
-          const content = Math.random() < 0.5 ? 'look' : 'hello'
-          await chat.append({ role: 'user', content }, { answer: true })
+const file = (): Promise<string> => Promise.resolve(`sqlite:${join(temporaryFolder(), 'store.db')}`)
+const server = async (): Promise<string> => (await temporaryServer()).url
+
+describe('three worker processes', () => {
+  test.each([
+    { name: 'a file', place: file, deaths: 7 },
+    { name: 'EventStoreDB', place: server, deaths: 3 },
+  ])(
+    'on $name answer every message once while one of them is killed each second',
+    async ({ place, deaths }) => {
+      const url = await place()
+      const api = await messagesApi({
+        reply: async ({ messages }) => {
+          await sleep(100 + Math.random() * 300)
+          const last = JSON.stringify(messages.at(-1))
+          return last.includes('look') && !last.includes('tool_result')
+            ? { content: [{ type: 'tool_use', id: `t${Math.random()}`, name: 'look', input: {} }] }
+            : { content: [text('Yes.')] }
+        },
+      })
+      atEnd(api.close)
+      const store = await openStore(url)
+      atEnd(store.close)
+      const children = [0, 1, 2].map(() => child(url, api.url))
+      const chats = Array.from({ length: conversations }, (_, n) => store.conversation(`c${n}`))
+      const saying = (async () => {
+        for (let round = 0; round < rounds; round++) {
+          for (const chat of chats) {
+            const content = Math.random() < 0.5 ? 'look' : 'hello'
+            await chat.append({ role: 'user', content }, { answer: true })
+          }
+          await sleep(2_000)
         }
-        await sleep(2_000)
+      })()
+      for (let kills = 0; kills < deaths; kills++) {
+        await sleep(1_000)
+        const index = Math.floor(Math.random() * children.length)
+        const victim = children[index]
+        const id = await victim?.id
+        victim?.process.kill('SIGKILL')
+        // Every other death is reported; the others have to be noticed.
+        if (id !== undefined && kills % 2 === 0) await store.workerStopped(id)
+        children[index] = child(url, api.url)
       }
-    })()
-    for (let kills = 0; kills < 7; kills++) {
-      await sleep(1_000)
-      const index = Math.floor(Math.random() * children.length)
-      const victim = children[index]
-      const id = await victim?.id
-      victim?.process.kill('SIGKILL')
-      // Every other death is reported; the others have to be noticed.
-      if (id !== undefined && kills % 2 === 0) await store.workerStopped(id)
-      children[index] = child(url, api.url)
-    }
-    await saying
-    const ends = performance.now() + 15_000
-    while ((await openSteps(store)).length > 0 && performance.now() < ends) await sleep(50)
-    const events = await rawEvents(url)
-    expect(wrongIn(events)).toEqual([])
-    expect(events.filter(({ type }) => type === 'TurnParked')).toEqual([])
-    for (const chat of chats) expect((await chat.effective()).at(-1)).toMatchObject({ role: 'assistant' })
-    expect(events.filter(({ type }) => type === 'TurnClaimed').length).toBeGreaterThan(conversations)
-  }, 60_000)
+      await saying
+      const ends = performance.now() + 15_000
+      while ((await openSteps(store)).length > 0 && performance.now() < ends) await sleep(50)
+      const events = await rawEvents(url)
+      expect(wrongIn(events)).toEqual([])
+      expect(events.filter(({ type }) => type === 'TurnParked')).toEqual([])
+      for (const chat of chats) expect((await chat.effective()).at(-1)).toMatchObject({ role: 'assistant' })
+      expect(events.filter(({ type }) => type === 'TurnClaimed').length).toBeGreaterThan(conversations)
+    },
+    60_000,
+  )
 
   test('one that is told to stop ends its turns, and says so', async () => {
-    const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
+    const url = await file()
     const api = await messagesApi({ reply: () => ({ content: [text('Yes.')] }) })
     atEnd(api.close)
     const store = await openStore(url)
