@@ -100,6 +100,9 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
       const written = await run(log.append(facts, states.end.revision))
       if (E.isRight(written)) return planned
       if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+      // A worker has taken the conversation over: the calls are for it to answer.
+      const since = yield* log.after(states.end.revision)
+      if (since.some(({ type }) => type === 'TurnClaimed')) return yield staleContext(chat.id, now.at, now.at)
       mayBeElsewhere = planned.some(({ task }) => task.type === 'run' && !task.isAgain)
     }
   }

@@ -43,22 +43,35 @@ export async function* take(
   return fact.type === 'TurnClaimed' ? end.revision : undefined
 }
 
-/** Gives turns to the conversation until there is nothing left to do for this worker. */
-export const attempt = async (hold: Hold, number: number): Promise<Outcome & { readonly step: string }> => {
-  const { step, signal, isLost, give } = hold
+const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =>
+  facts.some(({ type, data }) => type === 'TurnParked' || (type === 'TurnClaimed' && data.worker !== worker))
+
+/**
+ * Gives turns to the conversation until there is nothing left to do for this worker.
+ *
+ * @param number of the attempt
+ * @param claimed the revision of the claim
+ */
+export const attempt = async (
+  hold: Hold,
+  number: number,
+  claimed: number,
+): Promise<Outcome & { readonly step: string }> => {
+  const { chat, worker, step, signal, isLost, give } = hold
   for (let looks = 1; ; looks++) {
     const before = step()?.name ?? ''
     const turned = await give(signal)
     const isAgain = E.isLeft(turned) && turned.left._tag === 'StaleContext'
     const isNew = (step()?.name ?? before) !== before
-    if (looks < maxLooks && !signal.aborted && (isAgain || (isNew && looksAgain(turned)))) continue
+    if (looks < maxLooks && !signal.aborted && (isAgain || (isNew && looksAgain(turned)))) {
+      // Another may have taken over, of whose calls nothing may be said.
+      const facts = await run(chat.turnLog.after(claimed))
+      if (E.isRight(facts) && !isLostIn(facts.right, worker)) continue
+    }
     const outcome = outcomeOf(turned, { attempt: number, isStopping: signal.aborted && !isLost() })
     return { ...outcome, step: looksAgain(turned) ? before : (step()?.name ?? before) }
   }
 }
-
-const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =>
-  facts.some(({ type, data }) => type === 'TurnParked' || (type === 'TurnClaimed' && data.worker !== worker))
 
 /**
  * Lets go of a conversation, unless it is another's by now. A decision that has come since the claim may not have been seen: whoever is

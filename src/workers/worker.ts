@@ -157,7 +157,7 @@ export const work = async (
       isLost: () => its.isLost,
       give: (ends: AbortSignal) => give(chat, ends),
     }
-    const { step: name, ...outcome } = await attempt(hold, step.attempt)
+    const { step: name, ...outcome } = await attempt(hold, step.attempt, taken.right)
     const ended = its.isLost ? { reason: 'lost' as const } : outcome
     const { reason, ...rest } = ended
     const error = 'error' in rest && rest.error !== undefined ? { error: rest.error } : {}
