@@ -31,9 +31,14 @@ export interface SeenWorker {
   readonly free: number
 }
 
+/** Others may have streams of such names on a server: what is no JSON says nothing, and must stop no worker. */
 const fieldsIn = (json: string): Fields => {
-  const value: unknown = JSON.parse(json)
-  return isFields(value) ? value : {}
+  try {
+    const value: unknown = JSON.parse(json)
+    return isFields(value) ? value : {}
+  } catch {
+    return {}
+  }
 }
 
 const askingOf = (asked: unknown): Asking | undefined =>

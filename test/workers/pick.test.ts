@@ -109,6 +109,16 @@ describe('which step a worker takes', () => {
     expect(picked()).toBe('c')
   })
 
+  test('an event of somebody else, in a stream of such a name, says nothing', () => {
+    const { known, ask, picked } = story()
+    const strange = { id: 'x', type: 'Strange', data: 'not JSON', metadata: '"answer": no', checkpoint: '0' }
+    for (const stream of ['worker-x', 'turns-x', 'inbox-x', 'conversation-x'])
+      known.see({ ...strange, stream, revision: 0 }, 0)
+    expect([...known.steps.keys()]).toEqual([])
+    ask('c')
+    expect(picked()).toBe('c')
+  })
+
   test('what a worker held that is said to have ended is free at once', () => {
     const { ask, claim, stopped, picked } = story()
     ask('c')
