@@ -7,20 +7,26 @@ import { type Failure, failureOf } from './errors.ts'
 
 /** Loads modules by path, in order, so that the command can use what they register (`registerStore`). Throws `PlugInFailed`. */
 export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
-  for (const file of files) {
-    const path = resolve(file)
-    if (!existsSync(path)) throw toError(plugInFailed(file, 'there is no such file: check the path'))
-    try {
-      await import(pathToFileURL(path).href)
-    } catch (error) {
-      const place = placeOf(error, path)
-      const at = place === undefined ? '' : `, at ${place}`
-      throw toError(plugInFailed(file, `${messageOf(error)}${at}`, place))
-    }
+  for (const file of files) await loadModule(file, plugInFailed)
+}
+
+/** What is thrown for a file that cannot be loaded. */
+type LoadFailed = (file: string, why: string, place?: string) => Failure
+
+/** Loads a module by path. Throws what `failed` makes of the reason. */
+export const loadModule = async (file: string, failed: LoadFailed): Promise<unknown> => {
+  const path = resolve(file)
+  if (!existsSync(path)) throw toError(failed(file, 'there is no such file: check the path'))
+  try {
+    return await import(pathToFileURL(path).href)
+  } catch (error) {
+    const place = placeOf(error, path)
+    const at = place === undefined ? '' : `, at ${place}`
+    throw toError(failed(file, `${messageOf(error)}${at}`, place))
   }
 }
 
-const plugInFailed = (file: string, why: string, place?: string): Failure => ({
+const plugInFailed: LoadFailed = (file, why, place) => ({
   _tag: 'PlugInFailed',
   message: `the module ${file} (--import) cannot be loaded: ${why}`,
   file,

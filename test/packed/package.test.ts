@@ -39,6 +39,13 @@ describe('the package as it is published', () => {
     expect(shown.split('\n').length).toBeGreaterThan(5)
   })
 
+  test('starts the processes of workers', async () => {
+    await palimpsest('append', 'asked', '--role', 'user', '--text', 'Is it there?')
+    const work = run(node, [join(own, 'bin/palimpsest.js'), 'work', 'none.mjs', '--json'], { cwd: folder })
+    const refused: unknown = await work.catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"AgentFailed"') })
+  })
+
   test('reads a large document in a thread of its own, and writes every format', async () => {
     const content = 'x'.repeat(1_100_000)
     writeFileSync(join(folder, 'large.json'), JSON.stringify({ messages: [{ role: 'user', content }] }))

@@ -28,6 +28,7 @@ import { addSteps, addUnpark } from './steps.ts'
 import { addTruncate } from './truncate.ts'
 import { addUndo } from './undo.ts'
 import { addVerify } from './verify.ts'
+import { addWork, addWorkAsOne } from './work.ts'
 
 const groups: readonly (readonly [
   heading: string,
@@ -55,7 +56,7 @@ const groups: readonly (readonly [
       addDeny,
     ],
   ],
-  ['Workers:', [addSteps, addUnpark]],
+  ['Workers:', [addWork, addWorkAsOne, addSteps, addUnpark]],
   ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]
 

@@ -1,0 +1,157 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { usage } from '../errors.ts'
+import type { Store } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
+import type { Output } from '../output.ts'
+import { several } from '../options.ts'
+import { packageFile } from '../package.ts'
+import type { GlobalOptions, Shell } from '../shell.ts'
+import type { Part } from '../text.ts'
+import { type Given, workHere } from '../work/child.ts'
+import { type News, supervise } from '../work/supervise.ts'
+
+interface Options {
+  readonly processes: number
+  readonly slots?: number
+  readonly name?: string
+  readonly conversations?: readonly string[]
+  readonly grace?: number
+}
+
+/** The command of a worker's process. */
+const childCommand = 'work-as-one'
+
+export const addWork = (program: Command, shell: Shell): void => {
+  withWorkerOptions(program.command('work <agent>'))
+    .description('answer conversations with the agent of a module, in several processes')
+    .option('--processes <n>', 'how many processes', several, 1)
+    .addHelpText(
+      'after',
+      `
+The module's default export returns the options of a turn for a conversation:
+  export default ({ id, chat }) => ({ client, model: 'claude-opus-5-5', tools })
+or is an object with that as \`turn\`, and other options of a worker.
+
+Only conversations for which somebody has asked for an answer are served. A
+process that dies is started again, and others take over its steps at once.
+SIGTERM or SIGINT: no more steps, those in progress may end; a second one ends
+all processes at once (exit code 1).
+
+Examples:
+  palimpsest work agent.ts --processes 4 --slots 8
+  palimpsest work agent.ts --conversations billing- support- --name billing
+  palimpsest work agent.ts --json | jq 'select(.type == "step")'`,
+    )
+    .action(
+      shell.action(
+        'existing',
+        async ({ store, out, isJson, host, fail }, agent: string, options: Options) => {
+          if (store.url === 'memory:')
+            throw toError(usage('the processes share no memory: name another store with --store'))
+          const given = program.opts<GlobalOptions>()
+          const args = [
+            childCommand,
+            agent,
+            ...workerArgs(options),
+            ...(given.import ?? []).flatMap((file) => ['--import', file]),
+          ]
+          const stops = signalled()
+          try {
+            await supervise({
+              processes: options.processes,
+              // What an agent prints is no answer of this command. The store's URL may hold a password.
+              start: () =>
+                fork(fileURLToPath(packageFile('bin/palimpsest.js')), args, {
+                  env: { ...host.env, PALIMPSEST_STORE: given.store },
+                  stdio: ['ignore', 2, 2, 'ipc'],
+                }),
+              onNews: (news) => void (isJson ? out.json(news, false) : out.parts(newsParts(news))),
+              onDeath: (worker, reason) => report(store, out, worker, reason),
+              ...stops,
+            })
+          } finally {
+            stops.forget()
+          }
+          if (stops.end.signal.aborted) fail()
+        },
+      ),
+    )
+}
+
+/** Aborts on the first signal, and on the second: npm passes on what the terminal has sent already, so one that follows at once is the same. */
+const signalled = () => {
+  const [drain, end] = [new AbortController(), new AbortController()]
+  let first = -Infinity
+  const stop = (): void => {
+    if (!drain.signal.aborted) first = performance.now()
+    else if (performance.now() - first > sameSignal) end.abort()
+    drain.abort()
+  }
+  const signals = ['SIGTERM', 'SIGINT'] as const
+  for (const signal of signals) process.on(signal, stop)
+  const forget = (): void => {
+    for (const signal of signals) process.off(signal, stop)
+  }
+  return { drain, end, forget }
+}
+const sameSignal = 250
+
+/** Others take over the steps of a dead worker after its time anyway. */
+const report = async (store: Store, out: Output, worker: string, reason: string): Promise<void> => {
+  try {
+    await store.workerStopped(worker, { reason })
+  } catch {
+    await out.aside([`the death of ${worker} cannot be recorded`, 'warning'])
+  }
+}
+
+const withWorkerOptions = (command: Command): Command =>
+  command
+    .option('--slots <n>', 'how many conversations each works on at once (default: 8)', several)
+    .option('--name <name>', 'begins the ids of the workers (default: worker)')
+    .option('--conversations <prefixes...>', 'serve only conversations whose id begins so')
+    .option('--grace <seconds>', 'how long turns may take to end (default: 30)', several)
+
+const workerArgs = ({ slots, name, conversations, grace }: Options): readonly string[] => [
+  ...(slots === undefined ? [] : ['--slots', String(slots)]),
+  ...(name === undefined ? [] : ['--name', name]),
+  ...(conversations === undefined ? [] : ['--conversations', ...conversations]),
+  ...(grace === undefined ? [] : ['--grace', String(grace)]),
+]
+
+const newsParts = (news: News): readonly Part[] => {
+  if (news.type === 'started') return [[`${news.worker} started, process ${news.pid}`, 'dim']]
+  if (news.type === 'step') {
+    const { conversation, outcome, attempt, ms, error } = news
+    const text = `  attempt ${attempt}  ${Math.round(ms)} ms`
+    return [
+      [conversation, 'bold'],
+      [`  ${outcome}`, outcome === 'failed' ? 'warning' : 'assistant'],
+      [text],
+      [error ? `  ${error}` : ''],
+    ]
+  }
+  const { worker = 'a process', by, restartIn, error } = news
+  const how = typeof by === 'number' ? `exit code ${by}` : by
+  const again = restartIn === undefined ? '' : `; starts again in ${restartIn / 1_000} s`
+  return [
+    [
+      `${worker} ended (${how})${again}${error === undefined ? '' : `: ${error}`}`,
+      by === 0 ? 'dim' : 'warning',
+    ],
+  ]
+}
+
+/** One worker's process, which `work` starts. */
+export const addWorkAsOne = (program: Command, shell: Shell): void => {
+  withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true })).action(
+    async (agent: string, { grace, ...options }: Given) => {
+      const given = { ...options, ...(grace !== undefined && { grace: grace * 1_000 }) }
+      await shell.action('existing', ({ store }) => workHere(store, agent, given))()
+      // The agent may have left something open that would keep the process alive.
+      process.exit()
+    },
+  )
+}

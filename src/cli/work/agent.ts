@@ -1,0 +1,30 @@
+import { isFields } from '../../events/json.ts'
+import type { Conversation, WorkerOptions } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
+import type { Failure } from '../errors.ts'
+import { loadModule } from '../plug-ins.ts'
+
+/** What a module for `work` exports by default, as the options of a worker. */
+export type Agent = WorkerOptions<Conversation>
+
+const agentFailed = (file: string, why: string, place?: string): Failure => ({
+  _tag: 'AgentFailed',
+  message: `the agent ${file} cannot be loaded: ${why}`,
+  file,
+  ...(place !== undefined && { place }),
+})
+
+const isTurn = (value: unknown): value is Agent['turn'] => typeof value === 'function'
+const isAgent = (value: unknown): value is Agent => isFields(value) && isTurn(value['turn'])
+
+/** Loads an agent. Throws `AgentFailed`. */
+export const loadAgent = async (file: string): Promise<Agent> => {
+  const loaded = await loadModule(file, agentFailed)
+  const exported = isFields(loaded) ? loaded['default'] : undefined
+  if (isTurn(exported)) return { turn: exported }
+  if (isAgent(exported)) return exported
+  const found = exported === undefined ? 'it has no default export' : 'its default export is something else'
+  const wanted =
+    'export default a function that returns the options of a turn, or an object with that as turn'
+  throw toError(agentFailed(file, `${found}: ${wanted}`))
+}

@@ -1,0 +1,46 @@
+import type { Store } from '../../index.ts'
+import { failureOf } from '../errors.ts'
+import { type Agent, loadAgent } from './agent.ts'
+import { type Said, stopWord } from './said.ts'
+
+/** What the command line says of a worker; the agent may say it too. */
+export type Given = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace'>>
+
+/** Tells the process that started this one; resolves when it is on its way. Nobody may be there any more. */
+const tell = (said: Said): Promise<void> =>
+  new Promise((resolve) => {
+    if (process.send) process.send(said, undefined, undefined, () => resolve())
+    else resolve()
+  })
+
+/** Aborts when this process is to stop: told so, signalled, or left alone. */
+const stopping = (): AbortSignal => {
+  const ends = new AbortController()
+  const end = (): void => ends.abort()
+  process.on('message', (word) => word === stopWord && end())
+  process.on('disconnect', end)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
+  return ends.signal
+}
+
+/** Works as one worker until it is to stop. Whatever goes wrong is told, not thrown. */
+export const workHere = async (store: Store, file: string, given: Given): Promise<void> => {
+  const signal = stopping()
+  try {
+    const agent = await loadAgent(file)
+    const { onStep } = agent
+    const worker = store.worker({
+      ...agent,
+      ...given,
+      onStep: (step) => {
+        void tell({ type: 'step', step })
+        onStep?.(step)
+      },
+    })
+    await tell({ type: 'started', worker: worker.id })
+    await worker.run({ signal })
+  } catch (error) {
+    process.exitCode = 1
+    await tell({ type: 'failed', failure: failureOf(error) })
+  }
+}

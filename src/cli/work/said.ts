@@ -1,0 +1,11 @@
+import type { StepTaken } from '../../index.ts'
+import type { Failure } from '../errors.ts'
+
+/** What a worker's process says to the one that started it. */
+export type Said =
+  | { readonly type: 'started'; readonly worker: string }
+  | { readonly type: 'step'; readonly step: StepTaken }
+  | { readonly type: 'failed'; readonly failure: Failure }
+
+/** What that one says to it: no more steps, and end those in progress. */
+export const stopWord = 'stop'

@@ -1,0 +1,143 @@
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { describe, expect, test } from 'vitest'
+import { restartDelay, type News } from '../../src/cli/work/supervise.ts'
+import { openStore, type Store } from '../../src/index.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import { atEnd } from '../support/at-end.ts'
+import { text } from '../support/log.ts'
+import { startHeard } from '../support/node.ts'
+import { temporaryFolder } from '../support/stores.ts'
+import { inDirectory, program, shell } from './palimpsest.ts'
+
+const agent = (api: string): string => `
+import Anthropic from '${import.meta.resolve('@anthropic-ai/sdk')}'
+const client = new Anthropic({ baseURL: '${api}', apiKey: 'key', maxRetries: 0 })
+console.log('not an answer of the command')
+export default ({ id }) => ({ client, model: 'claude-opus-5-5', system: id })
+`
+
+const said = async (store: Store, id: string): Promise<readonly string[]> =>
+  (await store.conversation(id).effective()).map((item) => (item.kind === 'message' ? item.role : item.kind))
+
+const ask = (store: Store, id: string) =>
+  store.conversation(id).append({ role: 'user', content: 'Is it there?' }, { answer: true })
+
+/** `palimpsest work` on a store in a folder, with a model that answers when the gate is opened. */
+const working = async (...options: readonly string[]) => {
+  const folder = temporaryFolder()
+  const url = `sqlite:${join(folder, 'store.db')}`
+  const store = await openStore(url)
+  const gate = Promise.withResolvers<void>()
+  let calls = 0
+  let held: Promise<void> = gate.promise
+  const api = await messagesApi({
+    reply: async () => {
+      calls++
+      await held
+      return { content: [text('Yes.')] }
+    },
+  })
+  atEnd(store.close, api.close)
+  writeFileSync(join(folder, 'agent.mjs'), agent(api.url))
+  const args = ['work', join(folder, 'agent.mjs'), '--store', url, '--json', ...options]
+  const begin = () => {
+    const child = startHeard(program, ...args)
+    atEnd(() => void child.kill('SIGTERM'))
+    const news: News[] = []
+    if (child.stdout) createInterface(child.stdout).on('line', (line) => news.push(JSON.parse(line) as News))
+    return { child, news }
+  }
+  const hold = (until: Promise<void>): void => {
+    held = until
+  }
+  return { store, calls: () => calls, begin, open: gate.resolve, hold }
+}
+
+const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+const ofType = <T extends News['type']>(news: readonly News[], type: T) =>
+  news.filter((each): each is Extract<News, { readonly type: T }> => each.type === type)
+
+describe('palimpsest work', { timeout: 60_000 }, () => {
+  test('answers each conversation once, though a process is killed, and ends those in progress on SIGTERM', async () => {
+    const { store, calls, begin, open, hold } = await working(
+      '--processes',
+      '2',
+      '--slots',
+      '3',
+      '--name',
+      'w',
+    )
+    const ids = Array.from({ length: 10 }, (_, n) => `c${n}`)
+    for (const id of ids) await ask(store, id)
+    const { child, news } = begin()
+    await until(() => calls() >= 4 && ofType(news, 'started').length === 2)
+    process.kill(Number(ofType(news, 'started')[0]?.pid), 'SIGKILL')
+    await until(() => ofType(news, 'ended').length === 1)
+    open()
+    await until(async () =>
+      (await Promise.all(ids.map((id) => said(store, id)))).every((all) => all.length > 1),
+    )
+    for (const id of ids) expect(await said(store, id)).toEqual(['user', 'assistant'])
+    expect(ofType(news, 'ended')[0]).toMatchObject({ by: 'SIGKILL', restartIn: 100 })
+    await until(() => ofType(news, 'started').length === 3)
+
+    const late = Promise.withResolvers<void>()
+    hold(late.promise)
+    const before = calls()
+    await ask(store, 'late')
+    await until(() => calls() > before)
+    child.kill('SIGTERM')
+    late.resolve()
+    expect(await once(child, 'close')).toEqual([0, null])
+    expect(await said(store, 'late')).toEqual(['user', 'assistant'])
+    const settled = ofType(news, 'step').filter(({ outcome }) => outcome === 'settled')
+    expect(settled.map(({ conversation }) => conversation).toSorted()).toEqual([...ids, 'late'].toSorted())
+    const steps = []
+    for await (const step of store.steps()) steps.push(step)
+    expect(steps).toEqual([])
+  })
+
+  test.each([
+    ['is not there', '', 'there is no such file'],
+    ['throws', 'throw new Error("out of cheese")', 'out of cheese, at agent.mjs:1:7'],
+    ['exports nothing by default', 'export const turn = () => ({})', 'it has no default export'],
+    ['exports something else', 'export default { turn: 5 }', 'its default export is something else'],
+  ])('says what is wrong with an agent that %s, and ends', async (_, code, message) => {
+    await inDirectory(async (folder) => {
+      if (code !== '') writeFileSync(join(folder, 'agent.mjs'), code)
+      await shell('palimpsest append a --role user --text hello', folder)
+      const ran = await shell('palimpsest work agent.mjs --processes 2 --json', folder)
+      expect(ran).toMatchObject({ stdout: '', code: 1 })
+      const { error } = JSON.parse(ran.stderr) as { readonly error: unknown }
+      expect(error).toMatchObject({
+        _tag: 'AgentFailed',
+        file: 'agent.mjs',
+        message: expect.stringContaining(message),
+      })
+    })
+  })
+
+  test('says that an option of the agent is wrong, and ends', () =>
+    inDirectory(async (folder) => {
+      writeFileSync(join(folder, 'agent.mjs'), 'export default { turn: () => ({}), slot: 3 }')
+      await shell('palimpsest append a --role user --text hello', folder)
+      const ran = await shell('palimpsest work agent.mjs', folder)
+      expect(ran.stderr).toMatch(/^error: .*slot/)
+      expect(ran.code).toBe(1)
+      const shared = await shell('palimpsest work agent.mjs --store memory:', folder)
+      expect(shared).toMatchObject({ code: 2, stderr: expect.stringContaining('share no memory') })
+    }))
+
+  test('starts a process again after 0.1 s, twice that each time it dies, at most 10 s', () => {
+    const delays: number[] = []
+    for (let n = 0; n < 9; n++) delays.push(restartDelay(delays.at(-1), 5))
+    expect(delays).toEqual([100, 200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000])
+    expect(restartDelay(6_400, 60_000)).toBe(100)
+  })
+})
