@@ -57,6 +57,7 @@ interface Options {
   readonly SessionStream: api.SessionStream
   readonly SomeOf: api.SomeOf<api.ContextSettings> | api.SomeOf<api.SummarizerSettings>
   readonly StepSettings: api.StepSettings
+  readonly StepsOptions: api.StepsOptions
   readonly StoreOptions: api.StoreOptions
   readonly SummarizerSettings: api.SummarizerSettings
   readonly SummaryInput: api.SummaryInput
@@ -68,6 +69,8 @@ interface Options {
   readonly UndoInput: api.UndoInput
   readonly VerifyOptions: api.VerifyOptions
   readonly WaitOptions: api.WaitOptions
+  readonly UnparkOptions: api.UnparkOptions
+  readonly WorkerOptions: api.WorkerOptions<api.Conversation>
   readonly WriteOptions: api.WriteOptions
 }
 type Refusing = {
