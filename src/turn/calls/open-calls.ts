@@ -16,10 +16,12 @@ export const openCalls = (effective: Effective): readonly OpenCall[] => {
   const lastReply = items.findLastIndex(isReply)
   const start = items.findLastIndex((item, index) => index < lastReply && !isReply(item)) + 1
   const round = items.slice(start)
-  return toolCalls({ ...effective, items: round }).flatMap(({ id, use, result }) => {
+  return toolCalls({ ...effective, items: round }).flatMap(({ id, use, result }, index, all) => {
     const item = result === undefined ? round.find(({ position }) => position === use) : undefined
     const content = item?.kind === 'message' ? item.content : []
-    const call = content.filter(isCall).find((block) => block.id === id)
+    // One reply may have several calls of the same id: the results are those of the first.
+    const nth = all.slice(0, index).filter((other) => other.id === id && other.use === use).length
+    const call = content.filter(isCall).filter((block) => block.id === id)[nth]
     return call ? [{ call, use }] : []
   })
 }
