@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import type { Conversation } from '../../src/index.ts'
+import { type Conversation, openStore } from '../../src/index.ts'
 import { text, toolUse } from '../support/log.ts'
+import { temporaryFolder } from '../support/stores.ts'
 import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import { type Said, scene, yes } from '../support/turn-scene.ts'
 
@@ -312,4 +314,15 @@ describe('while a call waits for somebody’s approval', () => {
     expect(JSON.stringify(await playing.chat.effective())).toContain('paid')
     await sound(playing)
   })
+})
+
+it('what is said without waiting comes in the order in which it was said', async () => {
+  const store = await openStore(`sqlite:${join(temporaryFolder(), 'said.db')}`)
+  const chat = store.conversation('c')
+  await chat.append(user('Go on.'))
+  const words = Array.from({ length: 30 }, (_, i) => `m${i}`)
+  await Promise.all(words.map((word) => chat.say(user(word))))
+  const queued = (await chat.queued()).flatMap(({ messages }) => messages.map(({ content }) => content))
+  expect(queued).toEqual(words)
+  await store.close()
 })

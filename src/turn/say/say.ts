@@ -105,16 +105,26 @@ export const saying = (chat: Conversation) => {
     return recorded(yield* ok(chat.append(messages, { ...envelope, ...fence, ...interrupts })))
   }
 
+  async function* said(checked: Checked): Says<Said> {
+    for (let stale = 0; ; stale++) {
+      const done = await run(once(checked))
+      if (!isStale(done) || stale === maxStale) return yield* ok(done)
+    }
+  }
+
+  /** What was said before; never rejects. */
+  let before: Promise<unknown> = Promise.resolve()
+
   return (
     message: MessageInput | readonly MessageInput[],
     options: SayOptions = {},
   ): TaskEither<SayError, Said> =>
     task(async function* (): Says<Said> {
       const checked = yield* ok(checkedSay(message, options))
-      for (let stale = 0; ; stale++) {
-        const said = await run(once(checked))
-        if (!isStale(said) || stale === maxStale) return yield* ok(said)
-      }
+      // In the order in which it was said, as appends; so a process does not compete with itself for the inbox either.
+      const mine = before.then(() => run(said(checked)))
+      before = mine.catch(() => undefined)
+      return yield* ok(mine)
     })
 }
 
