@@ -55,7 +55,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     now: Effective,
     { open, held }: Unanswered,
     states: CallStates,
-  ): Steps<ReadError, Circumstances> {
+  ): Steps<ReadError, Omit<Circumstances, 'signal'>> {
     const names = toolNames(configurationOf(now).tools)
     const starts = new Map(now.items.map((item) => [item.position, startsOf(item)]))
     const since = open.flatMap(({ use, call }) => states.of(use, call.id).wait?.data.at ?? [])
@@ -78,7 +78,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     unanswered: Unanswered,
   ): Steps<WriteError | ReadError, readonly Planned[]> {
     const { open } = unanswered
-    const { waiting: waits = {}, signal } = current()
+    const { waiting: waits = {}, signal, watch } = current()
     const first = Math.min(...open.map(({ use }) => use))
     let mayBeElsewhere = false
     for (let tries = 1; ; tries++) {
@@ -89,12 +89,15 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
       if (mayBeElsewhere && open.some(({ use, call }) => states.of(use, call.id).isStarted))
         return yield staleContext(chat.id, now.at, now.at)
       const known = yield* circumstances(now, unanswered, states)
-      const planned = await Promise.all(
-        open.map(async (each) => ({
-          ...each,
-          task: await taskFor(each, states.of(each.use, each.call.id), known),
-        })),
-      )
+      const planAll = (ends: AbortSignal): Promise<readonly Planned[]> =>
+        Promise.all(
+          open.map(async (each) => ({
+            ...each,
+            task: await taskFor(each, states.of(each.use, each.call.id), { ...known, signal: ends }),
+          })),
+        )
+      // The tool's own function is asked whether a call needs an approval: it may take long.
+      const { result: planned } = await watch.during({ context: now.at, seen: now.at, endedBy: [] }, planAll)
       const facts = factsOf(planned, waits.keep === true, now.at)
       if (facts.length === 0 || signal?.aborted) return planned
       const written = await run(log.append(facts, states.end.revision))

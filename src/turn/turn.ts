@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../commands/rejections.ts'
 import { freeze } from '../events/freeze.ts'
 import type { Conversation } from '../conversation/conversation.ts'
-import { abortedBy } from '../models/aborted.ts'
+import { abortedBy, orAborted } from '../models/aborted.ts'
 import type { Effective } from '../projections/effective.ts'
 import { type Requested, requestOf } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
@@ -106,6 +106,19 @@ export async function* turn(
     return true
   }
 
+  /** What a function of the caller's answers. It may take long: the turn ends without it. */
+  async function* heeding<A>(now: Effective, work: () => Promise<A>): Steps<TurnError, A> {
+    const { result } = await watch.during({ context: now.at, seen: now.at, endedBy: [] }, async (ends) => {
+      try {
+        return E.right(await orAborted(work(), ends))
+      } catch (error) {
+        if (!ends.aborted) throw error
+        return E.left(abortedBy(ends))
+      }
+    })
+    return yield* ok(result)
+  }
+
   /** Does the next thing that there is to do. Whether the turn has ended. */
   async function* step(now: Effective): Steps<TurnError, boolean> {
     const prepared = prepare(chat, now, isPrepared ? current.wanted : undefined)
@@ -122,7 +135,7 @@ export async function* turn(
     const open = openCalls(asked)
     if (open.length > 0 && goesOn(ended)) return yield* answer(asked, { open })
     if (steps.isWaiting()) {
-      stopped = await steps.look(now)
+      stopped = yield* heeding(now, () => steps.look(now))
       // What the user has said meanwhile begins a turn, which is given at once.
       if (stopped && !isHolding && heldSince(now) === undefined) {
         ended ??= turnedAt(chat.id, now)
@@ -134,7 +147,8 @@ export async function* turn(
     if (prepareStep && !isPrepared) {
       yield* ok(account.within())
       const { replies, usage } = account.account()
-      const own = await prepareStep(freeze({ step: replies + 1, effective: now, usage }))
+      const next = freeze({ step: replies + 1, effective: now, usage })
+      const own = yield* heeding(now, async () => prepareStep(next))
       current = own
         ? { ...(yield* ok(options.withStep(own))), emit, watch, ...(signal && { signal }) }
         : options

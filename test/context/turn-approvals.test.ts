@@ -213,6 +213,10 @@ describe('a tool that somebody has to approve', () => {
     await made.chat.approve('pay', { by: 'ann' })
     await made.chat.rewind({ to: 0 })
     await made.chat.rewind({ to: last })
+    await expect(made.chat.approve('pay', { by: 'bob' })).rejects.toMatchObject({
+      _tag: 'NotWaiting',
+      message: expect.stringContaining('the next turn asks again'),
+    })
     expect(await made.turn()).toMatchObject({ waiting: [{ call: 'pay' }], position })
     expect(made.done).toEqual([])
     await made.chat.approve('pay', { by: 'bob' })
@@ -263,7 +267,9 @@ describe('calls of a tool without a function here', () => {
     await made.turn({ run: { read: made.run.read } })
     await made.chat.append({ role: 'user', content: 'Never mind.' })
     await made.turn()
-    expect(resultsIn(made, 1)[1]).toBe('This call has no result: the user said something else.')
+    expect(resultsIn(made, 1)[1]).toBe(
+      'This call has no result: the user said something else. Whether it took effect is not known.',
+    )
   })
 })
 

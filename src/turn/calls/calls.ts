@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../../events/blocks.ts'
 import type { TurnFact } from '../../events/turn-events.ts'
 import { isFields } from '../../events/json.ts'
+import { orAborted } from '../../models/aborted.ts'
 import { errorText } from '../../models/error-text.ts'
 import { effectOf, needsApproval, type Tools, type ToolSettings } from '../../tools/settings.ts'
 import type { CallState } from './call-states.ts'
@@ -35,6 +36,8 @@ export interface Circumstances {
   readonly now: number
   /** Milliseconds after which an approval comes too late. */
   readonly expires: number | undefined
+  /** Ends the asking whether a call needs an approval. */
+  readonly signal: AbortSignal
 }
 
 const interrupted = 'This call was interrupted: whether it took effect is not known.'
@@ -43,7 +46,7 @@ const interrupted = 'This call was interrupted: whether it took effect is not kn
 export const taskFor = async (
   { call, use }: OpenCall,
   state: CallState,
-  { tools, isDefined, recordsStarts, wasLeft, said, now, expires }: Circumstances,
+  { tools, isDefined, recordsStarts, wasLeft, said, now, expires, signal }: Circumstances,
 ): Promise<Task> => {
   const answer = (text: string): Task => ({ type: 'answer', result: failed(call, text) })
   const tool = toolOf(tools, call.name)
@@ -60,18 +63,16 @@ export const taskFor = async (
     return answer(
       wait?.why === 'approval'
         ? 'This call was denied: the user said something else.'
-        : 'This call has no result: the user said something else.',
+        : 'This call has no result: the user said something else. Whether it took effect is not known.',
     )
   // Whoever it was handed back to may be at work on it.
   if (wait?.why === 'handed-back') return { type: 'wait', why: wait.why, isNew: false }
-  if (!tool)
-    return isDefined(call.name)
-      ? { type: 'wait', why: 'handed-back', isNew: true }
-      : answer(`There is no tool ${call.name}.`)
+  if (!tool && !isDefined(call.name)) return answer(`There is no tool ${call.name}.`)
   if (!isFields(call.input))
     return answer(
       'The input is not a JSON object: it was cut off, or is malformed. Call again with all of it.',
     )
+  if (!tool) return { type: 'wait', why: 'handed-back', isNew: true }
   if (!wait && !state.isStarted && !recordsStarts(use) && isUnsafe) return answer(interrupted)
   const run: Task = { type: 'run', tool, isAgain: state.isStarted }
   // One that has waited is asked about again once that wait was left.
@@ -81,7 +82,7 @@ export const taskFor = async (
     return input ? { ...run, edited: { by, input } } : run
   }
   if (!wait) {
-    const asked = await isAsked(tool, call)
+    const asked = await isAsked(tool, call, signal)
     if (E.isLeft(asked)) return answer(asked.left)
     const until = expires === undefined ? undefined : new Date(now + expires).toISOString()
     return asked.right ? { type: 'wait', why: 'approval', isNew: true, until } : run
@@ -99,10 +100,13 @@ export const isOver = ({ until }: { readonly until?: string | undefined }, now: 
 const isAsked = async (
   tool: ToolSettings,
   { id, name, input }: ToolUse,
+  signal: AbortSignal,
 ): Promise<E.Either<string, boolean>> => {
   try {
-    return E.right(await needsApproval(tool, { id, name, input: structuredClone(input) }))
+    const asked = needsApproval(tool, { id, name, input: structuredClone(input) })
+    return E.right(await orAborted(asked, signal))
   } catch (error) {
+    if (signal.aborted) return E.left('The call was interrupted by the user.')
     return E.left(errorText(error))
   }
 }

@@ -77,6 +77,9 @@ interface Found {
   readonly decision?: RecordedTurnFact<'CallDecided'>
 }
 
+const wasLeft = (reply: number, since: number, rewinds: CallsNow['rewinds']): boolean =>
+  rewinds.some(({ position, to }) => position > since && to < reply)
+
 /** Why nothing can be decided about a call that has waited; undefined if something can. */
 const problemWith = (
   call: string,
@@ -86,8 +89,7 @@ const problemWith = (
   if (!open.some(({ use, call: { id } }) => use === reply && id === call))
     return 'it has a result by now, or the conversation has gone back to before it'
   if (why === 'handed-back') return 'it waits for its result, not for an approval: append that'
-  if (rewinds.some(({ position, to }) => position > at && to < reply))
-    return 'the conversation was rewound past it: the next turn asks again'
+  if (wasLeft(reply, at, rewinds)) return 'the conversation was rewound past it: the next turn asks again'
   if (said < Infinity && !keep) return `what the user has said at position ${said} has denied it`
   return isOver({ until }, Date.now()) ? `its time was over at ${until}` : undefined
 }
@@ -115,9 +117,12 @@ export const deciding = (chat: Conversation): Deciding => {
     for (let tries = 1; ; tries++) {
       const found = yield* lookFor(call)
       const { revision } = yield* log.end()
-      if (found?.decision) return yield alreadyDecided(chat.id, found.decision)
       const now = yield* ok(chat.context())
-      const problem = found && problemWith(call, found.wait, yield* callsNow(chat, now, found.wait.data.at))
+      const calls = yield* callsNow(chat, now, found?.wait.data.at)
+      const problem = found && problemWith(call, found.wait, calls)
+      // A rewind withdraws a decision with its wait.
+      if (found?.decision && !wasLeft(found.wait.data.reply, found.wait.data.at, calls.rewinds))
+        return yield alreadyDecided(chat.id, found.decision)
       if (!found || problem !== undefined)
         return yield notWaiting(
           chat.id,

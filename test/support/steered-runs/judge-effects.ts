@@ -26,7 +26,7 @@ const judgeTold = (event: Raw, effects: readonly Effect[]): void => {
     const content = JSON.stringify(block['content'])
     const made = effects.filter(({ call }) => call === block['tool_use_id'])
     if (content.includes(' done')) expect(made.length, `effects of ${content}`).toBeGreaterThan(0)
-    const isDenied = content.includes('was denied') || content.includes('no result')
+    const isDenied = content.includes('was denied')
     if (isDenied && made.some(({ tool }) => isUnsafe(tool)))
       throw new Error(`an effect of a call that was not run: ${content} ${JSON.stringify(made)}`)
   }
