@@ -42,6 +42,7 @@ export type {
   WriteOptions,
 } from './conversation/inputs.ts'
 export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
+export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
 export type { RequestError, UnparkOptions } from './workers/requests.ts'
 export type { Served, ServedEvent, Worker, WorkerOptions } from './workers/serving.ts'
 export { requesting } from './workers/requests.ts'

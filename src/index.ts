@@ -344,6 +344,7 @@ export type { QueuedMessages, Said, SayError, SayOptions } from './turn/say/say.
 export type { WaitOptions } from './turn/calls/calls.ts'
 export type { Approval, Awaited, Decided, DecisionError, Denial } from './turn/calls/decisions.ts'
 export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
+export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
 export type { RequestError, UnparkOptions } from './workers/requests.ts'
 export type { Served, ServedEvent, WorkerOptions } from './workers/serving.ts'
 export type { StepTaken } from './workers/worker.ts'

@@ -265,6 +265,7 @@ export const promiseStore = (store: TaskStore): Store => ({
   },
   workerStopped: promised(store.workerStopped),
   steps: store.steps,
+  workers: store.workers,
   conversation: (id) => promiseConversation(store.conversation(id)),
   conversations: store.conversations,
   importSession: promised(store.importSession),

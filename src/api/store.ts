@@ -12,6 +12,7 @@ import type { Overview } from '../jobs/glance.ts'
 import type { SessionStream } from '../jobs/read-session.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
 import type { OpenStepInfo, StepsOptions } from '../workers/listing.ts'
+import type { Roster, RosterOptions } from '../workers/roster.ts'
 import type { Worker, WorkerOptions } from '../workers/serving.ts'
 import type { BackedUp, BackupOptions, Checkpoint } from '../store/port.ts'
 
@@ -111,6 +112,14 @@ export interface Store {
    * for await (const { conversation, errors } of store.steps({ state: 'parked' })) console.log(conversation, errors.at(-1))
    */
   readonly steps: (options?: StepsOptions) => AsyncIterable<OpenStepInfo>
+  /**
+   * Which workers there are, and what each works on: once, or every so many milliseconds until the signal aborts. Reads all events of
+   * workers and conversations once. Iteration throws a `StoreError`.
+   *
+   * @example
+   * for await (const { workers } of store.workers()) console.log(workers.map(({ worker, steps }) => [worker, steps.length]))
+   */
+  readonly workers: (options?: RosterOptions) => AsyncIterable<Roster>
   /**
    * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what is
    * damaged. Stores that are not a file have nothing to check.

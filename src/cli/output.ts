@@ -25,7 +25,11 @@ export interface Output {
 const narrowest = 40
 
 /** A stream that may be a terminal: `process.stdout`. */
-export type Screen = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+export type Screen = Writable & {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly rows?: number
+}
 
 /** The output on a stream. */
 export const outputOn = (stream: Screen): Output => {

@@ -36,6 +36,24 @@ const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
   return stage === 'open' && holder !== undefined ? 'claimed' : stage
 }
 
+/** What the log says of a step; undefined if nothing is left to do. */
+export const stepInfo = (conversation: string, step: OpenStep): OpenStepInfo | undefined => {
+  const state = stateOf(step)
+  if (state === undefined) return undefined
+  const { tenant, priority } = step.asking
+  return {
+    conversation,
+    state,
+    step: step.name,
+    since: step.since,
+    attempt: step.attempt - 1,
+    ...(step.holder !== undefined && { holder: step.holder }),
+    errors: step.errors,
+    ...(tenant !== undefined && { tenant }),
+    ...(priority !== undefined && { priority }),
+  }
+}
+
 /** What workers are asked to do now, the oldest first. Reads the events of all these conversations. Iteration throws a `StoreError`. */
 export async function* listSteps(
   store: EventStore,
@@ -46,19 +64,7 @@ export async function* listSteps(
   await readTo(store, prefixesOf(conversations), undefined, (event) => known.see(event, order++))
   const all = [...known.steps].toSorted(([, one], [, other]) => (one.since < other.since ? -1 : 1))
   for (const [conversation, step] of all) {
-    const its = stateOf(step)
-    if (its === undefined || (state !== undefined && state !== its)) continue
-    const { tenant, priority } = step.asking
-    yield {
-      conversation,
-      state: its,
-      step: step.name,
-      since: step.since,
-      attempt: step.attempt - 1,
-      ...(step.holder !== undefined && { holder: step.holder }),
-      errors: step.errors,
-      ...(tenant !== undefined && { tenant }),
-      ...(priority !== undefined && { priority }),
-    }
+    const info = stepInfo(conversation, step)
+    if (info && (state === undefined || state === info.state)) yield info
   }
 }

@@ -32,7 +32,7 @@ export interface SeenWorker {
 }
 
 /** Others may have streams of such names on a server: what is no JSON says nothing, and must stop no worker. */
-const fieldsIn = (json: string): Fields => {
+export const fieldsIn = (json: string): Fields => {
   try {
     const value: unknown = JSON.parse(json)
     return isFields(value) ? value : {}

@@ -58,6 +58,7 @@ interface Options {
   readonly SomeOf: api.SomeOf<api.ContextSettings> | api.SomeOf<api.SummarizerSettings>
   readonly StepSettings: api.StepSettings
   readonly StepsOptions: api.StepsOptions
+  readonly RosterOptions: api.RosterOptions
   readonly StoreOptions: api.StoreOptions
   readonly SummarizerSettings: api.SummarizerSettings
   readonly SummaryInput: api.SummaryInput

@@ -29,6 +29,7 @@ import { addTruncate } from './truncate.ts'
 import { addUndo } from './undo.ts'
 import { addVerify } from './verify.ts'
 import { addWork, addWorkAsOne } from './work.ts'
+import { addWorkers } from './workers.ts'
 
 const groups: readonly (readonly [
   heading: string,
@@ -56,7 +57,7 @@ const groups: readonly (readonly [
       addDeny,
     ],
   ],
-  ['Workers:', [addWork, addWorkAsOne, addSteps, addUnpark]],
+  ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark]],
   ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]
 

@@ -1,0 +1,87 @@
+import { Writable } from 'node:stream'
+import type { OpenStepInfo, Roster, Store, WorkerInfo } from '../../index.ts'
+import { type Output, outputOn, type Screen } from '../output.ts'
+import { ageText, plural } from '../text.ts'
+import { writeTable } from './table.ts'
+
+const recently = 10 * 60 * 1_000
+
+/** What is shown of a roster: the workers, and how many steps of each state there are. */
+export const summaryOf = ({ workers, steps }: Roster, isAll: boolean) => {
+  const count = (state: OpenStepInfo['state']): number => steps.filter((step) => step.state === state).length
+  const oldest = steps.find(({ state }) => state === 'open')?.since
+  return {
+    workers: workers.filter(
+      (one) => isAll || one.steps.length > 0 || Date.now() - Date.parse(one.heard) < recently,
+    ),
+    open: count('open'),
+    claimed: count('claimed'),
+    waiting: count('waiting'),
+    parked: count('parked'),
+    ...(oldest !== undefined && { oldestOpen: oldest }),
+  }
+}
+type Summary = ReturnType<typeof summaryOf>
+
+const headings = ['worker', 'slots', 'heard', 'conversation', 'attempt', 'for']
+
+const rowsOf = (
+  { worker, slots, heard, steps }: WorkerInfo,
+  shown: (time: string) => string,
+): readonly (readonly string[])[] => {
+  const own = [worker, `${steps.length}/${slots ?? '?'}`, shown(heard)]
+  const [first, ...others] = steps.map(({ conversation, attempt, since }) => [
+    conversation,
+    String(attempt),
+    shown(since),
+  ])
+  return [[...own, ...(first ?? ['', '', ''])], ...others.map((step) => [...own, ...step])]
+}
+
+export const writeRoster = async (out: Output, summary: Summary, rate?: number): Promise<void> => {
+  const { workers, open, claimed, waiting, parked, oldestOpen } = summary
+  const rows = workers.flatMap((one) => rowsOf(one, out.isTerminal ? ageText : String))
+  if (rows.length > 0) await writeTable(out, headings, rows, [4])
+  const oldest = oldestOpen === undefined ? '' : ` (the oldest for ${ageText(oldestOpen)})`
+  const each = rate === undefined ? '' : `, ${rate.toFixed(1)} claims/s`
+  await out.aside([
+    `${plural(workers.length, 'worker')}${each}; steps: ${open} open${oldest}, ${claimed} claimed, ${waiting} waiting, ${parked} parked`,
+    'dim',
+  ])
+}
+
+const second = 1_000
+
+/** Shows who works on what every second, each time in the place of the last, until the signal aborts. */
+export const watchRosters = async (
+  store: Store,
+  stdout: Screen,
+  { isAll, signal }: { readonly isAll: boolean; readonly signal: AbortSignal },
+): Promise<void> => {
+  let drawn = 0
+  let before: { readonly claims: number; readonly at: number } | undefined
+  for await (const roster of store.workers({ every: second, signal })) {
+    const [claims, at] = [roster.claims, performance.now()]
+    const rate = before && ((claims - before.claims) * second) / (at - before.at)
+    before = { claims, at }
+    const lines = await linesDrawn(stdout, (out) => writeRoster(out, summaryOf(roster, isAll), rate))
+    // What has scrolled off the screen cannot be drawn over.
+    const fitting = lines.slice(-Math.max(2, (stdout.rows ?? lines.length + 1) - 1))
+    stdout.write(`${drawn > 0 ? `\u001b[${drawn}A` : ''}\u001b[J${fitting.join('')}`)
+    drawn = fitting.length
+  }
+}
+
+/** The lines that something writes to such a terminal. */
+const linesDrawn = async (
+  { columns }: Screen,
+  draw: (out: Output) => Promise<void>,
+): Promise<readonly string[]> => {
+  let text = ''
+  const write = (chunk: Buffer, _: string, done: () => void): void => {
+    text += chunk.toString()
+    done()
+  }
+  await draw(outputOn(Object.assign(new Writable({ write }), { isTTY: true, columns: columns ?? 80 })))
+  return text.split(/(?<=\n)/)
+}

@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { watchRosters } from '../../src/cli/views/workers.ts'
+import { openStore } from '../../src/index.ts'
+import { atEnd } from '../support/at-end.ts'
+import { temporaryFolder } from '../support/stores.ts'
+import { inDirectory, shell } from './palimpsest.ts'
+
+/** A worker with three slots that works on `c`, until what it returns is called. */
+const working = async () => {
+  const directory = temporaryFolder()
+  const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+  await store.conversation('c').append({ role: 'user', content: 'Is it there?' }, { answer: true })
+  const ends = new AbortController()
+  const taken = Promise.withResolvers<void>()
+  const worker = store.worker({
+    slots: 3,
+    grace: 0,
+    turn: () => {
+      taken.resolve()
+      return new Promise<never>((_, reject) =>
+        ends.signal.addEventListener('abort', () => reject(new Error('over'))),
+      )
+    },
+  })
+  const done = worker.run({ signal: ends.signal })
+  await taken.promise
+  // It says that it lives as it begins.
+  for await (const { workers } of store.workers({ every: 5 })) if (workers[0]?.slots !== undefined) break
+  const stop = async (): Promise<void> => {
+    ends.abort()
+    await done
+  }
+  atEnd(async () => {
+    await stop()
+    await store.close()
+  })
+  return { directory, store, worker: worker.id, stop }
+}
+
+describe('palimpsest workers', () => {
+  test('lists who works on what, until they stop', async () => {
+    const { directory, worker, stop } = await working()
+    const json = async (): Promise<unknown> =>
+      JSON.parse((await shell('palimpsest workers --json', directory)).stdout)
+    expect(await json()).toMatchObject({
+      workers: [{ worker, slots: 3, steps: [{ conversation: 'c', step: 'conversation@0', attempt: 1 }] }],
+      open: 0,
+      claimed: 1,
+      waiting: 0,
+      parked: 0,
+    })
+    const { stdout } = await shell('palimpsest workers', directory)
+    expect(stdout.replaceAll(/\d\S+Z/g, 'TIME')).toBe(`${worker}\t1/3\tTIME\tc\t1\tTIME\n`)
+    await stop()
+    expect(await json()).toMatchObject({ workers: [], open: 1, oldestOpen: expect.any(String) })
+  })
+
+  test('draws them again and again on a terminal, in the same place, until it is told to stop', async () => {
+    const { worker, store } = await working()
+    const ends = new AbortController()
+    let drawn = ''
+    let frames = 0
+    const write = (chunk: Buffer, _: string, done: () => void): void => {
+      drawn += chunk.toString()
+      if (++frames === 2) ends.abort()
+      done()
+    }
+    const stdout = Object.assign(new Writable({ write }), { isTTY: true, columns: 120, rows: 20 })
+    await watchRosters(store, stdout, { isAll: false, signal: ends.signal })
+    const [, first = '', second = ''] = drawn.split('\u001b[J')
+    expect(first).toContain(worker)
+    // As many lines up as the first time has written.
+    expect(first.endsWith(`\u001b[${first.split('\n').length - 1}A`)).toBe(true)
+    expect(second).toMatch(/claims\/s; steps: 0 open, 1 claimed/)
+  })
+
+  test('refuses to watch where there is no terminal', () =>
+    inDirectory(async (directory) => {
+      await shell('palimpsest append a --role user --text hello', directory)
+      const ran = await shell('palimpsest workers --watch', directory)
+      expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--watch needs a terminal') })
+    }))
+})
