@@ -26,7 +26,7 @@ const ask = (store: Store, id: string) =>
   store.conversation(id).append({ role: 'user', content: 'Is it there?' }, { answer: true })
 
 /** `palimpsest work` on a store in a folder, with a model that answers when the gate is opened. */
-const working = async (...options: readonly string[]) => {
+const working = async (options: readonly string[], code = agent) => {
   const folder = temporaryFolder()
   const url = `sqlite:${join(folder, 'store.db')}`
   const store = await openStore(url)
@@ -41,7 +41,7 @@ const working = async (...options: readonly string[]) => {
     },
   })
   atEnd(store.close, api.close)
-  writeFileSync(join(folder, 'agent.mjs'), agent(api.url))
+  writeFileSync(join(folder, 'agent.mjs'), code(api.url))
   const args = ['work', join(folder, 'agent.mjs'), '--store', url, '--json', ...options]
   const begin = () => {
     const child = startHeard(program, ...args)
@@ -65,14 +65,14 @@ const ofType = <T extends News['type']>(news: readonly News[], type: T) =>
 
 describe('palimpsest work', { timeout: 60_000 }, () => {
   test('answers each conversation once, though a process is killed, and ends those in progress on SIGTERM', async () => {
-    const { store, calls, begin, open, hold } = await working(
+    const { store, calls, begin, open, hold } = await working([
       '--processes',
       '2',
       '--slots',
       '3',
       '--name',
       'w',
-    )
+    ])
     const ids = Array.from({ length: 10 }, (_, n) => `c${n}`)
     for (const id of ids) await ask(store, id)
     const { child, news } = begin()
@@ -133,6 +133,25 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
       const shared = await shell('palimpsest work agent.mjs --store memory:', folder)
       expect(shared).toMatchObject({ code: 2, stderr: expect.stringContaining('share no memory') })
     }))
+
+  test('ends a process whose agent hangs once its grace is over, and frees its steps', async () => {
+    const { store, begin } = await working(
+      ['--grace', '1'],
+      () => 'export default () => new Promise(() => {})',
+    )
+    await ask(store, 'c')
+    const { child, news } = begin()
+    const states = async (): Promise<readonly string[]> => {
+      const all = []
+      for await (const { state } of store.steps()) all.push(state)
+      return all
+    }
+    await until(async () => (await states())[0] === 'claimed')
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([0, null])
+    expect(ofType(news, 'ended')).toMatchObject([{ by: 1 }])
+    expect(await states()).toEqual(['open'])
+  })
 
   test('starts a process again after 0.1 s, twice that each time it dies, at most 10 s', () => {
     const delays: number[] = []

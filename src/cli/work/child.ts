@@ -23,6 +23,10 @@ const stopping = (): AbortSignal => {
   return ends.signal
 }
 
+const defaultGrace = 30_000
+/** After its grace, a worker has this long to let go of its steps, in milliseconds. An agent that hangs may not keep them any longer. */
+const extra = 2_000
+
 /** Works as one worker until it is to stop. Whatever goes wrong is told, not thrown. */
 export const workHere = async (store: Store, file: string, given: Given): Promise<void> => {
   const signal = stopping()
@@ -37,6 +41,8 @@ export const workHere = async (store: Store, file: string, given: Given): Promis
         onStep?.(step)
       },
     })
+    const { grace = defaultGrace } = { ...agent, ...given }
+    signal.addEventListener('abort', () => setTimeout(() => process.exit(1), grace + extra).unref())
     await tell({ type: 'started', worker: worker.id })
     await worker.run({ signal })
   } catch (error) {
