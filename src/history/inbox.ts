@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import * as E from 'fp-ts/lib/Either.js'
+import type * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { Actor } from '../events/events.ts'
@@ -11,6 +10,7 @@ import { eventMissing } from '../store/dense.ts'
 import { importUnfinished, type StoreError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import { despiteConflicts } from './conflicts.ts'
 import { completeEnvelope, type CompleteEnvelope, type Envelope, metadataOf } from './encode.ts'
 
 type Writes<A> = Steps<StoreError | InvalidInput | EventTooLarge, A>
@@ -30,8 +30,6 @@ export interface Inbox {
   readonly take: (through: number, at: number) => Writes<void>
 }
 
-/** How often a fact is written again while others write to the same inbox. */
-const maxTries = 100
 /** How many events are read at once: most inboxes are empty. */
 const page = 32
 
@@ -86,13 +84,10 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
     isDone: () => Steps<StoreError, boolean>,
   ): Writes<number | undefined> {
     const envelope = completeEnvelope(given, actor)
-    for (let tries = 1; ; tries++) {
-      if (yield* isDone()) return undefined
-      const written = await run(writeOnce(fact, envelope))
-      if (E.isRight(written) || written.left._tag !== 'Conflict' || tries === maxTries)
-        return yield* ok(written)
-      await sleep(Math.random() * Math.min(2 ** tries, 30))
+    async function* attempt(): Writes<number | undefined> {
+      return (yield* isDone()) ? undefined : yield* writeOnce(fact, envelope)
     }
+    return yield* ok(despiteConflicts(() => run(attempt())))
   }
 
   return {

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import * as E from 'fp-ts/lib/Either.js'
+import type * as E from 'fp-ts/lib/Either.js'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { hashOf } from '../events/codec.ts'
 import type { Actor } from '../events/events.ts'
@@ -11,6 +10,7 @@ import { importUnfinished, type NoteError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { completeEnvelope, type CompleteEnvelope, type Envelope, metadataOf } from './encode.ts'
+import { despiteConflicts } from './conflicts.ts'
 import { lastPosition, readConversationEnd } from './ends.ts'
 
 /** A fact whose place in the conversation is not known yet. */
@@ -22,9 +22,6 @@ export type NoteWriter = (
   envelope: Envelope,
 ) => Promise<E.Either<NoteError, NoteEvent>>
 
-/** How often a fact is written again while others write to the same notes. */
-const maxTries = 100
-
 /**
  * Writes facts beside conversations that are there. It looks at the conversation's end, and appends nothing to it. Facts of this process
  * about one conversation are recorded in the order in which they were given.
@@ -32,21 +29,9 @@ const maxTries = 100
 export const noteWriter = (store: EventStore, defaultActor: Actor): NoteWriter => {
   const queues = new Map<string, Promise<unknown>>()
 
-  const write = async (
-    conversation: string,
-    fact: NewFact,
-    envelope: CompleteEnvelope,
-  ): Promise<E.Either<NoteError, NoteEvent>> => {
-    for (let tries = 1; ; tries++) {
-      const written = await run(writeOnce(store, conversation, fact, envelope))
-      if (E.isRight(written) || written.left._tag !== 'Conflict' || tries === maxTries) return written
-      await sleep(Math.random() * Math.min(2 ** tries, 30))
-    }
-  }
-
   return (conversation, fact, envelope) => {
     const complete = completeEnvelope(envelope, defaultActor)
-    const attempt = () => write(conversation, fact, complete)
+    const attempt = () => despiteConflicts(() => run(writeOnce(store, conversation, fact, complete)))
     const result = (queues.get(conversation) ?? Promise.resolve()).then(attempt, attempt)
     queues.set(conversation, result)
     const leave = (): void => {

@@ -7,7 +7,7 @@ import { configurationOf, type Effective, type Item } from '../projections/effec
 import { run, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import { callStates, type CallStates, noStates } from './calls/call-states.ts'
-import { rewindsAfter, saidSince } from './calls/calls-now.ts'
+import { rewindsAfter, saidSince, wasLeft } from './calls/calls-now.ts'
 import { type Circumstances, factsOf, type Planned, taskFor, waitingCall } from './calls/calls.ts'
 import type { WaitingCall } from './stream/turn-event.ts'
 import { watched } from './results/watched-call.ts'
@@ -65,7 +65,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
       tools,
       isDefined: (name) => names?.has(name) ?? false,
       recordsStarts: (reply) => starts.get(reply) !== undefined && starts.get(reply) === states.end.begun,
-      wasLeft: (reply, at) => rewinds.some(({ position, to }) => position > at && to < reply),
+      wasLeft: (reply, at) => wasLeft(reply, at, rewinds),
       said: held ? saidSince(now, held.before) : Infinity,
       now: Date.now(),
       expires,

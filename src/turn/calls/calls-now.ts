@@ -37,6 +37,10 @@ export async function* callsNow(
     : { open: [], said: Infinity, rewinds }
 }
 
+/** Whether the conversation has left the reply at this position since then, even if it has come back. */
+export const wasLeft = (reply: number, since: number, rewinds: readonly Rewind[]): boolean =>
+  rewinds.some(({ position, to }) => position > since && to < reply)
+
 export async function* rewindsAfter(chat: Conversation, at: number): Steps<ReadError, readonly Rewind[]> {
   const events = yield* eventsAfter(chat, at)
   return events.flatMap((event) =>

@@ -8,7 +8,7 @@ import type { EventTooLarge } from '../../events/errors.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import { caught, ok, run, type Steps, task } from '../../result/steps.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
-import { type CallsNow, callsNow } from './calls-now.ts'
+import { type CallsNow, callsNow, wasLeft } from './calls-now.ts'
 import { isOver, waitingCall } from './calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import { alreadyDecided, type AlreadyDecided, type NotWaiting, notWaiting } from './errors.ts'
@@ -76,9 +76,6 @@ interface Found {
   readonly wait: RecordedTurnFact<'CallsWaiting'>
   readonly decision?: RecordedTurnFact<'CallDecided'>
 }
-
-const wasLeft = (reply: number, since: number, rewinds: CallsNow['rewinds']): boolean =>
-  rewinds.some(({ position, to }) => position > since && to < reply)
 
 /** Why nothing can be decided about a call that has waited; undefined if something can. */
 const problemWith = (
