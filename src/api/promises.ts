@@ -17,7 +17,8 @@ import type { Entries, Entry, FullWithNotes, FullWithoutNotes } from '../convers
 import { toError } from '../result/typed.ts'
 import type { Asking } from '../events/events.ts'
 import { requesting, type UnparkOptions } from '../workers/requests.ts'
-import type { Worker as TaskWorker, WorkerOptions } from '../workers/serving.ts'
+import type { Worker as TaskWorker } from '../workers/serving.ts'
+import type { WorkerOptions } from '../workers/worker-options.ts'
 import type { Store as TaskStore } from './store.ts'
 
 // The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with

@@ -13,7 +13,8 @@ import type { SessionStream } from '../jobs/read-session.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
 import type { OpenStepInfo, StepsOptions } from '../workers/listing.ts'
 import type { Roster, RosterOptions } from '../workers/roster.ts'
-import type { Worker, WorkerOptions } from '../workers/serving.ts'
+import type { Worker } from '../workers/serving.ts'
+import type { WorkerOptions } from '../workers/worker-options.ts'
 import type { BackedUp, BackupOptions, Checkpoint } from '../store/port.ts'
 
 /** An event with its conversation and its place in the store's global order. */

@@ -1,0 +1,43 @@
+import { run } from '../result/steps.ts'
+import { tell } from './beats.ts'
+import { busyIn } from './runs.ts'
+import type { Shift } from './shift.ts'
+
+/** How a worker says that it lives. */
+export interface Beating {
+  /** Says so, if it is time to; from then on again and again. */
+  readonly beat: () => void
+  readonly stop: () => void
+}
+
+/** The share of its TTL after which a worker that has work beats again. */
+const share = 0.3
+/** An idle worker says less often that it lives. */
+const idleBeats = 20
+
+export const beating = ({ worker, settings, around, runs, over }: Shift): Beating => {
+  const { store, actor, clock } = around
+  const every = settings.ttl * share
+  let beatAt = -Infinity
+  let wasBusy = true
+  let cancel = (): void => {}
+
+  const isDue = (): boolean => {
+    const since = clock.now() - beatAt
+    return since >= every * idleBeats || (since >= every && (runs.size > 0 || wasBusy))
+  }
+  const say = async (): Promise<void> => {
+    beatAt = clock.now()
+    wasBusy = runs.size > 0
+    const data = { slots: settings.slots, busy: busyIn(runs) }
+    await run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
+  }
+  const beat = async (): Promise<void> => {
+    cancel()
+    if (isDue()) await say()
+    cancel()
+    if (over.aborted) return
+    cancel = clock.after(Math.max(beatAt + every - clock.now(), every / 10), () => void beat())
+  }
+  return { beat: () => void beat(), stop: () => cancel() }
+}

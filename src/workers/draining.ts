@@ -1,0 +1,20 @@
+import { run } from '../result/steps.ts'
+import { tell } from './beats.ts'
+import { endAll } from './runs.ts'
+import type { Shift } from './shift.ts'
+
+/** Resolves when the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+/** Turns may finish within the grace; then they are ended. Says that the worker has stopped, once it has let go of all. */
+export const drain = async ({ worker, settings, around, runs, watch }: Shift): Promise<void> => {
+  const areOver = (): boolean => runs.size === 0
+  await watch.until(areOver, settings.grace)
+  endAll(runs, `${worker} stops`)
+  await watch.until(areOver, Infinity)
+  await run(tell(around.store, around.actor, worker, { type: 'WorkerStopped', data: {} }))
+}

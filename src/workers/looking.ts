@@ -1,0 +1,39 @@
+import type { OpenStep } from './open-step.ts'
+import { type Me, pick } from './pick.ts'
+import { busyIn } from './runs.ts'
+import type { Shift } from './shift.ts'
+
+/** How a worker finds work. */
+export interface Looking {
+  /** Takes steps as long as slots are free. Looks again by itself when time has made one free. */
+  readonly look: () => void
+  readonly stop: () => void
+}
+
+/**
+ * @param mayTake whether the worker may begin anything
+ * @param begin takes a step; from then on its conversation is among the runs
+ */
+export const looking = (
+  { worker, settings, around: { clock }, known, runs, refused }: Shift,
+  mayTake: () => boolean,
+  begin: (conversation: string, step: OpenStep) => void,
+): Looking => {
+  const { ttl, rankWait, slots } = settings
+  const isBusyWith = (conversation: string): boolean => runs.has(conversation) || refused.has(conversation)
+  const me: Me = { worker, ttl, rankWait, isBusyWith }
+  let cancel = (): void => {}
+
+  const lookAt = (at: number): void => {
+    if (at < Infinity) cancel = clock.after(Math.max(0, at - clock.now()), look)
+  }
+  const look = (): void => {
+    cancel()
+    while (mayTake() && busyIn(runs) < slots) {
+      const { conversation, step, lookAt: next } = pick(known, me, clock.now())
+      if (conversation === undefined || !step) return lookAt(Math.min(next, refused.earliest()))
+      begin(conversation, step)
+    }
+  }
+  return { look, stop: () => cancel() }
+}

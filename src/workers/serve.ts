@@ -1,0 +1,91 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { run } from '../result/steps.ts'
+import { attempt, release, take } from './attempt.ts'
+import { pause } from './clock.ts'
+import { isClosed } from './feed.ts'
+import type { OpenStep } from './open-step.ts'
+import type { Run, Signals, StepTaken } from './runs.ts'
+import { patience, type Shift } from './shift.ts'
+
+/** How an attempt ended; the step is the one that it left. */
+type Ended = Awaited<ReturnType<typeof attempt>> | { readonly reason: 'lost' }
+type LetGo = Parameters<typeof release>[2]
+
+/** What the worker knows has come as far as its claim. */
+export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
+  known.turnsAt(conversation) >= claimed
+
+/** Whether the conversation is this worker's, as far as it knows. */
+const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
+  const step = known.steps.get(conversation)
+  return step?.holder === worker && step.stage !== 'over'
+}
+
+/** Takes a step and gives it turns; then lets go of the conversation, once the worker knows that it has. */
+export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<void> => {
+  if (!(await claimed(shift, its, step))) return
+  signals.claimed(its)
+  const ended = await attempted(shift, its, signals)
+  if (ended.reason === 'lost') return
+  if (ended.reason !== 'settled') await letGo(shift, its, ended)
+  its.isOver = true
+  signals.freed(its)
+  await shift.watch.until(() => hasSeenClaim(shift, its) && !holds(shift, its), patience)
+  // The model has finished, but not by what the log says of it.
+  if (holds(shift, its)) await letGo(shift, its, { reason: 'done', step: ended.step })
+}
+
+/** Records the claim. @returns whether the conversation is this worker's */
+const claimed = async (
+  { worker, around, known, refused }: Shift,
+  its: Run,
+  step: OpenStep,
+): Promise<boolean> => {
+  const { conversation } = its
+  const seen = known.turnsAt(conversation)
+  const taken = await run(take({ chat: around.conversation(conversation), worker }, step, seen))
+  if (E.isRight(taken) && taken.right !== undefined) {
+    its.claimed = taken.right
+    return true
+  }
+  refused.add(conversation, seen)
+  return false
+}
+
+/** Makes the attempt, and tells how it ended. */
+const attempted = async (
+  { worker, settings, around, known }: Shift,
+  its: Run,
+  signals: Signals,
+): Promise<Ended> => {
+  const { conversation, ends, claimed: at = 0 } = its
+  const chat = around.conversation(conversation)
+  const began = around.clock.now()
+  const hold = {
+    worker,
+    chat,
+    step: () => known.steps.get(conversation),
+    signal: ends.signal,
+    isLost: () => its.isLost,
+    give: (signal: AbortSignal) => settings.give(chat, signal),
+  }
+  const outcome = await attempt(hold, its.attempt, at)
+  const ended: Ended = its.isLost ? { reason: 'lost' } : outcome
+  signals.ended(its, stepTaken(its, ended, around.clock.now() - began))
+  return ended
+}
+
+const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: number): StepTaken => {
+  const error = 'error' in ended && ended.error !== undefined ? { error: ended.error } : {}
+  return { conversation, attempt: number, outcome: ended.reason, ms, ...error }
+}
+
+/** Records that the worker lets go of the conversation, as soon as the store answers. */
+const letGo = async ({ worker, around, over }: Shift, its: Run, how: LetGo): Promise<void> => {
+  const chat = around.conversation(its.conversation)
+  for (;;) {
+    const released = await run(release({ chat, worker }, its.claimed ?? 0, how))
+    if (E.isRight(released) || isClosed(released) || over.aborted) return
+    await pause(around.clock, patience, over)
+  }
+}

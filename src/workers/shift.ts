@@ -1,0 +1,67 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import type { Actor } from '../events/events.ts'
+import type { EventStore } from '../store/port.ts'
+import type { Turned, TurnError } from '../turn/turned.ts'
+import type { Clock } from './clock.ts'
+import { type Known, knownBy } from './known.ts'
+import { type Refusals, refusals } from './refusals.ts'
+import type { Runs, StepTaken } from './runs.ts'
+import { type Watch, watch } from './watch.ts'
+
+/** What a worker is and does; times in milliseconds. */
+export interface WorkerSettings {
+  readonly slots: number
+  /** What the ids of its conversations begin with. */
+  readonly conversations: readonly string[]
+  readonly ttl: number
+  readonly rankWait: number
+  readonly grace: number
+  readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
+  readonly onStep: (step: StepTaken) => void
+}
+
+/** What a worker works on. */
+export interface Surroundings {
+  /** The adapter: workers need no large content. */
+  readonly store: EventStore
+  readonly actor: Actor
+  readonly conversation: (id: string) => Conversation
+  readonly clock: Clock
+}
+
+/** What the parts of a worker share, from its start to its end. */
+export interface Shift {
+  /** Its id. */
+  readonly worker: string
+  readonly settings: WorkerSettings
+  readonly around: Surroundings
+  readonly known: Known
+  readonly runs: Runs
+  readonly refused: Refusals
+  readonly watch: Watch
+  /** The worker has ended: nothing is waited for any more. */
+  readonly over: AbortSignal
+}
+
+/** How long a worker waits for what it has written itself, or for what has made its claim fail. */
+export const patience = 1_000
+
+export const beginShift = (
+  worker: string,
+  settings: WorkerSettings,
+  around: Surroundings,
+  over: AbortSignal,
+): Shift => {
+  const known = knownBy((id) => settings.conversations.some((prefix) => id.startsWith(prefix)))
+  return {
+    worker,
+    settings,
+    around,
+    known,
+    runs: new Map(),
+    refused: refusals(known, around.clock, patience),
+    watch: watch(around.clock, over),
+    over,
+  }
+}

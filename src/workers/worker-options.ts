@@ -1,0 +1,82 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { checkedOptions, type Fields, kinds } from '../store/options.ts'
+import type { TurnOptions } from '../turn/options.ts'
+import { giveTurn, quietly, type ServedEvent } from './give.ts'
+import type { StepTaken } from './runs.ts'
+import type { WorkerSettings } from './shift.ts'
+
+/** A conversation that a worker serves. */
+export interface Served<Chat> {
+  readonly id: string
+  readonly chat: Chat
+}
+
+/** What a worker does. Times in milliseconds. */
+export interface WorkerOptions<Chat> {
+  /** How to give a turn to a conversation: the options of `turn`. Called for each attempt. */
+  readonly turn: (served: Served<Chat>) => TurnOptions | Promise<TurnOptions>
+  /** Begins the worker's id, by which the log names it. Default `worker`. */
+  readonly name?: string | undefined
+  /** How many conversations it works on at once. Default 8. */
+  readonly slots?: number | undefined
+  /** Only conversations whose id begins with one of these. Default: all. */
+  readonly conversations?: readonly string[] | undefined
+  /** Is told what happens in the turns. What it throws is ignored. */
+  readonly onEvent?: ((served: ServedEvent) => void) | undefined
+  /** Is told of each attempt that has ended. What it throws is ignored. */
+  readonly onStep?: ((step: StepTaken) => void) | undefined
+  /** A worker that says nothing for this long is taken for dead, and its steps are taken over. The same for all. Default 10,000. */
+  readonly ttl?: number | undefined
+  /** How long turns may continue once the worker is to stop. Default 30,000. */
+  readonly grace?: number | undefined
+}
+
+const fields: Fields<WorkerOptions<unknown>> = {
+  turn: kinds.call,
+  name: kinds.text,
+  slots: kinds.several,
+  conversations: kinds.texts,
+  onEvent: kinds.call,
+  onStep: kinds.call,
+  ttl: kinds.several,
+  grace: kinds.count,
+}
+
+/** The options as they are worth: no others, none missing. */
+export const checkedWorker = <Chat>(
+  options: WorkerOptions<Chat>,
+): E.Either<InvalidInput, WorkerOptions<Chat>> => {
+  const checked = checkedOptions(options, fields as Fields<WorkerOptions<Chat>>)
+  if (E.isLeft(checked)) return checked
+  const { turn } = checked.right
+  return turn
+    ? E.right({ ...checked.right, turn })
+    : E.left(invalidInput('turn', 'is a function that returns the options of a turn'))
+}
+
+/** How long each worker that should be quicker is waited for: a claim takes a few milliseconds. */
+const rankWait = 25
+
+/** @param edge the conversation as the program takes it */
+export const settingsOf = <Chat>(
+  {
+    turn,
+    slots = 8,
+    conversations = [''],
+    onEvent,
+    onStep,
+    ttl = 10_000,
+    grace = 30_000,
+  }: WorkerOptions<Chat>,
+  edge: (chat: Conversation) => Chat,
+): WorkerSettings => ({
+  slots,
+  conversations,
+  ttl,
+  rankWait,
+  grace,
+  onStep: quietly(onStep),
+  give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat: edge(chat) }), onEvent),
+})
