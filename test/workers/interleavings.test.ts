@@ -1,52 +1,75 @@
+import { availableParallelism } from 'node:os'
 import { describe, expect, test } from 'vitest'
+import { ended, start } from '../support/node.ts'
 import { runs } from '../support/runs.ts'
-import { play, type Played } from '../support/workers/play.ts'
+import type { Outcome, Plays } from '../support/workers/plays.ts'
 
-const first = Number(process.env['PALIMPSEST_SEED'] ?? 0)
+const first = Number(process.env['PALIMPSEST_SEED'] ?? 0) % 1_000_000_000
+const hour = 3_600_000
 
-/** Plays this many orders, and gives what went wrong in them, with the seed. */
-const wrongIn = async (
-  count: number,
-  options: Parameters<typeof play>[1],
-): Promise<{ readonly wrong: readonly string[]; readonly played: readonly Played[] }> => {
-  const wrong: string[] = []
-  const played: Played[] = []
-  for (let n = 0; n < count; n++) {
-    const one = await play(first + n, options)
-    played.push(one)
-    wrong.push(...one.wrong.map((what) => `seed ${first + n}: ${what}`))
-  }
-  return { wrong, played }
+/** A process that has played so many has to end: what waits for ever is never freed. */
+const mostAtOnce = 2_000
+
+const outcomeOf = async (plays: Plays): Promise<Outcome> => {
+  const { output, code } = await ended(start('support/workers/plays.ts', JSON.stringify(plays)))
+  if (code !== 0) throw new Error(output)
+  return JSON.parse(output) as Outcome
 }
 
-const sum = (all: readonly number[]): number => all.reduce((one, other) => one + other, 0)
+/** What so many orders come to, by as many processes as the machine has cores. */
+const outcomesOf = async (kind: Plays['kind'], count: number) => {
+  const lanes = availableParallelism()
+  const share = Math.min(mostAtOnce, Math.ceil(count / lanes))
+  const batches = Array.from({ length: Math.ceil(count / share) }, (_, n) => first + n * share)
+  const outcomes: Outcome[] = []
+  const lane = async (): Promise<void> => {
+    for (let seed = batches.shift(); seed !== undefined; seed = batches.shift())
+      outcomes.push(await outcomeOf({ kind, first: seed, count: share }))
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  const sum = (field: 'plays' | 'replies'): number =>
+    outcomes.reduce((all, outcome) => all + outcome[field], 0)
+  return { plays: sum('plays'), replies: sum('replies'), wrong: outcomes.flatMap(({ wrong }) => wrong) }
+}
 
 describe('workers, a person and crashes in any order', () => {
-  test('each message is answered once, and nobody calls the model for what another is answering', async () => {
-    const { wrong, played } = await wrongIn(runs(12), {})
-    expect(wrong).toEqual([])
-    expect(sum(played.map(({ replies }) => replies))).toBeGreaterThan(played.length)
-  }, 3_600_000)
+  test(
+    'each message is answered once, and nobody calls the model for what another is answering',
+    async () => {
+      const { wrong, plays, replies } = await outcomesOf('calm', runs(150))
+      expect(wrong).toEqual([])
+      expect(replies).toBeGreaterThan(plays)
+    },
+    hour,
+  )
 
-  test('also where living workers are taken for dead', async () => {
-    const { wrong } = await wrongIn(runs(12), { isWronged: true })
-    expect(wrong).toEqual([])
-  }, 3_600_000)
+  test(
+    'also where living workers are presumed dead',
+    async () => {
+      expect((await outcomesOf('wronged', runs(150))).wrong).toEqual([])
+    },
+    hour,
+  )
+
+  test(
+    'whatever happens right before whichever step',
+    async () => {
+      expect((await outcomesOf('deeds', runs(300))).wrong).toEqual([])
+    },
+    hour,
+  )
+})
+
+test('a seed gives the same order each time', async () => {
+  expect((await outcomesOf('twice', 20)).wrong).toEqual([])
 })
 
 describe('the judge finds, within a few orders, that there is', () => {
-  /** Whether one of the first orders goes wrong in this way. */
-  const isFound = async (without: 'fence' | 'claim', what: RegExp): Promise<boolean> => {
-    for (let seed = first; seed < first + 100; seed++)
-      if ((await play(seed, { without })).wrong.some((one) => what.test(one))) return true
-    return false
-  }
-
   test('no fence: replies land after what they have not seen', async () => {
-    expect(await isFound('fence', /has not seen|answers no message/)).toBe(true)
+    expect((await outcomesOf('fence', 200)).wrong.join()).toMatch(/has not seen|answers no message/)
   })
 
   test('no claim: two call the model for one conversation', async () => {
-    expect(await isFound('claim', /call the model for/)).toBe(true)
+    expect((await outcomesOf('claim', 200)).wrong.join()).toMatch(/call the model for/)
   })
 })

@@ -9,7 +9,7 @@ export type Without = 'fence' | 'claim' | undefined
 export const gatedStore = (
   store: EventStore,
   who: string,
-  { gate, isDead, retried }: Scheduler,
+  { gate, isDead }: Scheduler,
   without?: Without,
 ): EventStore => {
   const gated =
@@ -23,7 +23,6 @@ export const gatedStore = (
   const written = async (request: Append) => {
     const answer = await store.append(request)()
     if (!E.isLeft(answer) || answer.left._tag !== 'Conflict') return answer
-    retried()
     const { actual } = answer.left
     return without === 'fence' && request.stream.startsWith('conversation-')
       ? store.append({ ...request, expected: actual })()

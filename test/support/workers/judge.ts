@@ -1,45 +1,74 @@
-import { conversationOf } from '../../../src/events/ids.ts'
-import type { Event } from '../../../src/events/events.ts'
 import type { RecordedEvent } from '../../../src/store/port.ts'
-import { type Moment, moments, nothing } from '../model.ts'
 
-// Reads the raw log of a store and says what is wrong with it. Shares no code with src/workers.
+// Reads the raw log of a store, and what tools did, and says what is wrong with them. Shares no code with src: a path and an attempt are
+// what docs/events.md says they are.
 
-interface Said {
-  readonly role: string
-  readonly origin?: { readonly stopReason?: string; readonly context?: { readonly position: number } }
+interface Raw {
+  readonly type: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+const rawOf = ({ type, data, metadata }: RecordedEvent): Raw => ({
+  type,
+  data: JSON.parse(data) as Raw['data'],
+  metadata: JSON.parse(metadata) as Raw['metadata'],
+})
+
+/** The positions on the path right after each event. */
+const pathsOf = (log: readonly Raw[]): readonly (readonly number[])[] => {
+  const paths: (readonly number[])[] = []
+  for (const [position, { type, data }] of log.entries())
+    paths.push(
+      type === 'Rewound' ? (paths[Number(data['to'])] ?? []) : [...(paths[position - 1] ?? []), position],
+    )
+  return paths
 }
 
 const between = new Set(['Condensed', 'Truncated', 'Restored', 'Configured'])
 
-/** W1–W3: a reply comes right after what it answers, and what it was made from. */
-const wrongReplies = (conversation: string, log: readonly Event[]): readonly string[] => {
-  const all: readonly Moment[] = moments(log)
-  return log.flatMap((event, position) => {
-    if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return []
-    const { path } = all[position - 1] ?? nothing
+const isMessage = (event: Raw | undefined, role: string): boolean =>
+  event?.type === 'MessageAppended' && event.data['role'] === role
+
+interface Origin {
+  readonly context?: { readonly position: number }
+}
+
+/** W1–W3: a reply comes right after what it answers, and what it was made from. What asked for an answer has one at the end. */
+const wrongReplies = (conversation: string, log: readonly Raw[]): readonly string[] => {
+  const paths = pathsOf(log)
+  const wrong = log.flatMap((event, position) => {
+    if (!isMessage(event, 'assistant')) return []
+    const path = paths[position - 1] ?? []
     const answered = path.findLast((at) => !between.has(log[at]?.type ?? ''))
-    const last = log[answered ?? -1]
     const where = `the reply at ${position} of ${conversation}`
-    if (last?.type !== 'MessageAppended' || last.data.role !== 'user') return [`${where} answers no message`]
-    const made = (event.data as Said).origin?.context?.position ?? -1
+    if (!isMessage(log[answered ?? -1], 'user')) return [`${where} answers no message`]
+    const made = (event.data['origin'] as Origin | undefined)?.context?.position ?? -1
     const unseen = path.filter((at) => at > made && !between.has(log[at]?.type ?? ''))
     return unseen.length > 0 ? [`${where} was made at ${made}, and has not seen ${unseen.join(', ')}`] : []
   })
+  return wrong
 }
 
-interface Claim {
-  readonly step: string
-  readonly attempt: number
+/** W4: what asked for an answer has one, unless somebody took it back. */
+const unanswered = (conversation: string, log: readonly Raw[]): readonly string[] => {
+  const last = pathsOf(log)
+    .at(-1)
+    ?.findLast((at) => !between.has(log[at]?.type ?? ''))
+  const asks = log[last ?? -1]
+  const isLeft = isMessage(asks, 'user') && asks?.metadata['answer'] !== undefined
+  return isLeft && !log.slice(last).some(({ type }) => type === 'Rewound')
+    ? [`the message at ${last} of ${conversation} has no answer`]
+    : []
 }
 
 /** W9: attempts of a step are counted up to five, and never down. */
-const wrongClaims = (stream: string, events: readonly RecordedEvent[]): readonly string[] => {
+const wrongClaims = (stream: string, events: readonly Raw[]): readonly string[] => {
   const highest = new Map<string, number>()
   return events.flatMap(({ type, data }) => {
     if (type === 'TurnUnparked') highest.clear()
     if (type !== 'TurnClaimed') return []
-    const { step, attempt } = JSON.parse(data) as Claim
+    const [step, attempt] = [String(data['step']), Number(data['attempt'])]
     const before = highest.get(step) ?? 0
     highest.set(step, attempt)
     return attempt < before || attempt > 5
@@ -48,13 +77,42 @@ const wrongClaims = (stream: string, events: readonly RecordedEvent[]): readonly
   })
 }
 
+/** W8: a call is started once. */
+const startedTwice = (stream: string, events: readonly Raw[]): readonly string[] => {
+  const starts = events.flatMap(({ type, data }) =>
+    type === 'ToolStarted' ? [`${String(data['reply'])} ${String(data['call'])}`] : [],
+  )
+  return starts.length === new Set(starts).size
+    ? []
+    : [`a call is started twice in ${stream}: ${starts.join()}`]
+}
+
 /** What is wrong with a log, if anything is. */
-export const wrongIn = (events: readonly RecordedEvent[]): readonly string[] =>
+export const wrongIn = (
+  events: readonly RecordedEvent[],
+  { isOver = false }: { readonly isOver?: boolean } = {},
+): readonly string[] =>
   [...Map.groupBy(events, ({ stream }) => stream)].flatMap(([stream, all]) => {
-    const conversation = conversationOf(stream)
-    if (conversation === undefined) return stream.startsWith('turns-') ? wrongClaims(stream, all) : []
-    return wrongReplies(
-      conversation,
-      all.map(({ type, data }) => ({ type, data: JSON.parse(data) as unknown }) as Event),
-    )
+    const log = all.map(rawOf)
+    if (stream.startsWith('turns-')) return [...wrongClaims(stream, log), ...startedTwice(stream, log)]
+    if (!stream.startsWith('conversation-')) return []
+    return [...wrongReplies(stream, log), ...(isOver ? unanswered(stream, log) : [])]
+  })
+
+/** W8: an `unsafe` tool takes effect once at most for a call, any other with the same key each time. */
+export const wrongEffects = (
+  effects: readonly {
+    readonly chat: string
+    readonly call: string
+    readonly key: string
+    readonly isUnsafe: boolean
+  }[],
+): readonly string[] =>
+  [...Map.groupBy(effects, ({ chat, call }) => `${chat} ${call}`)].flatMap(([call, all]) => {
+    const keys = new Set(all.map(({ key }) => key))
+    const isTwice = all.length > 1 && all.some(({ isUnsafe }) => isUnsafe)
+    return [
+      ...(keys.size > 1 ? [`the call ${call} has the keys ${[...keys].join()}`] : []),
+      ...(isTwice ? [`the unsafe call ${call} took effect ${all.length} times`] : []),
+    ]
   })

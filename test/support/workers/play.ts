@@ -1,181 +1,146 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { storeOn } from '../../../src/api/open.ts'
-import type { Conversation } from '../../../src/conversation/conversation.ts'
-import type { Model, ModelError, ModelRequest, Reply } from '../../../src/models/model.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
+import type { RecordedEvent } from '../../../src/store/port.ts'
 import { deciding } from '../../../src/turn/calls/decisions.ts'
-import { turning } from '../../../src/turn/turns.ts'
 import { listSteps } from '../../../src/workers/listing.ts'
-import { work } from '../../../src/workers/worker.ts'
 import { gatedStore, type Without } from './gated-store.ts'
-import { wrongIn } from './judge.ts'
-import { randomOf, type Scheduler, scheduler } from './scheduler.ts'
+import { wrongEffects, wrongIn } from './judge.ts'
+import { randomOf, scheduler } from './scheduler.ts'
+import { liveIn } from './virtual-time.ts'
+import { words, world } from './world.ts'
 
 const actor = { kind: 'test' }
-const ttl = 1_000
 const horizon = 600_000
 const mostSteps = 20_000
 const conversations = ['a', 'b']
 
-/** What the whole play is seen to do from outside. */
-interface Seen {
-  /** Who is calling a model, and for which conversation. */
-  readonly calling: Map<string, string>
-  readonly effects: Map<string, number>
-  readonly wrong: string[]
-}
+/** What may happen at any step. */
+export const deeds = ['message', 'rewind', 'condense', 'approve', 'crash', 'verdict'] as const
 
-const textOf = ({ messages }: ModelRequest): string => JSON.stringify(messages.at(-1)?.content ?? '')
-
-const replyTo = (request: ModelRequest, id: string): Reply => {
-  const said = textOf(request)
-  const wanted = said.includes('tool_result') ? undefined : /look|pay/.exec(said)?.[0]
-  return wanted === undefined
-    ? { content: [{ type: 'text', text: 'Done.' }], origin: { stopReason: 'end_turn' } }
-    : { content: [{ type: 'tool_use', id, name: wanted, input: {} }], origin: { stopReason: 'tool_use' } }
-}
-
-/** A model that takes long, and notices when two call it for one conversation. */
-const modelOf = (who: string, chat: string, { gate, random, isDead }: Scheduler, seen: Seen): Model => ({
-  countTokens: () => Promise.resolve(E.right(10)),
-  call: async (request, { signal } = {}) => {
-    const others = [...seen.calling].filter(([caller, id]) => id === chat && caller.split(' ')[0] !== who)
-    for (const [caller] of others)
-      if (!isDead(caller.split(' ')[0] ?? ''))
-        seen.wrong.push(`${who} and ${caller} call the model for ${chat}`)
-    const key = `${who} ${chat}`
-    seen.calling.set(key, chat)
-    const aborted = new Promise<boolean>((resolve) => {
-      signal?.addEventListener('abort', () => resolve(true))
-    })
-    const isAborted = await Promise.race([gate(who, true).then(() => false), aborted])
-    seen.calling.delete(key)
-    const left: ModelError = { _tag: 'ModelAborted', message: 'aborted' }
-    return isAborted || signal?.aborted ? E.left(left) : E.right(replyTo(request, `t${random()}`))
-  },
-})
-
-const toolsOf = (seen: Seen) => {
-  const run = (_: unknown, { key }: { readonly key: string }): string => {
-    seen.effects.set(key, (seen.effects.get(key) ?? 0) + 1)
-    return 'It is done.'
-  }
-  return { look: { run }, pay: { run, approve: true } }
+export interface PlayOptions {
+  readonly without?: Without
+  /** Whether living workers may be presumed dead. */
+  readonly isWronged?: boolean
+  /** Something that happens right before a certain step, all at once. */
+  readonly deed?: { readonly what: (typeof deeds)[number]; readonly at: number }
 }
 
 export interface Played {
   readonly wrong: readonly string[]
+  readonly steps: number
   readonly replies: number
   readonly claims: number
-  readonly ms: number
+  /** Everything that was recorded, in order, but for ids and times. */
+  readonly log: readonly string[]
 }
 
-/** One order of everything that two or three workers and a person do, with crashes, and wrong verdicts of death if they are wanted. */
+/**
+ * One order of everything that two or three workers and a person do, with crashes, and with wrong verdicts of death where they are wanted.
+ * The same arguments give the same order in a virtual process.
+ */
 export const play = async (
   seed: number,
-  { without, isWronged = false }: { readonly without?: Without; readonly isWronged?: boolean } = {},
+  { without, isWronged: mayBeWronged = false, deed }: PlayOptions = {},
 ): Promise<Played> => {
-  const began = performance.now()
+  const isWronged = mayBeWronged || deed?.what === 'verdict'
   const store = memoryStore('memory:', 'play')
-  const scheduled = scheduler(seed, horizon)
+  const scheduled = scheduler(seed, { horizon, isSlow: mayBeWronged })
+  liveIn(scheduled)
   const { gate, clockOf, kill, step } = scheduled
+  const { living, begin, die, effects, overlaps } = world(store, scheduled, without)
   const dice = randomOf(seed * 31 + 7)
   const below = (n: number): number => Math.floor(dice() * n)
-  const seen: Seen = { calling: new Map(), effects: new Map(), wrong: [] }
-  const living: string[] = []
-  let born = 0
+  const personal = storeOn(gatedStore(store, 'person', scheduled), actor)
+  const immediate = storeOn(store, actor)
 
-  const begin = (): void => {
-    const who = `w${born++}`
-    living.push(who)
-    const own = gatedStore(store, who, scheduled, without)
-    const { conversation } = storeOn(own, actor)
-    const give = (chat: Conversation, signal: AbortSignal) =>
-      turning(chat).turn({
-        client: modelOf(who, chat.id, scheduled, seen),
-        model: 'm',
-        tools: ['look', 'pay'].map((name) => ({ name, input_schema: { type: 'object' } })),
-        run: toolsOf(seen),
-        signal,
-        maxRetries: 0,
-      })()
-    const settings = { slots: 2, conversations: [''], ttl, rankWait: 25, grace: 0, give, onStep: () => {} }
-    const around = { store: own, actor, conversation, clock: clockOf(who) }
-    void work(who, settings, around, new AbortController().signal)
-  }
-  const die = (who: string): void => {
-    living.splice(living.indexOf(who), 1)
-    kill(who)
-    for (const key of seen.calling.keys()) if (key.split(' ')[0] === who) seen.calling.delete(key)
+  const act = async (what: (typeof deeds)[number], { conversation, workerStopped } = personal) => {
+    const chat = conversation(conversations[below(conversations.length)] ?? 'a')
+    const who = living[below(living.length)]
+    switch (what) {
+      case 'message':
+        return chat.append({ role: 'user', content: words[below(words.length)] ?? '' }, { answer: true })()
+      case 'rewind':
+        return chat.rewind({ turns: 1 })()
+      case 'condense':
+        return chat.condense({ summary: 'Earlier.', keepFirst: 0, keepLast: 1 })()
+      case 'approve': {
+        const waiting = await deciding(chat).waiting()()
+        for (const { call } of E.isRight(waiting) ? waiting.right : [])
+          await deciding(chat).approve(call, { by: 'ann' })()
+        return
+      }
+      case 'crash':
+        if (who === undefined) return
+        die(who)
+        return begin()
+      case 'verdict':
+        return who !== undefined && workerStopped(who)()
+    }
   }
 
+  let isPersonDone = false
   const person = async (): Promise<void> => {
-    const { conversation } = storeOn(gatedStore(store, 'person', scheduled), actor)
     for (let acts = 3 + below(4); acts > 0; acts--) {
       await gate('person', dice() < 0.5)
-      const chat = conversation(conversations[below(conversations.length)] ?? 'a')
       const kind = below(10)
-      const words = ['hello', 'look', 'pay'][below(3)] ?? ''
-      if (kind < 6) await chat.append({ role: 'user', content: words }, { answer: true })()
-      else if (kind < 8) await chat.rewind({ turns: 1 })()
-      else await chat.condense({ summary: 'Earlier.', keepFirst: 0, keepLast: 1 })()
+      await act(kind < 6 ? 'message' : kind < 8 ? 'rewind' : 'condense')
     }
-    await decideAll()
-  }
-  /** Approves what waits, until nothing is open any more. */
-  const decideAll = async (): Promise<void> => {
-    const { conversation } = storeOn(gatedStore(store, 'person', scheduled), actor)
-    for (let looks = 0; looks < 40; looks++) {
-      await new Promise<void>((resolve) => clockOf('person').after(500, resolve))
-      for (const id of conversations) {
-        const waiting = await deciding(conversation(id)).waiting()()
-        for (const { call } of E.isRight(waiting) ? waiting.right : [])
-          await deciding(conversation(id)).approve(call, { by: 'ann' })()
-      }
-    }
-  }
-
-  const chaos = async (): Promise<void> => {
-    for (let deeds = below(3); deeds > 0; deeds--) {
-      for (let n = 20 + below(150); n > 0; n--) await gate('chaos')
-      const who = living[below(living.length)]
-      if (who === undefined) continue
-      if (isWronged && dice() < 0.5) await storeOn(store, actor).workerStopped(who)()
-      else {
-        die(who)
-        begin()
-      }
-    }
-  }
-
-  for (let workers = 2 + below(2); workers > 0; workers--) begin()
-  void chaos()
-  let isPersonDone = false
-  void person().finally(() => {
     isPersonDone = true
-  })
+  }
+  const chaos = async (): Promise<void> => {
+    for (let disasters = below(3); disasters > 0; disasters--) {
+      for (let n = 20 + below(150); n > 0; n--) await gate('chaos')
+      await act(mayBeWronged && dice() < 0.5 ? 'verdict' : 'crash', immediate)
+    }
+  }
+
+  const events = async (): Promise<readonly RecordedEvent[]> => {
+    const page = await store.readAll({ limit: 1_000 })()
+    return E.isRight(page) ? page.right.events : []
+  }
   const open = async (): Promise<readonly string[]> => {
     const names: string[] = []
     for await (const { conversation, state } of listSteps(store))
       if (state !== 'parked') names.push(`${conversation} is ${state} at the end`)
     return names
   }
-  let steps = 0
-  const isOver = async (): Promise<boolean> => isPersonDone && (await open()).length === 0
-  while ((without === undefined || seen.wrong.length === 0) && (await step())) {
-    if (++steps > mostSteps || (steps % 50 === 0 && (await isOver()))) break
+
+  let isOver = false
+  /** Approves what waits, until nothing is open any more. */
+  const approver = async (): Promise<void> => {
+    for (let seen = -1; !isOver;) {
+      await new Promise<void>((resolve) => clockOf('approver').after(500, resolve))
+      const log = await events()
+      if (log.length > seen && log.some(({ type }) => type === 'CallsWaiting'))
+        for (const id of conversations) {
+          const waiting = await deciding(personal.conversation(id)).waiting()()
+          for (const { call } of E.isRight(waiting) ? waiting.right : [])
+            await deciding(personal.conversation(id)).approve(call, { by: 'ann' })()
+        }
+      seen = log.length
+      isOver = isPersonDone && (await open()).length === 0
+    }
   }
-  const page = await store.readAll({ limit: 1_000 })()
-  const events = E.isRight(page) ? page.right.events : []
-  for (const who of living) kill(who)
-  const twice = [...seen.effects].flatMap(([key, n]) => (n > 1 ? [`${key} took effect ${n} times`] : []))
+
+  for (let workers = 2 + below(2); workers > 0; workers--) begin()
+  void chaos()
+  void person()
+  void approver()
+  let steps = 0
+  for (; !isOver && steps < mostSteps; steps++) {
+    if (steps === deed?.at) await act(deed.what, immediate)
+    if ((without !== undefined && overlaps.length > 0) || !(await step())) break
+  }
+  const log = await events()
+  for (const who of [...living, 'person', 'approver', 'chaos']) kill(who)
   const left = without === undefined ? await open() : []
-  const typed = (type: string): number => events.filter((event) => event.type === type).length
   return {
-    wrong: [...wrongIn(events), ...(isWronged ? [] : seen.wrong), ...twice, ...left],
-    replies: events.filter(({ type, data }) => type === 'MessageAppended' && data.includes('"assistant"'))
+    wrong: [...wrongIn(log, { isOver }), ...wrongEffects(effects), ...(isWronged ? [] : overlaps), ...left],
+    steps,
+    replies: log.filter(({ type, data }) => type === 'MessageAppended' && data.includes('"assistant"'))
       .length,
-    claims: typed('TurnClaimed'),
-    ms: performance.now() - began,
+    claims: log.filter(({ type }) => type === 'TurnClaimed').length,
+    log: log.map(({ stream, type, data }) => `${stream} ${type} ${data}`),
   }
 }

@@ -1,0 +1,73 @@
+import { deeds, play, type Played, type PlayOptions } from './play.ts'
+import { virtualise } from './virtual-time.ts'
+
+// `plays.ts {"kind", "first", "count"}`: plays orders in a virtual process, and prints what came of them as JSON.
+
+/**
+ * - `calm`: orders by seed, with crashes;
+ * - `wronged`: also with workers that are presumed dead, or as slow as if they were;
+ * - `deeds`: one order again and again, each time with something that happens right before a certain step;
+ * - `twice`: the same order twice;
+ * - `fence`, `claim`: without that, until something is wrong.
+ */
+export interface Plays {
+  readonly kind: 'calm' | 'wronged' | 'deeds' | 'twice' | 'fence' | 'claim'
+  /** The first seed. */
+  readonly first: number
+  readonly count: number
+}
+
+export interface Outcome {
+  readonly plays: number
+  readonly steps: number
+  readonly replies: number
+  readonly claims: number
+  /** Each with what repeats it. */
+  readonly wrong: readonly string[]
+}
+
+const uuids = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g
+
+async function* played({ kind, first, count }: Plays): AsyncGenerator<Played, void> {
+  const one = async (seed: number, options: PlayOptions = {}): Promise<Played> => {
+    const came = await play(seed, options)
+    return { ...came, wrong: came.wrong.map((what) => `play(${seed}, ${JSON.stringify(options)}): ${what}`) }
+  }
+  for (let seed = first, done = 0; done < count; seed++, done++) {
+    if (kind === 'calm') yield one(seed)
+    if (kind === 'wronged') yield one(seed, { isWronged: true })
+    if (kind === 'fence' || kind === 'claim') {
+      const came = await one(seed, { without: kind })
+      yield came
+      if (came.wrong.length > 0) return
+    }
+    if (kind === 'twice') {
+      const [once, again] = [await one(seed), await one(seed)].map(({ log }) =>
+        log.join().replaceAll(uuids, ''),
+      )
+      yield { ...(await one(seed)), wrong: once === again ? [] : [`seed ${seed} does not repeat`] }
+    }
+    if (kind === 'deeds') {
+      const { steps } = await one(seed)
+      const all = steps * deeds.length
+      // Fewer than all are spread over all.
+      const stride = Math.max(1, Math.floor(all / (count - done)))
+      for (let n = 0; n < all && done < count; n += stride, done++) {
+        const what = deeds[n % deeds.length]
+        if (what) yield one(seed, { deed: { what, at: Math.floor(n / deeds.length) } })
+      }
+    }
+  }
+}
+
+await virtualise()
+const sum = { plays: 0, steps: 0, replies: 0, claims: 0 }
+const wrong: string[] = []
+for await (const one of played(JSON.parse(process.argv[2] ?? '') as Plays)) {
+  sum.plays++
+  sum.steps += one.steps
+  sum.replies += one.replies
+  sum.claims += one.claims
+  wrong.push(...one.wrong)
+}
+process.stdout.write(JSON.stringify({ ...sum, wrong } satisfies Outcome))

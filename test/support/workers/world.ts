@@ -1,0 +1,117 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { storeOn } from '../../../src/api/open.ts'
+import type { Conversation } from '../../../src/conversation/conversation.ts'
+import type { Model, ModelError, ModelRequest, Reply } from '../../../src/models/model.ts'
+import type { EventStore } from '../../../src/store/port.ts'
+import { turning } from '../../../src/turn/turns.ts'
+import { work } from '../../../src/workers/worker.ts'
+import { gatedStore, type Without } from './gated-store.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** An effect of a tool, counted where it happens. */
+export interface Effect {
+  readonly chat: string
+  readonly call: string
+  readonly key: string
+  readonly isUnsafe: boolean
+}
+
+/** Workers, and what is seen of them from outside. */
+export interface World {
+  readonly living: readonly string[]
+  readonly begin: () => void
+  readonly die: (who: string) => void
+  readonly effects: readonly Effect[]
+  /** Who called the model for a conversation that another was calling it for. */
+  readonly overlaps: readonly string[]
+}
+
+const actor = { kind: 'test' }
+const ttl = 1_000
+/** What the model may call; what people say names it. */
+const tools = { look: 'none', send: 'idempotent', pay: 'unsafe', ask: 'unsafe' } as const
+export const words = ['hello', ...Object.keys(tools)]
+
+const textOf = ({ messages }: ModelRequest): string => JSON.stringify(messages.at(-1)?.content ?? '')
+
+const replyTo = (request: ModelRequest, id: string): Reply => {
+  const said = textOf(request)
+  const wanted = said.includes('tool_result') ? undefined : words.slice(1).find((word) => said.includes(word))
+  return wanted === undefined
+    ? { content: [{ type: 'text', text: 'Done.' }], origin: { stopReason: 'end_turn' } }
+    : { content: [{ type: 'tool_use', id, name: wanted, input: {} }], origin: { stopReason: 'tool_use' } }
+}
+
+export const world = (store: EventStore, scheduled: Scheduler, without?: Without): World => {
+  const { gate, random, isDead, clockOf, kill } = scheduled
+  const effects: Effect[] = []
+  const overlaps: string[] = []
+  const living: string[] = []
+  /** Who is calling the model, by conversation. */
+  const calling = new Map<string, Set<string>>()
+  let born = 0
+
+  /** A model that takes long, and notices when two call it for one conversation. */
+  const modelOf = (who: string, chat: string): Model => ({
+    countTokens: () => Promise.resolve(E.right(10)),
+    call: async (request, { signal } = {}) => {
+      const callers = calling.get(chat) ?? new Set()
+      calling.set(chat, callers)
+      for (const other of callers)
+        if (other !== who && !isDead(other)) overlaps.push(`${who} and ${other} call the model for ${chat}`)
+      callers.add(who)
+      const aborted = new Promise<boolean>((resolve) => {
+        signal?.addEventListener('abort', () => resolve(true))
+      })
+      const isAborted = await Promise.race([gate(who, true).then(() => false), aborted])
+      callers.delete(who)
+      const left: ModelError = { _tag: 'ModelAborted', message: 'aborted' }
+      return isAborted || signal?.aborted ? E.left(left) : E.right(replyTo(request, `t${random()}`))
+    },
+  })
+
+  const toolsOf = (who: string, chat: string) =>
+    Object.fromEntries(
+      Object.entries(tools).map(([tool, effect]) => [
+        tool,
+        {
+          effect,
+          approve: tool === 'ask',
+          run: async (_: unknown, { id, key }: { readonly id: string; readonly key: string }) => {
+            await gate(who)
+            effects.push({ chat, call: id, key, isUnsafe: effect === 'unsafe' })
+            await gate(who)
+            return 'It is done.'
+          },
+        },
+      ]),
+    )
+
+  return {
+    living,
+    effects,
+    overlaps,
+    begin: () => {
+      const who = `w${born++}`
+      living.push(who)
+      const own = gatedStore(store, who, scheduled, without)
+      const { conversation } = storeOn(own, actor)
+      const give = (chat: Conversation, signal: AbortSignal) =>
+        turning(chat).turn({
+          client: modelOf(who, chat.id),
+          model: 'm',
+          tools: words.slice(1).map((name) => ({ name, input_schema: { type: 'object' } })),
+          run: toolsOf(who, chat.id),
+          signal,
+          maxRetries: 0,
+        })()
+      const settings = { slots: 2, conversations: [''], ttl, rankWait: 25, grace: 0, give, onStep: () => {} }
+      const around = { store: own, actor, conversation, clock: clockOf(who) }
+      void work(who, settings, around, new AbortController().signal)
+    },
+    die: (who) => {
+      living.splice(living.indexOf(who), 1)
+      kill(who)
+    },
+  }
+}
