@@ -17,8 +17,10 @@ export interface Source {
   /** Beats when this process has written to the store, or closed it. */
   readonly pulse: Pulse
   readonly isClosed: () => boolean
-  /** How long a write of another process may go unnoticed, in milliseconds. */
+  /** How often to read though there was no beat, in milliseconds. */
   readonly pollInterval: number
+  /** Has the pulse beat soon after other processes have written, until the signal aborts. */
+  readonly watchOthers?: (signal: AbortSignal) => void
 }
 
 /** A recipient of new events. */
@@ -66,6 +68,7 @@ export const tailOf = (source: Source): Tail => {
 
   const end = (run: Run, error?: StoreError | InvalidInput): void => {
     if (current === run) current = undefined
+    run.stop.abort()
     for (const listener of run.had.keys()) listener.ended(error)
   }
 
@@ -109,6 +112,7 @@ export const tailOf = (source: Source): Tail => {
       lengths: new Set(),
       stop: new AbortController(),
     }
+    source.watchOthers?.(run.stop.signal)
     void read(run)
     return run
   }

@@ -21,10 +21,11 @@ import { openDatabase } from './open.ts'
 import { streamReads } from './reads.ts'
 import { markOf } from './rows.ts'
 import { type SqliteSettings, sqliteSettings } from './settings.ts'
+import { watchOthers } from './watch.ts'
 import { type Kept, sqliteWriter } from './writer.ts'
 
-/** How often followers look for writes of other processes, in milliseconds. */
-const pollInterval = 50
+/** How often followers find out, in milliseconds, that the file has gone from its path. */
+const pollInterval = 1_000
 
 /** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
 export const openSqlite = (
@@ -72,7 +73,13 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   }
 
   const page: Source['page'] = (range) => reading(() => E.flatMap(unlessLost<TailPage>)(all.page(range)))()
-  const source: Source = { page, pulse: changes, isClosed: () => isClosed, pollInterval }
+  const source: Source = {
+    page,
+    pulse: changes,
+    isClosed: () => isClosed,
+    pollInterval,
+    watchOthers: (signal) => watchOthers(db, settings.path, changes.beat, signal),
+  }
   const tail = tailOf(source)
 
   /** Followers in this process need not read what it has written. */

@@ -1,0 +1,83 @@
+import { realpathSync, watch } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+
+// How long to wait for the next look, in milliseconds.
+/** Once the system has said that the WAL is written to: it does so before the commit can be read. */
+const soonest = 1
+/** After a commit: more are likely to follow. */
+const soon = 3
+/** Then ever longer, up to this. */
+const longest = 20
+/** Where the system has proved to say when there is something. */
+const told = 50
+
+/**
+ * Calls `changed` soon after another connection has committed, until the signal aborts. While nobody writes, the system watches the WAL;
+ * from its first word on, looking often costs less. Where it says nothing (too many watchers, some mounts), looking is all there is.
+ */
+export const watchOthers = (
+  db: DatabaseSync,
+  path: string,
+  changed: () => void,
+  signal: AbortSignal,
+): void => {
+  const version = db.prepare('PRAGMA data_version')
+  version.setReturnArrays(true)
+  let seen: unknown
+  let gap = longest
+  let hasTold = false
+  let timer: NodeJS.Timeout | undefined
+  let unwatch: (() => void) | undefined
+
+  /** Whether others have committed since the last call; an error too is for the next read to report. */
+  const isNew = (): boolean => {
+    const before = seen
+    try {
+      const row: unknown = version.get()
+      seen = Array.isArray(row) ? row[0] : undefined
+      return seen !== before
+    } catch {
+      return true
+    }
+  }
+  const wait = (ms: number): void => {
+    clearTimeout(timer)
+    gap = ms
+    timer = setTimeout(look, gap)
+  }
+  const tell = (): void => {
+    hasTold = true
+    unwatch?.()
+    unwatch = undefined
+    wait(soonest)
+  }
+  const look = (): void => {
+    const isQuiet = gap >= longest
+    if (isQuiet) unwatch ??= tellOf(path, tell)
+    if (isNew()) {
+      changed()
+      wait(Math.min(gap, soon))
+    } else if (isQuiet) wait(hasTold ? told : longest)
+    else wait(gap * 1.5)
+  }
+  const stop = (): void => {
+    clearTimeout(timer)
+    unwatch?.()
+  }
+
+  isNew()
+  look()
+  signal.addEventListener('abort', stop, { once: true })
+}
+
+/** Calls a function whenever the WAL of a file is written to, if the system can. @returns ends it */
+const tellOf = (path: string, tell: () => void): (() => void) => {
+  try {
+    const watcher = watch(`${realpathSync(path)}-wal`, { persistent: false }, tell)
+    const close = (): void => watcher.close()
+    watcher.on('error', close)
+    return close
+  } catch {
+    return () => {}
+  }
+}
