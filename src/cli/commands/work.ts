@@ -10,6 +10,7 @@ import { packageFile } from '../package.ts'
 import type { GlobalOptions, Shell } from '../shell.ts'
 import type { Part } from '../text.ts'
 import { type Given, workHere } from '../work/child.ts'
+import { signalled } from '../work/signalled.ts'
 import { type News, supervise } from '../work/supervise.ts'
 
 interface Options {
@@ -79,24 +80,6 @@ Examples:
       ),
     )
 }
-
-/** Aborts on the first signal, and on the second: npm passes on what the terminal has sent already, so one that follows at once is the same. */
-const signalled = () => {
-  const [drain, end] = [new AbortController(), new AbortController()]
-  let first = -Infinity
-  const stop = (): void => {
-    if (!drain.signal.aborted) first = performance.now()
-    else if (performance.now() - first > sameSignal) end.abort()
-    drain.abort()
-  }
-  const signals = ['SIGTERM', 'SIGINT'] as const
-  for (const signal of signals) process.on(signal, stop)
-  const forget = (): void => {
-    for (const signal of signals) process.off(signal, stop)
-  }
-  return { drain, end, forget }
-}
-const sameSignal = 250
 
 /** Others take over the steps of a dead worker after its time anyway. */
 const report = async (store: Store, out: Output, worker: string, reason: string): Promise<void> => {

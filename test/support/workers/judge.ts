@@ -25,6 +25,15 @@ const pathsOf = (log: readonly Raw[]): readonly (readonly number[])[] => {
   return paths
 }
 
+/**
+ * What is wrong: a reply to nothing, or to what another one has answered; a reply to what it has not seen; no reply; attempts counted
+ * wrongly; a call started twice.
+ */
+export interface Fault {
+  readonly kind: 'doubled' | 'misplaced' | 'unanswered' | 'miscounted' | 'repeated'
+  readonly text: string
+}
+
 const between = new Set(['Condensed', 'Truncated', 'Restored', 'Configured'])
 
 const isMessage = (event: Raw | undefined, role: string): boolean =>
@@ -35,35 +44,36 @@ interface Origin {
 }
 
 /** W1–W3: a reply comes right after what it answers, and what it was made from. What asked for an answer has one at the end. */
-const wrongReplies = (conversation: string, log: readonly Raw[]): readonly string[] => {
+const wrongReplies = (conversation: string, log: readonly Raw[]): readonly Fault[] => {
   const paths = pathsOf(log)
-  const wrong = log.flatMap((event, position) => {
+  return log.flatMap((event, position): readonly Fault[] => {
     if (!isMessage(event, 'assistant')) return []
     const path = paths[position - 1] ?? []
     const answered = path.findLast((at) => !between.has(log[at]?.type ?? ''))
     const where = `the reply at ${position} of ${conversation}`
-    if (!isMessage(log[answered ?? -1], 'user')) return [`${where} answers no message`]
+    if (!isMessage(log[answered ?? -1], 'user'))
+      return [{ kind: 'doubled', text: `${where} answers no message` }]
     const made = (event.data['origin'] as Origin | undefined)?.context?.position ?? -1
     const unseen = path.filter((at) => at > made && !between.has(log[at]?.type ?? ''))
-    return unseen.length > 0 ? [`${where} was made at ${made}, and has not seen ${unseen.join(', ')}`] : []
+    const text = `${where} was made at ${made}, and has not seen ${unseen.join(', ')}`
+    return unseen.length > 0 ? [{ kind: 'misplaced', text }] : []
   })
-  return wrong
 }
 
 /** W4: what asked for an answer has one, unless somebody took it back. */
-const unanswered = (conversation: string, log: readonly Raw[]): readonly string[] => {
+const unanswered = (conversation: string, log: readonly Raw[]): readonly Fault[] => {
   const last = pathsOf(log)
     .at(-1)
     ?.findLast((at) => !between.has(log[at]?.type ?? ''))
   const asks = log[last ?? -1]
   const isLeft = isMessage(asks, 'user') && asks?.metadata['answer'] !== undefined
   return isLeft && !log.slice(last).some(({ type }) => type === 'Rewound')
-    ? [`the message at ${last} of ${conversation} has no answer`]
+    ? [{ kind: 'unanswered', text: `the message at ${last} of ${conversation} has no answer` }]
     : []
 }
 
 /** W9: attempts of a step are counted up to five, and never down. */
-const wrongClaims = (stream: string, events: readonly Raw[]): readonly string[] => {
+const wrongClaims = (stream: string, events: readonly Raw[]): readonly Fault[] => {
   const highest = new Map<string, number>()
   return events.flatMap(({ type, data }) => {
     if (type === 'TurnUnparked') highest.clear()
@@ -71,33 +81,41 @@ const wrongClaims = (stream: string, events: readonly Raw[]): readonly string[] 
     const [step, attempt] = [String(data['step']), Number(data['attempt'])]
     const before = highest.get(step) ?? 0
     highest.set(step, attempt)
-    return attempt < before || attempt > 5
-      ? [`attempt ${attempt} after ${before} at ${step} in ${stream}`]
-      : []
+    const text = `attempt ${attempt} after ${before} at ${step} in ${stream}`
+    return attempt < before || attempt > 5 ? [{ kind: 'miscounted', text }] : []
   })
 }
 
 /** W8: a call is started once. */
-const startedTwice = (stream: string, events: readonly Raw[]): readonly string[] => {
+const startedTwice = (stream: string, events: readonly Raw[]): readonly Fault[] => {
   const starts = events.flatMap(({ type, data }) =>
     type === 'ToolStarted' ? [`${String(data['reply'])} ${String(data['call'])}`] : [],
   )
   return starts.length === new Set(starts).size
     ? []
-    : [`a call is started twice in ${stream}: ${starts.join()}`]
+    : [{ kind: 'repeated', text: `a call is started twice in ${stream}: ${starts.join()}` }]
+}
+
+interface Judging {
+  /** Nobody works on it any more: what asked for an answer has to have one. */
+  readonly isOver?: boolean
 }
 
 /** What is wrong with a log, if anything is. */
-export const wrongIn = (
+export const faultsIn = (
   events: readonly RecordedEvent[],
-  { isOver = false }: { readonly isOver?: boolean } = {},
-): readonly string[] =>
+  { isOver = false }: Judging = {},
+): readonly Fault[] =>
   [...Map.groupBy(events, ({ stream }) => stream)].flatMap(([stream, all]) => {
     const log = all.map(rawOf)
     if (stream.startsWith('turns-')) return [...wrongClaims(stream, log), ...startedTwice(stream, log)]
     if (!stream.startsWith('conversation-')) return []
     return [...wrongReplies(stream, log), ...(isOver ? unanswered(stream, log) : [])]
   })
+
+/** The same in words. */
+export const wrongIn = (events: readonly RecordedEvent[], judging?: Judging): readonly string[] =>
+  faultsIn(events, judging).map(({ text }) => text)
 
 /** W8: an `unsafe` tool takes effect once at most for a call, any other with the same key each time. */
 export const wrongEffects = (
