@@ -142,6 +142,20 @@ export interface BlobInfo {
 /** The most bytes of a chunk: half of what one append call of EventStoreDB takes. */
 export const blobChunk = 512 * 1024
 
+/** Which of those who work on a store live, as the operating system knows it: without clocks. */
+export interface Liveness {
+  /**
+   * Holds a name that nobody has had until `release`, or until this process ends, however it does.
+   *
+   * @returns `release`, after which nobody knows the name; undefined if names cannot be held here
+   */
+  readonly hold: (name: string) => (() => void) | undefined
+  /** Holds a name whose process has ended without releasing it. Undefined if it is held, if nobody knows it, and if it is not certain. */
+  readonly inherit: (name: string) => (() => void) | undefined
+  /** Names that were held and have not been released. */
+  readonly names: () => readonly string[]
+}
+
 export interface BackupOptions {
   /** Overwrite an existing file. Default false. */
   readonly force?: boolean | undefined
@@ -222,6 +236,8 @@ export interface EventStore {
     file: string,
     options: BackupOptions,
   ) => TaskEither<StoreError | InvalidInput | FileExists, BackedUp>
+  /** For stores whose processes are all on one machine. */
+  readonly liveness?: Liveness
   /** The most bytes of data and metadata that one append accepts, all its events together. */
   readonly maxAppendBytes: number
   readonly close: () => TaskEither<StoreError, void>

@@ -1,3 +1,4 @@
+import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../result/steps.ts'
 import { tell } from './beats.ts'
 import { endAll } from './runs.ts'
@@ -10,11 +11,11 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-/** Turns may finish within the grace; then they are ended. Says that the worker has stopped, once it has let go of all. */
-export const drain = async ({ worker, settings, around, runs, watch }: Shift): Promise<void> => {
+/** Turns may finish within the grace; then they are ended. Says that the worker has stopped, once it has let go of all. @returns whether that is recorded */
+export const drain = async ({ worker, settings, around, runs, watch }: Shift): Promise<boolean> => {
   const areOver = (): boolean => runs.size === 0
   await watch.until(areOver, settings.grace)
   endAll(runs, `${worker} stops`)
   await watch.until(areOver, Infinity)
-  await run(tell(around.store, around.actor, worker, { type: 'WorkerStopped', data: {} }))
+  return E.isRight(await run(tell(around.store, around.actor, worker, { type: 'WorkerStopped', data: {} })))
 }

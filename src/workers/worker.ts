@@ -7,6 +7,7 @@ import type { OpenStep } from './open-step.ts'
 import { endAll, newRun, type Signals } from './runs.ts'
 import { hasSeenClaim, serve } from './serve.ts'
 import { beginShift, type Shift, type Surroundings, type WorkerSettings } from './shift.ts'
+import { vigil } from './vigil.ts'
 
 /** Ends the turns in conversations that the log says are another's, or parked. */
 const endLost = (shift: Shift): void => {
@@ -42,6 +43,7 @@ export const work = async (
     })
   }
   const beats = beating(shift)
+  const watched = vigil(shift)
   const { look, stop: stopLooking } = looking(shift, () => isUp && !signal.aborted, begin)
   const signals: Signals = {
     claimed: beats.beat,
@@ -60,6 +62,7 @@ export const work = async (
       isUp = true
       known.reconnected(clock.now())
       beats.beat()
+      watched.begin()
       look()
     },
     lost: () => {
@@ -69,10 +72,12 @@ export const work = async (
 
   const fed = feed(store, prefixesOf(settings.conversations), listener, { clock, signal: over.signal })
   const drained = aborted(signal).then(() => drain(shift))
+  let hasStopped = false
   try {
-    await Promise.race([drained, fed])
+    hasStopped = await Promise.race([drained, fed.then(() => false)])
   } finally {
     over.abort()
+    watched.end(hasStopped)
     beats.stop()
     stopLooking()
     endAll(runs, 'the store is closed')

@@ -19,6 +19,7 @@ import { damaged, integrityProblems } from './integrity.ts'
 import { lazily } from './lazily.ts'
 import { openDatabase } from './open.ts'
 import { streamReads } from './reads.ts'
+import { sqliteLiveness } from './liveness.ts'
 import { markOf } from './rows.ts'
 import { type SqliteSettings, sqliteSettings } from './settings.ts'
 import { watchOthers } from './watch.ts'
@@ -41,6 +42,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   const { url } = settings
   const guard = guardOf(db, settings)
   const changes = pulse()
+  const liveness = sqliteLiveness(settings.path)
   // Prepared at first use: opening a store to look at one thing waits for nothing else.
   const writer = lazily(() => sqliteWriter(db, settings, guard, wrote))
   const prepared = (sql: string): (() => StatementSync) =>
@@ -119,10 +121,12 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     },
     backup: (file, options) => async () =>
       isClosed ? E.left(storeClosed(url)) : backupSqlite(settings, file, options),
+    liveness,
     maxAppendBytes: Infinity,
     close: () => async () => {
       if (isClosed) return E.right(undefined)
       isClosed = true
+      liveness.drop()
       await writer.made()?.finish()
       changes.beat()
       try {

@@ -1,0 +1,91 @@
+import { closeSync, existsSync, openSync, readdirSync, realpathSync, rmSync, statfsSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
+import { isConversationId } from '../../events/ids.ts'
+import type { Liveness } from '../port.ts'
+
+/** Types of file systems (`statfs`, Linux) on which a lock may not be known to other machines: NFS, SMB, CIFS, SMB2, 9P, AFS, Ceph. */
+const networks: ReadonlySet<number> = new Set([
+  0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x5346414f, 0x00c36400,
+])
+
+/** Something that the file system may refuse, which then says nothing. */
+const unless = <A>(attempt: () => A): A | undefined => {
+  try {
+    return attempt()
+  } catch {
+    return undefined
+  }
+}
+
+/** Locks an existing file; undefined if another has locked it. */
+const locked = (file: string): DatabaseSync | undefined =>
+  unless(() => {
+    const url = pathToFileURL(file)
+    url.searchParams.set('mode', 'rw')
+    const db = new DatabaseSync(url, { timeout: 0 })
+    if (unless(() => db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE') ?? true)) return db
+    db.close()
+    return undefined
+  })
+
+/**
+ * Each name is a small file beside the store, under a lock of SQLite's, which ends with its process. A process that is stopped still
+ * has it.
+ *
+ * @returns `drop` unlocks all without releasing them, as the end of the process does
+ */
+export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => void } => {
+  const held = new Set<DatabaseSync>()
+  const beginning = (): string => `${realpathSync(path)}-alive-`
+  /** Names are read from the store: they must lead nowhere else. */
+  const fileOf = (name: string): string | undefined =>
+    isConversationId(name) ? beginning() + name : undefined
+
+  const hold = (file: string): (() => void) | undefined => {
+    const db = locked(file)
+    if (!db) return undefined
+    // It may have been released since it was opened.
+    if (!existsSync(file)) {
+      db.close()
+      return undefined
+    }
+    held.add(db)
+    return () => {
+      // Before it is unlocked, so that nobody takes it for one whose process has ended. Windows removes no open files.
+      unless(() => rmSync(file))
+      if (held.delete(db)) db.close()
+      unless(() => rmSync(file, { force: true }))
+    }
+  }
+
+  return {
+    hold: (name) =>
+      unless(() => {
+        const file = fileOf(name)
+        if (file === undefined || networks.has(statfsSync(dirname(file)).type)) return undefined
+        closeSync(openSync(file, 'wx', 0o600))
+        const release = hold(file)
+        if (!release) rmSync(file)
+        return release
+      }),
+    inherit: (name) =>
+      unless(() => {
+        const file = fileOf(name)
+        return file === undefined ? undefined : hold(file)
+      }),
+    names: () =>
+      unless(() => {
+        const start = beginning()
+        const own = basename(start)
+        return readdirSync(dirname(start)).flatMap((file) =>
+          file.startsWith(own) ? [file.slice(own.length)] : [],
+        )
+      }) ?? [],
+    drop: () => {
+      for (const db of held) db.close()
+      held.clear()
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { run } from '../result/steps.ts'
+import { tell } from './beats.ts'
+import { pause } from './clock.ts'
+import { isClosed } from './feed.ts'
+import { patience, type Shift } from './shift.ts'
+
+/** How a worker shows that its process lives, and sees which others do not, where the store can tell. */
+export interface Vigil {
+  readonly begin: () => void
+  /** Ends it. @param hasStopped the log says that the worker has; if not, others see that it has ended */
+  readonly end: (hasStopped: boolean) => void
+}
+
+/** How often it looks whether those live who hold conversations, in milliseconds. */
+const interval = 50
+/** After how many such looks it looks for all others. */
+const seldom = 200
+
+/** Whoever ends without a word is reported, so that its steps are free at once for all. */
+export const vigil = ({ worker, around: { store, actor, clock }, known, over }: Shift): Vigil => {
+  const { liveness } = store
+  const release = liveness?.hold(worker)
+  let looks = 0
+  let cancel = (): void => {}
+
+  const holders = (): ReadonlySet<string> =>
+    new Set([...known.steps.values()].flatMap(({ holder }) => holder ?? []))
+
+  const report = async (name: string): Promise<void> => {
+    const forget = liveness?.inherit(name)
+    if (!forget) return
+    const fact = { type: 'WorkerStopped', data: { reason: 'its process has ended' } } as const
+    for (;;) {
+      const told = await run(tell(store, actor, name, fact))
+      if (E.isRight(told)) return forget()
+      if (isClosed(told) || over.aborted) return
+      await pause(clock, patience, over)
+    }
+  }
+  const look = (): void => {
+    const names = looks++ % seldom === 0 ? liveness?.names() : holders()
+    for (const name of names ?? []) if (name !== worker) void report(name)
+    cancel = clock.after(interval, look)
+  }
+
+  return {
+    begin: () => {
+      if (liveness && looks === 0) look()
+    },
+    end: (hasStopped) => {
+      cancel()
+      if (hasStopped) release?.()
+    },
+  }
+}
