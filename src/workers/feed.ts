@@ -36,14 +36,22 @@ export const readTo = async (
 
 const reconnectWait = 250
 
+interface Feeding {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Where to begin. Tried again, as the reading, if it rejects. */
+  readonly begin: () => Promise<Checkpoint | undefined>
+}
+
 /** Follows streams until the signal aborts or the store is closed, again and again from where it was if the store was away. */
 export const feed = async (
   store: EventStore,
   prefixes: readonly string[],
   { event, caughtUp, lost }: Listener,
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { clock, signal, begin }: Feeding,
 ): Promise<void> => {
   let after: Checkpoint | undefined
+  let hasBegun = false
   const take = (recorded: RecordedEvent): void => {
     if (signal.aborted) return
     after = recorded.checkpoint
@@ -51,6 +59,8 @@ export const feed = async (
   }
   while (!signal.aborted) {
     try {
+      if (!hasBegun) after = await begin()
+      hasBegun = true
       after = await readTo(store, prefixes, after, take)
       caughtUp()
       for await (const followed of store.follow({ prefixes, after, signal })) {

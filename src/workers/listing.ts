@@ -2,6 +2,7 @@ import type { EventStore } from '../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
 import { knownBy } from './known.ts'
 import type { OpenStep } from './open-step.ts'
+import { restored } from './settled.ts'
 
 /** `open`: for a worker to take; `claimed`: one has it; `waiting`: for an approval or a result; `parked`: its attempts have failed. */
 export type StepState = 'open' | 'claimed' | 'waiting' | 'parked'
@@ -54,14 +55,15 @@ export const stepInfo = (conversation: string, step: OpenStep): OpenStepInfo | u
   }
 }
 
-/** What workers are asked to do now, the oldest first. Reads the events of all these conversations. Iteration throws a `StoreError`. */
+/** What workers are asked to do now, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a `StoreError`. */
 export async function* listSteps(
   store: EventStore,
   { state, conversations = [''] }: StepsOptions = {},
 ): AsyncGenerator<OpenStepInfo, void> {
-  const known = knownBy(() => true)
-  let order = 0
-  await readTo(store, prefixesOf(conversations), undefined, (event) => known.see(event, order++))
+  const known = knownBy((id) => conversations.some((prefix) => id.startsWith(prefix)))
+  const from = await restored(store, conversations, known, 0)
+  let order = 1
+  await readTo(store, prefixesOf(conversations), from, (event) => known.see(event, order++))
   const all = [...known.steps].toSorted(([, one], [, other]) => (one.since < other.since ? -1 : 1))
   for (const [conversation, step] of all) {
     const info = stepInfo(conversation, step)

@@ -26,6 +26,8 @@ export interface OpenStep {
   readonly errors: readonly string[]
   /** When it was recorded: ISO 8601, UTC. */
   readonly since: string
+  /** When its holder claimed the conversation: ISO 8601, UTC. */
+  readonly claimedAt?: string | undefined
   /** By the observer's own clock, in milliseconds: since when it is free, and when it may be claimed. */
   readonly freeAt: number
   readonly notBefore: number
@@ -101,6 +103,7 @@ export const evolved = (
         ...step,
         stage: 'open',
         holder: worker,
+        claimedAt: event.time,
         attempt: (claimed === step.name ? attempt : 1) + 1,
         errors: isSilent ? [...errors, `${holder} fell silent`] : errors,
       }

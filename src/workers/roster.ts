@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Checkpoint, type EventStore, type RecordedEvent } from '../store/port.ts'
+import type { EventStore } from '../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
-import { knownBy } from './known.ts'
+import { type Known, knownBy } from './known.ts'
 import { type OpenStepInfo, stepInfo } from './listing.ts'
-import { conversationIn, fieldsIn, seenWorker } from './seen.ts'
+import { restored } from './settled.ts'
 
 export interface RosterOptions {
   /** How often to look, in milliseconds. Default: once. */
@@ -30,55 +30,24 @@ export interface Roster {
   readonly workers: readonly WorkerInfo[]
   /** What workers are asked to do, the oldest first. */
   readonly steps: readonly OpenStepInfo[]
-  /** How many claims the log holds. */
+  /** How many claims there were. */
   readonly claims: number
 }
 
-/** Folds the log into rosters. */
-const rosterKeeper = () => {
-  const known = knownBy(() => true)
-  const said = new Map<string, { readonly heard: string; readonly slots?: number }>()
-  const claimed = new Map<string, string>()
-  let claims = 0
-  let order = 0
-
-  const seeWorker = (event: RecordedEvent, time: string): void => {
-    const seen = seenWorker(event)
-    if (!seen) return
-    const { slots } = fieldsIn(event.data)
-    if (seen.isStopped) said.delete(seen.worker)
-    else said.set(seen.worker, { heard: time, ...(typeof slots === 'number' && { slots }) })
-  }
-  const seeClaim = (conversation: string, event: RecordedEvent, time: string): void => {
-    claims++
-    claimed.set(conversation, time)
-    const worker = String(fieldsIn(event.data)['worker'])
-    said.set(worker, { ...said.get(worker), heard: time })
-  }
-  return {
-    see: (event: RecordedEvent): void => {
-      known.see(event, order++)
-      const conversation = conversationIn(event.stream)
-      if (conversation !== undefined && event.type !== 'TurnClaimed') return
-      const time = String(fieldsIn(event.metadata)['time'])
-      if (conversation === undefined) seeWorker(event, time)
-      else seeClaim(conversation, event, time)
-    },
-    roster: (): Roster => {
-      const steps = [...known.steps]
-        .flatMap(([conversation, step]) => stepInfo(conversation, step) ?? [])
-        .toSorted((one, other) => (one.since < other.since ? -1 : 1))
-      const held = Map.groupBy(steps, ({ holder }) => holder)
-      const workers = [...said].map(([worker, its]) => ({
-        worker,
-        ...its,
-        steps: (held.get(worker) ?? []).map(({ conversation, step, attempt }) => {
-          return { conversation, step, attempt, since: claimed.get(conversation) ?? its.heard }
-        }),
-      }))
-      return { workers, steps, claims }
-    },
-  }
+const rosterOf = ({ steps: open, workers: known, claims }: Known): Roster => {
+  const steps = [...open]
+    .flatMap(([conversation, step]) => stepInfo(conversation, step) ?? [])
+    .toSorted((one, other) => (one.since < other.since ? -1 : 1))
+  const held = Map.groupBy(steps, ({ holder }) => holder)
+  const workers = [...known].map(([worker, { heard, slots }]) => ({
+    worker,
+    heard,
+    ...(slots !== undefined && { slots }),
+    steps: (held.get(worker) ?? []).map(({ conversation, step, attempt }) => {
+      return { conversation, step, attempt, since: open.get(conversation)?.claimedAt ?? heard }
+    }),
+  }))
+  return { workers, steps, claims: claims() }
 }
 
 /** Who works on what, once or again and again. Each event is read once. Iteration throws a `StoreError`. */
@@ -86,11 +55,13 @@ export async function* rosters(
   store: EventStore,
   { every, signal }: RosterOptions = {},
 ): AsyncGenerator<Roster, void> {
-  const { see, roster } = rosterKeeper()
-  let after: Checkpoint | undefined
+  const known = knownBy(() => true)
+  const all = ['']
+  let after = await restored(store, all, known, 0)
+  let order = 1
   while (!signal?.aborted) {
-    after = await readTo(store, prefixesOf(['']), after, see)
-    yield roster()
+    after = await readTo(store, prefixesOf(all), after, (event) => known.see(event, order++))
+    yield rosterOf(known)
     if (every === undefined) return
     await sleep(every, undefined, { ...(signal && { signal }) }).catch(() => {})
   }

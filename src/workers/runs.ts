@@ -17,7 +17,7 @@ export interface Run {
   /** Ends its turn. */
   readonly ends: AbortController
   /** The revision of its claim, once it is recorded. */
-  claimed?: number
+  claimed?: number | undefined
   /** Another has the conversation. */
   isLost: boolean
   /** The model has finished: its slot is free. */

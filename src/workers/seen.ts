@@ -28,6 +28,9 @@ type What =
 export interface SeenWorker {
   readonly worker: string
   readonly isStopped: boolean
+  /** ISO 8601, UTC: for people. */
+  readonly time: string
+  readonly slots?: number
   readonly free: number
 }
 
@@ -94,9 +97,15 @@ export const seenEvent = (conversation: string, event: RecordedEvent): SeenEvent
   }
 }
 
-export const seenWorker = ({ stream, type, data }: RecordedEvent): SeenWorker | undefined => {
+export const seenWorker = ({ stream, type, data, metadata }: RecordedEvent): SeenWorker | undefined => {
   const worker = workerOf(stream)
   if (worker === undefined) return undefined
   const { slots, busy } = fieldsIn(data)
-  return { worker, isStopped: type === 'WorkerStopped', free: Number(slots ?? 0) - Number(busy ?? 0) }
+  return {
+    worker,
+    isStopped: type === 'WorkerStopped',
+    time: String(fieldsIn(metadata)['time']),
+    ...(typeof slots === 'number' && { slots }),
+    free: Number(slots ?? 0) - Number(busy ?? 0),
+  }
 }

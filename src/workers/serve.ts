@@ -6,6 +6,7 @@ import { isClosed } from './feed.ts'
 import type { OpenStep } from './open-step.ts'
 import type { Run, Signals, StepTaken } from './runs.ts'
 import { patience, type Shift } from './shift.ts'
+import { placeOfClaim } from './turns-end.ts'
 
 /** How an attempt ended; the step is the one that it left. */
 type Ended = Awaited<ReturnType<typeof attempt>> | { readonly reason: 'lost' }
@@ -13,7 +14,7 @@ type LetGo = Parameters<typeof release>[2]
 
 /** What the worker knows has come as far as its claim. */
 export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
-  known.turnsAt(conversation) >= claimed
+  (known.turnsAt(conversation) ?? -1) >= claimed
 
 /** Whether the conversation is this worker's, as far as it knows. */
 const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
@@ -36,20 +37,18 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
 }
 
 /** Records the claim. @returns whether the conversation is this worker's */
-const claimed = async (
-  { worker, around, known, refused }: Shift,
-  its: Run,
-  step: OpenStep,
-): Promise<boolean> => {
+const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
+  const { worker, around, known, refused } = shift
   const { conversation } = its
+  const chat = around.conversation(conversation)
   const seen = known.turnsAt(conversation)
-  const taken = await run(take({ chat: around.conversation(conversation), worker }, step, seen))
-  if (E.isRight(taken) && taken.right !== undefined) {
-    its.claimed = taken.right
-    return true
+  const place = await placeOfClaim(shift, chat, step)
+  if (place !== undefined) {
+    const taken = await run(take({ chat, worker }, step, place))
+    its.claimed = E.isRight(taken) ? taken.right : undefined
   }
-  refused.add(conversation, seen)
-  return false
+  if (its.claimed === undefined) refused.add(conversation, seen)
+  return its.claimed !== undefined
 }
 
 /** Makes the attempt, and tells how it ended. */

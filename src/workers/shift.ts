@@ -17,6 +17,8 @@ export interface WorkerSettings {
   readonly ttl: number
   readonly rankWait: number
   readonly grace: number
+  /** After how many events it settles what it knows, at the earliest. */
+  readonly settleAfter: number
   readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
   readonly onStep: (step: StepTaken) => void
 }

@@ -59,6 +59,9 @@ export const checkedWorker = <Chat>(
 /** How long each worker that should be quicker is waited for: a claim takes a few milliseconds. */
 const rankWait = 25
 
+/** So many events are read in well under a second. */
+const settleAfter = 5_000
+
 /** @param edge the conversation as the program takes it */
 export const settingsOf = <Chat>(
   {
@@ -77,6 +80,7 @@ export const settingsOf = <Chat>(
   ttl,
   rankWait,
   grace,
+  settleAfter,
   onStep: quietly(onStep),
   give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat: edge(chat) }), onEvent),
 })

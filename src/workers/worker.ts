@@ -6,6 +6,7 @@ import { looking } from './looking.ts'
 import type { OpenStep } from './open-step.ts'
 import { endAll, newRun, type Signals } from './runs.ts'
 import { hasSeenClaim, serve } from './serve.ts'
+import { settling } from './settling.ts'
 import { beginShift, type Shift, type Surroundings, type WorkerSettings } from './shift.ts'
 import { vigil } from './vigil.ts'
 
@@ -44,6 +45,7 @@ export const work = async (
   }
   const beats = beating(shift)
   const watched = vigil(shift)
+  const settler = settling(shift)
   const { look, stop: stopLooking } = looking(shift, () => isUp && !signal.aborted, begin)
   const signals: Signals = {
     claimed: beats.beat,
@@ -53,7 +55,9 @@ export const work = async (
   const listener: Listener = {
     event: (event: RecordedEvent) => {
       known.see(event, clock.now())
+      settler.received(event.checkpoint)
       if (!isUp) return
+      settler.settle()
       endLost(shift)
       watch.changed()
       look()
@@ -61,6 +65,7 @@ export const work = async (
     caughtUp: () => {
       isUp = true
       known.reconnected(clock.now())
+      settler.settle()
       beats.beat()
       watched.begin()
       look()
@@ -70,7 +75,8 @@ export const work = async (
     },
   }
 
-  const fed = feed(store, prefixesOf(settings.conversations), listener, { clock, signal: over.signal })
+  const feeding = { clock, signal: over.signal, begin: settler.begin }
+  const fed = feed(store, prefixesOf(settings.conversations), listener, feeding)
   const drained = aborted(signal).then(() => drain(shift))
   let hasStopped = false
   try {

@@ -7,6 +7,7 @@ import type { Clock } from '../../src/workers/clock.ts'
 import { listSteps } from '../../src/workers/listing.ts'
 import { requesting } from '../../src/workers/requests.ts'
 import { work } from '../../src/workers/worker.ts'
+import { settingsWith } from '../support/workers/settings.ts'
 
 const actor = { kind: 'test' }
 const speed = 100
@@ -32,15 +33,7 @@ describe('a step whose attempts fail', () => {
       given++
       return Promise.resolve(E.left({ ...refused, message: `no ${given}` }))
     }
-    const settings = {
-      slots: 1,
-      conversations: [''],
-      ttl: 10_000,
-      rankWait: 25,
-      grace: 0,
-      give,
-      onStep: () => {},
-    }
+    const settings = settingsWith({ give })
     const workers = ['w1', 'w2'].map((worker) =>
       work(worker, settings, { store, actor, conversation, clock: quick }, stop.signal),
     )

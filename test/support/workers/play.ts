@@ -1,11 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { storeOn } from '../../../src/api/open.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
-import type { RecordedEvent } from '../../../src/store/port.ts'
+import type { EventStore, RecordedEvent } from '../../../src/store/port.ts'
 import { deciding } from '../../../src/turn/calls/decisions.ts'
 import { listSteps } from '../../../src/workers/listing.ts'
+import { rosters } from '../../../src/workers/roster.ts'
 import { gatedStore, type Without } from './gated-store.ts'
 import { wrongEffects, wrongIn } from './judge.ts'
+import { unsettled } from './unsettled.ts'
 import { randomOf, scheduler } from './scheduler.ts'
 import { liveIn } from './virtual-time.ts'
 import { words, world } from './world.ts'
@@ -106,6 +108,17 @@ export const play = async (
     return names
   }
 
+  /** Whoever begins with what is settled knows what one knows who reads all. */
+  const misread = async (): Promise<readonly string[]> => {
+    const rosterOf = async (from: EventStore): Promise<string> => {
+      for await (const { workers, steps, claims } of rosters(from))
+        return JSON.stringify({ workers, steps, claims })
+      return ''
+    }
+    const [one, other] = [await rosterOf(store), await rosterOf(unsettled(store))]
+    return one === other ? [] : [`what is settled says ${one}, and the log ${other}`]
+  }
+
   let isOver = false
   /** Approves what waits, until nothing is open any more. */
   const approver = async (): Promise<void> => {
@@ -136,11 +149,17 @@ export const play = async (
   for (const who of [...living, 'person', 'approver', 'chaos']) kill(who)
   const left = without === undefined ? await open() : []
   return {
-    wrong: [...wrongIn(log, { isOver }), ...wrongEffects(effects), ...(isWronged ? [] : overlaps), ...left],
+    wrong: [
+      ...wrongIn(log, { isOver }),
+      ...wrongEffects(effects),
+      ...(isWronged ? [] : overlaps),
+      ...left,
+      ...(await misread()),
+    ],
     steps,
     replies: log.filter(({ type, data }) => type === 'MessageAppended' && data.includes('"assistant"'))
       .length,
     claims: log.filter(({ type }) => type === 'TurnClaimed').length,
-    log: log.map(({ stream, type, data }) => `${stream} ${type} ${data}`),
+    log: log.map(({ stream, type, data }) => `${stream} ${type} ${type === 'Settled' ? '' : data}`),
   }
 }

@@ -7,6 +7,7 @@ import { turning } from '../../../src/turn/turns.ts'
 import { work } from '../../../src/workers/worker.ts'
 import { gatedStore, type Without } from './gated-store.ts'
 import type { Scheduler } from './scheduler.ts'
+import { settingsWith } from './settings.ts'
 
 /** An effect of a tool, counted where it happens. */
 export interface Effect {
@@ -105,7 +106,8 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
           signal,
           maxRetries: 0,
         })()
-      const settings = { slots: 2, conversations: [''], ttl, rankWait: 25, grace: 0, give, onStep: () => {} }
+      const settleAfter = 2 + Math.floor(random() * 30)
+      const settings = settingsWith({ slots: 2, ttl, settleAfter, give })
       const around = { store: own, actor, conversation, clock: clockOf(who) }
       void work(who, settings, around, new AbortController().signal)
     },

@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { orThrow, run } from '../result/steps.ts'
+import type { Checkpoint } from '../store/port.ts'
+import { restored, settledEnd, writeSettled } from './settled.ts'
+import type { Settled } from './settled-parts.ts'
+import type { Shift } from './shift.ts'
+
+/** A number from 0 to 1 for each worker. */
+const shareOf = (worker: string): number => Number.parseInt(hash('sha1', worker).slice(0, 8), 16) / 2 ** 32
+
+/** How a worker begins with what others have settled, and settles what it knows. */
+export interface Settling {
+  /** Restores what is settled. @returns where to read on. Rejects with a `StoreError` */
+  readonly begin: () => Promise<Checkpoint | undefined>
+  /** Takes note of an event that the worker has taken in. */
+  readonly received: (checkpoint: Checkpoint) => void
+  /** Settles what the worker knows, if it is time to. */
+  readonly settle: () => void
+}
+
+/** So many TTLs pass between two checkpoints of a worker: beside its beats, they hardly count. */
+const pauses = 18
+/** So many events are received for each step that is written. */
+const perStep = 10
+/** A worker that is silent for so many TTLs and holds nothing is forgotten. */
+const forgotten = 1_000
+
+export const settling = ({ worker, settings, around, known }: Shift): Settling => {
+  const { conversations, ttl, settleAfter } = settings
+  const { store, clock } = around
+  // All receive the same events: one of them is the first to write.
+  const most = settleAfter * (1 + shareOf(worker))
+  let at: Checkpoint | undefined
+  let received = 0
+  let notBefore = -Infinity
+  /** The last revision of the stream of these checkpoints that this worker knows of. */
+  let end = -1
+
+  const isDue = (): boolean =>
+    received >= Math.max(most, perStep * known.steps.size) && clock.now() >= notBefore
+
+  const write = async (settled: Settled): Promise<void> => {
+    const now = await run(settledEnd(store, conversations))
+    if (E.isLeft(now)) return
+    const isLast = now.right === end
+    end = now.right
+    // Another has settled something of late.
+    if (!isLast) return
+    const written = await run(writeSettled(around, conversations, settled, end))
+    if (E.isRight(written)) end = written.right
+  }
+
+  return {
+    begin: async () => {
+      end = await orThrow(run(settledEnd(store, conversations)))
+      return restored(store, conversations, known, clock.now())
+    },
+    received: (checkpoint) => {
+      at = checkpoint
+      received++
+    },
+    settle: () => {
+      if (at === undefined || !isDue()) return
+      received = 0
+      notBefore = clock.now() + pauses * ttl
+      known.forget(clock.now() - forgotten * ttl)
+      void write({ checkpoint: at, known: known.carried() })
+    },
+  }
+}

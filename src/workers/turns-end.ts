@@ -1,0 +1,64 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import { caught, run, type Steps } from '../result/steps.ts'
+import type { StoreError } from '../store/errors.ts'
+import type { OpenStep } from './open-step.ts'
+import type { Shift } from './shift.ts'
+
+/** How the turns of a conversation end. */
+interface TurnsEnd {
+  /** -1 if nothing is recorded. */
+  readonly revision: number
+  /** The step that was last claimed, released or parked. */
+  readonly step?: string
+}
+
+async function* readEnd(chat: Conversation): Steps<StoreError, TurnsEnd> {
+  return yield* caught<StoreError & Error, TurnsEnd>(async () => {
+    let revision = -1
+    for await (const { type, data, revision: its } of chat.turnLog.newest()) {
+      revision = Math.max(revision, its)
+      if (type === 'TurnClaimed' || type === 'TurnReleased' || type === 'TurnParked')
+        return { revision, step: data.step }
+    }
+    return { revision }
+  })
+}
+
+/** The stream and the revision of the event that made a step. */
+const placeOf = (step: string): readonly [string, number] => {
+  const at = step.lastIndexOf('@')
+  return [step.slice(0, at), Number(step.slice(at + 1))]
+}
+
+/** Whether a step is `older` than another, or not (`newer`), or this cannot be seen from their names. */
+export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown' => {
+  const [[stream, revision], [other, its]] = [placeOf(step), placeOf(than)]
+  if (stream !== other) return 'unknown'
+  return revision < its ? 'older' : 'newer'
+}
+
+/** How long an event may be on its way to this worker, in milliseconds. */
+const delay = 250
+
+/**
+ * The revision after which to claim a step: up to there, this worker knows what is recorded. If it has received nothing of the
+ * conversation's turns, they were recorded before it began, or are on their way to it; then this reads their end.
+ *
+ * @returns undefined if somebody else was first
+ */
+export const placeOfClaim = async (
+  { known, watch }: Shift,
+  chat: Conversation,
+  { name }: OpenStep,
+): Promise<number | undefined> => {
+  const seen = known.turnsAt(chat.id)
+  if (seen !== undefined) return seen
+  const end = await run(readEnd(chat))
+  if (E.isLeft(end)) return undefined
+  const { revision, step } = end.right
+  const age = step === undefined ? 'older' : ageOf(step, name)
+  const isOnItsWay = (): boolean => known.turnsAt(chat.id) !== undefined
+  if (age === 'unknown') await watch.until(isOnItsWay, delay)
+  return age === 'newer' || isOnItsWay() ? undefined : revision
+}
