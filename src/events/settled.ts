@@ -32,7 +32,6 @@ const workerSchema = z.object({
   worker: text,
   heard: z.string(),
   slots: count.optional(),
-  free: z.int(),
 })
 
 /** The schema of the data of a checkpoint of workers. */

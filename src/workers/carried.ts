@@ -20,8 +20,6 @@ export interface CarriedWorker {
   readonly heard: string
   /** How many steps it can take at once; unknown until its first beat. */
   readonly slots?: number | undefined
-  /** How many more it can take. */
-  readonly free: number
 }
 
 export interface Carried {

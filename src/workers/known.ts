@@ -40,15 +40,14 @@ export const knownBy = (serves: (conversation: string) => boolean): Known => {
 
   const claimed = (worker: string, heard: string, now: number): void => {
     claims++
-    const { free = 0, slots } = workers.get(worker) ?? {}
-    workers.set(worker, { free, slots, heard, heardAt: now })
+    workers.set(worker, { ...workers.get(worker), heard, heardAt: now })
   }
 
   const seeWorker = (event: RecordedEvent, now: number): void => {
     const seen = seenWorker(event)
     if (!seen) return
-    const { worker, isStopped, free, slots, time } = seen
-    if (!isStopped) return void workers.set(worker, { free, slots, heard: time, heardAt: now })
+    const { worker, isStopped, slots, time } = seen
+    if (!isStopped) return void workers.set(worker, { slots, heard: time, heardAt: now })
     workers.delete(worker)
     for (const [conversation, step] of steps)
       if (step.holder === worker) steps.set(conversation, bereaved(step, now))
@@ -95,7 +94,7 @@ export const knownBy = (serves: (conversation: string) => boolean): Known => {
       steps: [...steps]
         .toSorted(([, one], [, other]) => one.freeAt - other.freeAt)
         .map(([conversation, step]) => carriedStep(conversation, step, turns.get(conversation))),
-      workers: [...workers].map(([worker, { heard, slots, free }]) => ({ worker, heard, slots, free })),
+      workers: [...workers].map(([worker, { heard, slots }]) => ({ worker, heard, slots })),
       claims,
     }),
     restore: (carried, now) => {

@@ -15,13 +15,14 @@ export interface Looking {
  * @param begin takes a step; from then on its conversation is among the runs
  */
 export const looking = (
-  { worker, settings, around: { clock }, known, runs, refused }: Shift,
+  { worker, settings, around: { clock }, known, runs, refused, pace }: Shift,
   mayTake: () => boolean,
   begin: (conversation: string, step: OpenStep) => void,
 ): Looking => {
-  const { ttl, rankWait, slots } = settings
+  const { ttl, slots } = settings
   const isBusyWith = (conversation: string): boolean => runs.has(conversation) || refused.has(conversation)
-  const me: Me = { worker, ttl, rankWait, isBusyWith }
+  const tardy = new Map<string, number>()
+  const me = (): Me => ({ worker, ttl, rankWait: pace.wait(), tardy, isBusyWith })
   let cancel = (): void => {}
 
   const lookAt = (at: number): void => {
@@ -30,8 +31,9 @@ export const looking = (
   const look = (): void => {
     cancel()
     while (mayTake() && busyIn(runs) < slots) {
-      const { conversation, step, lookAt: next } = pick(known, me, clock.now())
+      const { conversation, step, passed, lookAt: next } = pick(known, me(), clock.now())
       if (conversation === undefined || !step) return lookAt(Math.min(next, refused.earliest()))
+      for (const other of passed) tardy.set(other, known.workers.get(other)?.heardAt ?? -Infinity)
       begin(conversation, step)
     }
   }

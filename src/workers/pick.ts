@@ -9,6 +9,8 @@ export interface Me {
   readonly ttl: number
   /** How long each worker that should be quicker is waited for. */
   readonly rankWait: number
+  /** Workers that were waited for and did not come, and when they were last heard of then: until they say something, nobody waits again. */
+  readonly tardy: ReadonlyMap<string, number>
   /** Conversations that this worker is busy with. */
   readonly isBusyWith: (conversation: string) => boolean
 }
@@ -17,6 +19,8 @@ export interface Me {
 export interface Picked {
   readonly conversation?: string
   readonly step?: OpenStep
+  /** Who should have been quicker to take it. */
+  readonly passed: readonly string[]
   readonly lookAt: number
 }
 
@@ -30,22 +34,31 @@ const freeAt = (step: OpenStep, { workers }: Known, { worker, ttl }: Me): number
 /** Each conversation has its own order of workers, which all of them know. */
 const weight = (conversation: string, worker: string): string => hash('sha1', `${conversation} ${worker}`)
 
-/** How many workers should take the conversation before this one: who held it last is first, its prompt cache is warm. */
-export const rank = (
+/** An idle worker says something every 6 TTLs. */
+const idleSilence = 7
+
+/** The workers that live, as far as is known, and have a free slot. */
+const readyIn = ({ steps, workers }: Known, { ttl, tardy }: Me, now: number): readonly string[] => {
+  const held = new Map<string, number>()
+  for (const { holder, stage } of steps.values())
+    if (holder !== undefined && stage !== 'over') held.set(holder, (held.get(holder) ?? 0) + 1)
+  return [...workers].flatMap(([worker, { slots = 0, heardAt }]) => {
+    const busy = held.get(worker) ?? 0
+    const isAlive = now - heardAt <= ttl * (busy > 0 ? 1 : idleSilence)
+    return isAlive && slots > busy && tardy.get(worker) !== heardAt ? [worker] : []
+  })
+}
+
+/** Which of those should take the conversation before this one: who held it last is first, its prompt cache is warm. */
+const before = (
   conversation: string,
   { last }: OpenStep,
-  { workers }: Known,
-  { worker, ttl }: Me,
-  now: number,
-): number => {
-  if (last === worker) return 0
+  worker: string,
+  ready: readonly string[],
+): readonly string[] => {
+  if (last === worker) return []
   const own = weight(conversation, worker)
-  let before = 0
-  for (const [other, { free, heardAt }] of workers) {
-    if (other === worker || free <= 0 || now - heardAt > ttl) continue
-    if (other === last || weight(conversation, other) < own) before++
-  }
-  return before
+  return ready.filter((other) => other !== worker && (other === last || weight(conversation, other) < own))
 }
 
 const minute = 60_000
@@ -73,6 +86,9 @@ const workingOf = ({ steps }: Known): ReadonlyMap<string, number> => {
 /** The step that this worker should take now. */
 export const pick = (known: Known, me: Me, now: number): Picked => {
   const working = workingOf(known)
+  const ready = readyIn(known, me, now)
+  const aheadOf = (conversation: string, step: OpenStep): readonly string[] =>
+    before(conversation, step, me.worker, ready)
   let lookAt = Infinity
   let best: { readonly conversation: string; readonly step: OpenStep } | undefined
   let order: readonly number[] = []
@@ -81,7 +97,7 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
     const free = freeAt(step, known, me)
     // Whatever its rank, it has waited long enough.
     const isLate = now - free >= me.rankWait * known.workers.size
-    const at = free > now || isLate ? free : free + me.rankWait * rank(conversation, step, known, me, now)
+    const at = free > now || isLate ? free : free + me.rankWait * aheadOf(conversation, step).length
     if (at > now) {
       lookAt = Math.min(lookAt, at)
       continue
@@ -91,5 +107,5 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
     best = { conversation, step }
     order = its
   }
-  return { ...best, lookAt }
+  return { ...best, passed: best ? aheadOf(best.conversation, best.step) : [], lookAt }
 }

@@ -1,3 +1,4 @@
+import type { Conversation } from '../conversation/conversation.ts'
 import type { Outcome } from './outcome.ts'
 
 /** An attempt that has ended. */
@@ -12,6 +13,7 @@ export interface StepTaken {
 /** What a worker does about a conversation, from the claim until what it knows has followed. */
 export interface Run {
   readonly conversation: string
+  readonly chat: Conversation
   /** Of the step that it began with. */
   readonly attempt: number
   /** Ends its turn. */
@@ -35,8 +37,9 @@ export interface Signals {
   readonly freed: (run: Run) => void
 }
 
-export const newRun = (conversation: string, attempt: number): Run => ({
-  conversation,
+export const newRun = (chat: Conversation, attempt: number): Run => ({
+  conversation: chat.id,
+  chat,
   attempt,
   ends: new AbortController(),
   isLost: false,

@@ -31,7 +31,6 @@ export interface SeenWorker {
   /** ISO 8601, UTC: for people. */
   readonly time: string
   readonly slots?: number
-  readonly free: number
 }
 
 /** Others may have streams of such names on a server: what is no JSON says nothing, and must stop no worker. */
@@ -100,12 +99,11 @@ export const seenEvent = (conversation: string, event: RecordedEvent): SeenEvent
 export const seenWorker = ({ stream, type, data, metadata }: RecordedEvent): SeenWorker | undefined => {
   const worker = workerOf(stream)
   if (worker === undefined) return undefined
-  const { slots, busy } = fieldsIn(data)
+  const { slots } = fieldsIn(data)
   return {
     worker,
     isStopped: type === 'WorkerStopped',
     time: String(fieldsIn(metadata)['time']),
     ...(typeof slots === 'number' && { slots }),
-    free: Number(slots ?? 0) - Number(busy ?? 0),
   }
 }

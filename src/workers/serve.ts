@@ -38,9 +38,9 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
 
 /** Records the claim. @returns whether the conversation is this worker's */
 const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
-  const { worker, around, known, refused } = shift
-  const { conversation } = its
-  const chat = around.conversation(conversation)
+  const { worker, around, known, refused, pace } = shift
+  const { conversation, chat } = its
+  const began = around.clock.now()
   const seen = known.turnsAt(conversation)
   const place = await placeOfClaim(shift, chat, step)
   if (place !== undefined) {
@@ -48,6 +48,7 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
     its.claimed = E.isRight(taken) ? taken.right : undefined
   }
   if (its.claimed === undefined) refused.add(conversation, seen)
+  else pace.claimed(around.clock.now() - began)
   return its.claimed !== undefined
 }
 
@@ -57,8 +58,7 @@ const attempted = async (
   its: Run,
   signals: Signals,
 ): Promise<Ended> => {
-  const { conversation, ends, claimed: at = 0 } = its
-  const chat = around.conversation(conversation)
+  const { conversation, chat, ends, claimed: at = 0 } = its
   const began = around.clock.now()
   const hold = {
     worker,
@@ -81,9 +81,8 @@ const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: num
 
 /** Records that the worker lets go of the conversation, as soon as the store answers. */
 const letGo = async ({ worker, around, over }: Shift, its: Run, how: LetGo): Promise<void> => {
-  const chat = around.conversation(its.conversation)
   for (;;) {
-    const released = await run(release({ chat, worker }, its.claimed ?? 0, how))
+    const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how))
     if (E.isRight(released) || isClosed(released) || over.aborted) return
     await pause(around.clock, patience, over)
   }

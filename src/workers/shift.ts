@@ -5,6 +5,7 @@ import type { EventStore } from '../store/port.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
 import type { Clock } from './clock.ts'
 import { type Known, knownBy } from './known.ts'
+import { type Pace, paceFrom } from './pace.ts'
 import { type Refusals, refusals } from './refusals.ts'
 import type { Runs, StepTaken } from './runs.ts'
 import { type Watch, watch } from './watch.ts'
@@ -15,6 +16,7 @@ export interface WorkerSettings {
   /** What the ids of its conversations begin with. */
   readonly conversations: readonly string[]
   readonly ttl: number
+  /** The least time for which each worker that should be quicker is waited for. */
   readonly rankWait: number
   readonly grace: number
   /** After how many events it settles what it knows, at the earliest. */
@@ -41,6 +43,7 @@ export interface Shift {
   readonly known: Known
   readonly runs: Runs
   readonly refused: Refusals
+  readonly pace: Pace
   readonly watch: Watch
   /** The worker has ended: nothing is waited for any more. */
   readonly over: AbortSignal
@@ -63,6 +66,7 @@ export const beginShift = (
     known,
     runs: new Map(),
     refused: refusals(known, around.clock, patience),
+    pace: paceFrom(settings.rankWait),
     watch: watch(around.clock, over),
     over,
   }

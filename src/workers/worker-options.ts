@@ -56,8 +56,8 @@ export const checkedWorker = <Chat>(
     : E.left(invalidInput('turn', 'is a function that returns the options of a turn'))
 }
 
-/** How long each worker that should be quicker is waited for: a claim takes a few milliseconds. */
-const rankWait = 25
+/** How long each worker that should be quicker is waited for, at least: a claim takes a few milliseconds. */
+const rankWait = 10
 
 /** So many events are read in well under a second. */
 const settleAfter = 5_000

@@ -35,7 +35,7 @@ export const work = async (
   let isUp = false
 
   const begin = (conversation: string, step: OpenStep): void => {
-    const its = newRun(conversation, step.attempt)
+    const its = newRun(around.conversation(conversation), step.attempt)
     runs.set(conversation, its)
     void serve(shift, its, step, signals).finally(() => {
       runs.delete(conversation)

@@ -2,9 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type { Asked } from '../../src/events/events.ts'
 import type { RecordedEvent } from '../../src/store/port.ts'
 import { type Known, knownBy } from '../../src/workers/known.ts'
-import { pick } from '../../src/workers/pick.ts'
+import { type Me, pick, type Picked } from '../../src/workers/pick.ts'
 
-const me = { worker: 'me', ttl: 10_000, rankWait: 25, isBusyWith: () => false }
+const me = {
+  worker: 'me',
+  ttl: 10_000,
+  rankWait: 25,
+  tardy: new Map<string, number>(),
+  isBusyWith: () => false,
+}
 
 interface Story {
   readonly known: Known
@@ -15,6 +21,10 @@ interface Story {
   readonly pass: (ms: number) => void
   readonly picked: () => string | undefined
   readonly lookIn: () => number
+  /** The model's last word in a conversation. */
+  readonly reply: (conversation: string) => void
+  /** What a worker would do if it knew of no other conversation. */
+  readonly pickFor: (conversation: string, who?: Me) => Picked
 }
 
 const story = (): Story => {
@@ -52,6 +62,10 @@ const story = (): Story => {
     },
     picked: () => pick(known, me, now).conversation,
     lookIn: () => pick(known, me, now).lookAt - now,
+    reply: (conversation) =>
+      record(`conversation-${conversation}`, 'MessageAppended', { role: 'assistant', content: [] }),
+    pickFor: (conversation, who = me) =>
+      pick(known, { ...who, isBusyWith: (other) => other !== conversation }, now),
   }
 }
 
@@ -139,5 +153,59 @@ describe('which step a worker takes', () => {
       return wait
     })
     expect(new Set(looks)).toEqual(new Set([0, 25]))
+  })
+
+  /** Whether this worker takes some step at once, of many for which another comes first, if anybody waits for that. */
+  const isWaitedFor = (tell: (scene: Story) => void): boolean =>
+    Array.from({ length: 20 }, (_, n) => {
+      const scene = story()
+      tell(scene)
+      scene.ask(`c${n}`)
+      return scene.picked()
+    }).includes(undefined)
+
+  test('an idle worker is waited for as long as its next beat is not overdue', () => {
+    const idleFor = (ms: number): boolean =>
+      isWaitedFor(({ beat, pass }) => {
+        beat('other')
+        pass(ms)
+      })
+    expect(idleFor(60_000)).toBe(true)
+    expect(idleFor(70_001)).toBe(false)
+  })
+
+  test('a worker is waited for while it holds fewer conversations than it has slots, whatever its last beat said', () => {
+    expect(
+      isWaitedFor(({ ask, claim, beat }) => {
+        beat('other')
+        ask('one')
+        claim('one', 'other')
+      }),
+    ).toBe(false)
+    expect(
+      isWaitedFor(({ ask, claim, beat, reply }) => {
+        beat('other')
+        ask('one')
+        claim('one', 'other')
+        beat('other')
+        reply('one')
+      }),
+    ).toBe(true)
+  })
+
+  test('a worker that was waited for, and did not come, is not waited for again until it says something', () => {
+    const { known, ask, beat, pass, pickFor } = story()
+    beat('other')
+    const passed = Array.from({ length: 20 }, (_, n) => n).find((n) => {
+      ask(`c${n}`)
+      pass(25)
+      return pickFor(`c${n}`).passed.length > 0
+    })
+    const late = { ...me, tardy: new Map([['other', known.workers.get('other')?.heardAt ?? 0]]) }
+    ask(`c${passed}`)
+    expect(pickFor(`c${passed}`, late).passed).toEqual([])
+    expect(pickFor(`c${passed}`, late).conversation).toBeDefined()
+    beat('other')
+    expect(pickFor(`c${passed}`, late).conversation).toBeUndefined()
   })
 })
