@@ -22,17 +22,21 @@ const tokensEach = 310
  *
  * @param toolCalls so many replies are one call of the tool, then one is a text
  * @param length kilobytes of each
+ * @param called with each call, before it is answered: once what it returns has resolved
  */
 export const instantClient = (
   toolCalls: number,
   length = 1,
+  called: () => Promise<void> | undefined = () => undefined,
 ): { readonly client: TurnOptions['client']; readonly spent: () => number } => {
   let asked = 0
   let spent = 0
   const create = (params: { readonly messages: readonly unknown[] }) => {
     const start = performance.now()
     const events = eventsOf(params.messages.length, length, asked++ < toolCalls)
+    const ready = called()
     async function* stream() {
+      await ready
       yield* events
       spent += performance.now() - start
     }

@@ -1,0 +1,170 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import { openEvents } from '../../src/api/open.ts'
+import { type Conversation, openStore } from '../../src/index.ts'
+import type { Append, Checkpoint, EventStore, RecordedEvent } from '../../src/store/port.ts'
+import { messageAt } from '../messages.ts'
+import { atLeast, count, type PartResult } from '../report.ts'
+import { median, timed } from '../rounds.ts'
+import { startWorker } from '../worker-processes.ts'
+
+const processes = 4
+const slots = 8
+
+/** How many requests a second four worker processes answer, and how long the same appends take four processes that do nothing else. */
+export const steps = async (folder: string, isQuick: boolean): Promise<PartResult> => {
+  const conversations = isQuick ? 100 : 400
+  const rounds = isQuick ? 2 : 7
+  const workers = await working(`sqlite:${join(folder, 'workers.db')}`, conversations)
+  const bare = await appending(`sqlite:${join(folder, 'bare.db')}`)
+  const seconds: { readonly worked: number; readonly bare: number; readonly appends: number }[] = []
+  // The first rounds configure the conversations, and warm up.
+  for (let round = -2; round < rounds; round++) {
+    const worked = await workers.round()
+    const appends = await workers.written()
+    const took = await bare.round(appends)
+    if (round >= 0) seconds.push({ worked, bare: took, appends: appends.length })
+  }
+  await workers.close()
+  await bare.close()
+  const rate = (of: (each: (typeof seconds)[number]) => number): number => median(seconds.map(of))
+  const worked = rate(({ worked: ms }) => (conversations * 1_000) / ms)
+  return {
+    title: `Steps a second: ${processes} worker processes of ${slots} slots on SQLite, a model that answers at once`,
+    figures: [
+      { what: 'requests added and answered', figure: `${count(worked)}/s` },
+      {
+        what: 'the same appends by as many processes that do nothing else',
+        figure: `${count(rate(({ bare: ms }) => (conversations * 1_000) / ms))}/s`,
+      },
+      atLeast(
+        'beside the appends alone',
+        rate(({ worked: ms, bare: alone }) => alone / ms),
+        0.4,
+      ),
+      {
+        what: 'appends for each',
+        figure: count(rate(({ appends }) => appends / conversations)),
+      },
+    ],
+    notes: [
+      `A round is a request to each of ${conversations} conversations, ${processes * slots} at a time, until all are answered; then the events that it wrote are appended to another file in the same appends, by ${processes} processes of ${slots} lanes.`,
+      'The study measured BullMQ 1,621, Graphile Worker 467 and pg-boss 80 jobs added and done a second: 4 processes of 10 slots that do nothing, where a step here is a whole turn: history, request, reply, receipt.',
+    ],
+  }
+}
+
+interface Working {
+  /** Milliseconds from the first request until all are answered. */
+  readonly round: () => Promise<number>
+  /** The appends since the last call. */
+  readonly written: () => Promise<readonly Append[]>
+  readonly close: () => Promise<void>
+}
+
+const working = async (url: string, conversations: number): Promise<Working> => {
+  const store = await openStore(url)
+  const events = await eventsAt(url)
+  const chats = Array.from({ length: conversations }, (_, n) => store.conversation(`bench-${n}`))
+  let left = 0
+  let over = (): void => {}
+  const workers = await Promise.all(
+    Array.from({ length: processes }, () =>
+      startWorker(
+        url,
+        (said) => {
+          if (said.type === 'ended' && (left -= said.steps) <= 0) over()
+        },
+        { slots },
+      ),
+    ),
+  )
+  let after: Checkpoint | undefined
+  return {
+    round: () =>
+      timed(async () => {
+        left = conversations
+        const answered = new Promise<void>((resolve) => {
+          over = resolve
+        })
+        const asking = chats.values()
+        await Promise.all(Array.from({ length: processes * slots }, () => askAll(asking)))
+        await answered
+      }),
+    written: async () => {
+      const all: RecordedEvent[] = []
+      for (;;) {
+        const page = await events.readAll({ after, limit: 1_000 })()
+        if (E.isLeft(page)) throw new Error(page.left.message)
+        all.push(...page.right.events)
+        if (page.right.events.length === 0) return appendsOf(all)
+        after = page.right.checkpoint
+      }
+    },
+    close: async () => {
+      for (const { stop } of workers) await stop()
+      await store.close()
+      await events.close()()
+    },
+  }
+}
+
+const askAll = async (chats: Iterable<Conversation>): Promise<void> => {
+  for (const chat of chats) await chat.append(messageAt(0), { answer: true })
+}
+
+/** The appends by which events came to be. */
+const appendsOf = (events: readonly RecordedEvent[]): readonly Append[] => {
+  const appends = new Map<string, { stream: string; events: RecordedEvent[]; expected: number }>()
+  for (const event of events) {
+    const { stream, revision, metadata } = event
+    const name = `${stream} ${(JSON.parse(metadata) as { readonly commandId: string }).commandId}`
+    const append = appends.get(name)
+    if (append) append.events.push(event)
+    else appends.set(name, { stream, events: [event], expected: revision - 1 })
+  }
+  return [...appends.values()].map(({ events: own, ...append }) => ({
+    ...append,
+    events: own.map(({ id, type, data, metadata }) => ({ id, type, data, metadata })),
+  }))
+}
+
+/** Appends whatever it is given, in the lanes of some processes. A conversation stays in its lane. */
+const appending = async (url: string) => {
+  const store = await openStore(url)
+  const script = new URL('../children/appender.ts', import.meta.url).pathname
+  const children = Array.from({ length: processes }, () => fork(script, [url], { execArgv: [] }))
+  await Promise.all(children.map((child) => once(child, 'message')))
+  const laneOf = new Map<string, number>()
+  return {
+    round: async (appends: readonly Append[]): Promise<number> => {
+      const lanes = Array.from({ length: processes * slots }, (): Append[] => [])
+      for (const append of appends) {
+        const topic = append.stream.slice(append.stream.indexOf('-'))
+        const lane = laneOf.get(topic) ?? laneOf.size % lanes.length
+        laneOf.set(topic, lane)
+        lanes[lane]?.push(append)
+      }
+      const done = Promise.all(children.map((child) => once(child, 'message')))
+      return timed(async () => {
+        children.forEach((child, n) => child.send(lanes.filter((_, lane) => lane % processes === n)))
+        await done
+      })
+    },
+    close: async () => {
+      for (const child of children) {
+        child.kill()
+        await once(child, 'exit')
+      }
+      await store.close()
+    },
+  }
+}
+
+const eventsAt = async (url: string): Promise<EventStore> => {
+  const opened = await openEvents(url)()
+  if (E.isLeft(opened)) throw new Error(opened.left.message)
+  return opened.right
+}

@@ -1,0 +1,48 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/** What a worker process says (children/worker.ts). */
+export type WorkerSaid =
+  | { readonly type: 'started'; readonly worker: string }
+  /** `at`: nanoseconds of the machine's monotonic clock, which all processes share. */
+  | { readonly type: 'call'; readonly conversation: string; readonly at: string }
+  | { readonly type: 'ended'; readonly steps: number }
+
+export interface WorkerProcess {
+  readonly process: ChildProcess
+  readonly id: string
+  readonly stop: () => Promise<void>
+}
+
+/** Milliseconds of the machine's monotonic clock. */
+export const clockOf = (nanoseconds: bigint | string): number => Number(nanoseconds) / 1e6
+export const clock = (): number => clockOf(process.hrtime.bigint())
+
+export interface WorkerSetting {
+  readonly slots?: number
+  readonly ttl?: number
+  /** How long the model takes, in milliseconds. */
+  readonly ms?: number
+}
+
+const script = new URL('./children/worker.ts', import.meta.url)
+
+/** Starts a worker in a process of its own. */
+export const startWorker = async (
+  url: string,
+  heard: (said: WorkerSaid) => void,
+  { slots = 8, ttl = 10_000, ms = 0 }: WorkerSetting = {},
+): Promise<WorkerProcess> => {
+  const child = fork(script.pathname, [url, slots, ttl, ms].map(String), { execArgv: [] })
+  child.on('message', (said) => heard(said as WorkerSaid))
+  const [said] = (await once(child, 'message')) as readonly WorkerSaid[]
+  return {
+    process: child,
+    id: said?.type === 'started' ? said.worker : '',
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.send('stop')
+      await once(child, 'exit')
+    },
+  }
+}

@@ -1,0 +1,36 @@
+// npm run bench:workers [-- --quick] [PART…]: what workers take. Prints the results; after a whole run writes them to RESULTS-workers.md.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { loadavg } from 'node:os'
+import { join } from 'node:path'
+import { pickup } from './parts/pickup.ts'
+import { steps } from './parts/steps.ts'
+import { headText, partText } from './report.ts'
+
+const parts = { pickup, steps }
+type Part = keyof typeof parts
+const isPart = (name: string): name is Part => Object.hasOwn(parts, name)
+
+const say = (text: string): void => void process.stderr.write(text)
+const given = process.argv.slice(2)
+const isQuick = given.includes('--quick')
+const named = given.filter(isPart)
+
+const loadBefore = loadavg()
+// On the project's own disk, as a temporary folder may be in memory.
+const reports = new URL('../reports', import.meta.url).pathname
+await mkdir(reports, { recursive: true })
+const folder = await mkdtemp(join(reports, 'bench-workers-'))
+try {
+  const texts: string[] = []
+  for (const name of named.length > 0 ? named : Object.keys(parts).filter(isPart)) {
+    say(`${name} …\n`)
+    const own = join(folder, name)
+    await mkdir(own)
+    texts.push(partText(await parts[name](own, isQuick)))
+  }
+  const text = `${[headText(loadBefore), ...texts].join('\n\n')}\n`
+  process.stdout.write(text)
+  if (!isQuick && named.length === 0) await writeFile(new URL('RESULTS-workers.md', import.meta.url), text)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
