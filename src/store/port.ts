@@ -110,6 +110,11 @@ export interface AllRange {
 export interface FollowOptions extends Omit<AllRange, 'limit'> {
   /** Ends the iteration, without an error. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Throw when the connection to the store breaks, for followers that have to know how old their knowledge is. Default: the store resumes
+   * from where it was. A store without a connection ignores it.
+   */
+  readonly untilBroken?: boolean | undefined
 }
 
 /** What a follower gets: an event, or how far the store was searched without finding one. */

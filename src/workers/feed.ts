@@ -63,7 +63,7 @@ export const feed = async (
       hasBegun = true
       after = await readTo(store, prefixes, after, take)
       caughtUp()
-      for await (const followed of store.follow({ prefixes, after, signal })) {
+      for await (const followed of store.follow({ prefixes, after, signal, untilBroken: true })) {
         if (followed.type === 'event') take(followed.event)
         after = followed.checkpoint
       }

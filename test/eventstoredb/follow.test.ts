@@ -64,6 +64,22 @@ const fourWriters = (
   )
 
 describe('a follower', () => {
+  test('that wants to know is told when the connection breaks, and continues from where it was', async () => {
+    const server = await temporaryServer()
+    const store = await open(server)
+    const first = await append(store, 's', -1)
+    let after: string | undefined
+    await expect(async () => {
+      for await (const { checkpoint } of store.follow({ untilBroken: true })) {
+        after = checkpoint
+        await server.restart()
+      }
+    }).rejects.toMatchObject({ _tag: 'StoreUnavailable' })
+    const second = await append(store, 's', 0)
+    expect(await idsOf(store, 1, { after, untilBroken: true })).toEqual([second])
+    expect(await idsOf(store, 2)).toEqual([first, second])
+  })
+
   test('continues after its last event when the server restarts at random moments while four writers append: no gap, no repeat', async () => {
     const server = await temporaryServer()
     const store = await open(server)

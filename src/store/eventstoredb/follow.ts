@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { toError } from '../../result/typed.ts'
 import type { Followed, FollowOptions } from '../port.ts'
 import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
-import { finalFailure } from './failures.ts'
+import { finalFailure, reasonOf, unavailable } from './failures.ts'
 import {
   checkpointOf,
   eventIn,
@@ -16,12 +16,12 @@ import { subscribeRequest } from './requests.ts'
 
 /**
  * Follows streams by prefix, filtered on the server. A subscription that breaks is replaced by one from the last place reached: no
- * event is missed or repeated.
+ * event is missed or repeated, unless the follower wants to know.
  */
 export async function* follow(
   connection: Connection,
   after: Place | undefined,
-  { prefixes = [''], signal }: FollowOptions,
+  { prefixes = [''], signal, untilBroken }: FollowOptions,
 ): AsyncGenerator<Followed, void> {
   const over = signal ? AbortSignal.any([signal, connection.closing]) : connection.closing
   let place = after
@@ -51,6 +51,7 @@ export async function* follow(
       const final = finalFailure(connection.settings.url, failure)
       if (final) throw toError(final)
       if (client) connection.failed(client, failure)
+      if (untilBroken) throw toError(unavailable(connection.settings.url, reasonOf(failure), failure))
     }
     await sleep(pause, undefined, { signal: over }).catch(() => undefined)
     pause = Math.min(pause * 2, longestPause)

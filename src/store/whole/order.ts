@@ -109,7 +109,8 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
       else yield* madeWhole(unmarked(event), prefixes)
   }
 
-  const follow: EventStore['follow'] = async function* ({ after, prefixes = [''], signal }) {
+  const follow: EventStore['follow'] = async function* ({ after, prefixes = [''], ...rest }) {
+    const { signal } = rest
     const place = withinOf(after)
     const isOver = (): boolean => signal?.aborted === true
     for await (const event of place ? restOf(place, prefixes) : []) {
@@ -117,7 +118,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
       yield { type: 'event', event, checkpoint: event.checkpoint }
     }
     const from = place?.checkpoint ?? after
-    const options = { ...(from !== undefined && { after: from }), ...(signal && { signal }) }
+    const options = { ...rest, ...(from !== undefined && { after: from }) }
     for await (const followed of store.follow({ ...options, prefixes: withRecords(prefixes) })) {
       if (followed.type === 'checkpoint' || isPlain(followed.event)) yield followed
       else {
