@@ -50,7 +50,7 @@ export const knownBy = (serves: (conversation: string) => boolean): Known => {
     if (!isStopped) return void workers.set(worker, { slots, heard: time, heardAt: now })
     workers.delete(worker)
     for (const [conversation, step] of steps)
-      if (step.holder === worker) steps.set(conversation, bereaved(step, now))
+      if (step.holder === worker) steps.set(conversation, bereaved(conversation, step, now))
   }
 
   const seeConversation = (conversation: string, event: RecordedEvent, now: number): void => {

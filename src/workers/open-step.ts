@@ -1,4 +1,5 @@
 import type { Asking } from '../events/events.ts'
+import { mourning } from './attempts.ts'
 import type { SeenEvent } from './seen.ts'
 
 /**
@@ -142,7 +143,7 @@ const released = (
 }
 
 /** A step whose holder is known to have ended. */
-export const bereaved = (step: OpenStep, now: number): OpenStep => ({
-  ...freed(step, now),
+export const bereaved = (conversation: string, step: OpenStep, now: number): OpenStep => ({
+  ...freed(step, now, mourning(conversation, step.attempt)),
   errors: [...step.errors, `${step.holder} ended`],
 })

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TurnEventData } from '../events/turn-events.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
-import { backoff } from './claim.ts'
+import { backoff } from './attempts.ts'
 
 type Reason = TurnEventData['TurnReleased']['reason']
 

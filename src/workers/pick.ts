@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { mourning } from './attempts.ts'
 import type { Known } from './known.ts'
 import type { OpenStep } from './open-step.ts'
 
@@ -25,10 +26,11 @@ export interface Picked {
 }
 
 /** When a step becomes free for whoever is first in line; Infinity if that takes an event. */
-const freeAt = (step: OpenStep, { workers }: Known, { worker, ttl }: Me): number => {
+const freeAt = (conversation: string, step: OpenStep, { workers }: Known, { worker, ttl }: Me): number => {
   if (step.stage !== 'open') return Infinity
   if (step.holder === undefined || step.holder === worker) return Math.max(step.freeAt, step.notBefore)
-  return Math.max((workers.get(step.holder)?.heardAt ?? step.freeAt) + ttl, step.notBefore)
+  const silentAt = (workers.get(step.holder)?.heardAt ?? step.freeAt) + ttl
+  return Math.max(silentAt + mourning(conversation, step.attempt), step.notBefore)
 }
 
 /** Each conversation has its own order of workers, which all of them know. */
@@ -94,7 +96,7 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
   let order: readonly number[] = []
   for (const [conversation, step] of known.steps) {
     if (me.isBusyWith(conversation)) continue
-    const free = freeAt(step, known, me)
+    const free = freeAt(conversation, step, known, me)
     // Whatever its rank, it has waited long enough.
     const isLate = now - free >= me.rankWait * known.workers.size
     const at = free > now || isLate ? free : free + me.rankWait * aheadOf(conversation, step).length

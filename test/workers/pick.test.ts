@@ -15,7 +15,7 @@ const me = {
 interface Story {
   readonly known: Known
   readonly ask: (conversation: string, answer?: Asked) => void
-  readonly claim: (conversation: string, worker: string) => void
+  readonly claim: (conversation: string, worker: string, attempt?: number) => void
   readonly beat: (worker: string) => void
   readonly stopped: (worker: string) => void
   readonly pass: (ms: number) => void
@@ -51,9 +51,9 @@ const story = (): Story => {
     known,
     ask: (conversation, answer = true) =>
       record(`conversation-${conversation}`, 'MessageAppended', { role: 'user', content: [] }, { answer }),
-    claim: (conversation, worker) => {
+    claim: (conversation, worker, attempt = 1) => {
       const step = known.steps.get(conversation)?.name
-      record(`turns-${conversation}`, 'TurnClaimed', { step, worker, attempt: 1 })
+      record(`turns-${conversation}`, 'TurnClaimed', { step, worker, attempt })
     },
     beat: (worker) => record(`worker-${worker}`, 'WorkerBeat', { slots: 1, busy: 0 }),
     stopped: (worker) => record(`worker-${worker}`, 'WorkerStopped', {}),
@@ -140,6 +140,30 @@ describe('which step a worker takes', () => {
     stopped('other')
     expect(picked()).toBe('c')
   })
+
+  test.each(['said', 'noticed'])(
+    'steps whose workers have died twice are not taken together again: one may be what they died of (%s)',
+    (how) => {
+      const { ask, claim, stopped, pass, picked, lookIn } = story()
+      const chats = Array.from({ length: 20 }, (_, n) => `c${n}`)
+      for (const chat of chats) ask(chat)
+      for (const attempt of [1, 2]) {
+        expect(picked()).toBe('c0')
+        for (const chat of chats) claim(chat, `other${attempt}`, attempt)
+        if (how === 'said') stopped(`other${attempt}`)
+        else pass(me.ttl)
+      }
+      const times: number[] = []
+      for (let now = 0; times.length < chats.length; now += lookIn(), pass(lookIn())) {
+        const chat = picked()
+        if (chat === undefined) continue
+        times.push(now)
+        claim(chat, 'me', 3)
+      }
+      expect(new Set(times).size).toBe(chats.length)
+      expect(Math.max(...times)).toBeLessThanOrEqual(2_000)
+    },
+  )
 
   test('each conversation has its own order of workers: one that is not the first waits a moment for it', () => {
     const looks = Array.from({ length: 20 }, (_, n) => {
