@@ -60,7 +60,7 @@ const wrongReplies = (conversation: string, log: readonly Raw[]): readonly Fault
   })
 }
 
-/** W4: what asked for an answer has one, unless somebody took it back. */
+/** W4: what asked for an answer has one, unless somebody took it back. What was parked is not looked at. */
 const unanswered = (conversation: string, log: readonly Raw[]): readonly Fault[] => {
   const last = pathsOf(log)
     .at(-1)
@@ -97,7 +97,7 @@ const startedTwice = (stream: string, events: readonly Raw[]): readonly Fault[] 
 }
 
 interface Judging {
-  /** Nobody works on it any more: what asked for an answer has to have one. */
+  /** Nobody works on it any more: what asked for an answer has to have one, or to be parked. */
   readonly isOver?: boolean
 }
 
@@ -105,17 +105,56 @@ interface Judging {
 export const faultsIn = (
   events: readonly RecordedEvent[],
   { isOver = false }: Judging = {},
-): readonly Fault[] =>
-  [...Map.groupBy(events, ({ stream }) => stream)].flatMap(([stream, all]) => {
+): readonly Fault[] => {
+  const parked = new Set(events.flatMap(({ type, stream }) => (type === 'TurnParked' ? [stream] : [])))
+  const isParked = (stream: string): boolean => parked.has(stream.replace('conversation-', 'turns-'))
+  return [...Map.groupBy(events, ({ stream }) => stream)].flatMap(([stream, all]) => {
     const log = all.map(rawOf)
     if (stream.startsWith('turns-')) return [...wrongClaims(stream, log), ...startedTwice(stream, log)]
     if (!stream.startsWith('conversation-')) return []
-    return [...wrongReplies(stream, log), ...(isOver ? unanswered(stream, log) : [])]
+    return [...wrongReplies(stream, log), ...(isOver && !isParked(stream) ? unanswered(stream, log) : [])]
   })
+}
 
 /** The same in words. */
 export const wrongIn = (events: readonly RecordedEvent[], judging?: Judging): readonly string[] =>
   faultsIn(events, judging).map(({ text }) => text)
+
+interface Block {
+  readonly type: string
+  readonly id?: string
+  readonly name?: string
+  readonly tool_use_id?: string
+  readonly content?: unknown
+}
+
+/**
+ * What is wrong with what the model is told of calls: one that is said to be done has taken effect; of one that has, the model is told
+ * that it is done, or that nobody knows; and of any but `unsafe` ones, that it is done.
+ */
+export const untoldIn = (
+  events: readonly RecordedEvent[],
+  effects: readonly { readonly call: string }[],
+): readonly string[] => {
+  const made = new Set(effects.map(({ call }) => call))
+  const blocks = events.flatMap(({ type, data }) =>
+    type === 'MessageAppended' ? (JSON.parse(data) as { readonly content: readonly Block[] }).content : [],
+  )
+  const results = Map.groupBy(
+    blocks.filter(({ type }) => type === 'tool_result'),
+    ({ tool_use_id: id }) => id,
+  )
+  return blocks.flatMap(({ type, id = '', name }) => {
+    const told = (results.get(id) ?? []).map(({ content }) => JSON.stringify(content))
+    if (type !== 'tool_use' || told.length === 0) return []
+    const isDone = told.every((text) => text.includes('It is done.'))
+    const isUnknown = told.every((text) => text.includes('is not known'))
+    if (isDone && made.has(id)) return []
+    return isUnknown && name === 'unsafe'
+      ? []
+      : [`of the call ${id} of ${name} the model is told ${told.join()}`]
+  })
+}
 
 /** W8: an `unsafe` tool takes effect once at most for a call, any other with the same key each time. */
 export const wrongEffects = (

@@ -1,20 +1,71 @@
 import Anthropic from '@anthropic-ai/sdk'
-import { openStore } from '../../../src/index.ts'
+import type { WorkerSpec } from '../../support/workers/chaos/fleet.ts'
 
-// A worker on a store, until it is killed or told to stop: `worker.ts URL API TTL`. Prints its id.
+// A worker on a store, until it is killed or told to stop: `worker.ts SPEC`, a `WorkerSpec` as JSON. Prints its id.
 
-const [, , url = '', baseURL = '', ttl = ''] = process.argv
+const { url, model, effects, ttl, slots, grace, stall, prefix, hours } = JSON.parse(
+  process.argv[2] ?? '',
+) as WorkerSpec
+
+if (hours > 0) {
+  // The wall clock is wrong, by another few minutes or hours from one moment to the next.
+  const Real = Date
+  let ahead = 0
+  const jump = (): void => {
+    ahead = (Math.random() * 2 - 1) * hours * 3_600_000
+  }
+  jump()
+  setInterval(jump, 300).unref()
+  globalThis.Date = class extends Real {
+    constructor(...given: readonly unknown[]) {
+      super(...((given.length > 0 ? given : [Real.now() + ahead]) as [number]))
+    }
+    static override now(): number {
+      return Real.now() + ahead
+    }
+  } as DateConstructor
+}
+
+const { openStore } = await import('../../../src/index.ts')
 const store = await openStore(url)
-const client = new Anthropic({ baseURL, apiKey: 'key' })
+const kinds = ['none', 'idempotent', 'unsafe'] as const
 const worker = store.worker({
-  slots: 4,
-  ttl: Number(ttl),
-  turn: () => ({
-    client,
-    model: 'claude-opus-5-5',
-    tools: [{ name: 'look', input_schema: { type: 'object' } }],
-    run: { look: { run: () => 'It is there.', effect: 'idempotent' } },
-  }),
+  name: 'chaos',
+  slots,
+  ttl,
+  grace,
+  conversations: [prefix],
+  turn: ({ id: chat }) => {
+    const defaultHeaders = { 'x-chat': chat, 'x-worker': worker.id, 'x-pid': String(process.pid) }
+    const run = Object.fromEntries(
+      kinds.map((effect) => [
+        effect,
+        {
+          effect,
+          run: async (_: unknown, { id, key }: { readonly id: string; readonly key: string }) => {
+            const made = {
+              chat,
+              call: id,
+              key,
+              tool: effect,
+              isUnsafe: effect === 'unsafe',
+              pid: process.pid,
+            }
+            const response = await fetch(effects, { method: 'POST', body: JSON.stringify(made) })
+            return response.text()
+          },
+        },
+      ]),
+    )
+    return {
+      client: new Anthropic({ baseURL: model, apiKey: 'key', defaultHeaders }),
+      model: 'claude-opus-5-5',
+      tools: kinds.map((name) => ({ name, input_schema: { type: 'object' } })),
+      run,
+      stallTimeout: stall,
+      maxRetries: 0,
+    }
+  },
 })
 const ends = new AbortController()
 process.once('SIGTERM', () => ends.abort())

@@ -1,0 +1,145 @@
+import type { Dose } from './faults.ts'
+import type { Setting } from './scene.ts'
+import type { Talk } from './talk.ts'
+
+/** A scene as data. */
+export interface Plan {
+  readonly setting: Setting
+  readonly talk: Talk
+  readonly doses?: readonly Dose[]
+}
+
+const tools = ['hello', 'use none', 'use idempotent', 'use unsafe']
+const anything = (n: number): string => tools[n % tools.length] ?? ''
+const calls = (n: number): string => tools[1 + (n % 3)] ?? ''
+const poisons = ['kill', 'hang', 'refuse', 'flood']
+/** One conversation of so many is poison, of each kind in turn. */
+const poisonOneOf = (many: number) => (n: number) =>
+  n % many === 0 ? `poison ${poisons[(n / many) % poisons.length] ?? ''}` : 'hello'
+
+/** No worker is so slow, on however busy a machine, that it is presumed dead. */
+const calm = { ttl: 10_000 }
+
+/** What every run of the tests does: small, so that it costs seconds. */
+const short = (seed: number) =>
+  ({
+    'C1 SQLite': {
+      setting: { on: 'SQLite', workers: 3, slots: 4, reported: 0.5, seed },
+      talk: { conversations: 12, rounds: 3, taken: 0.05, say: anything },
+      doses: [{ fault: 'kill', times: 4, every: [200, 600] }],
+    },
+    'C1 EventStoreDB': {
+      setting: { on: 'EventStoreDB', workers: 3, slots: 4, reported: 0.5, seed },
+      talk: { conversations: 12, rounds: 3, taken: 0.05, say: anything },
+      doses: [{ fault: 'kill', times: 3, every: [200, 600] }],
+    },
+    'C2 SQLite': {
+      setting: { on: 'SQLite', workers: 3, slots: 4, seed },
+      talk: { conversations: 12, rounds: 3, say: anything },
+      doses: [{ fault: 'freeze', times: 3, every: [100, 300], lanes: 2 }],
+    },
+    'C3 SQLite': {
+      setting: { on: 'SQLite', workers: 2, slots: 4, seed },
+      talk: { conversations: 8, rounds: 3 },
+      doses: [{ fault: 'holdLock', times: 2, every: [300, 900] }],
+    },
+    'C3 EventStoreDB': {
+      setting: { on: 'EventStoreDB', workers: 2, slots: 4, slow: 500, seed },
+      talk: { conversations: 8, rounds: 3 },
+      doses: [{ fault: 'restart', times: 2, every: [1_000, 2_000] }],
+    },
+    'C4 EventStoreDB': {
+      setting: { on: 'EventStoreDB', workers: 3, slots: 4, seed },
+      talk: { conversations: 12, rounds: 3, say: anything },
+      doses: (['cut', 'halfOpen', 'loseAnswers', 'slow'] as const).map((fault) => {
+        return { fault, times: 1, every: [100, 900] as const }
+      }),
+    },
+    'C5 SQLite': {
+      setting: { on: 'SQLite', workers: 3, slots: 4, reported: 0, hours: 1, seed },
+      talk: { conversations: 9, rounds: 3 },
+      doses: [{ fault: 'kill', times: 2, every: [300, 900] }],
+    },
+    'C7 EventStoreDB': {
+      setting: { on: 'EventStoreDB', workers: 3, slots: 4, stall: 1_500, ...calm, seed },
+      talk: { conversations: 20, rounds: 1, say: poisonOneOf(5) },
+      doses: [{ fault: 'restart', times: 1, every: [2_000, 5_000] }],
+    },
+    'C8 SQLite': {
+      setting: { on: 'SQLite', workers: 3, slots: 4, deadly: 0.3, ...calm, seed },
+      talk: { conversations: 12, rounds: 4, say: calls },
+    },
+    'C9 SQLite': {
+      setting: { on: 'SQLite', workers: 3, slots: 4, slow: 200, ...calm, seed },
+      talk: { conversations: 12, rounds: 3, say: anything },
+      doses: [{ fault: 'replace', times: 3, every: [100, 300] }],
+    },
+    'C10 SQLite': {
+      setting: { on: 'SQLite', workers: 2, slots: 4, ...calm, seed },
+      talk: { conversations: 80, rounds: 1, tenant: 'big' },
+    },
+  }) as const satisfies Readonly<Record<string, Plan>>
+
+export type SceneName = keyof ReturnType<typeof short>
+
+/** The doses of the study, or what of them two cores carry out in half an hour. */
+const full = (seed: number): Readonly<Record<SceneName, Plan>> => ({
+  'C1 SQLite': {
+    setting: { on: 'SQLite', workers: 8, slots: 8, reported: 0.5, seed },
+    talk: { conversations: 1_000, rounds: 14, taken: 0.05, say: anything },
+    doses: [{ fault: 'kill', times: 130, every: [300, 2_000] }],
+  },
+  'C1 EventStoreDB': {
+    setting: { on: 'EventStoreDB', workers: 8, slots: 8, reported: 0.5, seed },
+    talk: { conversations: 500, rounds: 14, taken: 0.05, say: anything },
+    doses: [{ fault: 'kill', times: 70, every: [300, 2_000] }],
+  },
+  'C2 SQLite': {
+    setting: { on: 'SQLite', workers: 6, slots: 8, seed },
+    talk: { conversations: 60, rounds: 10, say: anything },
+    doses: [{ fault: 'freeze', times: 100, every: [100, 300], lanes: 3 }],
+  },
+  'C3 SQLite': {
+    setting: { on: 'SQLite', workers: 4, slots: 8, seed },
+    talk: { conversations: 40, rounds: 10 },
+    doses: [{ fault: 'holdLock', times: 20, every: [1_000, 2_000] }],
+  },
+  'C3 EventStoreDB': {
+    setting: { on: 'EventStoreDB', workers: 4, slots: 8, slow: 500, seed },
+    talk: { conversations: 40, rounds: 10 },
+    doses: [{ fault: 'restart', times: 20, every: [1_500, 3_000] }],
+  },
+  'C4 EventStoreDB': {
+    setting: { on: 'EventStoreDB', workers: 6, slots: 8, seed },
+    talk: { conversations: 60, rounds: 10, say: anything },
+    doses: (['cut', 'halfOpen', 'loseAnswers', 'slow'] as const).map((fault) => {
+      return { fault, times: 25, every: [100, 900] as const }
+    }),
+  },
+  'C5 SQLite': {
+    setting: { on: 'SQLite', workers: 4, slots: 8, reported: 0, hours: 1, seed },
+    talk: { conversations: 40, rounds: 10 },
+    doses: [{ fault: 'kill', times: 20, every: [500, 1_500] }],
+  },
+  'C7 EventStoreDB': {
+    setting: { on: 'EventStoreDB', workers: 4, slots: 8, stall: 1_500, ...calm, seed },
+    talk: { conversations: 1_000, rounds: 1, say: poisonOneOf(100) },
+    doses: [{ fault: 'restart', times: 1, every: [5_000, 9_000] }],
+  },
+  'C8 SQLite': {
+    setting: { on: 'SQLite', workers: 6, slots: 8, deadly: 0.2, ...calm, seed },
+    talk: { conversations: 100, rounds: 30, say: calls },
+  },
+  'C9 SQLite': {
+    setting: { on: 'SQLite', workers: 4, slots: 8, slow: 200, ...calm, seed },
+    talk: { conversations: 60, rounds: 10, say: anything },
+    doses: [{ fault: 'replace', times: 50, every: [100, 500] }],
+  },
+  'C10 SQLite': {
+    setting: { on: 'SQLite', workers: 2, slots: 8, slow: 200, ...calm, seed },
+    talk: { conversations: 1_000, rounds: 1, tenant: 'big' },
+  },
+})
+
+export const plans = (isFull: boolean, seed: number): Readonly<Record<SceneName, Plan>> =>
+  isFull ? full(seed) : short(seed)

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { plans, type SceneName } from '../support/workers/chaos/doses.ts'
+import type { Figures } from '../support/workers/chaos/figures.ts'
+import { overtaking } from '../support/workers/chaos/overtaking.ts'
+import { played } from '../support/workers/chaos/run.ts'
+import { table } from '../support/workers/chaos/table.ts'
+
+// Real worker processes, a model and tools outside them, and everything that goes wrong: the plans are in support/workers/chaos/doses.ts.
+// PALIMPSEST_CHAOS=full (npm run test:chaos) takes the doses of the study, one scene after the other, and prints a table.
+
+const isFull = process.env['PALIMPSEST_CHAOS'] === 'full'
+const all = plans(isFull, Number(process.env['PALIMPSEST_SEED'] ?? 0))
+const hour = 3_600_000
+
+const results = new Map<SceneName, Promise<Figures>>()
+const smalls = overtaking(isFull ? 20 : 2)
+
+/** Several scenes at once: most of their time is waiting. In full doses they are not to disturb each other. */
+beforeAll(() => {
+  const waiting = (Object.keys(all) as SceneName[]).map((name) => {
+    const { promise, resolve, reject } = Promise.withResolvers<Figures>()
+    results.set(name, promise)
+    promise.catch(() => {})
+    const { setting, talk, doses } = all[name]
+    const more = name.startsWith('C10') ? smalls.more : undefined
+    return () => played(setting, talk, doses, more).then(resolve, reject)
+  })
+  const lane = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await next()
+  }
+  for (let lanes = isFull ? 1 : 3; lanes > 0; lanes--) void lane()
+})
+afterAll(async () => {
+  if (isFull) process.stdout.write(await table(results))
+})
+
+/** What came of a scene, in which nothing is wrong with the log, with effects, and nothing is left open. */
+const came = async (name: SceneName): Promise<Figures> => {
+  const figures = (await results.get(name)) as Figures
+  expect(figures.wrong).toEqual([])
+  expect(figures.open).toEqual([])
+  return figures
+}
+
+describe('each request is answered once, whatever happens to the workers', () => {
+  test.each(['C1 SQLite', 'C1 EventStoreDB'] as const)(
+    '%s: they are killed, and half of their deaths are reported',
+    async (name) => {
+      expect((await came(name)).parked).toBe(0)
+    },
+    hour,
+  )
+
+  test(
+    'C2 SQLite: they are frozen; each takeover costs one call of the model at most',
+    async () => {
+      const { wasted, takenOver, parked } = await came('C2 SQLite')
+      expect(wasted).toBeLessThanOrEqual(takenOver)
+      expect(parked).toBe(0)
+    },
+    hour,
+  )
+
+  test(
+    'C3 SQLite: somebody dies in a transaction',
+    async () => {
+      expect((await came('C3 SQLite')).parked).toBe(0)
+    },
+    hour,
+  )
+
+  test(
+    'C3 EventStoreDB: the server dies and returns; nothing is taken over until a TTL later',
+    async () => {
+      expect((await came('C3 EventStoreDB')).tooSoon).toEqual([])
+    },
+    hour,
+  )
+
+  test(
+    'C4 EventStoreDB: the network of a worker is cut, silent, deaf or slow',
+    async () => {
+      expect((await came('C4 EventStoreDB')).parked).toBe(0)
+    },
+    hour,
+  )
+
+  test(
+    'C5 SQLite: their wall clocks jump by up to an hour',
+    async () => {
+      const { takeovers, parked } = await came('C5 SQLite')
+      expect(takeovers.length).toBeGreaterThan(0)
+      expect(parked).toBe(0)
+    },
+    hour,
+  )
+})
+
+test(
+  'C7: what kills its worker, hangs or is refused is parked after five attempts, the rest is answered, across a restart of the server',
+  async () => {
+    const { parked, attemptsParked, overlaps } = await came('C7 EventStoreDB')
+    const { conversations, say } = all['C7 EventStoreDB'].talk
+    const poisonous = Array.from({ length: conversations }, (_, n) => say?.(n)).filter(
+      (one) => one !== 'hello',
+    )
+    expect(parked).toBe(poisonous.length)
+    expect(new Set(attemptsParked)).toEqual(new Set([5]))
+    expect(overlaps).toEqual([])
+  },
+  hour,
+)
+
+test(
+  'C8: tools whose process dies before, in and after an effect take effect once, or with one key, and the model is told',
+  async () => {
+    const { overlaps, untold, parked } = await came('C8 SQLite')
+    expect(untold).toEqual([])
+    expect(overlaps).toEqual([])
+    expect(parked).toBe(0)
+  },
+  hour,
+)
+
+test(
+  'C9: workers that are replaced one by one under load give up nothing',
+  async () => {
+    const { claims, wasted, overlaps, unsaid } = await came('C9 SQLite')
+    expect(unsaid).toEqual([])
+    expect(claims.filter(({ attempt }) => attempt > 1)).toEqual([])
+    expect(wasted).toBe(0)
+    expect(overlaps).toEqual([])
+  },
+  hour,
+)
+
+test(
+  'C10: a tenant with one step does not wait for another with many',
+  async () => {
+    const { slots, workers } = all['C10 SQLite'].setting
+    const { overlaps } = await came('C10 SQLite')
+    expect(overlaps).toEqual([])
+    expect(Math.max(...smalls.overtaken)).toBeLessThanOrEqual(2 * slots * workers)
+  },
+  hour,
+)
