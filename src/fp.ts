@@ -44,6 +44,7 @@ export type {
 export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
 export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
 export type { RequestError, UnparkOptions } from './workers/requests.ts'
+export type { WorkerEnded } from './workers/draining.ts'
 export type { ServedEvent } from './workers/give.ts'
 export type { Worker } from './workers/serving.ts'
 export type { Served, WorkerOptions } from './workers/worker-options.ts'

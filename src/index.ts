@@ -346,6 +346,7 @@ export type { Approval, Awaited, Decided, DecisionError, Denial } from './turn/c
 export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
 export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
 export type { RequestError, UnparkOptions } from './workers/requests.ts'
+export type { WorkerEnded } from './workers/draining.ts'
 export type { ServedEvent } from './workers/give.ts'
 export type { Served, WorkerOptions } from './workers/worker-options.ts'
 export type { StepTaken } from './workers/runs.ts'

@@ -170,7 +170,7 @@ export type Store = Omit<
 > & {
   /**
    * A worker: gives turns to the conversations for which somebody has asked for an answer (`answer`, `request`), as one of any number of
-   * processes, and takes over from workers that die. `run` resolves once it has stopped; it rejects with `InvalidInput` only.
+   * processes, and takes over from workers that die. `run` resolves with how the worker has ended; it rejects with `InvalidInput` only.
    * docs/workers.md.
    *
    * @example

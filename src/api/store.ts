@@ -88,7 +88,7 @@ export interface Store {
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
   /**
    * A worker: gives turns to the conversations for which somebody has asked for an answer (`answer`, `request`), as one of any number of
-   * processes, and takes over from workers that die. `run` fails with `InvalidInput` only. docs/workers.md.
+   * processes, and takes over from workers that die. `run` says how the worker has ended; it fails with `InvalidInput` only. docs/workers.md.
    *
    * @example
    * const worker = store.worker({ name: 'billing', turn: () => ({ client, model: 'claude-opus-5-5' }) })
@@ -107,15 +107,15 @@ export interface Store {
     options?: { readonly reason?: string | undefined },
   ) => TaskEither<WriteError, void>
   /**
-   * What workers are asked to do, the oldest first. Reads all events of the conversations. Iteration throws a `StoreError`.
+   * What workers are asked to do, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a `StoreError` or `InvalidInput`.
    *
    * @example
    * for await (const { conversation, errors } of store.steps({ state: 'parked' })) console.log(conversation, errors.at(-1))
    */
   readonly steps: (options?: StepsOptions) => AsyncIterable<OpenStepInfo>
   /**
-   * Which workers there are, and what each works on: once, or every so many milliseconds until the signal aborts. Reads all events of
-   * workers and conversations once. Iteration throws a `StoreError`.
+   * Which workers there are, and what each works on: once, or every so many milliseconds until the signal aborts. Reads what workers have
+   * settled, and each event after it once. Iteration throws a `StoreError` or `InvalidInput`.
    *
    * @example
    * for await (const { workers } of store.workers()) console.log(workers.map(({ worker, steps }) => [worker, steps.length]))

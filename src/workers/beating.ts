@@ -26,18 +26,17 @@ export const beating = ({ worker, settings, around, runs, over }: Shift): Beatin
     const since = clock.now() - beatAt
     return since >= every * idleBeats || (since >= every && (runs.size > 0 || wasBusy))
   }
-  const say = async (): Promise<void> => {
-    beatAt = clock.now()
-    wasBusy = runs.size > 0
-    const data = { slots: settings.slots, busy: busyIn(runs) }
-    await run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
-  }
-  const beat = async (): Promise<void> => {
-    cancel()
-    if (isDue()) await say()
+  const beat = (): void => {
     cancel()
     if (over.aborted) return
-    cancel = clock.after(Math.max(beatAt + every - clock.now(), every / 10), () => void beat())
+    if (isDue()) {
+      beatAt = clock.now()
+      wasBusy = runs.size > 0
+      const data = { slots: settings.slots, busy: busyIn(runs) }
+      // Nobody waits for the store: it may not answer before the next beat is due.
+      void run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
+    }
+    cancel = clock.after(Math.max(beatAt + every - clock.now(), every / 10), beat)
   }
-  return { beat: () => void beat(), stop: () => cancel() }
+  return { beat, stop: () => cancel() }
 }

@@ -28,3 +28,13 @@ export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<vo
     const cancel = clock.after(ms, end)
     signal.addEventListener('abort', end)
   })
+
+/** What work comes to; undefined if that takes longer. */
+export const within = async <A>(clock: Clock, ms: number, work: Promise<A>): Promise<A | undefined> => {
+  const ends = new AbortController()
+  try {
+    return await Promise.race([work, pause(clock, ms, ends.signal).then(() => undefined)])
+  } finally {
+    ends.abort()
+  }
+}

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
+import { abortedBy, orAborted } from '../models/aborted.ts'
 import { errorText } from '../models/error-text.ts'
 import { caught, run } from '../result/steps.ts'
 import type { TurnOptions } from '../turn/options.ts'
@@ -53,12 +54,13 @@ export const giveTurn = async (
   onEvent: ((served: ServedEvent) => void) | undefined,
 ): Promise<Given> => {
   try {
-    const options = await optionsOf()
+    const options = await orAborted(optionsOf(), ends)
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
     // What is left of a reply that another worker has to give would stand in its way.
     const own = { ...options, signal, keepPartial: false }
     return await (onEvent ? streamed(chat, own, quietly(onEvent)) : turning(chat).turn(own)())
   } catch (error) {
+    if (ends.aborted) return E.left(abortedBy(ends))
     return E.left({ _tag: 'ModelFailed', message: errorText(error), cause: error })
   }
 }

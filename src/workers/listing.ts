@@ -1,3 +1,5 @@
+import { orThrow } from '../result/steps.ts'
+import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
 import { knownBy } from './known.ts'
@@ -12,6 +14,11 @@ export interface StepsOptions {
   readonly state?: StepState | undefined
   /** Only conversations whose id begins with one of these. Default: all. */
   readonly conversations?: readonly string[] | undefined
+}
+
+const fields: Fields<StepsOptions> = {
+  state: oneOf(['open', 'claimed', 'waiting', 'parked'] satisfies readonly StepState[]),
+  conversations: kinds.texts,
 }
 
 /** Something that workers are asked to do, as the log says. */
@@ -55,11 +62,12 @@ export const stepInfo = (conversation: string, step: OpenStep): OpenStepInfo | u
   }
 }
 
-/** What workers are asked to do now, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a `StoreError`. */
+/** What workers are asked to do now, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a `StoreError` or `InvalidInput`. */
 export async function* listSteps(
   store: EventStore,
-  { state, conversations = [''] }: StepsOptions = {},
+  options?: StepsOptions,
 ): AsyncGenerator<OpenStepInfo, void> {
+  const { state, conversations = [''] } = await orThrow(checkedOptions(options, fields))
   const known = knownBy((id) => conversations.some((prefix) => id.startsWith(prefix)))
   const from = await restored(store, conversations, known, 0)
   let order = 1

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { orThrow } from '../result/steps.ts'
+import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
 import { type Known, knownBy } from './known.ts'
@@ -11,6 +13,8 @@ export interface RosterOptions {
   /** Ends the iteration. */
   readonly signal?: AbortSignal | undefined
 }
+
+const fields: Fields<RosterOptions> = { every: kinds.several, signal: kinds.signal }
 
 /** A worker that has not said that it has stopped: it may have died since. */
 export interface WorkerInfo {
@@ -50,11 +54,9 @@ const rosterOf = ({ steps: open, workers: known, claims }: Known): Roster => {
   return { workers, steps, claims: claims() }
 }
 
-/** Who works on what, once or again and again. Each event is read once. Iteration throws a `StoreError`. */
-export async function* rosters(
-  store: EventStore,
-  { every, signal }: RosterOptions = {},
-): AsyncGenerator<Roster, void> {
+/** Who works on what, once or again and again. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */
+export async function* rosters(store: EventStore, options?: RosterOptions): AsyncGenerator<Roster, void> {
+  const { every, signal } = await orThrow(checkedOptions(options, fields))
   const known = knownBy(() => true)
   const all = ['']
   let after = await restored(store, all, known, 0)

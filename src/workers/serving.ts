@@ -5,7 +5,9 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { isConversationId } from '../events/ids.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
+import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import { ownClock } from './clock.ts'
+import type { WorkerEnded } from './draining.ts'
 import type { Surroundings } from './shift.ts'
 import { checkedWorker, settingsOf, type WorkerOptions } from './worker-options.ts'
 import { work } from './worker.ts'
@@ -14,9 +16,18 @@ import { work } from './worker.ts'
 export interface Worker {
   /** As the log names it: never used again. */
   readonly id: string
-  /** Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. */
-  readonly run: (options?: { readonly signal?: AbortSignal | undefined }) => TaskEither<InvalidInput, void>
+  /**
+   * Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. Ends two seconds after that
+   * at the latest. It also ends when the store is closed; while the store is away, it waits for it.
+   */
+  readonly run: (options?: RunOptions) => TaskEither<InvalidInput, WorkerEnded>
 }
+
+interface RunOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+const fields: Fields<RunOptions> = { signal: kinds.signal }
 
 /** @param edge the conversation as the program takes it */
 export const serving = <Chat>(
@@ -30,11 +41,12 @@ export const serving = <Chat>(
   const around = { ...surroundings, clock: ownClock }
   return {
     id,
-    run: ({ signal = new AbortController().signal } = {}) =>
-      task(async function* (): Steps<InvalidInput, void> {
+    run: (runOptions) =>
+      task(async function* (): Steps<InvalidInput, WorkerEnded> {
+        const { signal = new AbortController().signal } = yield* ok(checkedOptions(runOptions, fields))
         const settings = settingsOf(yield* ok(checked), edge)
         if (!isConversationId(id)) yield invalidInput('name', 'has letters, digits and . _ : - only')
-        await work(id, settings, around, signal)
+        return work(id, settings, around, signal)
       }),
   }
 }

@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../store/port.ts'
 import { beating } from './beating.ts'
-import { aborted, drain } from './draining.ts'
+import { within } from './clock.ts'
+import { aborted, drain, endedBy, type WorkerEnded } from './draining.ts'
 import { feed, type Listener, prefixesOf } from './feed.ts'
 import { looking } from './looking.ts'
 import type { OpenStep } from './open-step.ts'
@@ -21,13 +22,16 @@ const endLost = (shift: Shift): void => {
   }
 }
 
-/** Takes steps of conversations and gives them turns, until the signal aborts; then lets go of all within `grace`. */
+/** How long what is being read of the store may still take once the worker has ended, in milliseconds. */
+const farewell = 200
+
+/** Takes steps of conversations and gives them turns, until the signal aborts or the store is closed. Ends soon after its grace, whatever others do. */
 export const work = async (
   worker: string,
   settings: WorkerSettings,
   around: Surroundings,
   signal: AbortSignal,
-): Promise<void> => {
+): Promise<WorkerEnded> => {
   const { store, clock } = around
   const over = new AbortController()
   const shift = beginShift(worker, settings, around, over.signal)
@@ -52,23 +56,24 @@ export const work = async (
     ended: (_, step) => settings.onStep(step),
     freed: look,
   }
+  const react = (): void => {
+    settler.settle()
+    endLost(shift)
+    watch.changed()
+    look()
+  }
   const listener: Listener = {
     event: (event: RecordedEvent) => {
       known.see(event, clock.now())
       settler.received(event.checkpoint)
-      if (!isUp) return
-      settler.settle()
-      endLost(shift)
-      watch.changed()
-      look()
+      if (isUp) react()
     },
     caughtUp: () => {
       isUp = true
       known.reconnected(clock.now())
-      settler.settle()
       beats.beat()
       watched.begin()
-      look()
+      react()
     },
     lost: () => {
       isUp = false
@@ -78,15 +83,12 @@ export const work = async (
   const feeding = { clock, signal: over.signal, begin: settler.begin }
   const fed = feed(store, prefixesOf(settings.conversations), listener, feeding)
   const drained = aborted(signal).then(() => drain(shift))
-  let hasStopped = false
-  try {
-    hasStopped = await Promise.race([drained, fed.then(() => false)])
-  } finally {
-    over.abort()
-    watched.end(hasStopped)
-    beats.stop()
-    stopLooking()
-    endAll(runs, 'the store is closed')
-    await fed
-  }
+  const ended = await Promise.race([drained, fed.then(() => endedBy('closed', runs, false))])
+  over.abort()
+  watched.end(ended.isRecorded)
+  beats.stop()
+  stopLooking()
+  endAll(runs, 'the store is closed')
+  await within(clock, farewell, fed)
+  return ended
 }

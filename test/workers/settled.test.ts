@@ -1,26 +1,19 @@
-import * as E from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { storeOn } from '../../src/api/open.ts'
 import { settledStreamOf } from '../../src/events/settled.ts'
 import { orThrow, run } from '../../src/result/steps.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore, RecordedEvent } from '../../src/store/port.ts'
-import type { TurnError } from '../../src/turn/turned.ts'
 import type { Carried, CarriedStep } from '../../src/workers/carried.ts'
-import { ownClock } from '../../src/workers/clock.ts'
 import { type Known, knownBy } from '../../src/workers/known.ts'
-import { listSteps } from '../../src/workers/listing.ts'
 import { rosters } from '../../src/workers/roster.ts'
 import { joined, partsOf, type Settled } from '../../src/workers/settled-parts.ts'
 import { settledEnd, writeSettled } from '../../src/workers/settled.ts'
-import type { WorkerSettings } from '../../src/workers/shift.ts'
-import { work } from '../../src/workers/worker.ts'
 import { atEnd } from '../support/at-end.ts'
 import { left } from '../support/either.ts'
 import { stores } from '../support/stores.ts'
+import { hand, lasting, say, stepsOf, until } from '../support/workers/hands.ts'
 import { fillOldStore } from '../support/workers/old-store.ts'
-import { settingsWith } from '../support/workers/settings.ts'
 
 const conversations = ['a', 'b', 'c']
 const workers = ['v', 'w']
@@ -164,7 +157,6 @@ describe('what is settled', () => {
 })
 
 const actor = { kind: 'test' }
-const ask = { role: 'user' as const, content: 'Is it there?' }
 
 /** The store, and how many events were read from it. */
 const countingReads = (store: EventStore) => {
@@ -176,56 +168,24 @@ const countingReads = (store: EventStore) => {
   }
   return { store: { ...store, readAll }, events: () => events }
 }
-const begin = (store: EventStore, id: string, answer?: true) =>
-  storeOn(store, actor)
-    .conversation(id)
-    .append(ask, { ...(answer && { answer }) })()
-
-/** Starts a worker whose turns last until it stops. */
-const started = (store: EventStore, worker: string, settings: Parameters<typeof settingsWith>[0] = {}) => {
-  const stop = new AbortController()
-  const aborted: TurnError = { _tag: 'ModelAborted', message: 'stopped' }
-  const give: WorkerSettings['give'] = (_, signal) =>
-    new Promise((resolve) => {
-      signal.addEventListener('abort', () => resolve(E.left(aborted)))
-    })
-  const { conversation } = storeOn(store, actor)
-  const around = { store, actor, conversation, clock: ownClock }
-  const ended = work(worker, settingsWith({ settleAfter: 20, give, ...settings }), around, stop.signal)
-  const stopped = async (): Promise<void> => {
-    stop.abort()
-    await ended
-  }
-  atEnd(stopped)
-  return stopped
-}
-const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5))
-}
 const settledIn = async (store: EventStore, prefixes = ['']): Promise<number> =>
   (await orThrow(run(settledEnd(store, prefixes)))) + 1
-const steps = async (store: EventStore, prefixes?: readonly string[]) => {
-  const all = []
-  for await (const { conversation, state } of listSteps(store, { conversations: prefixes }))
-    all.push(`${conversation} ${state}`)
-  return all
-}
-
 describe.each(Object.entries(stores))('workers on %s', (_, open) => {
   test('settle what they know once they have read enough, and whoever looks then reads only what comes after it', async () => {
     const store = await open()
     atEnd(store.close)
     await fillOldStore(store, { old: 50, open: 1 })
-    const stop = started(store, 'first')
+    const first = hand(store, 'first', { settleAfter: 20, give: lasting })
     await until(async () => (await settledIn(store)) > 0)
-    await begin(store, 'later', true)
+    await say(store, 'later', true)
     const listed = countingReads(store)
-    expect(await steps(listed.store)).toEqual(['open-0 claimed', 'later open'])
+    expect(await stepsOf(listed.store)).toEqual(['open-0 claimed', 'later open'])
     expect(listed.events()).toBeLessThan(20)
-    await stop()
+    first.stop()
+    await first.ended
     const second = countingReads(store)
-    started(second.store, 'second', { slots: 2 })
-    await until(async () => (await steps(store)).every((step) => step.endsWith('claimed')))
+    hand(second.store, 'second', { slots: 2, give: lasting })
+    await until(async () => (await stepsOf(store)).every((step) => step.endsWith('claimed')))
     expect(second.events()).toBeLessThan(20)
     for await (const { workers: all } of rosters(store)) expect(all).toHaveLength(1)
   })
@@ -246,7 +206,7 @@ const stepOf = (conversation: string, error = 'no'): CarriedStep => ({
 /** A store with one event, and what may be settled after it. */
 const scene = async (names: readonly string[], error?: string) => {
   const store = memoryStore()
-  await begin(store, 'old')
+  await say(store, 'old')
   const { checkpoint } = await orThrow(store.readAll({ limit: 10 }))
   const settledAs = (ids: readonly string[]): Settled => ({
     checkpoint: checkpoint ?? '',
@@ -268,24 +228,24 @@ describe('of two that settle', () => {
   test('at the same revision, one wins, and what it wrote counts', async () => {
     const { store, write } = await scene(['one'])
     expect(left(await write(['other']))._tag).toBe('Conflict')
-    expect(await steps(store)).toEqual(['one open'])
+    expect(await stepsOf(store)).toEqual(['one open'])
   })
   test('the later one counts', async () => {
     const { store, write } = await scene(['one'])
     await orThrow(write(['two'], [''], 0))
-    expect(await steps(store)).toEqual(['two open'])
+    expect(await stepsOf(store)).toEqual(['two open'])
   })
 })
 
 describe('what is settled for some conversations', () => {
   test('serves those who serve no others, and what is settled for all serves everybody', async () => {
     const { store, write } = await scene(['billing-1', 'sales-1'])
-    expect(await steps(store, ['billing-'])).toEqual(['billing-1 open'])
+    expect(await stepsOf(store, ['billing-'])).toEqual(['billing-1 open'])
     await new Promise((resolve) => setTimeout(resolve, 2))
     await orThrow(write(['billing-2'], ['billing-', 'sales-']))
-    expect(await steps(store)).toEqual(['billing-1 open', 'sales-1 open'])
-    expect(await steps(store, ['sales-', 'billing-', 'billing-eu-'])).toEqual(['billing-2 open'])
-    expect(await steps(store, ['billing-', 'support-'])).toEqual(['billing-1 open'])
+    expect(await stepsOf(store)).toEqual(['billing-1 open', 'sales-1 open'])
+    expect(await stepsOf(store, ['sales-', 'billing-', 'billing-eu-'])).toEqual(['billing-2 open'])
+    expect(await stepsOf(store, ['billing-', 'support-'])).toEqual(['billing-1 open'])
   })
 })
 
@@ -294,7 +254,7 @@ describe('what is settled is ignored', () => {
     const long = 'x'.repeat(100_000)
     const { store, write } = await scene(['a', 'b', 'c', 'd', 'e'], long)
     expect(await settledIn(store)).toBe(3)
-    expect(await steps(store)).toHaveLength(5)
+    expect(await stepsOf(store)).toHaveLength(5)
     const cut: EventStore = {
       ...store,
       append: (request) =>
@@ -306,9 +266,9 @@ describe('what is settled is ignored', () => {
       'killed',
     )
     expect(await settledIn(store)).toBe(5)
-    expect(await steps(store)).toEqual(['a', 'b', 'c', 'd', 'e'].map((id) => `${id} open`))
+    expect(await stepsOf(store)).toEqual(['a', 'b', 'c', 'd', 'e'].map((id) => `${id} open`))
     await orThrow(write(['k'], [''], 4))
-    expect(await steps(store)).toEqual(['k open'])
+    expect(await stepsOf(store)).toEqual(['k open'])
   })
   test.each([
     ['it was found by other rules', { rules: 2 }],
@@ -320,8 +280,8 @@ describe('what is settled is ignored', () => {
     const [event] = await orThrow(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
     const data = JSON.parse(event?.data ?? '') as object
     await append(store, stream, { ...data, steps: [], ...other })
-    expect(await steps(store)).toEqual(['one open'])
+    expect(await stepsOf(store)).toEqual(['one open'])
     await append(store, stream, { ...data, steps: [] })
-    expect(await steps(store)).toEqual([])
+    expect(await stepsOf(store)).toEqual([])
   })
 })

@@ -1,0 +1,116 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import type { WorkerSettings } from '../../src/workers/shift.ts'
+import { atEnd } from '../support/at-end.ts'
+import { cuttable } from '../support/workers/cut-off.ts'
+import { hand, lasting, say, stepsOf, until } from '../support/workers/hands.ts'
+
+/** Turns that nothing ends. */
+const endless: WorkerSettings['give'] = () => new Promise(() => {})
+
+describe('a worker that is told to stop ends soon after its grace', () => {
+  test('and says what it could not let go of, because a turn ignores its signal: others take it at once', async () => {
+    const store = memoryStore()
+    await say(store, 'c', true)
+    await say(store, 'd', true)
+    const { stop, ended } = hand(store, 'w', { slots: 2, give: endless, grace: 10 })
+    await until(async () => (await stepsOf(store)).every((step) => step.endsWith('claimed')))
+    stop()
+    expect(await ended).toEqual({ why: 'stopped', left: ['c', 'd'], isRecorded: true })
+    expect(await stepsOf(store)).toEqual(['c open', 'd open'])
+  })
+
+  test('while the store is away: nobody is told', async () => {
+    const { store, cut } = cuttable(memoryStore())
+    await say(store, 'c', true)
+    const { stop, ended } = hand(store, 'w', { give: lasting })
+    await until(async () => (await stepsOf(store)).join() === 'c claimed')
+    cut()
+    stop()
+    expect(await ended).toEqual({ why: 'stopped', left: ['c'], isRecorded: false })
+  })
+
+  test('also if it never reached the store', async () => {
+    const { store, cut } = cuttable(memoryStore())
+    cut()
+    const { stop, ended } = hand(store, 'w')
+    stop()
+    expect(await ended).toEqual({ why: 'stopped', left: [], isRecorded: false })
+  })
+
+  test('if the store is closed meanwhile', async () => {
+    const store = memoryStore()
+    await say(store, 'c', true)
+    const { stop, ended } = hand(store, 'w', { give: endless })
+    await until(async () => (await stepsOf(store)).join() === 'c claimed')
+    stop()
+    await store.close()()
+    expect(await ended).toMatchObject({ left: ['c'], isRecorded: false })
+  })
+
+  test('with nothing left where the function that returns the options of a turn never settles', async () => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    await store.conversation('c').append({ role: 'user', content: 'Is it there?' }, { answer: true })
+    const stop = new AbortController()
+    let isAsked = false
+    const worker = store.worker({
+      turn: () => {
+        isAsked = true
+        return new Promise(() => {})
+      },
+      grace: 0,
+    })
+    const ended = worker.run({ signal: stop.signal })
+    await until(() => isAsked)
+    stop.abort()
+    expect(await ended).toEqual({ why: 'stopped', left: [], isRecorded: true })
+    for await (const step of store.steps()) expect(step).toMatchObject({ state: 'open', errors: [] })
+  })
+})
+
+test('a worker whose store is closed ends, whatever it was doing', async () => {
+  const store = memoryStore()
+  await say(store, 'c', true)
+  const { ended } = hand(store, 'w', { give: endless })
+  await until(async () => (await stepsOf(store)).join() === 'c claimed')
+  await store.close()()
+  expect(await ended).toEqual({ why: 'closed', left: ['c'], isRecorded: false })
+})
+
+describe('a misspelt or wrong option is InvalidInput', () => {
+  const problem = async (work: () => AsyncIterable<unknown> | Promise<unknown>): Promise<unknown> => {
+    try {
+      const given = work()
+      if (given instanceof Promise) await given
+      else for await (const _ of given) break
+      return E.right('nothing')
+    } catch (error) {
+      const { _tag, path } = error as { readonly _tag: string; readonly path: string }
+      return [_tag, path]
+    }
+  }
+  test.each([
+    ['steps', { stat: 'open' }, 'stat'],
+    ['steps', { state: 'done' }, 'state'],
+    ['steps', { conversations: 'billing-' }, 'conversations'],
+    ['workers', { evry: 5 }, 'evry'],
+    ['workers', { every: 0 }, 'every'],
+    ['workers', { signal: 'no' }, 'signal'],
+  ] as const)('of store.%s: %j', async (name, options, path) => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    expect(await problem(() => store[name](options as object))).toEqual(['InvalidInput', path])
+  })
+  test.each([
+    [{ signal: 5 }, 'signal'],
+    [{ sigal: new AbortController().signal }, 'sigal'],
+  ])('of run: %j', async (options, path) => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const worker = store.worker({ turn: () => ({ client: {} as never, model: 'm' }) })
+    expect(await problem(() => worker.run(options as object))).toEqual(['InvalidInput', path])
+  })
+})
