@@ -1,11 +1,14 @@
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { shell } from '../cli/palimpsest.ts'
+import { type Ran, shell } from '../cli/palimpsest.ts'
 import { eventStoreDb, type EventStoreDb } from '../support/eventstoredb/server.ts'
 import { type ChatCompletions, chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { type MessagesApi, messagesApi } from '../../src/testing/messages-api/server.ts'
+import { tsc } from '../types/workshop.ts'
 import { installPackage } from './snippets/installed.ts'
 import { root, type Snippet, snippets } from './snippets/snippets.ts'
 
@@ -13,6 +16,10 @@ const all = snippets()
 const scene = join(root, 'test/e2e/snippets/scene.ts')
 /** An MCP server, as JavaScript. */
 const filesServer = join(root, 'test/tools/children/files-server.ts')
+
+const noWarning = '--disable-warning=ExperimentalWarning'
+/** What reads the standard input, or changes what others in its process find, has a process to itself. */
+const isAlone = (code: string): boolean => /process\.stdin|\bregister[A-Z]/.test(code)
 
 /** A module: the snippet, and an import of what it names of the scene and does not declare. */
 const moduleOf = ({ code }: Snippet, names: readonly string[]): string => {
@@ -44,6 +51,7 @@ const workshop = async (): Promise<string> => {
     await mkdir(join(folder, `${index}`))
     await writeFile(join(folder, `${index}/snippet.ts`), moduleOf(snippet, names))
     await copyFile(filesServer, join(folder, `${index}/files-server.js`))
+    await symlink(join(root, 'examples'), join(folder, `${index}/examples`))
   }
   return folder
 }
@@ -53,13 +61,25 @@ describe('an example in the docs', () => {
   let api: MessagesApi
   let chat: ChatCompletions
   let server: EventStoreDb
+  let runner: ChildProcess
+  let runnerEnded: Promise<unknown>
+  let env: Readonly<Record<string, string>>
   beforeAll(async () => {
     folder = await workshop()
     api = await messagesApi({ reply: () => ({ content: [{ type: 'text', text: 'It is not closed.' }] }) })
     chat = await chatCompletions({ reply: () => ({ content: 'It is not closed.' }) })
     server = await eventStoreDb()
+    const claude = { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: api.url }
+    env = { ...claude, OPENAI_API_KEY: 'key', OPENAI_BASE_URL: chat.url }
+    runner = fork(join(root, 'test/e2e/snippets/runner.ts'), {
+      env: { ...process.env, ...env },
+      execArgv: [noWarning],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    runnerEnded = once(runner, 'exit')
   })
   afterAll(async () => {
+    runner.kill()
     await Promise.all([
       api.close(),
       chat.close(),
@@ -70,33 +90,36 @@ describe('an example in the docs', () => {
 
   test('has the types that the package has', async () => {
     expect(all.length).toBeGreaterThan(6)
-    const { stdout } = await shell(`"$ROOT/node_modules/.bin/tsc" -p .`, folder)
-    const named = stdout.replaceAll(
-      /^(\d+)\/snippet/gm,
+    const said = await tsc(['-p', folder])
+    const named = said.replaceAll(
+      /^.*?(\d+)\/snippet/gm,
       (_, n: string) => `${all[Number(n)]?.place}: snippet`,
     )
     expect(named).toBe('')
   })
 
+  const program = (index: number): Promise<Ran> =>
+    shell(`echo Why? | "$NODE" ${noWarning} snippet.ts`, join(folder, `${index}`), env)
+
   // The tutorial's programs run one after another: tutorial.test.ts.
-  const alone = [...all.entries()].filter(([, { place }]) => !place.startsWith('docs/turns.md'))
-  test.each(alone.map(([index, { place }]) => [place, index] as const))('%s runs', async (_, index) => {
+  const run = [...all.entries()].filter(([, { place }]) => !place.startsWith('docs/turns.md'))
+  test.each(run.map(([index, { place }]) => [place, index] as const))('%s runs', async (_, index) => {
     const path = join(folder, `${index}/snippet.ts`)
-    const code = await readFile(path, 'utf8')
-    await writeFile(path, code.replaceAll('esdb://db.example.org:2113', server.url))
-    const { stderr, code: exit } = await shell(
-      `echo Why? | ANTHROPIC_API_KEY=key ANTHROPIC_BASE_URL=${api.url} OPENAI_API_KEY=key OPENAI_BASE_URL=${chat.url} "$NODE" --disable-warning=ExperimentalWarning snippet.ts`,
-      join(folder, `${index}`),
-    )
-    expect({ stderr, exit }).toEqual({ stderr: '', exit: 0 })
+    const code = (await readFile(path, 'utf8'))
+      .replaceAll('esdb://db.example.org:2113', server.url)
+      .replace("'../scene.ts'", `'../scene.ts?${index}'`)
+    await writeFile(path, code)
+    if (isAlone(code)) expect(await program(index)).toMatchObject({ stderr: '', code: 0 })
+    else {
+      runner.send(join(folder, `${index}`))
+      const ran = await Promise.race([once(runner, 'message'), runnerEnded])
+      expect(ran).toEqual([{ stderr: '', exit: 0 }, undefined])
+    }
   })
 
   test('of a chat at a terminal answers what is typed', async () => {
     const index = all.findIndex(({ code }) => code.includes('process.stdin'))
-    const { stdout } = await shell(
-      `echo Why? | OPENAI_API_KEY=key OPENAI_BASE_URL=${chat.url} "$NODE" --disable-warning=ExperimentalWarning snippet.ts`,
-      join(folder, `${index}`),
-    )
+    const { stdout } = await program(index)
     expect(stdout).toBe('> It is not closed.\n> ')
   })
 })
