@@ -30,45 +30,39 @@ const replies = [
   text('There is no list for Friday.'),
 ]
 
-test(
-  'the tutorial prints what it says (vitest -u writes down what it prints), and its page can be used',
-  {
-    timeout: 25_000,
-  },
-  () =>
-    inDirectory(async (directory) => {
-      const left = [...replies]
-      const api = await messagesApi({ reply: () => left.shift() ?? text('?') })
-      const gpt = await chatCompletions({ reply: () => ({ content: 'Milk, bread and tea.' }) })
-      atEnd(api.close, gpt.close)
-      const claude = { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: api.url }
-      const env = { ...claude, OPENAI_API_KEY: 'key', OPENAI_BASE_URL: gpt.url, PORT: '0' }
-      await installPackage(directory)
-      await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
-      await writeFile(join(directory, 'list.txt'), 'Milk, bread, tea.\n')
+test('the tutorial prints what it says (vitest -u writes down what it prints), and its page can be used', () =>
+  inDirectory(async (directory) => {
+    const left = [...replies]
+    const api = await messagesApi({ reply: () => left.shift() ?? text('?') })
+    const gpt = await chatCompletions({ reply: () => ({ content: 'Milk, bread and tea.' }) })
+    atEnd(api.close, gpt.close)
+    const claude = { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: api.url }
+    const env = { ...claude, OPENAI_API_KEY: 'key', OPENAI_BASE_URL: gpt.url, PORT: '0' }
+    await installPackage(directory)
+    await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
+    await writeFile(join(directory, 'list.txt'), 'Milk, bread, tea.\n')
 
-      const document = join(root, 'docs/turns.md')
-      await expect(await replayIn(directory, await readFile(document, 'utf8'), env)).toMatchFileSnapshot(
-        document,
-      )
+    const document = join(root, 'docs/turns.md')
+    await expect(await replayIn(directory, await readFile(document, 'utf8'), env)).toMatchFileSnapshot(
+      document,
+    )
 
-      const server = spawn(process.execPath, ['server.ts'], {
-        cwd: directory,
-        env: { ...process.env, ...env },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      const over = once(server, 'close')
-      try {
-        const [printed] = await Promise.race([once(server.stdout, 'data'), over])
-        await usePage(String(printed).trim())
-      } finally {
-        server.kill()
-        await over
-      }
-      expect(left).toEqual([])
-      expect(api.requests.filter(({ status }) => status !== 200)).toEqual([])
-    }),
-)
+    const server = spawn(process.execPath, ['server.ts'], {
+      cwd: directory,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const over = once(server, 'close')
+    try {
+      const [printed] = await Promise.race([once(server.stdout, 'data'), over])
+      await usePage(String(printed).trim())
+    } finally {
+      server.kill()
+      await over
+    }
+    expect(left).toEqual([])
+    expect(api.requests.filter(({ status }) => status !== 200)).toEqual([])
+  }))
 
 const usePage = async (url: string): Promise<void> => {
   const post = async (path: string, body: object, type = 'application/json'): Promise<number> => {
