@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
-import { readdir, writeFile } from 'node:fs/promises'
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, program, type Ran, shell } from './palimpsest.ts'
 
@@ -106,7 +108,9 @@ describe('--json', () => {
 describe('the program', () => {
   test('output to a closed pipe ends quietly, with code 0', async () => {
     await started(async (cwd) => {
-      const child = spawn(process.execPath, [program, 'export', sample, '--format', 'markdown'], { cwd })
+      const child = spawn(process.execPath, [await program(), 'export', sample, '--format', 'markdown'], {
+        cwd,
+      })
       child.stdout.destroy()
       const code = new Promise<number | null>((resolve) => child.on('close', resolve))
       expect({ stderr: await text(child.stderr), code: await code }).toEqual({ stderr: '', code: 0 })
@@ -145,32 +149,40 @@ describe('the program', () => {
   })
 
   test('a command that fails before it writes anything leaves no store', async () => {
-    const commands = [
-      'palimpsest import codex.jsonl',
-      'palimpsest import torn.jsonl gone.jsonl',
-      'palimpsest start torn.jsonl',
-      'palimpsest append t --role user --file gone.txt',
-      'palimpsest copy t --from sqlite:full.db --to sqlite:palimpsest.db',
-      'palimpsest copy --from sqlite:none.db --to sqlite:palimpsest.db',
-      'palimpsest backup palimpsest.db --store sqlite:none.db',
-      // Ctrl-C, most likely while it waits for more to read.
-      'timeout -s INT 1 "$NODE" "$PALIMPSEST" import - < <(head -c 3000 examples/sessions/claude-code.jsonl; sleep 1.2)',
-    ]
-    const { stdout } = await inDirectory((directory) =>
-      shell(
-        `palimpsest append f --role user --text x --store sqlite:full.db > /dev/null
-         echo '{"timestamp":"2025-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}' > codex.jsonl
-         head -c 3000 examples/sessions/claude-code.jsonl > torn.jsonl
-         ${commands
-           .map(
-             (command, index) =>
-               `${command} > /dev/null 2>&1 || echo ${index} $(ls *.db*); rm -f palimpsest.db*`,
-           )
-           .join('\n')}`,
-        directory,
-      ),
-    )
-    expect(stdout.trimEnd().split('\n')).toEqual(commands.map((_, index) => `${index} full.db`))
+    const session = await readFile(new URL('../../examples/sessions/claude-code.jsonl', import.meta.url))
+    const torn = session.subarray(0, 3_000)
+    await inDirectory(async (directory) => {
+      const files = {
+        'torn.jsonl': torn,
+        'codex.jsonl': JSON.stringify({
+          timestamp: '2025-01-01T00:00:00Z',
+          type: 'session_meta',
+          payload: { id: 'x' },
+        }),
+      }
+      for (const [name, content] of Object.entries(files)) await writeFile(join(directory, name), content)
+      await shell('palimpsest append f --role user --text x --store sqlite:full.db', directory)
+      const there = await readdir(directory)
+      for (const command of [
+        'import codex.jsonl',
+        'import torn.jsonl gone.jsonl',
+        'start torn.jsonl',
+        'append t --role user --file gone.txt',
+        'copy t --from sqlite:full.db --to sqlite:palimpsest.db',
+        'copy --from sqlite:none.db --to sqlite:palimpsest.db',
+        'backup palimpsest.db --store sqlite:none.db',
+      ]) {
+        const { code } = await shell(`palimpsest ${command}`, directory)
+        expect({ command, code, files: await readdir(directory) }).toEqual({ command, code: 1, files: there })
+      }
+      // Ctrl-C while it waits for more to read.
+      const child = spawn(process.execPath, [await program(), 'import', '-'], { cwd: directory })
+      child.stdin.write(torn)
+      await sleep(500)
+      child.kill('SIGINT')
+      await once(child, 'close')
+      expect(await readdir(directory)).toEqual(there)
+    })
   })
 
   test('a second start finds the session, and adds nothing', async () => {

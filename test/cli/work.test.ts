@@ -42,9 +42,10 @@ const working = async (options: readonly string[], code = agent) => {
   })
   atEnd(store.close, api.close)
   writeFileSync(join(folder, 'agent.mjs'), code(api.url))
+  const path = await program()
   const args = ['work', join(folder, 'agent.mjs'), '--store', url, '--json', ...options]
   const begin = () => {
-    const child = startHeard(program, ...args)
+    const child = startHeard(path, ...args)
     atEnd(() => void child.kill('SIGTERM'))
     const news: News[] = []
     if (child.stdout) createInterface(child.stdout).on('line', (line) => news.push(JSON.parse(line) as News))

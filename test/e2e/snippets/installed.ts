@@ -1,6 +1,6 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buildInto } from '../../support/bundle.ts'
+import { builtPackage } from '../../support/bundle.ts'
 import { root } from './snippets.ts'
 
 const entry = (name: string): object => ({ types: `./src/${name}.ts`, default: `./dist/${name}.js` })
@@ -18,7 +18,7 @@ export const installPackage = async (folder: string): Promise<void> => {
   await mkdir(join(modules, 'palimpsest'), { recursive: true })
   for (const name of others) await symlink(join(root, 'node_modules', name), join(modules, name))
   await symlink(join(root, 'src'), join(modules, 'palimpsest/src'))
-  await buildInto(join(modules, 'palimpsest/dist'))
+  await symlink(join(await builtPackage(), 'dist'), join(modules, 'palimpsest/dist'))
   await writeFile(
     join(modules, 'palimpsest/package.json'),
     JSON.stringify({ name: 'palimpsest', type: 'module', exports }),
