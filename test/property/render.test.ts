@@ -13,18 +13,18 @@ import { runs } from '../support/runs.ts'
 
 describe('the request at every position of every log', () => {
   it.each([
-    ['by default', {}, histories(), 300],
-    ['with system messages', { systemMessages: true }, histories(), 150],
-    ['without notes', { truncationNotes: false }, histories(), 150],
-    ['for a prefill', { prefill: true }, histories(), 150],
-    ['with cache breakpoints', { cache: '5m' }, histories(), 200],
+    ['by default', {}, histories(), 200],
+    ['with system messages', { systemMessages: true }, histories(), 100],
+    ['without notes', { truncationNotes: false }, histories(), 100],
+    ['for a prefill', { prefill: true }, histories(), 100],
+    ['with cache breakpoints', { cache: '5m' }, histories(), 150],
     [
       'with cache breakpoints of an hour',
       { cache: '1h', systemMessages: true, prefill: true },
       histories(),
-      200,
+      150,
     ],
-    ['of logs of any events', {}, rawLogs(), 500],
+    ['of logs of any events', {}, rawLogs(), 300],
   ] as const)('passes the sixteen predicates %s', (_, options, logs, numRuns) => {
     fc.assert(
       fc.property(logs, (log) => {
