@@ -128,7 +128,7 @@ describe('loading what is shown is folding everything', () => {
   const places = fc.array(fc.nat(200), { maxLength: 3 })
 
   test.each([
-    ['memory', 400],
+    ['memory', 250],
     ['eventstoredb', 8],
   ] as const)(
     'at every position of every log, as written by commands, whole or forked, with views or with some left out (%s)',

@@ -126,17 +126,20 @@ describe.each(Object.keys(kinds))('on %s', (kind) => {
       const whole = talk(counted.store)
       const appends = counted.appends()
       expect(appends).toBeGreaterThan(2)
+      const ids = await idsIn(whole)
+      const wanted = await contents(whole)
+      const everything = (await readOn(whole)).seen.toSorted()
       for (let n = 1; n <= appends; n++) {
         const isWritten = n % 2 === 0 || n === appends
         const adapter = await open()
         await expect(talk(dying(adapter, n, isWritten)).importSession(session)).rejects.toBeDefined()
         const store = talk(adapter)
         const isWhole = n === appends && isWritten
-        expect(await idsIn(store)).toEqual(isWhole ? await idsIn(whole) : [])
+        expect(await idsIn(store)).toEqual(isWhole ? ids : [])
         const before = await readOn(store)
         if (!isWhole) {
           expect(before.seen).toEqual([])
-          for (const id of await idsIn(whole)) {
+          for (const id of ids) {
             const chat = store.conversation(id)
             const gone = { _tag: 'ConversationNotFound' }
             await expect(chat.effective()).rejects.toMatchObject(gone)
@@ -146,12 +149,10 @@ describe.each(Object.keys(kinds))('on %s', (kind) => {
           }
         }
         await store.importSession(session)
-        expect(await contents(store)).toEqual(await contents(whole))
-        for (const id of await idsIn(store))
-          expect(await store.conversation(id).verify()).not.toHaveProperty('discrepancy')
+        expect(await contents(store)).toEqual(wanted)
+        for (const id of ids) expect(await store.conversation(id).verify()).not.toHaveProperty('discrepancy')
         const after = await readOn(store, before.checkpoint)
-        const everything = (await readOn(whole)).seen
-        expect([...before.seen, ...after.seen].toSorted()).toEqual(everything.toSorted())
+        expect([...before.seen, ...after.seen].toSorted()).toEqual(everything)
         await store.close()
       }
       await whole.close()

@@ -109,10 +109,10 @@ describe.each(Object.entries(stores))('large content on the %s store', (_, open)
     await events.close()()
   })
 
-  test('a session with images of 5 MB is imported, twice the same, and exported', async () => {
+  test('a session with images, one of 5 MB, is imported, twice the same, and exported', async () => {
     const events = await open()
     const store = on(events)
-    const image = (n: number) => ({
+    const image = (n: number, bytes: number) => ({
       role: 'user',
       content: [
         { type: 'text', text: `image ${n}` },
@@ -121,12 +121,13 @@ describe.each(Object.entries(stores))('large content on the %s store', (_, open)
           source: {
             type: 'base64',
             media_type: 'image/png',
-            data: Buffer.alloc(3_750_000, n).toString('base64'),
+            data: Buffer.alloc(bytes, n).toString('base64'),
           },
         },
       ],
     })
-    const messages = [image(1), { role: 'assistant', content: 'I see.' }, image(2), image(1)]
+    const [first, second] = [image(1, 3_750_000), image(2, 75_000)]
+    const messages = [first, { role: 'assistant', content: 'I see.' }, second, first]
     const session = { text: JSON.stringify(messages), file: 'images.json', id: 'c' }
     await store.importSession(session)
     expect(await store.conversation('c').effective()).toMatchObject(messages.map(({ role }) => ({ role })))
