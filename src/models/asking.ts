@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Origin } from '../events/events.ts'
 import { abortedBy } from './aborted.ts'
 import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } from './model.ts'
+import { tracedCall } from './traced.ts'
 
 /** How to call a model, and how often to repeat a call that failed. */
 export interface AskOptions extends CallOptions {
@@ -37,7 +38,7 @@ export const callModel = async (
   const { signal } = options
   const failed: FailedCall[] = []
   for (let tries = 0; ; tries++) {
-    const reply = await model.call(request, options)
+    const reply = await tracedCall(model, request, options)
     if (E.isRight(reply)) {
       const origin = withFailed(reply.right.origin, failed)
       return E.right({ ...reply.right, origin })

@@ -1,11 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { isStale } from '../commands/rejections.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { Retry } from '../models/asking.ts'
 import type { ModelError, Reply } from '../models/model.ts'
+import { countStale } from '../models/traced.ts'
 import type { Effective } from '../projections/effective.ts'
 import { digestOf } from '../receipts/canonical.ts'
 import type { Requested, RequestOptions } from '../receipts/request.ts'
-import type { Steps } from '../result/steps.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
 import type { Answering } from './answering.ts'
 import type { Books } from './books.ts'
 import { askOptionsOf } from './calling.ts'
@@ -91,7 +93,9 @@ export const replying = (
     const said = { ...reply, origin: failures.tellIn(reply.origin) }
     failures.told()
     const log = said.content.some(isCall) ? yield* answers.begun(now.at) : undefined
-    const landed = yield* land(now, [messageOf(said, receipt, log?.begun)], held)
+    const written = await run(land(now, [messageOf(said, receipt, log?.begun)], held))
+    if (isStale(written)) countStale(reply.origin.usage)
+    const landed = yield* ok(written)
     const ending = endingOf(landed, said, calls)
     if (log) answers.landed(ending.position, log)
     recorded(ending.position, said)

@@ -9,6 +9,7 @@ import { settle } from './settle.ts'
 import { type Listener, streamed, type TurnEvent } from './streamed.ts'
 import type { Turned, TurnError } from './turned.ts'
 import { type Watch, watchOf } from './say/watch.ts'
+import { tracedTurn } from './traced-turn.ts'
 
 /** What gives turns to a model in a conversation. */
 export interface Turning {
@@ -35,8 +36,11 @@ export const turning = (chat: Conversation): Turning => {
     const { revision } = yield* chat.turnLog.now()
     const watch = watchOf(chat, revision, options.signal)
     try {
-      const turned = await run(turn(chat, history, { ...options, signal: watch.signal, watch }))
-      return yield* ok(E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(turned))
+      const turned = await tracedTurn(chat.id, options, async () => {
+        const ended = await run(turn(chat, history, { ...options, signal: watch.signal, watch }))
+        return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
+      })
+      return yield* ok(turned)
     } finally {
       watch.end()
     }

@@ -39,7 +39,8 @@ export interface OpenStepInfo {
   readonly priority?: number
 }
 
-const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
+/** The state of a step; undefined if nothing is left to do. */
+export const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
   if (stage === 'over') return undefined
   return stage === 'open' && holder !== undefined ? 'claimed' : stage
 }

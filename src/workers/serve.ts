@@ -6,6 +6,7 @@ import { isClosed } from './feed.ts'
 import type { OpenStep } from './open-step.ts'
 import type { Run, Signals, StepTaken } from './runs.ts'
 import { patience, type Shift } from './shift.ts'
+import { countClaim, tracedAttempt } from './traced.ts'
 import { placeOfClaim } from './turns-end.ts'
 
 /** How an attempt ended; the step is the one that it left. */
@@ -26,7 +27,9 @@ const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
 export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<void> => {
   if (!(await claimed(shift, its, step))) return
   signals.claimed(its)
-  const ended = await attempted(shift, its, signals)
+  const ended = await tracedAttempt(shift.worker, its.conversation, step, () =>
+    attempted(shift, its, signals),
+  )
   if (ended.reason === 'lost') return
   if (ended.reason !== 'settled') await letGo(shift, its, ended)
   its.isOver = true
@@ -46,9 +49,13 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
   if (place !== undefined) {
     const taken = await run(take({ chat, worker }, step, place))
     its.claimed = E.isRight(taken) ? taken.right : undefined
+    if (E.isLeft(taken) && taken.left._tag === 'Conflict') countClaim('refused')
   }
   if (its.claimed === undefined) refused.add(conversation, seen)
-  else pace.claimed(around.clock.now() - began)
+  else {
+    countClaim('won')
+    pace.claimed(around.clock.now() - began)
+  }
   return its.claimed !== undefined
 }
 

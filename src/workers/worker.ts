@@ -9,6 +9,7 @@ import { endAll, newRun, type Signals } from './runs.ts'
 import { hasSeenClaim, serve } from './serve.ts'
 import { settling } from './settling.ts'
 import { beginShift, type Shift, type Surroundings, type WorkerSettings } from './shift.ts'
+import { gaugeSteps } from './traced.ts'
 import { vigil } from './vigil.ts'
 
 /** Ends the turns in conversations that the log says are another's, or parked. */
@@ -82,11 +83,13 @@ export const work = async (
 
   const feeding = { clock, signal: over.signal, begin: settler.begin }
   const fed = feed(store, prefixesOf(settings.conversations), listener, feeding)
+  const stopGauges = gaugeSteps(worker, known)
   const drained = aborted(signal).then(() => drain(shift))
   const ended = await Promise.race([drained, fed.then(() => endedBy('closed', runs, false))])
   over.abort()
   watched.end(ended.isRecorded)
   beats.stop()
+  stopGauges()
   stopLooking()
   endAll(runs, 'the store is closed')
   await within(clock, farewell, fed)

@@ -21,7 +21,8 @@ const layers: Readonly<Record<string, string>> = {
   formats: 'events projections commands history',
   jobs: 'result events projections commands store store/blobs store/whole history formats',
   conversation: 'result events projections commands store history jobs',
-  models: 'events projections',
+  telemetry: '',
+  models: 'events projections telemetry',
   'models/streaming': 'events models',
   'models/anthropic': 'events models models/streaming',
   'models/openai': 'events projections models models/streaming',
@@ -33,20 +34,20 @@ const layers: Readonly<Record<string, string>> = {
   tools: 'result events models',
   'turn/spending': 'result events projections commands store conversation models receipts context/tokens',
   'turn/stream': 'events models turn/spending',
-  'turn/results': 'result events commands conversation models context/policy tools turn/stream',
+  'turn/results': 'result events commands conversation telemetry models context/policy tools turn/stream',
   'turn/calls':
     'result events projections commands store history conversation models receipts tools turn/stream turn/results',
   'turn/say': 'result events projections commands store history conversation turn/calls',
-  turn: 'result events projections commands store history conversation models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say',
+  turn: 'result events projections commands store history conversation telemetry models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say',
   workers:
-    'result events store history conversation models turn turn/calls turn/stream turn/say turn/results',
+    'result events store history conversation telemetry models turn turn/calls turn/stream turn/say turn/results',
   api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
   '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say workers api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
   testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
-  cli: 'result events projections commands store formats context/tokens api /',
+  cli: 'result events projections commands store telemetry formats context/tokens api /',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []
@@ -56,6 +57,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['store/sqlite'],
   '@eventstore/db-client': ['store/eventstoredb'],
   '@anthropic-ai/sdk': ['models/anthropic'],
+  '@opentelemetry/api': ['telemetry'],
   openai: ['models/openai'],
   commander: ['cli'],
   picocolors: ['cli'],

@@ -49,6 +49,22 @@ test('a store that is opened, written to and read loads no importer and no other
   expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
 })
 
+test('a turn loads nothing of OpenTelemetry unless the program has registered something with it', () => {
+  const turn = `
+    const { openStore } = await import('./src/index.ts')
+    const store = await openStore('memory:')
+    const chat = store.conversation('a')
+    await chat.append({ role: 'user', content: 'Hello.' })
+    const reply = { content: [{ type: 'text', text: 'Hi.' }], origin: { stopReason: 'end_turn' } }
+    const client = { call: async () => ({ _tag: 'Right', right: reply }), countTokens: async () => ({ _tag: 'Right', right: 1 }) }
+    await chat.turn({ client, model: 'm' })
+  `
+  const registering = `globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.1' }`
+  expect(loadedBy(turn)).toContain('turn/turn.ts')
+  expect(loadedBy(turn)).not.toContain('@opentelemetry/api')
+  expect(loadedBy(registering + turn)).toContain('@opentelemetry/api')
+})
+
 test.each([
   ['the Messages API', 'messages-api', /^(?:testing\/messages-api\/|node:)/],
   ['Chat Completions', 'chat-completions', /^(?:testing\/(?:chat-completions|messages-api)\/|node:)/],

@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { flush } from '../../telemetry/open-telemetry.ts'
 import { usage } from '../errors.ts'
 import type { Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
@@ -133,6 +134,7 @@ export const addWorkAsOne = (program: Command, shell: Shell): void => {
     async (agent: string, { grace, ...options }: Given) => {
       const given = { ...options, ...(grace !== undefined && { grace: grace * 1_000 }) }
       await shell.action('existing', ({ store }) => workHere(store, agent, given))()
+      await flush()
       // The agent may have left something open that would keep the process alive.
       process.exit()
     },

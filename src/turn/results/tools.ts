@@ -7,6 +7,7 @@ import { answerOf, type ToolAnswer } from './tool-output.ts'
 import type { Emit } from '../stream/turn-event.ts'
 import { errorText } from '../../models/error-text.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
+import { type Ran, tracedTool } from './traced-tool.ts'
 
 export type ToolUse = KnownBlock<'tool_use'>
 
@@ -57,16 +58,23 @@ const withInput = ({ content, ...answer }: ToolAnswer, { by, input }: Edited): T
   }
 }
 
-/**
- * Runs a tool.
- *
- * @param key the same for each attempt at this call, and for no other call
- */
-export const resultOf = async (
+/** What is to be run. */
+interface Running {
+  readonly tool: ToolSettings
+  readonly edited?: Edited
+  /** The same for each attempt at this call, and for no other call. */
+  readonly key: string
+}
+
+/** Runs a tool. */
+export const resultOf = (call: ToolUse, running: Running, limits: Limits): Promise<Block> =>
+  tracedTool(call, (running.edited ?? call).input, () => ran(call, running, limits))
+
+const ran = async (
   call: ToolUse,
-  { tool, edited, key }: { readonly tool: ToolSettings; readonly edited?: Edited; readonly key: string },
+  { tool, edited, key }: Running,
   { signal, timeout, maxResult, named, onEvent, emit }: Limits,
-): Promise<Block> => {
+): Promise<Ran> => {
   const { id, name } = call
   const { input } = edited ?? call
   const limit = tool.timeout ?? timeout
@@ -86,12 +94,13 @@ export const resultOf = async (
       ends,
     )
     const answer = await answerOf(output, { signal: ends, tools: named })
-    return result(call, edited ? withInput(answer, edited) : answer)
+    return { block: result(call, edited ? withInput(answer, edited) : answer) }
   } catch (error) {
-    if (signal?.aborted) return failed(call, 'The call was interrupted by the user.')
+    if (signal?.aborted)
+      return { block: failed(call, 'The call was interrupted by the user.'), why: 'aborted' }
     // A tool that heeds its signal fails with an error of its own.
-    if (time.signal.aborted) return failed(call, String(time.signal.reason))
-    return failed(call, errorText(error))
+    if (time.signal.aborted) return { block: failed(call, String(time.signal.reason)), why: 'timeout' }
+    return { block: failed(call, errorText(error)), why: error instanceof Error ? error.name : 'Error' }
   } finally {
     clearTimeout(timer)
   }

@@ -10,7 +10,16 @@ const exports = {
   './fp': entry('fp'),
   './testing': entry('testing/index'),
 }
-const others = ['@anthropic-ai', '@eventstore', '@modelcontextprotocol', 'fp-ts', 'openai', 'valibot', 'zod']
+const others = [
+  '@anthropic-ai',
+  '@eventstore',
+  '@modelcontextprotocol',
+  '@opentelemetry',
+  'fp-ts',
+  'openai',
+  'valibot',
+  'zod',
+]
 
 /** Makes this folder one in which the package is installed, with the types of the sources, and what the docs use beside it. */
 export const installPackage = async (folder: string): Promise<void> => {

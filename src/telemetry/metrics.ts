@@ -1,0 +1,79 @@
+import type { Meter } from '@opentelemetry/api'
+import { type Attributes, defined, openTelemetry, quietly, scope } from './open-telemetry.ts'
+
+/** Does something with the program's meter, if there is one. */
+const measured = (measure: (meter: Meter) => void): void => {
+  void openTelemetry()?.then((api) => api && quietly(() => measure(api.metrics.getMeter(scope))))
+}
+
+/** What is counted, and what that means. */
+const counters = {
+  'palimpsest.claims.won': 'steps that a worker has claimed',
+  'palimpsest.claims.refused': 'claims that came too late: another worker has the step',
+  'palimpsest.replies.stale':
+    'replies that were refused, since what they were made from had been rewound or answered',
+  'palimpsest.calls.aborted': 'calls of a model that were ended before their reply was whole',
+  'palimpsest.tokens.wasted':
+    'tokens of calls without a reply, and of replies that were refused, as the API has counted them',
+} as const
+
+export const count = (name: keyof typeof counters, by = 1, attributes: Attributes = {}): void => {
+  if (by > 0)
+    measured((meter) =>
+      meter.createCounter(name, { description: counters[name] }).add(by, defined(attributes)),
+    )
+}
+
+const durations = { unit: 's', description: 'how long a call of a model takes' }
+const tokens = { unit: '{token}', description: 'tokens of a call of a model' }
+
+/** The metrics of the GenAI conventions. @param ms milliseconds */
+export const measureCall = (
+  ms: number,
+  used: { readonly input: number; readonly output: number },
+  attributes: Attributes,
+): void =>
+  measured((meter) => {
+    const said = defined(attributes)
+    meter.createHistogram('gen_ai.client.operation.duration', durations).record(ms / 1_000, said)
+    const usage = meter.createHistogram('gen_ai.client.token.usage', tokens)
+    for (const type of ['input', 'output'] as const)
+      if (used[type] > 0) usage.record(used[type], { ...said, 'gen_ai.token.type': type })
+  })
+
+/** How many steps there are of each state, and for how many seconds the oldest open one has waited. */
+export interface StepCounts {
+  readonly counts: Readonly<Record<string, number>>
+  readonly oldestOpen: number
+}
+
+/** Has a meter read what a worker knows whenever it wants, until what is returned is called. */
+export const gauging = (attributes: Attributes, read: () => StepCounts): (() => void) => {
+  let end = (): void => {}
+  let isOver = false
+  measured((meter) => {
+    if (isOver) return
+    const steps = meter.createObservableGauge('palimpsest.steps', {
+      unit: '{step}',
+      description: 'steps of each state',
+    })
+    const oldest = meter.createObservableGauge('palimpsest.oldest_open_step.age', {
+      unit: 's',
+      description: 'how long the oldest open step has waited',
+    })
+    const gauges = [steps, oldest]
+    const said = defined(attributes)
+    const observe: Parameters<Meter['addBatchObservableCallback']>[0] = (result) => {
+      const { counts, oldestOpen } = read()
+      for (const [state, number] of Object.entries(counts))
+        result.observe(steps, number, { ...said, 'palimpsest.step.state': state })
+      result.observe(oldest, oldestOpen, said)
+    }
+    meter.addBatchObservableCallback(observe, gauges)
+    end = () => meter.removeBatchObservableCallback(observe, gauges)
+  })
+  return () => {
+    isOver = true
+    end()
+  }
+}

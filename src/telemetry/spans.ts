@@ -1,0 +1,69 @@
+import type { Span } from '@opentelemetry/api'
+import { type Api, type Attributes, defined, openTelemetry, quietly, scope } from './open-telemetry.ts'
+
+/** What a span is told while it lasts. */
+export interface Told {
+  readonly set: (attributes: Attributes) => void
+  /** @param type a word for the class of the error; no content */
+  readonly failed: (type: string) => void
+}
+
+export interface SpanOptions {
+  readonly attributes: Attributes
+  /** Also said of the spans inside. */
+  readonly inherited?: Attributes
+  /** `client`: somebody else is asked to do it. Default `internal`. */
+  readonly kind?: 'internal' | 'client'
+  /** It is part of nothing else. */
+  readonly isRoot?: boolean
+}
+
+const toldOf = (span: Span, { SpanStatusCode }: Api): Told => ({
+  set: (attributes) => void quietly(() => span.setAttributes(defined(attributes))),
+  failed: (type) =>
+    void quietly(() => span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })),
+})
+
+/**
+ * Does work as a span, inside of the one that is active; what else makes spans meanwhile makes them inside of it.
+ *
+ * @param options asked for if there will be a span
+ */
+export const inSpan = <A>(
+  name: string,
+  options: () => SpanOptions,
+  work: (span?: Told) => Promise<A>,
+): Promise<A> =>
+  openTelemetry()?.then((api) => (api ? spanned(api, name, options(), work) : work())) ?? work()
+
+let inheritedKey: symbol | undefined
+
+const spanned = async <A>(
+  api: Api,
+  name: string,
+  { attributes, inherited = {}, kind, isRoot: root = false }: SpanOptions,
+  work: (span?: Told) => Promise<A>,
+): Promise<A> => {
+  inheritedKey ??= api.createContextKey(scope)
+  const outside = api.context.active()
+  const passedOn = {
+    ...(root ? {} : (outside.getValue(inheritedKey) as Attributes | undefined)),
+    ...inherited,
+  }
+  const spanKind = kind === 'client' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL
+  const said = defined({ ...passedOn, ...attributes })
+  const span = quietly(() =>
+    api.trace.getTracer(scope).startSpan(name, { kind: spanKind, attributes: said, root }, outside),
+  )
+  if (!span) return work()
+  const inside = api.trace.setSpan(outside, span).setValue(inheritedKey, passedOn)
+  const told = toldOf(span, api)
+  try {
+    return await api.context.with(inside, () => work(told))
+  } catch (error) {
+    told.failed(error instanceof Error ? error.name : 'Error')
+    throw error
+  } finally {
+    quietly(() => span.end())
+  }
+}

@@ -1,0 +1,37 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { inSpan } from '../telemetry/spans.ts'
+import type { Settled } from './options.ts'
+import type { Turned, TurnError } from './turned.ts'
+
+/** How a turn may end early without anything being wrong. */
+const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
+  'NothingToAnswer',
+  'TurnCancelled',
+  'ModelAborted',
+  'StaleContext',
+])
+
+/** Gives a turn, as a span: those of its calls of the model and of tools are inside of it. */
+export const tracedTurn = (
+  conversation: string,
+  { model, client: { form } }: Pick<Settled, 'model' | 'client'>,
+  give: () => Promise<E.Either<TurnError, Turned>>,
+): Promise<E.Either<TurnError, Turned>> =>
+  inSpan(
+    'invoke_agent',
+    () => ({
+      attributes: {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.provider.name': form ? 'openai' : 'anthropic',
+        'gen_ai.request.model': model,
+      },
+      inherited: { 'gen_ai.conversation.id': conversation },
+    }),
+    async (span) => {
+      const turned = await give()
+      const ended = E.isRight(turned) ? turned.right.ended : turned.left._tag
+      span?.set({ 'palimpsest.turn.ended': ended })
+      if (E.isLeft(turned) && !harmless.has(ended)) span?.failed(ended)
+      return turned
+    },
+  )

@@ -1,0 +1,54 @@
+import { count, gauging } from '../telemetry/metrics.ts'
+import { inSpan } from '../telemetry/spans.ts'
+import type { Known } from './known.ts'
+import { type StepState, stateOf } from './listing.ts'
+import type { OpenStep } from './open-step.ts'
+
+/** Makes an attempt at a step, as a span of its own trace: those of the turns are inside of it. */
+export const tracedAttempt = <A extends { readonly reason: string; readonly error?: string }>(
+  worker: string,
+  conversation: string,
+  { name, attempt, asking: { tenant, priority } }: OpenStep,
+  make: () => Promise<A>,
+): Promise<A> =>
+  inSpan(
+    'palimpsest.attempt',
+    () => ({
+      isRoot: true,
+      attributes: {
+        'palimpsest.worker': worker,
+        'palimpsest.step': name,
+        'palimpsest.attempt': attempt,
+        'palimpsest.tenant': tenant,
+        'palimpsest.priority': priority,
+      },
+      inherited: { 'gen_ai.conversation.id': conversation },
+    }),
+    async (span) => {
+      const made = await make()
+      span?.set({ 'palimpsest.outcome': made.reason })
+      // The tag of the error, of which the rest may repeat what was said.
+      if (made.reason === 'failed') span?.failed(made.error?.split(':')[0] ?? made.reason)
+      return made
+    },
+  )
+
+/** Counts a claim. */
+export const countClaim = (how: 'won' | 'refused'): void => count(`palimpsest.claims.${how}`)
+
+/** The end of a worker's id: each start would begin a series of its own. */
+const random = /-[0-9a-f-]{36}$/
+
+/** Has a meter read how many steps of each state a worker knows of. @returns ends it */
+export const gaugeSteps = (worker: string, { steps }: Known): (() => void) =>
+  gauging({ 'palimpsest.worker.name': worker.replace(random, '') }, () => {
+    const counts: Record<StepState, number> = { open: 0, claimed: 0, waiting: 0, parked: 0 }
+    let oldest = Date.now()
+    for (const step of steps.values()) {
+      const state = stateOf(step)
+      if (state === undefined) continue
+      counts[state]++
+      if (state === 'open') oldest = Math.min(oldest, Date.parse(step.since))
+    }
+    return { counts, oldestOpen: (Date.now() - oldest) / 1_000 }
+  })
