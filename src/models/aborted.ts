@@ -17,6 +17,12 @@ export const orAborted = async <A>(work: A | Promise<A>, signal: AbortSignal | u
   }
 }
 
+/** A reason to end a turn that somebody else continues: nothing is said about what was cut off. */
+export const leftToOthers = (why: string): Error => Object.assign(new Error(why), { name: 'LeftToOthers' })
+
+export const isLeftToOthers = (signal: AbortSignal | undefined): boolean =>
+  signal?.reason instanceof Error && signal.reason.name === 'LeftToOthers'
+
 export const abortedBy = (signal: AbortSignal): ModelAborted => ({
   _tag: 'ModelAborted',
   message: 'aborted: what was complete is recorded, and the next turn continues from there',

@@ -3,6 +3,8 @@ import { staleContext } from '../commands/rejections.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { TurnsEnd } from '../history/turn-log.ts'
 import type { Block } from '../events/blocks.ts'
+import { abortedBy, isLeftToOthers } from '../models/aborted.ts'
+import type { ModelAborted } from '../models/model.ts'
 import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
 import { run, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
@@ -17,7 +19,7 @@ import type { Landing } from './landing.ts'
 import type { OpenCall } from './calls/open-calls.ts'
 import type { Watched } from './options.ts'
 import { toolNames } from './results/tool-own-blocks.ts'
-import { resultOf } from './results/tools.ts'
+import { cutOff, resultOf } from './results/tools.ts'
 
 /** The calls of a reply that are left when nothing more can be done about them now. */
 export interface Left {
@@ -114,7 +116,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
   async function* answer(
     now: Effective,
     unanswered: Unanswered,
-  ): Steps<WriteError | ReadError, Left | undefined> {
+  ): Steps<WriteError | ReadError | ModelAborted, Left | undefined> {
     const planned = yield* plan(now, unanswered)
     const { run: tools, maxResult, emit, onEvent, toolTimeout: timeout, watch } = current()
     const named = toolNames(configurationOf(now).tools)
@@ -130,7 +132,11 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind'] }, (signal) =>
       Promise.all(planned.map((each) => finished(each, signal))),
     )
-    const content = result.flat()
+    const { signal } = current()
+    // Who continues runs it again, or says that its outcome is not known.
+    const isLeft = isLeftToOthers(signal)
+    const content = result.flat().filter((block) => !(isLeft && block['content'] === cutOff))
+    if (signal && isLeft && content.length === 0) return yield abortedBy(signal)
     if (content.length > 0) {
       yield* landing.record(now, content, unanswered.held)
       return undefined

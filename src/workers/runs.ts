@@ -1,4 +1,5 @@
 import type { Conversation } from '../conversation/conversation.ts'
+import { leftToOthers } from '../models/aborted.ts'
 import type { Outcome } from './outcome.ts'
 
 /** An attempt that has ended. */
@@ -51,5 +52,5 @@ export const busyIn = (runs: Runs): number => [...runs.values()].filter(({ isOve
 
 /** Ends the turns of all runs. */
 export const endAll = (runs: Runs, why: string): void => {
-  for (const { ends } of runs.values()) ends.abort(new Error(why))
+  for (const { ends } of runs.values()) ends.abort(leftToOthers(why))
 }

@@ -1,3 +1,4 @@
+import { leftToOthers } from '../models/aborted.ts'
 import type { RecordedEvent } from '../store/port.ts'
 import { beating } from './beating.ts'
 import { within } from './clock.ts'
@@ -19,7 +20,7 @@ const endLost = (shift: Shift): void => {
     const isOthers = holder !== undefined && holder !== shift.worker
     if (its.claimed === undefined || !hasSeenClaim(shift, its) || !(isOthers || stage === 'parked')) continue
     its.isLost = true
-    its.ends.abort(new Error(`${conversation} was taken over by ${holder ?? 'nobody'}`))
+    its.ends.abort(leftToOthers(`${conversation} was taken over by ${holder ?? 'nobody'}`))
   }
 }
 

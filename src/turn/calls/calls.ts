@@ -8,7 +8,7 @@ import { effectOf, needsApproval, type Tools, type ToolSettings } from '../../to
 import type { CallState } from './call-states.ts'
 import type { OpenCall } from './open-calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
-import { type Edited, failed, toolOf, type ToolUse } from '../results/tools.ts'
+import { cutOff, type Edited, failed, toolOf, type ToolUse } from '../results/tools.ts'
 
 /** What is to be done about a call without a result. */
 export type Task =
@@ -106,7 +106,7 @@ const isAsked = async (
     const asked = needsApproval(tool, { id, name, input: structuredClone(input) })
     return E.right(await orAborted(asked, signal))
   } catch (error) {
-    if (signal.aborted) return E.left('The call was interrupted by the user.')
+    if (signal.aborted) return E.left(cutOff)
     return E.left(errorText(error))
   }
 }

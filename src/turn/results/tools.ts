@@ -30,6 +30,9 @@ export const toolOf = (tools: Tools, name: string): ToolSettings | undefined => 
   return typeof tool === 'function' ? { run: tool } : tool
 }
 
+/** What the model is told of a call that an abort has ended. */
+export const cutOff = 'The call was interrupted by the user.'
+
 /** The result of a call that was not begun. */
 export const notRun = (call: ToolUse): Block =>
   failed(call, 'This call was not run: the reply was interrupted.')
@@ -96,8 +99,7 @@ const ran = async (
     const answer = await answerOf(output, { signal: ends, tools: named })
     return { block: result(call, edited ? withInput(answer, edited) : answer) }
   } catch (error) {
-    if (signal?.aborted)
-      return { block: failed(call, 'The call was interrupted by the user.'), why: 'aborted' }
+    if (signal?.aborted) return { block: failed(call, cutOff), why: 'aborted' }
     // A tool that heeds its signal fails with an error of its own.
     if (time.signal.aborted) return { block: failed(call, String(time.signal.reason)), why: 'timeout' }
     return { block: failed(call, errorText(error)), why: error instanceof Error ? error.name : 'Error' }
