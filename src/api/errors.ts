@@ -8,6 +8,7 @@ import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
 import type { McpError } from '../tools/mcp.ts'
 import type { SayError } from '../turn/say/say.ts'
+import type { WorkerError } from '../workers/pausing.ts'
 import type { DecisionError } from '../turn/calls/decisions.ts'
 import type { TurnError } from '../turn/turned.ts'
 import type { OpenError } from './schemes.ts'
@@ -28,6 +29,7 @@ export type PalimpsestError =
   | SayError
   | DecisionError
   | CallOutOfRange
+  | WorkerError
 
 /** The error of a tag. */
 export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError, { readonly _tag: T }>

@@ -24,6 +24,7 @@ import { foreignStore } from './foreign-store.ts'
 import { type Creation, isBuiltIn, type OpenError, openAdapter } from './schemes.ts'
 import { tell } from '../workers/beats.ts'
 import { listSteps } from '../workers/listing.ts'
+import { pausing } from '../workers/pausing.ts'
 import { rosters } from '../workers/roster.ts'
 import { serving } from '../workers/serving.ts'
 import type { Store } from './store.ts'
@@ -146,6 +147,7 @@ export const storeOn = (
       task(() =>
         tell(adapter, actor, worker, { type: 'WorkerStopped', data: { ...(reason && { reason }) } }),
       ),
+    ...pausing(adapter, actor),
     steps: (options) => listSteps(adapter, options),
     workers: (options) => rosters(adapter, options),
     conversations: overviewer(events, notes.index),

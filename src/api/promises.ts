@@ -16,7 +16,7 @@ import type { MessageInput } from '../conversation/inputs.ts'
 import type { Entries, Entry, FullWithNotes, FullWithoutNotes } from '../conversation/reading.ts'
 import { toError } from '../result/typed.ts'
 import type { Asking } from '../events/events.ts'
-import { requesting, type UnparkOptions } from '../workers/requests.ts'
+import { type PauseOptions, requesting, type ResumeOptions, type UnparkOptions } from '../workers/requests.ts'
 import type { Worker as TaskWorker } from '../workers/serving.ts'
 import type { WorkerOptions } from '../workers/worker-options.ts'
 import type { Store as TaskStore } from './store.ts'
@@ -105,6 +105,21 @@ export type Conversation = {
    * await chat.unpark({ by: 'ann' })
    */
   readonly unpark: (options: UnparkOptions) => Promise<void>
+  /**
+   * Has workers begin no step of the conversation until it is resumed: what is requested meanwhile waits. A turn in progress continues
+   * (`cancel` ends it), and what people say, rewind or decide is recorded as ever. Rejects with `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.pause({ by: 'ann', reason: 'to be looked at' })
+   */
+  readonly pause: (options: PauseOptions) => Promise<void>
+  /**
+   * Has workers serve a paused conversation again. Rejects with `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.resume({ by: 'ann' })
+   */
+  readonly resume: (options: ResumeOptions) => Promise<void>
   /** What waits in the inbox, in the order in which it was said. Rejects with a `StoreError`. */
   readonly queued: () => Promise<readonly QueuedMessages[]>
   /**
@@ -211,7 +226,7 @@ export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
 export const promiseConversation = (chat: TaskConversation): Conversation => {
   const { turn, stream } = turning(chat)
   const { approve, deny, waiting } = deciding(chat)
-  const { request, unpark } = requesting(chat)
+  const { request, unpark, pause, resume } = requesting(chat)
   return {
     id: chat.id,
     append: promised(chat.append),
@@ -243,6 +258,8 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     queued: promised(queuedIn(chat)),
     request: promised(request),
     unpark: promised(unpark),
+    pause: promised(pause),
+    resume: promised(resume),
     approve: promised(approve),
     deny: promised(deny),
     waiting: promised(waiting),
@@ -265,6 +282,8 @@ export const promiseStore = (store: TaskStore): Store => ({
     return { id: worker.id, run: promised(worker.run) }
   },
   workerStopped: promised(store.workerStopped),
+  pauseWorker: promised(store.pauseWorker),
+  resumeWorker: promised(store.resumeWorker),
   steps: store.steps,
   workers: store.workers,
   conversation: (id) => promiseConversation(store.conversation(id)),

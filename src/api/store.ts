@@ -12,6 +12,8 @@ import type { Overview } from '../jobs/glance.ts'
 import type { SessionStream } from '../jobs/read-session.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
 import type { OpenStepInfo, StepsOptions } from '../workers/listing.ts'
+import type { WorkerError } from '../workers/pausing.ts'
+import type { PauseOptions, ResumeOptions } from '../workers/requests.ts'
 import type { Roster, RosterOptions } from '../workers/roster.ts'
 import type { Worker } from '../workers/serving.ts'
 import type { WorkerOptions } from '../workers/worker-options.ts'
@@ -106,6 +108,23 @@ export interface Store {
     worker: string,
     options?: { readonly reason?: string | undefined },
   ) => TaskEither<WriteError, void>
+  /**
+   * Has a worker begin no further step until it is resumed; those in progress continue. `worker` is its id. Errors: `WorkerNotFound` if
+   * there is none, or it has stopped.
+   *
+   * @example
+   * for await (const { workers } of store.workers())
+   *   for (const { worker } of workers) await store.pauseWorker(worker, { by: 'ann', reason: 'maintenance' })
+   */
+  readonly pauseWorker: (worker: string, options: PauseOptions) => TaskEither<WorkerError, void>
+  /**
+   * Has a paused worker take steps again. Errors: `WorkerNotFound`.
+   *
+   * @example
+   * for await (const { workers } of store.workers())
+   *   for (const { worker, paused } of workers) if (paused) await store.resumeWorker(worker, { by: 'ann' })
+   */
+  readonly resumeWorker: (worker: string, options: ResumeOptions) => TaskEither<WorkerError, void>
   /**
    * What workers are asked to do, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a `StoreError` or `InvalidInput`.
    *

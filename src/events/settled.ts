@@ -32,6 +32,22 @@ const workerSchema = z.object({
   worker: text,
   heard: z.string(),
   slots: count.optional(),
+  isPaused: z.boolean().optional(),
+})
+
+/** What a tenant's steps came to in an hour, on a day or in a month. */
+const spentSchema = z.object({
+  tenant: z.string(),
+  period: text,
+  usage: z.object({
+    input: z.number(),
+    cacheRead: z.number(),
+    cacheWrite: z.number(),
+    output: z.number(),
+    calls: count,
+    /** US dollars; absent if a price is missing. */
+    usd: z.number().optional(),
+  }),
 })
 
 /** The schema of the data of a checkpoint of workers. */
@@ -46,6 +62,9 @@ export const settledSchema = z.object({
   workers: z.array(workerSchema),
   /** How many claims there were. */
   claims: count,
+  /** The conversations of which workers begin no step. */
+  paused: z.array(text).optional(),
+  spending: z.array(spentSchema).optional(),
   /** 0-based index of this part: what is too long for one event is in several, one right after the other. */
   part: count,
   /** Another part follows. */

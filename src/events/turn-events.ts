@@ -69,6 +69,9 @@ export const turnSchemas = {
   TurnParked: z.object({ step: text, attempts: z.int().min(1), errors: z.array(z.string()), at }),
   /** It is tried again. */
   TurnUnparked: z.object({ by: text, at }),
+  /** Workers begin no step of the conversation until it is resumed. What people do is not affected. */
+  TurnsPaused: z.object({ by: text, reason: z.string().optional(), at }),
+  TurnsResumed: z.object({ by: text, at }),
 }
 
 export type TurnEventType = keyof typeof turnSchemas

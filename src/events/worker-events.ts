@@ -7,6 +7,7 @@ import type { Metadata } from './events.ts'
 // What a worker says of itself, in a stream of its own: one for all conversations that it serves (ADR 26).
 
 const count = z.int().min(0)
+const by = z.string().min(1)
 
 /** The schema of the data of a worker's events. */
 export const workerSchemas = {
@@ -14,6 +15,9 @@ export const workerSchemas = {
   WorkerBeat: z.object({ slots: count, busy: count }),
   /** It has ended: whoever knows that says so. */
   WorkerStopped: z.object({ reason: z.string().optional() }),
+  /** It begins no step until it is resumed: somebody said so. */
+  WorkerPaused: z.object({ by, reason: z.string().optional() }),
+  WorkerResumed: z.object({ by }),
 }
 
 type WorkerEventType = keyof typeof workerSchemas

@@ -125,6 +125,14 @@ export const stepSchema = z.strictObject({
   parameters: z.unknown().optional(),
 })
 
+/** What a budget may say. */
+export const budgetShape = {
+  calls: z.int().min(1).optional(),
+  tokens: more.optional(),
+  usd: more.optional(),
+}
+export const pricesSchema = z.record(z.string(), price)
+
 export const optionsSchema = z.strictObject({
   client: z.custom(isClient, { error: noClient }),
   model: z.string().min(1, { error: 'name a model' }),
@@ -156,10 +164,8 @@ export const optionsSchema = z.strictObject({
   maxRetries: z.int().min(0).optional(),
   maxResult: z.int().min(1).optional(),
   maxCalls: z.int().min(1).optional(),
-  budget: z
-    .strictObject({ calls: z.int().min(1).optional(), tokens: more.optional(), usd: more.optional() })
-    .optional(),
-  prices: z.record(z.string(), price).optional(),
+  budget: z.strictObject(budgetShape).optional(),
+  prices: pricesSchema.optional(),
   stopWhen: z
     .union([z.array(z.string()), z.custom(isFunction)], {
       error: 'is names of tools, or a function of a step',

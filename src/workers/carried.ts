@@ -1,9 +1,10 @@
 import type { OpenStep } from './open-step.ts'
+import type { Spent } from './spending.ts'
 
 // What is known at a place of the store, for an observer that begins there: plain data, which depends on nobody's clock.
 
 /** Version of the rules by which events become what is known. Changed rules, or something more to carry, make it one more. */
-export const rules = 1
+export const rules = 2
 
 /** A step without the times of its observer's clock. */
 export interface CarriedStep extends Omit<OpenStep, 'freeAt' | 'notBefore'> {
@@ -20,6 +21,8 @@ export interface CarriedWorker {
   readonly heard: string
   /** How many steps it can take at once; unknown until its first beat. */
   readonly slots?: number | undefined
+  /** It is not to begin any. */
+  readonly isPaused?: boolean | undefined
 }
 
 export interface Carried {
@@ -27,6 +30,9 @@ export interface Carried {
   readonly workers: readonly CarriedWorker[]
   /** How many claims there were. */
   readonly claims: number
+  /** The conversations of which workers begin no step. */
+  readonly paused?: readonly string[] | undefined
+  readonly spending?: readonly Spent[] | undefined
 }
 
 export const carriedStep = (

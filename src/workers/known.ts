@@ -1,7 +1,11 @@
 import type { RecordedEvent } from '../store/port.ts'
 import { type Carried, type CarriedStep, carriedStep, type CarriedWorker, restoredStep } from './carried.ts'
-import { bereaved, evolved, type OpenStep } from './open-step.ts'
+import { type Fairness, fairness } from './fairness.ts'
+import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
+import { policyFor, type WorkPolicy } from './policy.ts'
+import { type Progress, progress } from './progress.ts'
 import { conversationIn, mayAsk, seenEvent, seenWorker } from './seen.ts'
+import { type Spending, spending } from './spending.ts'
 
 /** A worker as its observers know it. */
 export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
@@ -13,8 +17,16 @@ export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
 export interface Known {
   readonly steps: ReadonlyMap<string, OpenStep>
   readonly workers: ReadonlyMap<string, KnownWorker>
+  /** The conversations of which workers begin no step. */
+  readonly paused: ReadonlySet<string>
+  readonly policy: WorkPolicy
+  readonly progress: Omit<Progress, 'changed'>
+  readonly spending: Spending
+  readonly fairness: Fairness
   /** The last revision of the stream of a conversation's turns; undefined if nothing of it was received. */
   readonly turnsAt: (conversation: string) => number | undefined
+  /** Who claimed the conversation last, if that was received, and which of all claims that was. */
+  readonly lastClaim: (conversation: string) => LastClaim | undefined
   /** How many claims there were. */
   readonly claims: () => number
   /** Takes in the next event of the store. */
@@ -29,45 +41,74 @@ export interface Known {
   readonly restore: (carried: Carried, now: number) => void
 }
 
+interface LastClaim {
+  readonly worker: string
+  readonly order: number
+}
+
 /** @param serves whether a conversation matters */
-export const knownBy = (serves: (conversation: string) => boolean): Known => {
+export const knownBy = (serves: (conversation: string) => boolean, policy: WorkPolicy = {}): Known => {
   const steps = new Map<string, OpenStep>()
   const workers = new Map<string, KnownWorker>()
   const turns = new Map<string, number>()
+  const lastClaims = new Map<string, LastClaim>()
+  const paused = new Set<string>()
+  const counts = progress()
+  const spent = spending(policy.prices)
+  const fair = fairness((tenant) => policyFor(policy, tenant).weight ?? 1)
   let claims = 0
   /** A conversation whose model has finished, if the write that said so says no more. */
   let over: string | undefined
 
-  const claimed = (worker: string, heard: string, now: number): void => {
-    claims++
+  const setStep = (conversation: string, step: OpenStep | undefined): void => {
+    counts.changed(steps.get(conversation), step)
+    if (step) steps.set(conversation, step)
+    else steps.delete(conversation)
+  }
+
+  const claimed = (conversation: string, worker: string, heard: string, now: number): void => {
+    lastClaims.set(conversation, { worker, order: claims++ })
+    const step = steps.get(conversation)
+    if (step) fair.claimed(tenantOf(step))
     workers.set(worker, { ...workers.get(worker), heard, heardAt: now })
   }
 
   const seeWorker = (event: RecordedEvent, now: number): void => {
     const seen = seenWorker(event)
     if (!seen) return
-    const { worker, isStopped, slots, time } = seen
-    if (!isStopped) return void workers.set(worker, { slots, heard: time, heardAt: now })
+    const { worker, what, slots, time } = seen
+    const { isPaused, ...known } = workers.get(worker) ?? { heard: time, heardAt: now }
+    if (what === 'paused') workers.set(worker, { ...known, isPaused: true })
+    if (what === 'resumed') workers.set(worker, known)
+    if (what === 'said')
+      workers.set(worker, { ...(isPaused && { isPaused }), slots, heard: time, heardAt: now })
+    if (what !== 'stopped') return
     workers.delete(worker)
     for (const [conversation, step] of steps)
-      if (step.holder === worker) steps.set(conversation, bereaved(conversation, step, now))
+      if (step.holder === worker) setStep(conversation, bereaved(conversation, step, now))
+  }
+
+  const seeTurns = (conversation: string, { type, revision }: RecordedEvent): void => {
+    turns.set(conversation, revision)
+    if (type === 'TurnsPaused') paused.add(conversation)
+    if (type === 'TurnsResumed') paused.delete(conversation)
   }
 
   const seeConversation = (conversation: string, event: RecordedEvent, now: number): void => {
-    if (event.stream.startsWith('turns-')) turns.set(conversation, event.revision)
+    if (event.stream.startsWith('turns-')) seeTurns(conversation, event)
     const before = steps.get(conversation)
     if (!before && !mayAsk(event)) return
+    if (before && before.stage !== 'over') spent.see(tenantOf(before), event)
     const seen = seenEvent(conversation, event)
     const step = evolved(before, seen, now)
-    if (over !== undefined && over !== conversation) steps.delete(over)
+    if (over !== undefined && over !== conversation) setStep(over, undefined)
     over = step?.stage === 'over' ? conversation : undefined
-    if (step) steps.set(conversation, step)
-    else steps.delete(conversation)
-    if (seen.what.type === 'TurnClaimed') claimed(seen.what.data.worker, seen.time, now)
+    setStep(conversation, step)
+    if (seen.what.type === 'TurnClaimed') claimed(conversation, seen.what.data.worker, seen.time, now)
   }
 
   const restoreStep = ({ conversation, turnsAt, ...step }: CarriedStep, now: number): void => {
-    steps.set(conversation, restoredStep(step, now))
+    setStep(conversation, restoredStep(step, now))
     if (turnsAt !== undefined) turns.set(conversation, turnsAt)
     if (step.stage === 'over') over = conversation
   }
@@ -75,7 +116,13 @@ export const knownBy = (serves: (conversation: string) => boolean): Known => {
   return {
     steps,
     workers,
+    paused,
+    policy,
+    progress: counts,
+    spending: spent,
+    fairness: fair,
     turnsAt: (conversation) => turns.get(conversation),
+    lastClaim: (conversation) => lastClaims.get(conversation),
     claims: () => claims,
     see: (event, now) => {
       const conversation = conversationIn(event.stream)
@@ -86,21 +133,26 @@ export const knownBy = (serves: (conversation: string) => boolean): Known => {
       for (const [worker, known] of workers) workers.set(worker, { ...known, heardAt: now })
     },
     forget: (since) => {
-      const holders = new Set([...steps.values()].map(({ holder }) => holder))
       for (const [worker, { heardAt }] of workers)
-        if (heardAt < since && !holders.has(worker)) workers.delete(worker)
+        if (heardAt < since && counts.withWorker(worker) === 0) workers.delete(worker)
     },
     carried: () => ({
       steps: [...steps]
         .toSorted(([, one], [, other]) => one.freeAt - other.freeAt)
         .map(([conversation, step]) => carriedStep(conversation, step, turns.get(conversation))),
-      workers: [...workers].map(([worker, { heard, slots }]) => ({ worker, heard, slots })),
+      workers: [...workers].map(([worker, { heard, slots, isPaused }]) => {
+        return { worker, heard, slots, ...(isPaused && { isPaused }) }
+      }),
       claims,
+      paused: [...paused],
+      spending: spent.carried(),
     }),
     restore: (carried, now) => {
       claims = carried.claims
-      for (const { worker, ...its } of carried.workers) workers.set(worker, { ...its, heardAt: now })
       for (const step of carried.steps) if (serves(step.conversation)) restoreStep(step, now)
+      for (const { worker, ...its } of carried.workers) workers.set(worker, { ...its, heardAt: now })
+      for (const conversation of carried.paused ?? []) if (serves(conversation)) paused.add(conversation)
+      spent.restore(carried.spending ?? [])
     },
   }
 }

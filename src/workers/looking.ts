@@ -22,7 +22,10 @@ export const looking = (
   const { ttl, slots } = settings
   const isBusyWith = (conversation: string): boolean => runs.has(conversation) || refused.has(conversation)
   const tardy = new Map<string, number>()
-  const me = (): Me => ({ worker, ttl, rankWait: pace.wait(), tardy, isBusyWith })
+  const taking = (): Iterable<string> => runs.keys()
+  const me = (): Me => {
+    return { worker, ttl, rankWait: pace.wait(), tardy, isBusyWith, taking, time: Date.now }
+  }
   let cancel = (): void => {}
 
   const lookAt = (at: number): void => {

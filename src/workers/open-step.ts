@@ -38,6 +38,12 @@ export interface OpenStep {
   readonly overBy?: string | undefined
 }
 
+/** The tenant that a step is for; `''` if its request names none. */
+export const tenantOf = ({ asking }: OpenStep): string => asking.tenant ?? ''
+
+/** Whether a worker has it, dead or alive. */
+export const isInProgress = ({ stage, holder }: OpenStep): boolean => stage === 'open' && holder !== undefined
+
 /** A step that has become free. */
 const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
   ...step,
@@ -121,6 +127,8 @@ export const evolved = (
     case 'ToolStarted':
     case 'CallsWaiting':
     case 'TurnCancelled':
+    case 'TurnsPaused':
+    case 'TurnsResumed':
       return step
   }
 }

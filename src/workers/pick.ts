@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { mourning } from './attempts.ts'
+import { standingOf } from './holding.ts'
 import type { Known } from './known.ts'
-import type { OpenStep } from './open-step.ts'
+import { type OpenStep, tenantOf } from './open-step.ts'
 
 /** Who looks for work, and how long it waits for others. Times in milliseconds. */
 export interface Me {
@@ -14,6 +15,10 @@ export interface Me {
   readonly tardy: ReadonlyMap<string, number>
   /** Conversations that this worker is busy with. */
   readonly isBusyWith: (conversation: string) => boolean
+  /** Those of them whose steps it is taking, or has. */
+  readonly taking: () => Iterable<string>
+  /** The wall clock, in milliseconds since 1970: budgets have the periods of the calendar. */
+  readonly time: () => number
 }
 
 /** What to take, or when to look again; by the observer's clock. */
@@ -40,24 +45,22 @@ const weight = (conversation: string, worker: string): string => hash('sha1', `$
 const idleSilence = 7
 
 /** The workers that live, as far as is known, and have a free slot. */
-const readyIn = ({ steps, workers }: Known, { ttl, tardy }: Me, now: number): readonly string[] => {
-  const held = new Map<string, number>()
-  for (const { holder, stage } of steps.values())
-    if (holder !== undefined && stage !== 'over') held.set(holder, (held.get(holder) ?? 0) + 1)
-  return [...workers].flatMap(([worker, { slots = 0, heardAt }]) => {
-    const busy = held.get(worker) ?? 0
+const readyIn = ({ progress, workers }: Known, { ttl, tardy }: Me, now: number): readonly string[] =>
+  [...workers].flatMap(([worker, { slots = 0, heardAt, isPaused }]) => {
+    const busy = progress.withWorker(worker)
     const isAlive = now - heardAt <= ttl * (busy > 0 ? 1 : idleSilence)
-    return isAlive && slots > busy && tardy.get(worker) !== heardAt ? [worker] : []
+    return isAlive && !isPaused && slots > busy && tardy.get(worker) !== heardAt ? [worker] : []
   })
-}
 
 /** Which of those should take the conversation before this one: who held it last is first, its prompt cache is warm. */
 const before = (
   conversation: string,
-  { last }: OpenStep,
+  step: OpenStep,
+  { lastClaim }: Known,
   worker: string,
   ready: readonly string[],
 ): readonly string[] => {
+  const last = step.last ?? lastClaim(conversation)?.worker
   if (last === worker) return []
   const own = weight(conversation, worker)
   return ready.filter((other) => other !== worker && (other === last || weight(conversation, other) < own))
@@ -65,38 +68,36 @@ const before = (
 
 const minute = 60_000
 
-/** What comes first: the class, which rises as the step waits; then whose tenant has the fewest in work; then the oldest. */
-const orderOf = (step: OpenStep, working: ReadonlyMap<string, number>, now: number) => {
-  const { tenant, priority = 0 } = step.asking
-  const waited = Math.floor((now - step.freeAt) / minute)
-  return [Math.max(0, priority - waited), working.get(tenant ?? '') ?? 0, step.freeAt] as const
-}
+/** The class of a step: it rises as the step waits. */
+const classOf = ({ asking, freeAt: since }: OpenStep, now: number): number =>
+  Math.max(0, (asking.priority ?? 0) - Math.floor((now - since) / minute))
 
 const isBefore = (one: readonly number[], other: readonly number[]): boolean => {
   const index = one.findIndex((value, at) => value !== other[at])
   return index >= 0 && (one[index] as number) < (other[index] as number)
 }
 
-/** How many steps of each tenant are in work. */
-const workingOf = ({ steps }: Known): ReadonlyMap<string, number> => {
-  const working = new Map<string, number>()
-  for (const { holder, asking } of steps.values())
-    if (holder !== undefined) working.set(asking.tenant ?? '', (working.get(asking.tenant ?? '') ?? 0) + 1)
-  return working
-}
-
-/** The step that this worker should take now. */
+/**
+ * The step that this worker should take now: of the best class; then of the tenant that has the least in progress for its weight, or has
+ * had the fewest claims; then the one that has waited longest.
+ */
 export const pick = (known: Known, me: Me, now: number): Picked => {
-  const working = workingOf(known)
+  const time = me.time()
+  const standing = standingOf(known, time, me.taking())
   const ready = readyIn(known, me, now)
   const aheadOf = (conversation: string, step: OpenStep): readonly string[] =>
-    before(conversation, step, me.worker, ready)
+    before(conversation, step, known, me.worker, ready)
   let lookAt = Infinity
   let best: { readonly conversation: string; readonly step: OpenStep } | undefined
   let order: readonly number[] = []
   for (const [conversation, step] of known.steps) {
     if (me.isBusyWith(conversation)) continue
     const free = freeAt(conversation, step, known, me)
+    const held = free < Infinity ? standing.held(conversation, step) : undefined
+    if (held) {
+      lookAt = Math.min(lookAt, now + (held.until ?? Infinity) - time)
+      continue
+    }
     // Whatever its rank, it has waited long enough.
     const isLate = now - free >= me.rankWait * known.workers.size
     const at = free > now || isLate ? free : free + me.rankWait * aheadOf(conversation, step).length
@@ -104,7 +105,8 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
       lookAt = Math.min(lookAt, at)
       continue
     }
-    const its = orderOf(step, working, now)
+    const tenant = tenantOf(step)
+    const its = [classOf(step, now), standing.load(tenant), known.fairness.of(tenant), step.freeAt]
     if (best && !isBefore(its, order)) continue
     best = { conversation, step }
     order = its

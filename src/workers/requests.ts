@@ -11,9 +11,20 @@ import { recordFact } from '../turn/say/record-fact.ts'
 export interface UnparkOptions {
   readonly by: string
 }
+/** Who has workers begin nothing, and why. */
+export interface PauseOptions {
+  readonly by: string
+  readonly reason?: string | undefined
+}
+/** Who has workers continue. */
+export interface ResumeOptions {
+  readonly by: string
+}
 export type RequestError = NoteError | ReadError
 
-const unparkSchema = z.strictObject({ by: z.string().min(1, { error: 'say who unparks it' }) })
+const byShape = { by: z.string().min(1, { error: 'say who does it' }) }
+export const bySchema = z.strictObject(byShape)
+export const pauseSchema = z.strictObject({ ...byShape, reason: z.string().optional() })
 
 /** What people ask of workers. */
 export const requesting = (chat: Conversation) => ({
@@ -24,7 +35,17 @@ export const requesting = (chat: Conversation) => ({
     }),
   unpark: (options: UnparkOptions): TaskEither<RequestError, void> =>
     task(async function* (): Steps<RequestError, void> {
-      const { by } = yield* ok(checkJson(unparkSchema, options))
+      const { by } = yield* ok(checkJson(bySchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { by, at } }))
+    }),
+  pause: (options: PauseOptions): TaskEither<RequestError, void> =>
+    task(async function* (): Steps<RequestError, void> {
+      const paused = yield* ok(checkJson(pauseSchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnsPaused', data: { ...paused, at } }))
+    }),
+  resume: (options: ResumeOptions): TaskEither<RequestError, void> =>
+    task(async function* (): Steps<RequestError, void> {
+      const { by } = yield* ok(checkJson(bySchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { by, at } }))
     }),
 })

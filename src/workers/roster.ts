@@ -4,7 +4,7 @@ import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
 import { type Known, knownBy } from './known.ts'
-import { type OpenStepInfo, stepInfo } from './listing.ts'
+import { type OpenStepInfo, stepInfos } from './listing.ts'
 import { restored } from './settled.ts'
 
 export interface RosterOptions {
@@ -23,6 +23,8 @@ export interface WorkerInfo {
   readonly heard: string
   /** How many conversations it works on at once; unknown until its first beat. */
   readonly slots?: number
+  /** Whether it begins no step until it is resumed. */
+  readonly paused: boolean
   /** What it works on, and since when (ISO 8601, UTC). */
   readonly steps: readonly (Pick<OpenStepInfo, 'conversation' | 'step' | 'attempt'> & {
     readonly since: string
@@ -38,20 +40,19 @@ export interface Roster {
   readonly claims: number
 }
 
-const rosterOf = ({ steps: open, workers: known, claims }: Known): Roster => {
-  const steps = [...open]
-    .flatMap(([conversation, step]) => stepInfo(conversation, step) ?? [])
-    .toSorted((one, other) => (one.since < other.since ? -1 : 1))
+const rosterOf = (known: Known): Roster => {
+  const steps = stepInfos(known)
   const held = Map.groupBy(steps, ({ holder }) => holder)
-  const workers = [...known].map(([worker, { heard, slots }]) => ({
+  const workers = [...known.workers].map(([worker, { heard, slots, isPaused = false }]) => ({
     worker,
     heard,
     ...(slots !== undefined && { slots }),
+    paused: isPaused,
     steps: (held.get(worker) ?? []).map(({ conversation, step, attempt }) => {
-      return { conversation, step, attempt, since: open.get(conversation)?.claimedAt ?? heard }
+      return { conversation, step, attempt, since: known.steps.get(conversation)?.claimedAt ?? heard }
     }),
   }))
-  return { workers, steps, claims: claims() }
+  return { workers, steps, claims: known.claims() }
 }
 
 /** Who works on what, once or again and again. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */

@@ -27,7 +27,8 @@ type What =
 /** Something that a worker has said of itself, or somebody else of it. */
 export interface SeenWorker {
   readonly worker: string
-  readonly isStopped: boolean
+  /** `said`: by the worker, so it lives. */
+  readonly what: 'said' | 'stopped' | 'paused' | 'resumed'
   /** ISO 8601, UTC: for people. */
   readonly time: string
   readonly slots?: number
@@ -96,13 +97,19 @@ export const seenEvent = (conversation: string, event: RecordedEvent): SeenEvent
   }
 }
 
+const saidOf: Readonly<Record<string, SeenWorker['what']>> = {
+  WorkerStopped: 'stopped',
+  WorkerPaused: 'paused',
+  WorkerResumed: 'resumed',
+}
+
 export const seenWorker = ({ stream, type, data, metadata }: RecordedEvent): SeenWorker | undefined => {
   const worker = workerOf(stream)
   if (worker === undefined) return undefined
   const { slots } = fieldsIn(data)
   return {
     worker,
-    isStopped: type === 'WorkerStopped',
+    what: saidOf[type] ?? 'said',
     time: String(fieldsIn(metadata)['time']),
     ...(typeof slots === 'number' && { slots }),
   }

@@ -3,7 +3,9 @@ import { run } from '../result/steps.ts'
 import { attempt, release, take } from './attempt.ts'
 import { pause } from './clock.ts'
 import { isClosed } from './feed.ts'
-import type { OpenStep } from './open-step.ts'
+import { isWithinLimit } from './holding.ts'
+import { type OpenStep, tenantOf } from './open-step.ts'
+import { policyFor } from './policy.ts'
 import type { Run, Signals, StepTaken } from './runs.ts'
 import { patience, type Shift } from './shift.ts'
 import { countClaim, tracedAttempt } from './traced.ts'
@@ -27,9 +29,9 @@ const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
 export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<void> => {
   if (!(await claimed(shift, its, step))) return
   signals.claimed(its)
-  const ended = await tracedAttempt(shift.worker, its.conversation, step, () =>
-    attempted(shift, its, signals),
-  )
+  const ended = (await mayBegin(shift, its, step))
+    ? await tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, signals))
+    : { reason: 'free' as const, step: step.name }
   if (ended.reason === 'lost') return
   if (ended.reason !== 'settled') await letGo(shift, its, ended)
   its.isOver = true
@@ -57,6 +59,14 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
     pace.claimed(around.clock.now() - began)
   }
   return its.claimed !== undefined
+}
+
+/** Whether the claim is within the limit of its tenant: others may have made claims at the same time. */
+const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
+  const { limit } = policyFor(shift.known.policy, tenantOf(step))
+  if (limit === undefined) return true
+  await shift.watch.until(() => hasSeenClaim(shift, its) || its.ends.signal.aborted, Infinity)
+  return isWithinLimit(shift.known, its.conversation)
 }
 
 /** Makes the attempt, and tells how it ended. */

@@ -45,6 +45,7 @@ export const partsOf = (
     steps,
     workers: part === 0 ? known.workers : [],
     claims: known.claims,
+    ...(part === 0 && { paused: known.paused, spending: known.spending }),
     part,
     ...(part < length - 1 && { continues: true as const }),
   }))
@@ -68,5 +69,7 @@ export const isBefore = (one: SettledData, next: SettledData): boolean =>
 /** What parts say together. */
 export const joined = (parts: readonly SettledData[], { checkpoint, claims }: SettledData): Settled => {
   const steps = parts.flatMap((part) => part.steps) as readonly CarriedStep[]
-  return { checkpoint, known: { steps, workers: parts.flatMap(({ workers }) => workers), claims } }
+  const [{ workers, paused, spending } = { workers: [] }] = parts
+  const known = { steps, workers, claims, paused, spending } as Carried
+  return { checkpoint, known }
 }

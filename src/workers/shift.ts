@@ -6,6 +6,7 @@ import type { Turned, TurnError } from '../turn/turned.ts'
 import type { Clock } from './clock.ts'
 import { type Known, knownBy } from './known.ts'
 import { type Pace, paceFrom } from './pace.ts'
+import type { WorkPolicy } from './policy.ts'
 import { type Refusals, refusals } from './refusals.ts'
 import type { Runs, StepTaken } from './runs.ts'
 import { type Watch, watch } from './watch.ts'
@@ -21,6 +22,7 @@ export interface WorkerSettings {
   readonly grace: number
   /** After how many events it settles what it knows, at the earliest. */
   readonly settleAfter: number
+  readonly policy?: WorkPolicy
   readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
   readonly onStep: (step: StepTaken) => void
 }
@@ -58,7 +60,8 @@ export const beginShift = (
   around: Surroundings,
   over: AbortSignal,
 ): Shift => {
-  const known = knownBy((id) => settings.conversations.some((prefix) => id.startsWith(prefix)))
+  const { conversations, policy } = settings
+  const known = knownBy((id) => conversations.some((prefix) => id.startsWith(prefix)), policy)
   return {
     worker,
     settings,

@@ -4,6 +4,7 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import { giveTurn, quietly, type ServedEvent } from './give.ts'
+import { checkedPolicy, type WorkPolicy } from './policy.ts'
 import type { StepTaken } from './runs.ts'
 import type { WorkerSettings } from './shift.ts'
 
@@ -31,6 +32,8 @@ export interface WorkerOptions<Chat> {
   readonly ttl?: number | undefined
   /** How long turns may continue once the worker is to stop. Default 30,000. */
   readonly grace?: number | undefined
+  /** Limits, weights and budgets of tenants. The same for all workers. Default: all tenants alike. */
+  readonly policy?: WorkPolicy | undefined
 }
 
 const fields: Fields<WorkerOptions<unknown>> = {
@@ -42,6 +45,7 @@ const fields: Fields<WorkerOptions<unknown>> = {
   onStep: kinds.call,
   ttl: kinds.several,
   grace: kinds.count,
+  policy: kinds.anything,
 }
 
 /** The options as they are worth: no others, none missing. */
@@ -51,9 +55,9 @@ export const checkedWorker = <Chat>(
   const checked = checkedOptions(options, fields as Fields<WorkerOptions<Chat>>)
   if (E.isLeft(checked)) return checked
   const { turn } = checked.right
-  return turn
-    ? E.right({ ...checked.right, turn })
-    : E.left(invalidInput('turn', 'is a function that returns the options of a turn'))
+  if (!turn) return E.left(invalidInput('turn', 'is a function that returns the options of a turn'))
+  const policy = checkedPolicy(checked.right.policy)
+  return E.isLeft(policy) ? policy : E.right({ ...checked.right, turn, policy: policy.right })
 }
 
 /** How long each worker that should be quicker is waited for, at least: a claim takes a few milliseconds. */
@@ -72,6 +76,7 @@ export const settingsOf = <Chat>(
     onStep,
     ttl = 10_000,
     grace = 30_000,
+    policy = {},
   }: WorkerOptions<Chat>,
   edge: (chat: Conversation) => Chat,
 ): WorkerSettings => ({
@@ -81,6 +86,7 @@ export const settingsOf = <Chat>(
   rankWait,
   grace,
   settleAfter,
+  policy,
   onStep: quietly(onStep),
   give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat: edge(chat) }), onEvent),
 })

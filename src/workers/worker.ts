@@ -49,10 +49,11 @@ export const work = async (
       look()
     })
   }
+  const mayTake = (): boolean => isUp && !signal.aborted && !known.workers.get(worker)?.isPaused
   const beats = beating(shift)
   const watched = vigil(shift)
   const settler = settling(shift)
-  const { look, stop: stopLooking } = looking(shift, () => isUp && !signal.aborted, begin)
+  const { look, stop: stopLooking } = looking(shift, mayTake, begin)
   const signals: Signals = {
     claimed: beats.beat,
     ended: (_, step) => settings.onStep(step),

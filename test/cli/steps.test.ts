@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/fp.ts'
@@ -66,6 +67,40 @@ describe('palimpsest unpark', () => {
       })
       expect(await json('unpark nobody', directory)).toMatchObject({
         error: { _tag: 'ConversationNotFound' },
+      })
+    }))
+})
+
+describe('palimpsest pause', () => {
+  test('holds a conversation back from workers until it is resumed', () =>
+    inDirectory(async (directory) => {
+      await withSteps(directory)
+      expect(await json('pause a --reason later', directory)).toEqual({ conversation: 'a', by: 'ann' })
+      expect(await json('steps --open', directory)).toMatchObject({
+        steps: [{ conversation: 'a', held: 'paused' }],
+      })
+      const { stdout } = await shell('palimpsest steps --open', directory)
+      expect(stdout).toMatch(/^a\topen \(paused\)\t/)
+      expect(await json('resume a --by bob', directory)).toEqual({ conversation: 'a', by: 'bob' })
+      expect(await json('steps --open', directory)).toMatchObject({ steps: [{ conversation: 'a' }] })
+      expect((await shell('palimpsest steps --open', directory)).stdout).toMatch(/^a\topen\t/)
+      expect(await json('pause nobody', directory)).toMatchObject({ error: { _tag: 'ConversationNotFound' } })
+      expect(await json('pause --worker nobody', directory)).toMatchObject({
+        error: { _tag: 'WorkerNotFound', worker: 'nobody' },
+      })
+    }))
+})
+
+describe('palimpsest steps --agent', () => {
+  test('shows which steps the policy of the workers holds back', () =>
+    inDirectory(async (directory) => {
+      await withSteps(directory)
+      writeFileSync(
+        join(directory, 'agent.mjs'),
+        'export default { turn: () => ({}), policy: { default: { limit: 1 } } }',
+      )
+      expect(await json('steps --open --agent agent.mjs', directory)).toMatchObject({
+        steps: [{ conversation: 'a', held: 'limit' }],
       })
     }))
 })

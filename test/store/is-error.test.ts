@@ -100,6 +100,7 @@ describe('isError', () => {
       UnknownScheme: true,
       UnsafeCut: true,
       UnsupportedFormat: true,
+      WorkerNotFound: true,
     }
     const text = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
     const [library = ''] = text.split('## Command-line errors')

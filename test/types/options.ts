@@ -67,6 +67,11 @@ interface Options {
   readonly ToolSettings: api.ToolSettings
   readonly TruncateInput: api.TruncateInput
   readonly TurnOptions: api.TurnOptions
+  readonly PauseOptions: api.PauseOptions
+  readonly ResumeOptions: api.ResumeOptions
+  readonly TenantBudget: api.TenantBudget
+  readonly TenantPolicy: api.TenantPolicy
+  readonly WorkPolicy: api.WorkPolicy
   readonly UndoInput: api.UndoInput
   readonly VerifyOptions: api.VerifyOptions
   readonly WaitOptions: api.WaitOptions

@@ -1,75 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import type { Asked } from '../../src/events/events.ts'
-import type { RecordedEvent } from '../../src/store/port.ts'
-import { type Known, knownBy } from '../../src/workers/known.ts'
-import { type Me, pick, type Picked } from '../../src/workers/pick.ts'
-
-const me = {
-  worker: 'me',
-  ttl: 10_000,
-  rankWait: 25,
-  tardy: new Map<string, number>(),
-  isBusyWith: () => false,
-}
-
-interface Story {
-  readonly known: Known
-  readonly ask: (conversation: string, answer?: Asked) => void
-  readonly claim: (conversation: string, worker: string, attempt?: number) => void
-  readonly beat: (worker: string) => void
-  readonly stopped: (worker: string) => void
-  readonly pass: (ms: number) => void
-  readonly picked: () => string | undefined
-  readonly lookIn: () => number
-  /** The model's last word in a conversation. */
-  readonly reply: (conversation: string) => void
-  /** What a worker would do if it knew of no other conversation. */
-  readonly pickFor: (conversation: string, who?: Me) => Picked
-}
-
-const story = (): Story => {
-  const known = knownBy(() => true)
-  const revisions = new Map<string, number>()
-  let now = 0
-  let count = 0
-  const record = (stream: string, type: string, data: object, more: object = {}): void => {
-    const revision = (revisions.get(stream) ?? -1) + 1
-    revisions.set(stream, revision)
-    const metadata = JSON.stringify({ commandId: `c${count++}`, time: '2026-01-01T00:00:00.000Z', ...more })
-    const event: RecordedEvent = {
-      id: `e${count}`,
-      stream,
-      revision,
-      checkpoint: String(count),
-      type,
-      data: JSON.stringify(data),
-      metadata,
-    }
-    known.see(event, now)
-  }
-  return {
-    known,
-    ask: (conversation, answer = true) =>
-      record(`conversation-${conversation}`, 'MessageAppended', { role: 'user', content: [] }, { answer }),
-    claim: (conversation, worker, attempt = 1) => {
-      const step = known.steps.get(conversation)?.name
-      record(`turns-${conversation}`, 'TurnClaimed', { step, worker, attempt })
-    },
-    beat: (worker) => record(`worker-${worker}`, 'WorkerBeat', { slots: 1, busy: 0 }),
-    stopped: (worker) => record(`worker-${worker}`, 'WorkerStopped', {}),
-    pass: (ms) => {
-      now += ms
-    },
-    picked: () => pick(known, me, now).conversation,
-    lookIn: () => pick(known, me, now).lookAt - now,
-    reply: (conversation) =>
-      record(`conversation-${conversation}`, 'MessageAppended', { role: 'assistant', content: [] }),
-    pickFor: (conversation, who = me) =>
-      pick(known, { ...who, isBusyWith: (other) => other !== conversation }, now),
-  }
-}
+import { story, type Story } from '../support/workers/story.ts'
 
 describe('which step a worker takes', () => {
+  test('the oldest first', () => {
+    const { ask, pass, picked } = story()
+    ask('one')
+    pass(1)
+    ask('two')
+    expect(picked()).toBe('one')
+  })
+
   test('the class with the lower number first, whatever is older', () => {
     const { ask, pass, picked } = story()
     ask('batch', { priority: 2 })
@@ -151,7 +91,7 @@ describe('which step a worker takes', () => {
         expect(picked()).toBe('c0')
         for (const chat of chats) claim(chat, `other${attempt}`, attempt)
         if (how === 'said') stopped(`other${attempt}`)
-        else pass(me.ttl)
+        else pass(10_000)
       }
       const times: number[] = []
       for (let now = 0; times.length < chats.length; now += lookIn(), pass(lookIn())) {
@@ -225,11 +165,66 @@ describe('which step a worker takes', () => {
       pass(25)
       return pickFor(`c${n}`).passed.length > 0
     })
-    const late = { ...me, tardy: new Map([['other', known.workers.get('other')?.heardAt ?? 0]]) }
+    const late = { tardy: new Map([['other', known.workers.get('other')?.heardAt ?? 0]]) }
     ask(`c${passed}`)
     expect(pickFor(`c${passed}`, late).passed).toEqual([])
     expect(pickFor(`c${passed}`, late).conversation).toBeDefined()
     beat('other')
     expect(pickFor(`c${passed}`, late).conversation).toBeUndefined()
+  })
+})
+
+describe('who held a conversation last', () => {
+  /** A conversation, answered by `other`, in which somebody has said more. */
+  const again = (options = {}) => {
+    const told = story(options)
+    const { ask, claim, reply, beat } = told
+    beat('other')
+    beat('me')
+    ask('c')
+    claim('c', 'other')
+    reply('c')
+    ask('c')
+    return told
+  }
+  /** How long another waits for it. */
+  const waits = ({ picked, lookIn }: ReturnType<typeof story>): number =>
+    picked() === undefined ? lookIn() : 0
+
+  test('is first in line for the next message: its prompt cache is warm', () => {
+    const told = again()
+    expect(waits(told)).toBe(25)
+    expect(told.picked('other')).toBe('c')
+    told.pass(25)
+    expect(told.picked()).toBe('c')
+  })
+
+  test('is not waited for while all its slots are in use, as soon as its claims say so', () => {
+    const told = again({ slots: 2 })
+    for (const id of ['d', 'e']) {
+      expect(waits(told)).toBe(25)
+      told.ask(id)
+      told.claim(id, 'other')
+    }
+    expect(waits(told)).toBe(0)
+    told.reply('d')
+    told.beat('me')
+    expect(waits(told)).toBe(25)
+  })
+
+  test('is not waited for once it has stopped, or is paused', () => {
+    for (const end of ['stopped', 'pauseWorker'] as const) {
+      const told = again()
+      told[end]('other')
+      expect(waits(told)).toBe(0)
+    }
+  })
+
+  test('is first again after an attempt that failed', () => {
+    const told = again()
+    told.claim('c', 'me')
+    told.release('c', 'me', 'failed')
+    expect(waits(told)).toBe(0)
+    expect(told.picked('other')).toBeUndefined()
   })
 })

@@ -16,6 +16,7 @@ import { addLink } from './link.ts'
 import { addList } from './list.ts'
 import { addLog } from './log.ts'
 import { addNote } from './note.ts'
+import { addPause, addResume } from './pause.ts'
 import { addRender } from './render.ts'
 import { addRestore } from './restore.ts'
 import { addRewind } from './rewind.ts'
@@ -57,7 +58,7 @@ const groups: readonly (readonly [
       addDeny,
     ],
   ],
-  ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark]],
+  ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark, addPause, addResume]],
   ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]
 

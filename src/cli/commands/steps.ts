@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { OpenStepInfo, StepState } from '../../index.ts'
 import type { Shell } from '../shell.ts'
 import { ageText } from '../text.ts'
+import { loadAgent } from '../work/agent.ts'
 import { writeTable } from '../views/table.ts'
 
 const states = ['open', 'claimed', 'waiting', 'parked'] as const satisfies readonly StepState[]
@@ -12,27 +13,32 @@ const meanings: Readonly<Record<StepState, string>> = {
   parked: 'failed five times',
 }
 
-type Options = { readonly [S in StepState]?: true }
+type Options = { readonly [S in StepState]?: true } & { readonly agent?: string }
 
 export const addSteps = (program: Command, shell: Shell): void => {
   const command = program
     .command('steps')
     .description('list what workers are asked to do, the oldest first')
+    .option('--agent <file>', 'the module given to `work`: show which steps its policy holds back')
     .addHelpText(
       'after',
       `
 In a pipe, each line is conversation, state, since when, attempts, worker and
 last error, separated by tabs. The worker of a claimed step may have died since.
+An open step that no worker takes says why: paused, or its tenant's budget or
+limit, if --agent names the policy.
 
 Examples:
   palimpsest steps
+  palimpsest steps --open --agent agent.ts
   palimpsest steps --parked --json`,
     )
     .action(
       shell.action('existing', async ({ store, out, isJson }, options: Options) => {
         const state = states.find((each) => options[each])
         const steps: OpenStepInfo[] = []
-        for await (const step of store.steps({ state })) steps.push(step)
+        const policy = options.agent === undefined ? {} : (await loadAgent(options.agent)).policy
+        for await (const step of store.steps({ state, policy })) steps.push(step)
         if (isJson) return out.json({ steps })
         if (steps.length === 0) return out.aside([`no ${state ?? 'open'} steps`, 'dim'])
         await writeTable(out, headings, steps.map(out.isTerminal ? shownRow : plainRow), [2, 3])
@@ -49,9 +55,16 @@ Examples:
 const headings = ['conversation', 'state', 'age', 'attempts', 'worker', 'last error']
 
 const row = (
-  { conversation, state, attempt, holder, errors }: OpenStepInfo,
+  { conversation, state, held, attempt, holder, errors }: OpenStepInfo,
   age: string,
-): readonly string[] => [conversation, state, age, String(attempt), holder ?? '', errors.at(-1) ?? '']
+): readonly string[] => [
+  conversation,
+  held ? `${state} (${held})` : state,
+  age,
+  String(attempt),
+  holder ?? '',
+  errors.at(-1) ?? '',
+]
 const shownRow = (step: OpenStepInfo): readonly string[] => row(step, ageText(step.since))
 const plainRow = (step: OpenStepInfo): readonly string[] => row(step, step.since)
 

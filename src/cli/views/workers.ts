@@ -26,10 +26,10 @@ type Summary = ReturnType<typeof summaryOf>
 const headings = ['worker', 'slots', 'heard', 'conversation', 'attempt', 'for']
 
 const rowsOf = (
-  { worker, slots, heard, steps }: WorkerInfo,
+  { worker, slots, paused, heard, steps }: WorkerInfo,
   shown: (time: string) => string,
 ): readonly (readonly string[])[] => {
-  const own = [worker, `${steps.length}/${slots ?? '?'}`, shown(heard)]
+  const own = [worker, `${steps.length}/${slots ?? '?'}${paused ? ' (paused)' : ''}`, shown(heard)]
   const [first, ...others] = steps.map(({ conversation, attempt, since }) => [
     conversation,
     String(attempt),

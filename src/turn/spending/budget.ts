@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { TurnUsage } from './account.ts'
+import type { ModelUsage, TurnUsage } from './account.ts'
 import { priceOf, type Prices } from './prices.ts'
 import { tokensOfUsage } from './usage.ts'
 
@@ -35,6 +35,22 @@ export interface PriceMissing {
   readonly models: readonly string[]
 }
 
+/** What counts against a budget. Without a price, nobody knows that there is any money left. */
+const amountsIn = (usage: ModelUsage) => ({
+  calls: usage.calls,
+  tokens: tokensOfUsage(usage),
+  usd: usage.usd ?? Infinity,
+})
+
+/** What of a budget is spent, if anything is. */
+export const spentOf = (budget: Budget, usage: ModelUsage): keyof Budget | undefined => {
+  const amounts = amountsIn(usage)
+  return (['calls', 'tokens', 'usd'] as const).find((kind) => {
+    const most = budget[kind]
+    return most !== undefined && amounts[kind] >= most
+  })
+}
+
 /** Whether another call of a model may begin. */
 export const withinBudget = (
   conversation: string,
@@ -44,10 +60,9 @@ export const withinBudget = (
   const { models, usd } = usage
   if (budget.usd !== undefined && usd === undefined)
     return E.left(priceMissing(Object.keys(models).filter((model) => models[model]?.usd === undefined)))
-  const spent = { calls: usage.calls, tokens: tokensOfUsage(usage), usd: usd ?? 0 }
-  const of = (['calls', 'tokens', 'usd'] as const).find((kind) => spent[kind] >= (budget[kind] ?? Infinity))
+  const of = spentOf(budget, usage)
   if (!of) return E.right(undefined)
-  const message = `this turn of ${conversation} has spent ${spent[of]} of ${budget[of]} ${of}: raise the budget and call turn again to continue, or append what the user says next, which begins a new one`
+  const message = `this turn of ${conversation} has spent ${amountsIn(usage)[of]} of ${budget[of]} ${of}: raise the budget and call turn again to continue, or append what the user says next, which begins a new one`
   return E.left({ _tag: 'BudgetSpent', message, conversation, budget, of, usage })
 }
 

@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import type { Store } from '../../index.ts'
+import type { Shell } from '../shell.ts'
+
+interface Options {
+  readonly by?: string
+  readonly reason?: string
+  readonly worker?: true
+}
+
+const workerOption = ['--worker', 'the id is that of a worker'] as const
+
+const pausing = (
+  shell: Shell,
+  change: (store: Store, id: string, options: Options & { readonly by: string }) => Promise<void>,
+  done: (id: string) => string,
+) =>
+  shell.action('existing', async ({ store, out, isJson, host }, id: string, options: Options) => {
+    const by = options.by ?? (host.env['USER'] || 'user')
+    await change(store, id, { ...options, by })
+    if (isJson) return out.json({ [options.worker ? 'worker' : 'conversation']: id, by })
+    await out.line([done(id)])
+  })
+
+export const addPause = (program: Command, shell: Shell): void => {
+  program
+    .command('pause <id>')
+    .description('let workers begin nothing more in a conversation, or a worker begin nothing more at all')
+    .option(...workerOption)
+    .option('--by <name>', 'who pauses it (default: $USER)')
+    .option('--reason <text>', 'why; stored with the event')
+    .addHelpText(
+      'after',
+      `
+What is in progress continues; \`palimpsest cancel\` ends a turn. What people say,
+rewind and decide is recorded as ever, and waits for the workers until
+\`palimpsest resume\`. A worker's id is new each time it starts.
+
+Examples:
+  palimpsest pause task-42 --reason "to be looked at"
+  palimpsest pause --worker billing-7d1b6a0e-6c3d-4c0f-9d6f-0b6c0a4c2e51`,
+    )
+    .action(
+      pausing(
+        shell,
+        (store, id, { by, reason, worker }) =>
+          worker ? store.pauseWorker(id, { by, reason }) : store.conversation(id).pause({ by, reason }),
+        (id) => `${id} is paused`,
+      ),
+    )
+}
+
+export const addResume = (program: Command, shell: Shell): void => {
+  program
+    .command('resume <id>')
+    .description('let workers continue in a paused conversation, or a paused worker continue')
+    .option(...workerOption)
+    .option('--by <name>', 'who resumes it (default: $USER)')
+    .addHelpText('after', '\nExamples:\n  palimpsest resume task-42\n  palimpsest resume task-42 --by ann')
+    .action(
+      pausing(
+        shell,
+        (store, id, { by, worker }) =>
+          worker ? store.resumeWorker(id, { by }) : store.conversation(id).resume({ by }),
+        (id) => `${id} continues`,
+      ),
+    )
+}

@@ -1,0 +1,76 @@
+import { spentOf } from '../turn/spending/budget.ts'
+import type { Known } from './known.ts'
+import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
+import { endOf, policyFor } from './policy.ts'
+
+/**
+ * Why no worker takes a step that is open: its conversation is paused (`paused`), or its tenant has spent its budget (`budget`), or has as
+ * many steps in progress as it may (`limit`).
+ */
+export type Held = 'paused' | 'budget' | 'limit'
+
+/** How tenants are doing at a moment. */
+export interface Standing {
+  /** What holds a step back, and until when if time alone changes that, in milliseconds since 1970. */
+  readonly held: (
+    conversation: string,
+    step: OpenStep,
+  ) => { readonly why: Held; readonly until?: number } | undefined
+  /** How many steps of the tenant are in progress, relative to its weight. */
+  readonly load: (tenant: string) => number
+}
+
+/** Of each tenant, how many steps the observer is taking, whose claims nobody has received yet. */
+const takenBy = ({ steps }: Known, taking: Iterable<string>): ReadonlyMap<string, number> => {
+  const taken = new Map<string, number>()
+  for (const conversation of taking) {
+    const step = steps.get(conversation)
+    if (step?.stage !== 'open' || step.holder !== undefined) continue
+    const tenant = tenantOf(step)
+    taken.set(tenant, (taken.get(tenant) ?? 0) + 1)
+  }
+  return taken
+}
+
+/**
+ * @param time the wall clock, in milliseconds since 1970
+ * @param taking the conversations whose steps the observer is taking, or has
+ */
+export const standingOf = (known: Known, time: number, taking: Iterable<string> = []): Standing => {
+  const { paused, policy, spending } = known
+  const taken = takenBy(known, taking)
+  const workingFor = (tenant: string): number => known.progress.forTenant(tenant) + (taken.get(tenant) ?? 0)
+  const date = new Date(time).toISOString()
+  return {
+    held: (conversation, step) => {
+      if (paused.has(conversation)) return { why: 'paused' }
+      const tenant = tenantOf(step)
+      const { limit = Infinity, budget } = policyFor(policy, tenant)
+      if (budget && spentOf(budget, spending.of(tenant, budget.per, date)))
+        return { why: 'budget', until: endOf(budget.per, time) }
+      // What a dead worker holds is taken over in its place.
+      const others = workingFor(tenant) - (isInProgress(step) ? 1 : 0)
+      return others >= limit ? { why: 'limit' } : undefined
+    },
+    load: (tenant) => workingFor(tenant) / (policyFor(policy, tenant).weight ?? 1),
+  }
+}
+
+/**
+ * Whether a claim that has been received is within its tenant's limit. Of claims that were made at the same time, the first ones in the
+ * log are, and every worker finds the same.
+ */
+export const isWithinLimit = (known: Known, conversation: string): boolean => {
+  const { steps, policy, lastClaim } = known
+  const orderOf = (id: string): number => lastClaim(id)?.order ?? -1
+  const step = steps.get(conversation)
+  if (!step) return true
+  const tenant = tenantOf(step)
+  const { limit = Infinity } = policyFor(policy, tenant)
+  if (limit === Infinity) return true
+  const own = orderOf(conversation)
+  const before = [...steps].filter(
+    ([id, other]) => isInProgress(other) && tenantOf(other) === tenant && orderOf(id) < own,
+  )
+  return before.length < limit
+}

@@ -1,0 +1,98 @@
+import type { Asked, Origin } from '../../../src/events/events.ts'
+import type { RecordedEvent } from '../../../src/store/port.ts'
+import { type Known, knownBy } from '../../../src/workers/known.ts'
+import { type Me, type Picked, pick } from '../../../src/workers/pick.ts'
+import type { WorkPolicy } from '../../../src/workers/policy.ts'
+
+/** When stories begin. */
+export const noon = Date.parse('2026-01-31T12:00:00.000Z')
+
+/** What happened to workers and conversations, as the events that one of them receives, and what it would do. Times in milliseconds. */
+export interface Story {
+  readonly known: Known
+  readonly ask: (conversation: string, answer?: Asked) => void
+  readonly claim: (conversation: string, worker: string, attempt?: number) => void
+  /** The model has finished. */
+  readonly reply: (conversation: string, origin?: Origin) => void
+  readonly release: (conversation: string, worker: string, reason: 'free' | 'failed') => void
+  readonly pause: (conversation: string) => void
+  readonly resume: (conversation: string) => void
+  readonly beat: (worker: string, busy?: number) => void
+  readonly stopped: (worker: string) => void
+  readonly pauseWorker: (worker: string) => void
+  readonly pass: (ms: number) => void
+  readonly now: () => number
+  /** @param taking conversations whose steps the worker is taking: nobody has received the claims yet */
+  readonly look: (worker?: string, taking?: ReadonlySet<string>) => Picked
+  readonly picked: (worker?: string, taking?: ReadonlySet<string>) => string | undefined
+  readonly lookIn: () => number
+  /** What a worker would do if it knew of no other conversation. */
+  readonly pickFor: (conversation: string, me?: Partial<Me>) => Picked
+}
+
+export const story = ({
+  policy,
+  slots = 1,
+}: { readonly policy?: WorkPolicy; readonly slots?: number } = {}): Story => {
+  const known = knownBy(() => true, policy)
+  const revisions = new Map<string, number>()
+  let now = 0
+  let count = 0
+  const record = (stream: string, type: string, data: object, more: object = {}): void => {
+    const revision = (revisions.get(stream) ?? -1) + 1
+    revisions.set(stream, revision)
+    const time = new Date(noon + now).toISOString()
+    const metadata = JSON.stringify({ commandId: `c${count++}`, time, ...more })
+    const event: RecordedEvent = {
+      id: `e${count}`,
+      stream,
+      revision,
+      checkpoint: String(count),
+      type,
+      data: JSON.stringify(data),
+      metadata,
+    }
+    known.see(event, now)
+  }
+  const attemptOf = (conversation: string) => {
+    const { name: step, attempt = 1 } = known.steps.get(conversation) ?? {}
+    return { step, attempt }
+  }
+  const who = (worker = 'me', taking: ReadonlySet<string> = new Set()): Me => ({
+    worker,
+    ttl: 10_000,
+    rankWait: 25,
+    tardy: new Map(),
+    isBusyWith: (id) => taking.has(id),
+    taking: () => taking,
+    time: () => noon + now,
+  })
+  const look: Story['look'] = (worker, taking) => pick(known, who(worker, taking), now)
+  return {
+    known,
+    ask: (conversation, answer = true) =>
+      record(`conversation-${conversation}`, 'MessageAppended', { role: 'user', content: [] }, { answer }),
+    claim: (conversation, worker, attempt = attemptOf(conversation).attempt) =>
+      record(`turns-${conversation}`, 'TurnClaimed', { ...attemptOf(conversation), attempt, worker }),
+    reply: (conversation, origin = {}) =>
+      record(`conversation-${conversation}`, 'MessageAppended', { role: 'assistant', content: [], origin }),
+    release: (conversation, worker, reason) => {
+      const { step } = attemptOf(conversation)
+      record(`turns-${conversation}`, 'TurnReleased', { step, worker, reason })
+    },
+    pause: (conversation) => record(`turns-${conversation}`, 'TurnsPaused', { by: 'ann' }),
+    resume: (conversation) => record(`turns-${conversation}`, 'TurnsResumed', { by: 'ann' }),
+    beat: (worker, busy = 0) => record(`worker-${worker}`, 'WorkerBeat', { slots, busy }),
+    stopped: (worker) => record(`worker-${worker}`, 'WorkerStopped', {}),
+    pauseWorker: (worker) => record(`worker-${worker}`, 'WorkerPaused', { by: 'ann' }),
+    pass: (ms) => {
+      now += ms
+    },
+    now: () => now,
+    look,
+    picked: (...args) => look(...args).conversation,
+    lookIn: () => look().lookAt - now,
+    pickFor: (conversation, me) =>
+      pick(known, { ...who(), isBusyWith: (other) => other !== conversation, ...me }, now),
+  }
+}
