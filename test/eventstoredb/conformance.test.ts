@@ -592,17 +592,6 @@ describe.skipIf(external !== undefined)(`when the server fails${why}`, () => {
     },
   )
 
-  test.each(paths)('a silent server: %s', async (path, options) => {
-    const { db, client: ours } = await serve()
-    db.misbehave({ kind: 'silence' })
-    const pending = ours.appendToStream('s', event(0), { ...options, deadline: 200 })
-    // Batch appends have no deadline at the client; unary ones keep theirs.
-    if (path === 'unary append') expect(await failure(pending)).toMatchObject({ type: 'deadline-exceeded' })
-    else expect(await Promise.race([pending, sleep(1_000, 'pending')])).toBe('pending')
-    await db.kill()
-    await failure(pending)
-  })
-
   test('the client cannot be disposed of once the rest of a read has come that was left early', async () => {
     const { db, client: ours } = await serve()
     await ours.appendToStream('s', some(3))

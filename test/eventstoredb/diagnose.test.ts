@@ -55,11 +55,11 @@ describe('a cluster of which two nodes are frozen', () => {
     const nodes = [await frozen(), await frozen()]
     const url = `esdb://${nodes[0]},127.0.0.1:${port},${nodes[1]}?tls=false`
     // In any order: the client asks the nodes in one that it draws.
-    const stores = await Promise.all(
+    const stores = Promise.all(
       Array.from({ length: 4 }, async () => openEventStoreDb(`${url}&defaultDeadline=3500&patience=3500`)()),
     )
-    atEnd(...stores.map((store) => right(store).close()))
     const findings = await findingsOf(url)
+    atEnd(...(await stores).map((store) => right(store).close()))
     expect(problemsOf(findings)).toEqual([])
     const connections = findings.filter(({ check }) => check === 'connection')
     expect(connections.map(({ status }) => status)).toEqual(['warning', 'ok', 'warning'])

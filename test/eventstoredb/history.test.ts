@@ -238,7 +238,8 @@ describe('a conversation that the database has lost events of', () => {
     for (const id of ids) await say(store.conversation(id), 3)
     for (const act of Object.values(lose)) await act()
     const lost = ids.slice(3)
-    for (const id of [...lost, 'repaired']) await expect.poll(() => says(id)).toBe('HistoryLost')
+    const isTold = async (id: string) => await expect.poll(() => says(id)).toBe('HistoryLost')
+    await Promise.all([...lost, 'repaired'].map(isTold))
     for (const id of lost) expect([id, await says(id)]).toEqual([id, 'HistoryLost'])
     // Nothing was scavenged yet.
     await client.setStreamMetadata(stream('repaired'), {})
