@@ -4,6 +4,7 @@ import { type Fairness, fairness } from './fairness.ts'
 import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor, type WorkPolicy } from './policy.ts'
 import { type Progress, progress } from './progress.ts'
+import { recent } from './recent.ts'
 import { conversationIn, mayAsk, seenEvent, seenWorker } from './seen.ts'
 import { type Spending, spending } from './spending.ts'
 
@@ -50,8 +51,8 @@ interface LastClaim {
 export const knownBy = (serves: (conversation: string) => boolean, policy: WorkPolicy = {}): Known => {
   const steps = new Map<string, OpenStep>()
   const workers = new Map<string, KnownWorker>()
-  const turns = new Map<string, number>()
-  const lastClaims = new Map<string, LastClaim>()
+  const turns = recent<number>(steps)
+  const lastClaims = recent<LastClaim>(steps)
   const paused = new Set<string>()
   const counts = progress()
   const spent = spending(policy.prices)
