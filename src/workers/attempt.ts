@@ -5,6 +5,7 @@ import type { RecordedTurnFact, TurnFact } from '../events/turn-events.ts'
 import { run, type Steps } from '../result/steps.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
+import { isAskedSince } from './asked-since.ts'
 import { claim } from './claim.ts'
 import type { OpenStep } from './open-step.ts'
 import { looksAgain, type Outcome, outcomeOf } from './outcome.ts'
@@ -46,6 +47,18 @@ export async function* take(
 const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =>
   facts.some(({ type, data }) => type === 'TurnParked' || (type === 'TurnClaimed' && data.worker !== worker))
 
+/** Whether something was asked for that the turn has not seen. What cannot be read may have been asked for. */
+const isToContinue = async (
+  chat: Conversation,
+  turned: E.Either<TurnError, Turned>,
+  claimed: number,
+): Promise<boolean> => {
+  const facts = await run(chat.turnLog.after(claimed))
+  if (E.isLeft(facts)) return true
+  const asked = await run(isAskedSince(chat, turned, facts.right))
+  return E.isLeft(asked) || asked.right
+}
+
 /**
  * Gives turns to the conversation until there is nothing left to do for this worker.
  *
@@ -68,8 +81,11 @@ export const attempt = async (
       const facts = await run(chat.turnLog.after(claimed))
       if (E.isRight(facts) && !isLostIn(facts.right, worker)) continue
     }
+    const name = looksAgain(turned) ? before : (step()?.name ?? before)
     const outcome = outcomeOf(turned, { attempt: number, isStopping: signal.aborted && !isLost() })
-    return { ...outcome, step: looksAgain(turned) ? before : (step()?.name ?? before) }
+    if (outcome.reason === 'done' && (await isToContinue(chat, turned, claimed)))
+      return { reason: 'free', step: name }
+    return { ...outcome, step: name }
   }
 }
 
