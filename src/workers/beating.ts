@@ -15,7 +15,8 @@ const share = 0.3
 /** An idle worker says less often that it lives. */
 const idleBeats = 20
 
-export const beating = ({ worker, settings, around, runs, over }: Shift): Beating => {
+export const beating = (shift: Shift): Beating => {
+  const { worker, settings, around, runs, over } = shift
   const { store, actor, clock } = around
   const every = settings.ttl * share
   let beatAt = -Infinity
@@ -32,7 +33,7 @@ export const beating = ({ worker, settings, around, runs, over }: Shift): Beatin
     if (isDue()) {
       beatAt = clock.now()
       wasBusy = runs.size > 0
-      const data = { slots: settings.slots, busy: busyIn(runs) }
+      const data = { slots: shift.capacity.slots, busy: busyIn(runs) }
       // Nobody waits for the store: it may not answer before the next beat is due.
       void run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
     }

@@ -15,11 +15,13 @@ export interface Looking {
  * @param begin takes a step; from then on its conversation is among the runs
  */
 export const looking = (
-  { worker, settings, around: { clock }, known, runs, refused, pace }: Shift,
+  shift: Shift,
   mayTake: () => boolean,
   begin: (conversation: string, step: OpenStep) => void,
 ): Looking => {
-  const { ttl, slots } = settings
+  const { worker, settings, around, known, runs, refused, pace } = shift
+  const { ttl } = settings
+  const { clock } = around
   const isBusyWith = (conversation: string): boolean => runs.has(conversation) || refused.has(conversation)
   const tardy = new Map<string, number>()
   const taking = (): Iterable<string> => runs.keys()
@@ -33,7 +35,7 @@ export const looking = (
   }
   const look = (): void => {
     cancel()
-    while (mayTake() && busyIn(runs) < slots) {
+    while (mayTake() && busyIn(runs) < shift.capacity.slots) {
       const { conversation, step, passed, lookAt: next } = pick(known, me(), clock.now())
       if (conversation === undefined || !step) return lookAt(Math.min(next, refused.earliest()))
       for (const other of passed) tardy.set(other, known.workers.get(other)?.heardAt ?? -Infinity)

@@ -21,7 +21,7 @@ export interface WorkerInfo {
   readonly worker: string
   /** When it last said something: ISO 8601, UTC. */
   readonly heard: string
-  /** How many conversations it works on at once; unknown until its first beat. */
+  /** How many conversations it works on at once: fewer than it may, while the API refuses calls. Unknown until its first beat. */
   readonly slots?: number
   /** Whether it begins no step until it is resumed. */
   readonly paused: boolean

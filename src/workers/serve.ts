@@ -1,13 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../result/steps.ts'
 import { attempt, release, take } from './attempt.ts'
+import { adapted, takenAs } from './capacity.ts'
 import { pause } from './clock.ts'
 import { isClosed } from './feed.ts'
 import { isWithinLimit } from './holding.ts'
 import { type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor } from './policy.ts'
 import type { Run, Signals, StepTaken } from './runs.ts'
-import { patience, type Shift } from './shift.ts'
+import { patience, type Shift, type WorkerSettings } from './shift.ts'
 import { countClaim, tracedAttempt } from './traced.ts'
 import { placeOfClaim } from './turns-end.ts'
 
@@ -69,12 +70,23 @@ const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean
   return isWithinLimit(shift.known, its.conversation)
 }
 
+/** Gives a turn, and takes note of how the API took it. */
+const given = async (
+  shift: Shift,
+  { chat }: Run,
+  signal: AbortSignal,
+): ReturnType<WorkerSettings['give']> => {
+  const { settings, around } = shift
+  const began = around.clock.now()
+  const turned = await settings.give(chat, signal)
+  const tried = { how: takenAs(turned), began, ended: around.clock.now() }
+  shift.capacity = adapted(shift.capacity, settings.slots, tried)
+  return turned
+}
+
 /** Makes the attempt, and tells how it ended. */
-const attempted = async (
-  { worker, settings, around, known }: Shift,
-  its: Run,
-  signals: Signals,
-): Promise<Ended> => {
+const attempted = async (shift: Shift, its: Run, signals: Signals): Promise<Ended> => {
+  const { worker, around, known } = shift
   const { conversation, chat, ends, claimed: at = 0 } = its
   const began = around.clock.now()
   const hold = {
@@ -83,7 +95,7 @@ const attempted = async (
     step: () => known.steps.get(conversation),
     signal: ends.signal,
     isLost: () => its.isLost,
-    give: (signal: AbortSignal) => settings.give(chat, signal),
+    give: (signal: AbortSignal) => given(shift, its, signal),
   }
   const outcome = await attempt(hold, its.attempt, at)
   const ended: Ended = its.isLost ? { reason: 'lost' } : outcome

@@ -3,6 +3,7 @@ import type { Conversation } from '../conversation/conversation.ts'
 import type { Actor } from '../events/events.ts'
 import type { EventStore } from '../store/port.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
+import { type Capacity, fullCapacity } from './capacity.ts'
 import type { Clock } from './clock.ts'
 import { type Known, knownBy } from './known.ts'
 import { type Pace, paceFrom } from './pace.ts'
@@ -46,6 +47,7 @@ export interface Shift {
   readonly runs: Runs
   readonly refused: Refusals
   readonly pace: Pace
+  capacity: Capacity
   readonly watch: Watch
   /** The worker has ended: nothing is waited for any more. */
   readonly over: AbortSignal
@@ -70,6 +72,7 @@ export const beginShift = (
     runs: new Map(),
     refused: refusals(known, around.clock, patience),
     pace: paceFrom(settings.rankWait),
+    capacity: fullCapacity(settings.slots),
     watch: watch(around.clock, over),
     over,
   }

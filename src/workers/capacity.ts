@@ -1,0 +1,50 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { failedIn } from '../models/asking.ts'
+import type { Turned, TurnError } from '../turn/turned.ts'
+
+// A worker takes fewer steps at once while the API refuses calls because there are too many: half as many after such a refusal, and one
+// more after as many turns in a row as it has slots (additive increase, multiplicative decrease).
+
+/** How many steps a worker takes at once. */
+export interface Capacity {
+  readonly slots: number
+  /** How many turns have succeeded since this number changed. */
+  readonly succeeded: number
+  /** When it was last lowered, in milliseconds. */
+  readonly loweredAt: number
+}
+
+/** A turn that was given: how the API took it, and when it began and ended. */
+export interface Tried {
+  readonly how: 'refused' | 'succeeded' | 'other'
+  readonly began: number
+  readonly ended: number
+}
+
+export const fullCapacity = (most: number): Capacity => ({ slots: most, succeeded: 0, loweredAt: -Infinity })
+
+/** @param most how many slots the worker has if nothing is refused */
+export const adapted = (capacity: Capacity, most: number, { how, began, ended }: Tried): Capacity => {
+  const { slots, succeeded, loweredAt } = capacity
+  if (how === 'refused') {
+    // Calls that began before the last refusal were refused for the same reason.
+    if (began < loweredAt) return capacity
+    return { slots: Math.max(1, Math.floor(slots / 2)), succeeded: 0, loweredAt: ended }
+  }
+  if (how === 'other' || slots >= most) return capacity
+  return succeeded + 1 < slots
+    ? { ...capacity, succeeded: succeeded + 1 }
+    : { ...capacity, slots: slots + 1, succeeded: 0 }
+}
+
+const statuses: ReadonlySet<unknown> = new Set([429, 529])
+const types: ReadonlySet<unknown> = new Set(['rate_limit_error', 'overloaded_error'])
+
+/** How the API took a turn. One that had to repeat calls is no reason to try more. */
+export const takenAs = (turned: E.Either<TurnError, Turned>): Tried['how'] => {
+  if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
+  const failures: readonly object[] = [turned.left, ...failedIn(turned.left)]
+  const isRefused = (failure: { readonly status?: number; readonly type?: string }): boolean =>
+    statuses.has(failure.status) || types.has(failure.type)
+  return failures.some(isRefused) ? 'refused' : 'other'
+}
