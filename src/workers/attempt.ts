@@ -25,8 +25,14 @@ export interface Hold {
 /** How often a turn is given again because something was said or rewound meanwhile. */
 const maxLooks = 10
 
-const factsWith = (fact: TurnFact, revision: number): readonly TurnFact[] =>
-  revision < 0 ? [{ type: 'TurnsBegun', data: { at: START } }, fact] : [fact]
+/** What a claim at this revision begins with. The claim of a step that nobody has asked for asks for it, so that all know of it. */
+const beforeClaim = ({ isUnasked }: OpenStep, revision: number): readonly TurnFact[] => {
+  const data = { at: START }
+  return [
+    ...(revision < 0 ? [{ type: 'TurnsBegun', data } as const] : []),
+    ...(isUnasked ? [{ type: 'TurnRequested', data } as const] : []),
+  ]
+}
 
 /**
  * Takes a step: records the claim at the revision that the worker has seen, so that of several one wins.
@@ -39,8 +45,10 @@ export async function* take(
   step: OpenStep,
   revision: number,
 ): Steps<WriteError, number | undefined> {
-  const fact = claim(step, worker)
-  const end = yield* chat.turnLog.append(factsWith(fact, revision), revision)
+  const before = beforeClaim(step, revision)
+  const name = step.isUnasked ? `turns@${revision + before.length}` : step.name
+  const fact = claim({ ...step, name }, worker)
+  const end = yield* chat.turnLog.append([...before, fact], revision)
   return fact.type === 'TurnClaimed' ? end.revision : undefined
 }
 

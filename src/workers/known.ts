@@ -47,8 +47,15 @@ interface LastClaim {
   readonly order: number
 }
 
-/** @param serves whether a conversation matters */
-export const knownBy = (serves: (conversation: string) => boolean, policy: WorkPolicy = {}): Known => {
+/**
+ * @param serves whether a conversation matters
+ * @param answersAll whether whatever awaits the model is to be answered, and not only what somebody has asked for
+ */
+export const knownBy = (
+  serves: (conversation: string) => boolean,
+  policy: WorkPolicy = {},
+  answersAll = false,
+): Known => {
   const steps = new Map<string, OpenStep>()
   const workers = new Map<string, KnownWorker>()
   const turns = recent<number>(steps)
@@ -98,10 +105,10 @@ export const knownBy = (serves: (conversation: string) => boolean, policy: WorkP
   const seeConversation = (conversation: string, event: RecordedEvent, now: number): void => {
     if (event.stream.startsWith('turns-')) seeTurns(conversation, event)
     const before = steps.get(conversation)
-    if (!before && !mayAsk(event)) return
+    if (!before && !answersAll && !mayAsk(event)) return
     if (before && before.stage !== 'over') spent.see(tenantOf(before), event)
     const seen = seenEvent(conversation, event)
-    const step = evolved(before, seen, now)
+    const step = evolved(before, seen, now, answersAll)
     if (over !== undefined && over !== conversation) setStep(over, undefined)
     over = step?.stage === 'over' ? conversation : undefined
     setStep(conversation, step)

@@ -17,6 +17,8 @@ export interface OpenStep {
   readonly asking: Asking
   /** The event that asked last. */
   readonly askedBy: string
+  /** Nobody has asked: the observer answers whatever awaits the model. */
+  readonly isUnasked?: true | undefined
   /** The worker that holds the conversation; what it died of, or whether it did, is not known here. */
   readonly holder?: string | undefined
   /** Who held it last: its cache is warm. */
@@ -78,16 +80,28 @@ const begun = (asking: Asking, { name, time }: SeenEvent, now: number): OpenStep
   hasMail: false,
 })
 
-/** What the step is after an event. Undefined: nothing is asked of workers. */
+/** After these, a conversation may await the model. Whoever claims the step finds out. */
+const mayAwait: ReadonlySet<string> = new Set(['said', 'goes-on', 'rewound', 'forked', 'queued'])
+
+/**
+ * What the step is after an event. Undefined: nothing is asked of workers.
+ *
+ * @param answersAll whether the observer answers whatever awaits the model
+ */
 export const evolved = (
   before: OpenStep | undefined,
   event: SeenEvent,
   now: number,
+  answersAll = false,
 ): OpenStep | undefined => {
   const { asks, name, commandId, what } = event
   const current = before?.stage === 'over' && before.overBy !== commandId ? undefined : before
+  if (answersAll && !current && !asks && mayAwait.has(what.type))
+    return { ...next(begun({}, event, now), event, now), isUnasked: true, hasMail: what.type === 'queued' }
   const asked = asks && (current ?? begun(asks, event, now))
-  const step = asked ? { ...asked, asking: { ...asked.asking, ...asks }, askedBy: name } : current
+  const step = asked
+    ? { ...asked, asking: { ...asked.asking, ...asks }, askedBy: name, isUnasked: undefined }
+    : current
   if (!step) return undefined
   switch (what.type) {
     case 'said':
@@ -122,6 +136,7 @@ export const evolved = (
     case 'TurnUnparked':
       return next(step, event, now)
     case 'goes-on':
+    case 'forked':
     case 'other':
     case 'TurnsBegun':
     case 'ToolStarted':

@@ -21,7 +21,7 @@ export interface SeenEvent {
 
 /** `said`: the model has to answer it; `goes-on`: the same step continues; `final`: the model has finished. */
 type What =
-  | { readonly type: 'said' | 'goes-on' | 'final' | 'rewound' | 'queued' | 'taken' | 'other' }
+  | { readonly type: 'said' | 'goes-on' | 'final' | 'rewound' | 'forked' | 'queued' | 'taken' | 'other' }
   | { readonly [T in TurnEventType]: { readonly type: T; readonly data: TurnEventData[T] } }[TurnEventType]
 
 /** Something that a worker has said of itself, or somebody else of it. */
@@ -73,6 +73,7 @@ const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
 const whatOf = ({ type, data }: RecordedEvent): What => {
   if (type === 'MessageAppended') return messageIn(fieldsIn(data))
   if (type === 'Rewound') return { type: 'rewound' }
+  if (type === 'Forked') return { type: 'forked' }
   if (type === 'Queued') return { type: 'queued' }
   if (type === 'Taken') return { type: 'taken' }
   return turnFacts.has(type) ? ({ type, data: fieldsIn(data) } as What) : { type: 'other' }

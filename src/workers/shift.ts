@@ -24,6 +24,8 @@ export interface WorkerSettings {
   /** After how many events it settles what it knows, at the earliest. */
   readonly settleAfter: number
   readonly policy?: WorkPolicy
+  /** Whether whatever awaits the model is answered, and not only what somebody has asked for. */
+  readonly answerAll?: boolean
   readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
   readonly onStep: (step: StepTaken) => void
 }
@@ -62,8 +64,9 @@ export const beginShift = (
   around: Surroundings,
   over: AbortSignal,
 ): Shift => {
-  const { conversations, policy } = settings
-  const known = knownBy((id) => conversations.some((prefix) => id.startsWith(prefix)), policy)
+  const { conversations, policy, answerAll } = settings
+  const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
+  const known = knownBy(serves, policy, answerAll)
   return {
     worker,
     settings,

@@ -34,6 +34,11 @@ export interface WorkerOptions<Chat> {
   readonly grace?: number | undefined
   /** Limits, weights and budgets of tenants. The same for all workers. Default: all tenants alike. */
   readonly policy?: WorkPolicy | undefined
+  /**
+   * Answer every conversation that awaits the model, whether anybody has asked for it or not: imports, forks and other appends, too.
+   * Default false.
+   */
+  readonly answerAll?: boolean | undefined
 }
 
 const fields: Fields<WorkerOptions<unknown>> = {
@@ -46,6 +51,7 @@ const fields: Fields<WorkerOptions<unknown>> = {
   ttl: kinds.several,
   grace: kinds.count,
   policy: kinds.anything,
+  answerAll: kinds.flag,
 }
 
 /** The options as they are worth: no others, none missing. */
@@ -77,6 +83,7 @@ export const settingsOf = <Chat>(
     ttl = 10_000,
     grace = 30_000,
     policy = {},
+    answerAll = false,
   }: WorkerOptions<Chat>,
   edge: (chat: Conversation) => Chat,
 ): WorkerSettings => ({
@@ -87,6 +94,7 @@ export const settingsOf = <Chat>(
   grace,
   settleAfter,
   policy,
+  answerAll,
   onStep: quietly(onStep),
   give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat: edge(chat) }), onEvent),
 })

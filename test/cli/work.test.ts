@@ -154,6 +154,16 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
     expect(await states()).toEqual(['open'])
   })
 
+  test('answers what nobody has asked for, if it is told to', async () => {
+    const { store, begin, open } = await working(['--answer-all'])
+    open()
+    await store.conversation('c').append({ role: 'user', content: 'Is it there?' })
+    const { child } = begin()
+    await until(async () => (await said(store, 'c')).length === 2)
+    child.kill('SIGTERM')
+    expect(await once(child, 'close')).toEqual([0, null])
+  })
+
   test('starts a process again after 0.1 s, twice that each time it dies, at most 10 s', () => {
     const delays: number[] = []
     for (let n = 0; n < 9; n++) delays.push(restartDelay(delays.at(-1), 5))

@@ -20,6 +20,7 @@ interface Options {
   readonly name?: string
   readonly conversations?: readonly string[]
   readonly grace?: number
+  readonly answerAll?: true
 }
 
 /** The command of a worker's process. */
@@ -36,7 +37,8 @@ The module's default export returns the options of a turn for a conversation:
   export default ({ id, chat }) => ({ client, model: 'claude-opus-5-5', tools })
 or is an object with that as \`turn\`, and other options of a worker.
 
-Only conversations for which somebody has asked for an answer are served. A
+Only conversations for which somebody has asked for an answer are served, unless
+--answer-all is given: then imported sessions and forks are answered, too. A
 process that dies is started again, and others take over its steps at once.
 SIGTERM or SIGINT: no more steps, those in progress may end; a second one ends
 all processes at once (exit code 1).
@@ -97,12 +99,14 @@ const withWorkerOptions = (command: Command): Command =>
     .option('--name <name>', 'begins the ids of the workers (default: worker)')
     .option('--conversations <prefixes...>', 'serve only conversations whose id begins so')
     .option('--grace <seconds>', 'how long turns may take to end (default: 30)', several)
+    .option('--answer-all', 'answer whatever awaits the model, also if nobody has asked for it')
 
-const workerArgs = ({ slots, name, conversations, grace }: Options): readonly string[] => [
+const workerArgs = ({ slots, name, conversations, grace, answerAll }: Options): readonly string[] => [
   ...(slots === undefined ? [] : ['--slots', String(slots)]),
   ...(name === undefined ? [] : ['--name', name]),
   ...(conversations === undefined ? [] : ['--conversations', ...conversations]),
   ...(grace === undefined ? [] : ['--grace', String(grace)]),
+  ...(answerAll ? ['--answer-all'] : []),
 ]
 
 const newsParts = (news: News): readonly Part[] => {

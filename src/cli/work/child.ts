@@ -4,7 +4,7 @@ import { type Agent, loadAgent } from './agent.ts'
 import { type Said, stopWord } from './said.ts'
 
 /** What the command line says of a worker; the agent may say it too. */
-export type Given = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace'>>
+export type Given = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>>
 
 /** Tells the process that started this one; resolves when it is on its way. Nobody may be there any more. */
 const tell = (said: Said): Promise<void> =>
