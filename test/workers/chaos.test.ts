@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { plans, type SceneName } from '../support/workers/chaos/doses.ts'
+import { type Plan, plans, type SceneName } from '../support/workers/chaos/doses.ts'
 import type { Figures } from '../support/workers/chaos/figures.ts'
 import { overtaking } from '../support/workers/chaos/overtaking.ts'
 import { played } from '../support/workers/chaos/run.ts'
 import { table } from '../support/workers/chaos/table.ts'
+import { isPoison } from '../support/workers/chaos/talk.ts'
 
 // Real worker processes, a model and tools outside them, and everything that goes wrong: the plans are in support/workers/chaos/doses.ts.
 // PALIMPSEST_CHAOS=full (npm run test:chaos) takes the doses of the study, one scene after the other, and prints a table.
@@ -12,16 +13,15 @@ const isFull = process.env['PALIMPSEST_CHAOS'] === 'full'
 const all = plans(isFull, Number(process.env['PALIMPSEST_SEED'] ?? 0))
 const hour = 3_600_000
 
-const results = new Map<SceneName, Promise<Figures>>()
+const results = new Map<string, Promise<Figures>>()
 const smalls = overtaking(isFull ? 20 : 2)
 
 /** Several scenes at once: most of their time is waiting. In full doses they are not to disturb each other. */
 beforeAll(() => {
-  const waiting = (Object.keys(all) as SceneName[]).map((name) => {
+  const waiting = Object.entries<Plan>(all).map(([name, { setting, talk, doses }]) => {
     const { promise, resolve, reject } = Promise.withResolvers<Figures>()
     results.set(name, promise)
     promise.catch(() => {})
-    const { setting, talk, doses } = all[name]
     const more = name.startsWith('C10') ? smalls.more : undefined
     return () => played(setting, talk, doses, more).then(resolve, reject)
   })
@@ -103,7 +103,7 @@ test(
     const { parked, attemptsParked, overlaps } = await came('C7 EventStoreDB')
     const { conversations, say } = all['C7 EventStoreDB'].talk
     const poisonous = Array.from({ length: conversations }, (_, n) => say?.(n)).filter(
-      (one) => one !== 'hello',
+      (one) => one !== undefined && isPoison(one),
     )
     expect(parked).toBe(poisonous.length)
     expect(new Set(attemptsParked)).toEqual(new Set([5]))

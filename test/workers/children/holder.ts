@@ -5,4 +5,5 @@ import { DatabaseSync } from 'node:sqlite'
 const db = new DatabaseSync((process.argv[2] ?? '').slice('sqlite:'.length), { timeout: 10_000 })
 db.exec('BEGIN IMMEDIATE; CREATE TABLE never (committed TEXT)')
 process.stdout.write('held\n')
-setInterval(() => {}, 1_000)
+const parent = process.ppid
+setInterval(() => process.ppid === parent || process.exit(), 1_000)

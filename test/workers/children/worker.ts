@@ -67,6 +67,10 @@ const worker = store.worker({
     }
   },
 })
+// Whoever started it may be killed.
+const parent = process.ppid
+setInterval(() => process.ppid === parent || process.exit(), 1_000).unref()
+
 const ends = new AbortController()
 process.once('SIGTERM', () => ends.abort())
 process.stdout.write(`${worker.id}\n`)

@@ -23,6 +23,12 @@ const calm = { ttl: 10_000 }
 /** What every run of the tests does: small, so that it costs seconds. */
 const short = (seed: number) =>
   ({
+    // Takes longest: its attempts wait for each other.
+    'C7 EventStoreDB': {
+      setting: { on: 'EventStoreDB', workers: 3, slots: 4, stall: 1_500, ...calm, seed },
+      talk: { conversations: 20, rounds: 1, say: poisonOneOf(5) },
+      doses: [{ fault: 'restart', times: 1, every: [2_000, 5_000] }],
+    },
     'C1 SQLite': {
       setting: { on: 'SQLite', workers: 3, slots: 4, reported: 0.5, seed },
       talk: { conversations: 12, rounds: 3, taken: 0.05, say: anything },
@@ -60,11 +66,6 @@ const short = (seed: number) =>
       talk: { conversations: 9, rounds: 3 },
       doses: [{ fault: 'kill', times: 2, every: [300, 900] }],
     },
-    'C7 EventStoreDB': {
-      setting: { on: 'EventStoreDB', workers: 3, slots: 4, stall: 1_500, ...calm, seed },
-      talk: { conversations: 20, rounds: 1, say: poisonOneOf(5) },
-      doses: [{ fault: 'restart', times: 1, every: [2_000, 5_000] }],
-    },
     'C8 SQLite': {
       setting: { on: 'SQLite', workers: 3, slots: 4, deadly: 0.3, ...calm, seed },
       talk: { conversations: 12, rounds: 4, say: calls },
@@ -82,8 +83,13 @@ const short = (seed: number) =>
 
 export type SceneName = keyof ReturnType<typeof short>
 
-/** The doses of the study, or what of them two cores carry out in half an hour. */
-const full = (seed: number): Readonly<Record<SceneName, Plan>> => ({
+/** The doses of the study, or what of them two cores carry out in half an hour; and how it is without poison. */
+const full = (seed: number): Readonly<Record<SceneName | 'C7 without poison', Plan>> => ({
+  'C7 without poison': {
+    setting: { on: 'EventStoreDB', workers: 4, slots: 8, stall: 1_500, ...calm, seed },
+    talk: { conversations: 1_000, rounds: 1 },
+    doses: [{ fault: 'restart', times: 1, every: [5_000, 9_000] }],
+  },
   'C1 SQLite': {
     setting: { on: 'SQLite', workers: 8, slots: 8, reported: 0.5, seed },
     talk: { conversations: 1_000, rounds: 14, taken: 0.05, say: anything },
@@ -136,7 +142,7 @@ const full = (seed: number): Readonly<Record<SceneName, Plan>> => ({
     doses: [{ fault: 'replace', times: 50, every: [100, 500] }],
   },
   'C10 SQLite': {
-    setting: { on: 'SQLite', workers: 2, slots: 8, slow: 200, ...calm, seed },
+    setting: { on: 'SQLite', workers: 2, slots: 8, slow: 500, ...calm, seed },
     talk: { conversations: 1_000, rounds: 1, tenant: 'big' },
   },
 })

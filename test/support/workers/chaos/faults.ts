@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { start } from '../../node.ts'
-import type { Child, Trouble } from './fleet.ts'
+import type { Child } from './fleet.ts'
 import type { Scene } from './scene.ts'
 
 // One function for each thing that goes wrong. Each is over when the damage is: what it was done to works again, or another in its place.
@@ -44,27 +44,18 @@ const holdLock: Fault = async ({ place, dice, returns }) => {
   await exit
 }
 
-/** @returns when it is over */
-const trouble = ({ fleet }: Scene, { id }: Child, what: Trouble['what']): (() => void) => {
-  const one = { worker: id, what, from: performance.now(), to: Infinity }
-  fleet.troubles.push(one)
-  return () => {
-    one.to = performance.now()
-  }
-}
-
 const networkFault =
   (what: 'cut' | 'freeze' | 'deafen' | 'slow'): Fault =>
   async (scene) => {
     const child = anyOf(scene)
     const network = child?.network
     if (!child || !network) return
-    const isOver = trouble(scene, child, 'cut')
+    const trouble = scene.fleet.trouble(child, 'cut')
     if (what === 'slow') network.delay(100 + scene.dice() * 900)
     else network[what]()
     await sleep(aWhile(scene.dice))
     network.heal()
-    isOver()
+    trouble.to = performance.now()
   }
 
 export const faults = {

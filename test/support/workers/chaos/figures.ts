@@ -34,6 +34,8 @@ export interface Figures {
   /** Workers that were told to stop and did not say that they had. */
   readonly unsaid: readonly string[]
   readonly troubles: number
+  /** How many conversations workers held when something happened to them. */
+  readonly held: number
   /** How often the store was away. */
   readonly returns: number
   readonly seconds: number
@@ -108,6 +110,7 @@ export const figuresOf = async (scene: Scene, { turns, waits }: Talked): Promise
       what === 'stopped' && !stopped.includes(`worker-${worker}`) ? [worker] : [],
     ),
     troubles: fleet.troubles.length,
+    held: fleet.troubles.reduce((sum, { held }) => sum + held, 0),
     returns: returns.length,
     seconds: (performance.now() - began) / 1_000,
   }

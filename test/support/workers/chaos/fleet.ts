@@ -36,11 +36,15 @@ export interface Trouble {
   readonly what: 'killed' | 'frozen' | 'cut' | 'stopped'
   readonly from: number
   to: number
+  /** How many conversations it held then. */
+  readonly held: number
 }
 
 export interface Fleet {
   readonly living: readonly Child[]
-  readonly troubles: Trouble[]
+  readonly troubles: readonly Trouble[]
+  /** From now on a worker cannot be relied on. */
+  readonly trouble: (child: Child, what: Trouble['what']) => Trouble
   readonly begin: () => Promise<Child>
   /** Kills it and starts another. */
   readonly kill: (child: Child) => Promise<void>
@@ -50,19 +54,23 @@ export interface Fleet {
   readonly close: () => Promise<void>
 }
 
-/** @param isDead told of what was killed */
+/**
+ * @param isDead told of what was killed
+ * @param heldBy how many conversations a worker holds
+ */
 export const fleet = (
   place: Place,
   spec: Omit<WorkerSpec, 'url'>,
   isDead: (child: Child) => Promise<void>,
+  heldBy: (worker: string) => number,
 ): Fleet => {
   const living: Child[] = []
   const troubles: Trouble[] = []
   const all: ChildProcess[] = []
   let isOver = false
 
-  const trouble = ({ id }: Child, what: Trouble['what'], to = Infinity): Trouble => {
-    const one = { worker: id, what, from: performance.now(), to }
+  const trouble: Fleet['trouble'] = ({ id }, what) => {
+    const one = { worker: id, what, from: performance.now(), to: Infinity, held: heldBy(id) }
     troubles.push(one)
     return one
   }
@@ -86,6 +94,7 @@ export const fleet = (
   return {
     living,
     troubles,
+    trouble,
     begin,
     kill: async (child) => {
       if (isOver || !leave(child)) return

@@ -128,10 +128,13 @@ export const scene = async (setting: Setting): Promise<Scene> => {
     prefix,
     hours,
   }
-  const workersHere = fleet(place, spec, async ({ id }) => {
-    if (dice() < reported) await persistently(() => store.workerStopped(id))
-  })
   const watch = watcher(events, prefix)
+  const heldBy = (worker: string): number =>
+    [...watch.holders.values()].filter((one) => one === worker).length
+  const dead = async ({ id }: { readonly id: string }): Promise<void> => {
+    if (dice() < reported) await persistently(() => store.workerStopped(id))
+  }
+  const workersHere = fleet(place, spec, dead, heldBy)
   await Promise.all(Array.from({ length: workers }, workersHere.begin))
   return {
     place,

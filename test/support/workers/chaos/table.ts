@@ -8,6 +8,7 @@ const at = (all: readonly number[], fraction: number): string => {
 
 const columns: readonly (readonly [string, (figures: Figures) => string | number])[] = [
   ['times', ({ troubles, returns }) => troubles + returns],
+  ['steps held then', ({ held }) => held],
   ['turns', ({ turns }) => turns],
   ['replies', ({ replies }) => replies],
   ['doubled, misplaced', ({ wrong }) => wrong.length],

@@ -13,6 +13,9 @@ export interface Talk {
   readonly tenant?: string
 }
 
+/** What no worker can answer. */
+export const isPoison = (said: string): boolean => said.startsWith('poison')
+
 export interface Talked {
   /** Messages that were not taken back. */
   readonly turns: number
@@ -30,7 +33,7 @@ export const talk = async (
   const one = async (n: number): Promise<void> => {
     const chat = store.conversation(`${prefix}${tenant ?? 'c'}${n}`)
     const answer = tenant === undefined ? true : { tenant }
-    for (let round = 0; round < rounds || isLong(); round++) {
+    for (let round = 0; round < rounds || (isLong() && !isPoison(say(n))); round++) {
       const over = watch.over(chat.id)
       const began = performance.now()
       const content = say(n)
