@@ -6,7 +6,7 @@ export interface Refusals {
   /** @param seen the last revision of the conversation's turns that was known when the claim was made */
   readonly add: (conversation: string, seen: number | undefined) => void
   readonly has: (conversation: string) => boolean
-  /** When the first of them may be tried again; Infinity if there is none. */
+  /** When the first of them may be tried again; Infinity if that is so of all. */
   readonly earliest: () => number
 }
 
@@ -20,6 +20,13 @@ export const refusals = ({ turnsAt }: Known, clock: Clock, patience: number): Re
       refused.delete(conversation)
       return false
     },
-    earliest: () => Math.min(Infinity, ...[...refused.values()].map(({ until }) => until)),
+    earliest: () => {
+      let earliest = Infinity
+      for (const [conversation, { until }] of refused) {
+        if (until > clock.now()) earliest = Math.min(earliest, until)
+        else refused.delete(conversation)
+      }
+      return earliest
+    },
   }
 }

@@ -15,14 +15,16 @@ export interface Settling {
   readonly begin: () => Promise<Checkpoint | undefined>
   /** Takes note of an event that the worker has taken in. */
   readonly received: (checkpoint: Checkpoint) => void
-  /** Settles what the worker knows, if it is time to. */
-  readonly settle: () => void
+  /** Settles what the worker knows, if it is time to. @param isUp it knows all: before that, it is time less often */
+  readonly settle: (isUp: boolean) => void
 }
 
 /** So many TTLs pass between two checkpoints of a worker: beside its beats, they hardly count. */
 const pauses = 18
 /** So many events are received for each step that is written. */
 const perStep = 10
+/** Who reads a store for the first time settles so many times less often: if it ends before that, the next one need not begin again. */
+const onTheWay = 100
 /** A worker that is silent for so many TTLs and holds nothing is forgotten. */
 const forgotten = 1_000
 
@@ -37,8 +39,10 @@ export const settling = ({ worker, settings, around, known }: Shift): Settling =
   /** The last revision of the stream of these checkpoints that this worker knows of. */
   let end = -1
 
-  const isDue = (): boolean =>
-    received >= Math.max(most, perStep * known.steps.size) && clock.now() >= notBefore
+  const isDue = (isUp: boolean): boolean => {
+    const least = isUp ? most : most * onTheWay
+    return received >= Math.max(least, perStep * known.steps.size) && (!isUp || clock.now() >= notBefore)
+  }
 
   const write = async (settled: Settled): Promise<void> => {
     const now = await run(settledEnd(store, conversations))
@@ -62,10 +66,10 @@ export const settling = ({ worker, settings, around, known }: Shift): Settling =
       at = checkpoint
       received++
     },
-    settle: () => {
-      if (at === undefined || !isDue()) return
+    settle: (isUp) => {
+      if (at === undefined || !isDue(isUp)) return
       received = 0
-      notBefore = clock.now() + pauses * ttl
+      if (isUp) notBefore = clock.now() + pauses * ttl
       known.forget(clock.now() - forgotten * ttl)
       void write({ checkpoint: at, known: known.carried() })
     },

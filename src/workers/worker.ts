@@ -60,7 +60,6 @@ export const work = async (
     freed: look,
   }
   const react = (): void => {
-    settler.settle()
     endLost(shift)
     watch.changed()
     look()
@@ -69,6 +68,7 @@ export const work = async (
     event: (event: RecordedEvent) => {
       known.see(event, clock.now())
       settler.received(event.checkpoint)
+      settler.settle(isUp)
       if (isUp) react()
     },
     caughtUp: () => {
@@ -76,6 +76,7 @@ export const work = async (
       known.reconnected(clock.now())
       beats.beat()
       watched.begin()
+      settler.settle(isUp)
       react()
     },
     lost: () => {

@@ -1,3 +1,4 @@
+import * as TE from 'fp-ts/lib/TaskEither.js'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { settledStreamOf } from '../../src/events/settled.ts'
@@ -192,6 +193,23 @@ describe.each(Object.entries(stores))('workers on %s', (_, open) => {
     expect(second.events()).toBeLessThan(20)
     for await (const { workers: all } of rosters(store)) expect(all).toHaveLength(1)
   })
+})
+
+test('who reads a store for the first time settles on the way: if it ends, the next one continues from there', async () => {
+  const store = memoryStore()
+  await fillOldStore(store, { old: 400, open: 4 })
+  const { store: counted, events } = countingReads(store)
+  const away = { _tag: 'StoreUnavailable', message: 'away', store: 'memory:' } as const
+  const readAll: EventStore['readAll'] = (range) =>
+    events() > 300 ? TE.left(away) : counted.readAll({ ...range, limit: 10 })
+  const first = hand({ ...counted, readAll }, 'first', { settleAfter: 1 })
+  await until(() => events() > 300)
+  first.stop()
+  expect((await first.ended).isRecorded).toBe(true)
+  expect(await settledIn(store)).toBeGreaterThan(0)
+  const listed = countingReads(store)
+  expect(await stepsOf(listed.store)).toHaveLength(4)
+  expect(listed.events()).toBeLessThan(310)
 })
 
 const stepOf = (conversation: string, error = 'no'): CarriedStep => ({
