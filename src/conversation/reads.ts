@@ -1,11 +1,13 @@
 import type * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { decode, decodeTimed } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { START } from '../events/events.ts'
 import { loadEffective } from '../history/load.ts'
 import { loadLog, openAt, openShown, outsideOf } from '../history/log.ts'
 import { loadNewest } from '../history/newest.ts'
 import { readNoteEntries } from '../history/note-reader.ts'
+import { reader } from '../history/reader.ts'
 import { type Verified, verify } from '../jobs/verify.ts'
 import { type Diff, diffing } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
@@ -75,18 +77,19 @@ export const reading = (
     return yield* loadNewest(opened.reading, { at: opened.at, last, before, abandoned })
   }
 
-  /** A projection of the log through the last of the positions given. */
+  /** A projection of the log through the last of the positions given. Most need of an event's metadata only the time. */
   async function* projected<A>(
     positions: readonly (number | undefined)[],
     project: (log: Log, last: number) => Iterator<void, A>,
+    decoder = decodeTimed,
   ): Reads<A> {
-    const { reading: from, last } = yield* ok(openAt(store, id))
+    const { lineage, last } = yield* ok(openAt(store, id))
     for (const position of positions) {
       const outside = outsideOf(id, position, last)
       if (outside) return yield outside
     }
     const until = Math.max(...positions.map((position) => position ?? last))
-    return await inBreaths(project(yield* ok(loadLog(from, until)), last))
+    return await inBreaths(project(yield* ok(loadLog(reader(store, lineage, { decoder }), until)), last))
   }
 
   return {
@@ -123,7 +126,7 @@ export const reading = (
         if (from === undefined) return yield invalidInput('from', 'name the position to compare from')
         return yield* projected([from, to], (log, last) => diffing(log, from, to ?? last))
       }),
-    timeline: (options) => look(options, atFields, ({ at }) => projected([at], (log) => timing(log))),
+    timeline: (options) => look(options, atFields, ({ at }) => projected([at], (log) => timing(log), decode)),
     verify: (options) =>
       look(options, { file: kinds.flag }, async function* ({ file = true }): Reads<Verified> {
         const verified = yield* verify(store, id)

@@ -13,7 +13,7 @@ import {
   type Metadata,
   metadataSchema,
 } from './events.ts'
-import { ownMetadata } from './own-metadata.ts'
+import { ownMetadata, ownTime } from './own-metadata.ts'
 import { piecesOf } from './pieces.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
@@ -113,10 +113,24 @@ export interface Place {
  * Reads a stored event: parses, upcasts, checks. Nothing is guessed: a text that is not JSON, an unknown event type, a
  * newer schema or wrong data is `DecodeFailed`.
  */
-export const decode = (stored: StoredEvent, place: Place): E.Either<DecodeFailed, ConversationEvent> => {
-  const decoded = decodeAs(dataSchemas, stored, place)
-  if (E.isLeft(decoded)) return decoded
-  const { type, data, metadata } = decoded.right
+export const decode: Decoder = (stored, place) => decodeWith(ownMetadata, stored, place)
+
+/** As `decode`, and as strict, for long reads that need no more of the metadata than schema and time: the rest may be empty. */
+export const decodeTimed: Decoder = (stored, place) => decodeWith(ownTime, stored, place)
+
+export type Decoder = (stored: StoredEvent, place: Place) => E.Either<DecodeFailed, ConversationEvent>
+
+/** Recognises metadata without a parser. */
+type Recogniser = (metadata: string) => Metadata | undefined
+
+const decodeWith = (
+  recognise: Recogniser,
+  stored: StoredEvent,
+  place: Place,
+): E.Either<DecodeFailed, ConversationEvent> => {
+  const decoded = read(dataSchemas, stored, recognise)
+  if (typeof decoded === 'string') return undecodable(stored, place, decoded)
+  const { type, data, metadata } = decoded
   const { position } = place
   if (type === 'Rewound' && !((data as Event<'Rewound'>['data']).to < position))
     return undecodable(stored, place, 'it rewinds to itself or to what comes after it')
@@ -136,26 +150,36 @@ export const decodeAs = <T extends string>(
   stored: StoredEvent,
   place: Pick<Place, 'stream' | 'revision'>,
 ): E.Either<DecodeFailed, Decoded<T>> => {
-  const failed = (problem: string): E.Either<DecodeFailed, never> => undecodable(stored, place, problem)
-  const own = ownMetadata(stored.metadata)
+  const decoded = read(schemas, stored, ownMetadata)
+  return typeof decoded === 'string' ? undecodable(stored, place, decoded) : E.right(decoded)
+}
+
+/** What a stored event says; a string says why it cannot be read. Every event passes here: no objects on the way. */
+const read = <T extends string>(
+  schemas: Readonly<Record<T, z.ZodType>>,
+  stored: StoredEvent,
+  recognise: Recogniser,
+): Decoded<T> | string => {
+  const own = recognise(stored.metadata)
   const metadata = own ?? parse(stored.metadata)
   const data = parse(stored.data)
-  if (metadata === undefined || data === undefined) return failed('its text is not JSON')
-  const isValid = own !== undefined || acceptsMetadata(metadata)
-  const checked = isValid ? E.right(metadata as Metadata) : check(metadataSchema, metadata)
-  if (E.isLeft(checked)) return failed(`metadata: ${checked.left.message}`)
-  if (checked.right.schema > currentSchema)
-    return failed(
-      `its schema version is ${checked.right.schema}, this palimpsest knows ${currentSchema}: upgrade palimpsest`,
-    )
-  const newest = upcast(stored.type, data, checked.right.schema)
+  if (metadata === undefined || data === undefined) return 'its text is not JSON'
+  if (!own && !acceptsMetadata(metadata)) {
+    const checked = check(metadataSchema, metadata)
+    if (E.isLeft(checked)) return `metadata: ${checked.left.message}`
+  }
+  const { schema } = metadata as Metadata
+  if (schema > currentSchema)
+    return `its schema version is ${schema}, this palimpsest knows ${currentSchema}: upgrade palimpsest`
+  const newest = upcast(stored.type, data, schema)
   if (!Object.hasOwn(schemas, newest.type))
-    return failed('this palimpsest does not know the event type: upgrade palimpsest')
+    return 'this palimpsest does not know the event type: upgrade palimpsest'
   const type = newest.type as T
-  const valid = acceptsData(type, newest.data) ? E.right(newest.data) : check(schemas[type], newest.data)
-  return E.isLeft(valid)
-    ? failed(`data: ${valid.left.message}`)
-    : E.right({ type, data: valid.right, metadata: checked.right })
+  if (!acceptsData(type, newest.data)) {
+    const checked = check(schemas[type], newest.data)
+    if (E.isLeft(checked)) return `data: ${checked.left.message}`
+  }
+  return { type, data: newest.data, metadata: metadata as Metadata }
 }
 
 const undecodable = (

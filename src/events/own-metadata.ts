@@ -30,3 +30,18 @@ export const ownMetadata = (stored: string): Metadata | undefined => {
     prev,
   }
 }
+
+const beforeSchema = '{"schema":'.length
+const beforeTime = '{"schema":1,"time":"'.length
+const timeLength = '2026-01-31T12:00:00.000Z'.length
+const nobody = { kind: '' }
+
+/**
+ * Recognises the same texts as `ownMetadata`, but gives only schema and time: to readers of a long history the rest is mostly garbage
+ * to collect.
+ */
+export const ownTime = (stored: string): Metadata | undefined => {
+  if (!pattern.test(stored)) return undefined
+  const at = stored.slice(beforeTime, beforeTime + timeLength)
+  return { schema: Number(stored[beforeSchema]), time: at, actor: nobody, commandId: '', prev: null }
+}

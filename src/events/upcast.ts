@@ -21,4 +21,8 @@ export const upcast = (
   data: unknown,
   schema: number,
   steps: readonly Upcaster[] = upcasters,
-): Versioned => steps.slice(schema - 1).reduce<Versioned>((event, step) => step(event), { type, data })
+): Versioned => {
+  let event: Versioned = { type, data }
+  for (let version = schema; version <= steps.length; version++) event = steps[version - 1]?.(event) ?? event
+  return event
+}

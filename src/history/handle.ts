@@ -147,7 +147,10 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
               decideOn(
                 conversation,
                 {
-                  reading: { ...reader(store, known.lineage, page), ahead: aheadOf(conversation, command) },
+                  reading: {
+                    ...reader(store, known.lineage, { known: page }),
+                    ahead: aheadOf(conversation, command),
+                  },
                   known,
                   moments,
                 },

@@ -71,7 +71,7 @@ export const openShown = async (
     newest !== undefined && !newest.part && (at === undefined || (offset === 0 && newest.revision === at))
   if (!isIt || !lineage.right) return openAt(store, conversation, at)
   return E.right({
-    reading: reader(store, lineage.right, page.right),
+    reading: reader(store, lineage.right, { known: page.right }),
     at: at ?? offset + newest.revision,
   })
 }

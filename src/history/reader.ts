@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { decode } from '../events/codec.ts'
+import { decode, type Decoder } from '../events/codec.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
 import { breath, pacer } from '../store/breath.ts'
 import { eventMissing } from '../store/dense.ts'
@@ -39,11 +39,20 @@ export const recordedAt = async (
   return E.map((events: readonly RecordedEvent[]) => events[0])(read)
 }
 
-/**
- * @param known events of the conversation's own stream that need not be read again, newest first, without a gap; by default the first
- * that are read backwards
- */
-export const reader = (store: EventStore, lineage: Lineage, known: readonly RecordedEvent[] = []): Reader => {
+export interface ReaderOptions {
+  /**
+   * Events of the conversation's own stream that need not be read again, newest first, without a gap; by default the first that are read
+   * backwards.
+   */
+  readonly known?: readonly RecordedEvent[] | undefined
+  readonly decoder?: Decoder | undefined
+}
+
+export const reader = (
+  store: EventStore,
+  lineage: Lineage,
+  { known = [], decoder = decode }: ReaderOptions = {},
+): Reader => {
   let kept = known
   return {
     lineage,
@@ -67,7 +76,7 @@ export const reader = (store: EventStore, lineage: Lineage, known: readonly Reco
       if (direction === 'backwards' && stretch === lineage[0] && last - offset <= newest) {
         const back = newest - (last - offset)
         const part = kept.slice(back, back + 1 + last - Math.max(first, offset))
-        if (part.length > 0) return decodeAll(part, stretch)
+        if (part.length > 0) return decodeAll(part, stretch, decoder)
       }
       const room =
         direction === 'forwards' ? Math.min(last, stretch.last) - first : last - Math.max(first, offset)
@@ -77,7 +86,7 @@ export const reader = (store: EventStore, lineage: Lineage, known: readonly Reco
       const [top] = read.right
       if (direction === 'backwards' && top?.revision !== range.from) return missingOrNone(store, range)
       if (direction === 'backwards' && stretch === lineage[0] && kept.length === 0) kept = read.right
-      return decodeAll(read.right, stretch)
+      return decodeAll(read.right, stretch, decoder)
     },
   }
 }
@@ -96,13 +105,14 @@ const missingOrNone = async (
 export const decodeAll = async (
   recorded: readonly RecordedEvent[],
   { stream, offset }: Stretch,
+  decoder = decode,
 ): Promise<E.Either<StoreError, readonly ConversationEvent[]>> => {
   const events: ConversationEvent[] = []
   const pace = pacer()
   for (const stored of recorded) {
     const pause = pace(stored.data.length)
     if (pause) await pause
-    const decoded = decode(stored, { stream, revision: stored.revision, position: offset + stored.revision })
+    const decoded = decoder(stored, { stream, revision: stored.revision, position: offset + stored.revision })
     if (E.isLeft(decoded)) return decoded
     events.push(decoded.right)
   }

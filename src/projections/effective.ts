@@ -72,8 +72,9 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
   switch (event.type) {
     case 'MessageAppended': {
       const { messageId = event.id, role, origin } = event.data
-      const [{ content } = event.data] = contentOf(event)
-      return { kind: 'message', position, time, messageId, role, content, ...(origin && { origin }) }
+      const { content } = contentOf(event)[0] ?? event.data
+      const item = { kind: 'message' as const, position, time, messageId, role, content }
+      return origin ? { ...item, origin } : item
     }
     case 'Condensed': {
       const { covers, messagesHidden, tokens, method, origin, policy, container } = event.data

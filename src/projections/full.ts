@@ -42,29 +42,42 @@ export function* fulling(
   const fates = yield* fatesAt(log, at)
   const left = abandoned ? yield* leftAt(log, at) : new Map<number, number>()
   const entries: Entry[] = []
-  for (const event of log.slice(0, Math.max(0, Math.min(at + 1, before)))) {
-    if ((event.position + 1) % sliceLength === 0) yield
-    const item = itemIn(event)
+  const end = Math.min(at + 1, before, log.length)
+  for (let position = 0; position < end; position++) {
+    if ((position + 1) % sliceLength === 0) yield
+    const event = log[position]
+    const item = event && itemIn(event)
     if (!item) continue
-    const fate = fates.get(item.position)
-    const by = left.get(item.position)
+    const fate = fates[position]
+    const by = left.get(position)
     if (fate) entries.push(Object.assign(item, fate))
     else if (by !== undefined) entries.push(Object.assign(item, { status: 'abandoned' as const, by }))
   }
-  return entries.slice(-last)
+  return last < entries.length ? entries.slice(-last) : entries
 }
 
 const active: Fate = { status: 'active' }
 
-function* fatesAt(log: Log, at: number): Generator<void, ReadonlyMap<number, Fate>> {
-  const fates = new Map<number, Fate>()
-  yield* folding(log, at, (event, slots) => decideFates(fates, event, slots))
+/** By position. */
+function* fatesAt(log: Log, at: number): Generator<void, readonly (Fate | undefined)[]> {
+  const fates: (Fate | undefined)[] = Array.from({ length: log.length })
+  const decided: Fates = {
+    set: (position, fate) => {
+      fates[position] = fate
+    },
+  }
+  yield* folding(log, at, (event, slots) => decideFates(decided, event, slots))
   return fates
+}
+
+/** What became of entries so far, by position. */
+interface Fates {
+  readonly set: (position: number, fate: Fate) => void
 }
 
 /** What an event of the path makes of the entries. */
 export const decideFates = (
-  fates: Map<number, Fate>,
+  fates: Fates,
   { type, position, data }: ConversationEvent,
   slots: readonly { readonly position: number }[] | undefined,
 ): void => {

@@ -164,11 +164,13 @@ export type Seen = (event: ConversationEvent, slots: readonly Slot[] | undefined
 export function* folding(log: Log, at: number, seen?: Seen): Generator<void, Fold> {
   const draft = draftOf(emptyOutline)
   const replaced = new Map<number, readonly Slot[]>()
-  for (const [index, position] of path(log, at).entries()) {
-    if ((index + 1) % sliceLength === 0) yield
+  const replacedBy = (marker: number): readonly Slot[] | undefined => replaced.get(marker)
+  let seenSoFar = 0
+  for (const position of path(log, at)) {
+    if (++seenSoFar % sliceLength === 0) yield
     const event = log[position]
     if (!event) continue
-    const slots = evolve(draft, event, (marker) => replaced.get(marker))
+    const slots = evolve(draft, event, replacedBy)
     if (slots && event.type !== 'Restored') replaced.set(position, slots)
     seen?.(event, slots)
   }

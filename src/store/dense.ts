@@ -19,7 +19,9 @@ export const gapIn = (
 ): DecodeFailed | undefined => {
   const isForwards = direction === 'forwards'
   const first = isForwards ? from : Math.min(from, events[0]?.revision ?? from)
-  for (const [index, event] of events.entries()) {
+  // A loop over indices: every page that is read passes here, and `entries` makes two objects for each event.
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index] as RecordedEvent
     const revision = isForwards ? first + index : first - index
     if (event.revision !== revision || event.stream !== stream || index >= limit)
       return eventMissing(stream, Math.max(0, revision), event.revision)

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { encode } from '../../src/events/codec.ts'
 import { type Metadata, metadataSchema } from '../../src/events/events.ts'
-import { ownMetadata } from '../../src/events/own-metadata.ts'
+import { ownMetadata, ownTime } from '../../src/events/own-metadata.ts'
 import { runs } from '../support/runs.ts'
 
 const metadata: Metadata = {
@@ -31,6 +31,8 @@ const expectSame = (text: string): void => {
   const own = ownMetadata(text)
   if (own !== undefined) expect([text, JSON.stringify(own)]).toEqual([text, JSON.stringify(slowly(text))])
   if (own !== undefined) expect(own).toStrictEqual(slowly(text))
+  const { schema, time } = ownTime(text) ?? {}
+  expect([text, schema, time]).toEqual([text, own?.schema, own?.time])
 }
 
 const damages = (text: string, at: number, character: string): readonly string[] => [

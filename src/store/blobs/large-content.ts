@@ -26,6 +26,7 @@ const pageBytes = 32 * 1024 * 1024
 
 /** The start of a page whose content fits into that: a thousand pictures do not fit into memory as a thousand texts do. */
 const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
+  if (!page.some(isCut)) return page
   let bytes = 0
   const end = page.findIndex((event, index) => {
     const references = isCut(event) ? (referencesOf(event) ?? []) : []

@@ -5,9 +5,12 @@ import { remembered } from '../lru.ts'
 import type { Found, KeptEnd, Range, RecordedEvent } from '../port.ts'
 import { columns, recorded, rowReader } from './rows.ts'
 
-/** So many rows are read at once, whatever they hold; a page ends after so many characters of data. */
-const smallPage = 32
+/** A page ends after so many characters of data. */
 const pageLength = 1024 * 1024
+/** The most rows that are read at once: longer ones may follow short ones. */
+const mostRows = 256
+/** How long rows are taken to be until some were read. */
+const longRow = pageLength / 32
 /** How many pages of names have their ends remembered. */
 const maxEnds = 100
 /** Larger than any stream's id. */
@@ -62,22 +65,28 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
   const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
   const lastOf = (id: SQLOutputValue): number => Number(statements.last().get(id)?.['revision'] ?? -1)
 
-  /** No more rows than can be read without holding up the process: ever more at a time, while they prove to be short. */
+  /** How long the rows read last were on average, as the next ones probably are. */
+  let rowLength = longRow
+
+  /** No more rows than can be read without holding up the process, in as few statements as that takes. */
   const page: StreamReads['page'] = ({ stream, from, direction, limit }) => {
     const id = idOf(stream)
     if (id === undefined) return E.right([])
     const events: RecordedEvent[] = []
     let length = 0
     let next = from
-    for (let more = smallPage; events.length < limit && length <= pageLength; more *= 2) {
-      const wanted = Math.min(more, limit - events.length)
+    while (events.length < limit && length <= pageLength) {
+      const fitting = Math.ceil((pageLength - length + 1) / rowLength)
+      const wanted = Math.min(fitting, mostRows, limit - events.length)
       const read = recorded(statements[direction](id, next, wanted), stream)
       if (E.isLeft(read)) return read
+      const before = length
       for (const event of read.right) {
         events.push(event)
         length += event.data.length
         next = event.revision + (direction === 'forwards' ? 1 : -1)
       }
+      if (read.right.length > 0) rowLength = Math.max(1, (length - before) / read.right.length)
       if (read.right.length < wanted) break
     }
     return E.right(events)

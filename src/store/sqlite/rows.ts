@@ -73,5 +73,8 @@ const impossible = (row: readonly unknown[]): DecodeFailed => {
   }
 }
 
-const isCount = (value: unknown): boolean =>
-  typeof value === 'bigint' && value >= 0n && Number.isSafeInteger(Number(value))
+const isCount = (value: unknown): boolean => {
+  if (typeof value !== 'bigint') return false
+  const number = Number(value)
+  return number >= 0 && Number.isSafeInteger(number)
+}
