@@ -22,8 +22,17 @@ export const loadModule = async (file: string, failed: LoadFailed): Promise<unkn
   } catch (error) {
     const place = placeOf(error, path)
     const at = place === undefined ? '' : `, at ${place}`
-    throw toError(failed(file, `${messageOf(error)}${at}`, place))
+    throw toError(failed(file, `${messageOf(error)}${at}${adviceOn(error, file)}`, place))
   }
+}
+
+/** What to do about files that Node cannot load as they are. */
+const adviceOn = (error: unknown, file: string): string => {
+  const message = error instanceof Error ? error.message : ''
+  if (/import statement outside a module|Unexpected token 'export'/.test(message))
+    return `: rename it to ${file.replace(/\.c?([jt])s$/, '.m$1s')}, or put "type": "module" into package.json`
+  if (/strip-only mode/.test(message)) return ': Node only strips types, so compile it first, or do without'
+  return ''
 }
 
 const plugInFailed: LoadFailed = (file, why, place) => ({

@@ -56,6 +56,24 @@ describe('palimpsest steps', () => {
     }))
 })
 
+describe('palimpsest append and say', () => {
+  test('with --answer ask workers for an answer, and not without', () =>
+    inDirectory(async (directory) => {
+      for (const command of ['append a --role user --text hello', 'say b hello']) {
+        await shell(`palimpsest ${command}`, directory)
+        expect(await json('steps', directory)).toEqual({ steps: [] })
+      }
+      for (const command of ['append c --role user --text hello', 'say d hello'])
+        await shell(`palimpsest ${command} --answer`, directory)
+      expect(await json('steps', directory)).toMatchObject({
+        steps: [
+          { conversation: 'c', state: 'open' },
+          { conversation: 'd', state: 'open' },
+        ],
+      })
+    }))
+})
+
 describe('palimpsest unpark', () => {
   test('opens a parked step again, with none of its attempts', () =>
     inDirectory(async (directory) => {

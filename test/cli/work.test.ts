@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
@@ -28,7 +28,8 @@ const ask = (store: Store, id: string) =>
 /** `palimpsest work` on a store in a folder, with a model that answers when the gate is opened. */
 const working = async (options: readonly string[], code = agent) => {
   const folder = temporaryFolder()
-  const url = `sqlite:${join(folder, 'store.db')}`
+  const where = join(folder, 'store.db')
+  const url = `sqlite:${where}`
   const store = await openStore(url)
   const gate = Promise.withResolvers<void>()
   let calls = 0
@@ -54,7 +55,7 @@ const working = async (options: readonly string[], code = agent) => {
   const hold = (until: Promise<void>): void => {
     held = until
   }
-  return { store, calls: () => calls, begin, open: gate.resolve, hold }
+  return { store, where, calls: () => calls, begin, open: gate.resolve, hold }
 }
 
 const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
@@ -124,6 +125,35 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
     })
   })
 
+  test('says how to have an agent loaded that Node takes for CommonJS, or cannot strip of its types', () =>
+    inDirectory(async (folder) => {
+      writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }')
+      writeFileSync(join(folder, 'agent.ts'), 'import "node:fs"\nexport default () => ({})')
+      writeFileSync(join(folder, 'enum.mts'), 'enum A { b }\nexport default () => ({})')
+      const errorOf = async (file: string): Promise<string> =>
+        (await shell(`palimpsest work ${file}`, folder)).stderr
+      expect(await errorOf('agent.ts')).toMatch(
+        /rename it to agent\.mts, or put "type": "module" into package\.json$/m,
+      )
+      expect(await errorOf('enum.mts')).toMatch(
+        /Node only strips types, so compile it first, or do without$/m,
+      )
+    }))
+
+  test('may be started before there is a store: it is created, and what is asked later is answered', async () => {
+    const { begin, store, open, where } = await working([])
+    await store.close()
+    rmSync(where, { force: true })
+    open()
+    const { news } = begin()
+    await until(() => ofType(news, 'started').length === 1)
+    const later = await openStore(`sqlite:${where}`)
+    atEnd(later.close)
+    await ask(later, 'c')
+    await until(async () => (await said(later, 'c')).length > 1)
+    expect(await said(later, 'c')).toEqual(['user', 'assistant'])
+  })
+
   test('says that an option of the agent is wrong, and ends', () =>
     inDirectory(async (folder) => {
       writeFileSync(join(folder, 'agent.mjs'), 'export default { turn: () => ({}), slot: 3 }')
@@ -135,11 +165,8 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
       expect(shared).toMatchObject({ code: 2, stderr: expect.stringContaining('share no memory') })
     }))
 
-  test('ends a process whose agent hangs once its grace is over, and frees its steps', async () => {
-    const { store, begin } = await working(
-      ['--grace', '1'],
-      () => 'export default () => new Promise(() => {})',
-    )
+  test('ends a process whose agent computes for ever once its grace is over, and frees its steps', async () => {
+    const { store, begin } = await working(['--grace', '1'], () => 'export default () => { for (;;); }')
     await ask(store, 'c')
     const { child, news } = begin()
     const states = async (): Promise<readonly string[]> => {
@@ -150,7 +177,7 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
     await until(async () => (await states())[0] === 'claimed')
     child.kill('SIGTERM')
     expect(await once(child, 'close')).toEqual([0, null])
-    expect(ofType(news, 'ended')).toMatchObject([{ by: 1 }])
+    expect(ofType(news, 'ended')).toMatchObject([{ by: 'SIGKILL' }])
     expect(await states()).toEqual(['open'])
   })
 

@@ -73,7 +73,32 @@ describe('palimpsest workers', () => {
     expect(first).toContain(worker)
     // As many lines up as the first time has written.
     expect(first.endsWith(`\u001b[${first.split('\n').length - 1}A`)).toBe(true)
-    expect(second).toMatch(/claims\/s; steps: 0 open, 1 claimed/)
+    expect(second).toMatch(/steps a second; steps: 0 open, 1 claimed/)
+  })
+
+  test('draws no more lines than the terminal has: the first ones, how many more there are, and the sum', async () => {
+    const { store } = await working()
+    const workers = Array.from({ length: 9 }, (_, n) =>
+      store.worker({ name: `w${n}`, turn: () => new Promise(() => {}) }),
+    )
+    const ends = new AbortController()
+    const ended = Promise.all(workers.map((worker) => worker.run({ signal: ends.signal })))
+    for await (const roster of store.workers({ every: 5 })) if (roster.workers.length === 10) break
+    const drawing = new AbortController()
+    let frame = ''
+    const write = (chunk: Buffer, _: string, done: () => void): void => {
+      frame = chunk.toString()
+      drawing.abort()
+      done()
+    }
+    const stdout = Object.assign(new Writable({ write }), { isTTY: true, columns: 120, rows: 6 })
+    await watchRosters(store, stdout, { isAll: false, signal: drawing.signal })
+    ends.abort()
+    await ended
+    const lines = frame.split('\n')
+    expect(lines).toHaveLength(6)
+    expect(lines[0]).toMatch(/worker +slots/)
+    expect(lines.slice(-3)).toEqual(['… 8 more', expect.stringContaining('10 workers'), ''])
   })
 
   test('refuses to watch where there is no terminal', () =>

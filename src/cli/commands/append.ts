@@ -9,6 +9,7 @@ interface Options extends WriteOptions {
   readonly role: Role
   readonly text?: string
   readonly file?: string
+  readonly answer?: true
 }
 
 export const addAppend = (program: Command, shell: Shell): void => {
@@ -22,10 +23,14 @@ export const addAppend = (program: Command, shell: Shell): void => {
     )
     .option('--text <text>', 'text of the message')
     .addOption(exclusive('--file <file>', 'file with the text (default: standard input)', ['text']))
+    .option('--answer', 'ask workers to answer it')
   withWriteOptions(command)
     .addHelpText(
       'after',
-      '\nExamples:\n  palimpsest append task-42 --role user --text "Why does the parser fail?"\n  git diff | palimpsest append task-42 --role user',
+      `
+Examples:
+  palimpsest append task-42 --role user --text "Why does the parser fail?"
+  git diff | palimpsest append task-42 --role user --answer`,
     )
     .action(
       change(

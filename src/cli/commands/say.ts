@@ -17,6 +17,7 @@ export const addSay = (program: Command, shell: Shell): void => {
         .choices(policies)
         .default('enqueue'),
     )
+    .option('--answer', 'ask workers to answer it')
   withEnvelope(command)
     .addHelpText(
       'after',

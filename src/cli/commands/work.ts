@@ -37,8 +37,9 @@ The module's default export returns the options of a turn for a conversation:
   export default ({ id, chat }) => ({ client, model: 'claude-opus-5-5', tools })
 or is an object with that as \`turn\`, and other options of a worker.
 
-Only conversations for which somebody has asked for an answer are served, unless
---answer-all is given: then imported sessions and forks are answered, too. A
+Only conversations for which somebody has asked for an answer are served
+(\`append --answer\`, or \`answer: true\` in a program), unless --answer-all is
+given: then imported sessions and forks are answered, too. A
 process that dies is started again, and others take over its steps at once.
 SIGTERM or SIGINT: no more steps, those in progress may end; a second one ends
 all processes at once (exit code 1).
@@ -49,38 +50,36 @@ Examples:
   palimpsest work agent.ts --json | jq 'select(.type == "step")'`,
     )
     .action(
-      shell.action(
-        'existing',
-        async ({ store, out, isJson, host, fail }, agent: string, options: Options) => {
-          if (store.url === 'memory:')
-            throw toError(usage('the processes share no memory: name another store with --store'))
-          const given = program.opts<GlobalOptions>()
-          const args = [
-            childCommand,
-            agent,
-            ...workerArgs(options),
-            ...(given.import ?? []).flatMap((file) => ['--import', file]),
-          ]
-          const stops = signalled()
-          try {
-            await supervise({
-              processes: options.processes,
-              // What an agent prints is no answer of this command. The store's URL may hold a password.
-              start: () =>
-                fork(fileURLToPath(packageFile('bin/palimpsest.js')), args, {
-                  env: { ...host.env, PALIMPSEST_STORE: given.store },
-                  stdio: ['ignore', 2, 2, 'ipc'],
-                }),
-              onNews: (news) => void (isJson ? out.json(news, false) : out.parts(newsParts(news))),
-              onDeath: (worker, reason) => report(store, out, worker, reason),
-              ...stops,
-            })
-          } finally {
-            stops.forget()
-          }
-          if (stops.end.signal.aborted) fail()
-        },
-      ),
+      shell.action('created', async ({ store, out, isJson, host, fail }, agent: string, options: Options) => {
+        if (store.url === 'memory:')
+          throw toError(usage('the processes share no memory: name another store with --store'))
+        const given = program.opts<GlobalOptions>()
+        const args = [
+          childCommand,
+          agent,
+          ...workerArgs(options),
+          ...(given.import ?? []).flatMap((file) => ['--import', file]),
+        ]
+        const stops = signalled()
+        if (!isJson) await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
+        try {
+          await supervise({
+            processes: options.processes,
+            // What an agent prints is no answer of this command. The store's URL may hold a password.
+            start: () =>
+              fork(fileURLToPath(packageFile('bin/palimpsest.js')), args, {
+                env: { ...host.env, PALIMPSEST_STORE: given.store },
+                stdio: ['ignore', 2, 2, 'ipc'],
+              }),
+            onNews: (news) => void (isJson ? out.json(news, false) : out.parts(newsParts(news))),
+            onDeath: (worker, reason) => report(store, out, worker, reason),
+            ...stops,
+          })
+        } finally {
+          stops.forget()
+        }
+        if (stops.end.signal.aborted) fail()
+      }),
     )
 }
 
@@ -137,7 +136,7 @@ export const addWorkAsOne = (program: Command, shell: Shell): void => {
   withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true })).action(
     async (agent: string, { grace, ...options }: Given) => {
       const given = { ...options, ...(grace !== undefined && { grace: grace * 1_000 }) }
-      await shell.action('existing', ({ store }) => workHere(store, agent, given))()
+      await shell.action('created', ({ store }) => workHere(store, agent, given))()
       await flush()
       // The agent may have left something open that would keep the process alive.
       process.exit()

@@ -21,7 +21,8 @@ export const addWorkers = (program: Command, shell: Shell): void => {
       'after',
       `
 A worker is listed until it stops or is reported dead. One without work says
-every minute that it lives. \`palimpsest pause --worker ID\` has it begin nothing more.
+every minute that it lives. \`palimpsest pause --worker ID\` has it begin nothing
+more.
 
 In a pipe, each line is worker, slots in use, when last heard of, conversation,
 attempt and since when, separated by tabs.

@@ -27,23 +27,26 @@ const headings = ['worker', 'slots', 'heard', 'conversation', 'attempt', 'for']
 
 const rowsOf = (
   { worker, slots, paused, heard, steps }: WorkerInfo,
-  shown: (time: string) => string,
+  isTerminal: boolean,
 ): readonly (readonly string[])[] => {
+  const shown = isTerminal ? ageText : String
   const own = [worker, `${steps.length}/${slots ?? '?'}${paused ? ' (paused)' : ''}`, shown(heard)]
   const [first, ...others] = steps.map(({ conversation, attempt, since }) => [
     conversation,
     String(attempt),
     shown(since),
   ])
-  return [[...own, ...(first ?? ['', '', ''])], ...others.map((step) => [...own, ...step])]
+  // In a pipe, each line says it all.
+  const again = isTerminal ? own.map(() => '') : own
+  return [[...own, ...(first ?? ['', '', ''])], ...others.map((step) => [...again, ...step])]
 }
 
 export const writeRoster = async (out: Output, summary: Summary, rate?: number): Promise<void> => {
   const { workers, open, claimed, waiting, parked, oldestOpen } = summary
-  const rows = workers.flatMap((one) => rowsOf(one, out.isTerminal ? ageText : String))
+  const rows = workers.flatMap((one) => rowsOf(one, out.isTerminal))
   if (rows.length > 0) await writeTable(out, headings, rows, [4])
   const oldest = oldestOpen === undefined ? '' : ` (the oldest for ${ageText(oldestOpen)})`
-  const each = rate === undefined ? '' : `, ${rate.toFixed(1)} claims/s`
+  const each = rate === undefined ? '' : `, ${rate.toFixed(1)} steps a second`
   await out.aside([
     `${plural(workers.length, 'worker')}${each}; steps: ${open} open${oldest}, ${claimed} claimed, ${waiting} waiting, ${parked} parked`,
     'dim',
@@ -65,11 +68,17 @@ export const watchRosters = async (
     const rate = before && ((claims - before.claims) * second) / (at - before.at)
     before = { claims, at }
     const lines = await linesDrawn(stdout, (out) => writeRoster(out, summaryOf(roster, isAll), rate))
-    // What has scrolled off the screen cannot be drawn over.
-    const fitting = lines.slice(-Math.max(2, (stdout.rows ?? lines.length + 1) - 1))
+    const fitting = fittingIn((stdout.rows ?? Infinity) - 1, lines)
     stdout.write(`${drawn > 0 ? `\u001b[${drawn}A` : ''}\u001b[J${fitting.join('')}`)
     drawn = fitting.length
   }
+}
+
+/** Lines, with the first and the last ones if there are too many: what has scrolled off the screen cannot be drawn over. */
+const fittingIn = (rows: number, lines: readonly string[]): readonly string[] => {
+  if (lines.length <= rows) return lines
+  const shown = Math.max(1, rows - 2)
+  return [...lines.slice(0, shown), `… ${lines.length - shown - 1} more\n`, ...lines.slice(-1)]
 }
 
 /** The lines that something writes to such a terminal. */

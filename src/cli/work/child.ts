@@ -42,9 +42,14 @@ export const workHere = async (store: Store, file: string, given: Given): Promis
       },
     })
     const { grace = defaultGrace } = { ...agent, ...given }
-    signal.addEventListener('abort', () => setTimeout(() => process.exit(1), grace + extra).unref())
-    await tell({ type: 'started', worker: worker.id })
-    await worker.run({ signal })
+    const patience = grace + extra
+    signal.addEventListener('abort', () => setTimeout(() => process.exit(1), patience).unref())
+    await tell({ type: 'started', worker: worker.id, patience })
+    const { left } = await worker.run({ signal })
+    if (left.length > 0) {
+      process.stderr.write(`${worker.id} leaves ${left.join(', ')} to others: the agent ignores its signal\n`)
+      process.exitCode = 1
+    }
   } catch (error) {
     process.exitCode = 1
     await tell({ type: 'failed', failure: failureOf(error) })

@@ -3,7 +3,8 @@ import type { Failure } from '../errors.ts'
 
 /** What a worker's process says to the one that started it. */
 export type Said =
-  | { readonly type: 'started'; readonly worker: string }
+  /** `patience`: how many milliseconds it may take to end once it is to. */
+  | { readonly type: 'started'; readonly worker: string; readonly patience: number }
   | { readonly type: 'step'; readonly step: StepTaken }
   | { readonly type: 'failed'; readonly failure: Failure }
 

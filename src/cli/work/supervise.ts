@@ -35,6 +35,10 @@ export interface Supervised {
 const firstDelay = 100
 const longestDelay = 10_000
 const healthy = 60_000
+/** How long a process that has not begun to work may take to end: it has nothing to finish. */
+const loading = 10_000
+/** A process that should have ended itself is ended after so long. */
+const deaf = 500
 
 /** How long to wait before a process is started again: longer each time, unless the last one has lived for a minute. */
 export const restartDelay = (before: number | undefined, lived: number): number =>
@@ -61,22 +65,29 @@ export const supervise = async ({
   const live = async (): Promise<Ended> => {
     let worker: string | undefined
     let failure: Failure | undefined
+    let patience = loading
+    let last: NodeJS.Timeout | undefined
     const child = start()
     child.on('message', (message) => {
       const said = message as Said
       if (said.type === 'failed') failure = said.failure
       else if (said.type === 'step') onNews({ ...said.step, type: 'step', worker: worker ?? '' })
       else {
-        worker = said.worker
+        ;({ worker, patience } = said)
         onNews({ type: 'started', worker, pid: child.pid })
       }
     })
-    const drainIt = (): void => void (child.connected && child.send(stopWord, () => {}))
     const endIt = (): void => void child.kill('SIGKILL')
+    const drainIt = (): void => {
+      if (child.connected) child.send(stopWord, () => {})
+      // Whoever computes without a pause hears nothing, and cannot end itself.
+      last = setTimeout(endIt, patience + deaf)
+    }
     drain.signal.addEventListener('abort', drainIt)
     end.signal.addEventListener('abort', endIt)
     // What it has said is here once the channel is closed.
     const [[code, signal]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
+    clearTimeout(last)
     drain.signal.removeEventListener('abort', drainIt)
     end.signal.removeEventListener('abort', endIt)
     const by = (signal ?? code) as Ended['by']
