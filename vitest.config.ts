@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 class SlowFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const slow = [
+      '/chaos.',
       '/snippets.',
       '/property/render.',
       '/agent-runs.',

@@ -1,10 +1,10 @@
 import { deeds, play, type Played, type PlayOptions } from './play.ts'
 import { virtualise } from './virtual-time.ts'
 
-// `plays.ts {"kind", "first", "count"}`: plays orders in a virtual process, and prints what came of them as JSON.
+// `plays.ts PLAYS`: plays orders in a virtual process, and prints what came of them as JSON. What is wrong comes with what repeats it.
 
 /**
- * - `calm`: orders by seed, with crashes;
+ * - `calm`: orders by seed, with crashes, and with `options`;
  * - `wronged`: also with workers that are presumed dead, or as slow as if they were;
  * - `deeds`: one order again and again, each time with something that happens right before a certain step;
  * - `twice`: the same order twice;
@@ -15,6 +15,7 @@ export interface Plays {
   /** The first seed. */
   readonly first: number
   readonly count: number
+  readonly options?: PlayOptions
 }
 
 export interface Outcome {
@@ -28,13 +29,14 @@ export interface Outcome {
 
 const uuids = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g
 
-async function* played({ kind, first, count }: Plays): AsyncGenerator<Played, void> {
-  const one = async (seed: number, options: PlayOptions = {}): Promise<Played> => {
-    const came = await play(seed, options)
-    return { ...came, wrong: came.wrong.map((what) => `play(${seed}, ${JSON.stringify(options)}): ${what}`) }
+async function* played({ kind, first, count, options }: Plays): AsyncGenerator<Played, void> {
+  const one = async (seed: number, given: PlayOptions = {}): Promise<Played> => {
+    const came = await play(seed, given)
+    const again = JSON.stringify({ kind: 'calm', first: seed, count: 1, options: given } satisfies Plays)
+    return { ...came, wrong: came.wrong.map((what) => `${what}; plays.ts '${again}'`) }
   }
   for (let seed = first, done = 0; done < count; seed++, done++) {
-    if (kind === 'calm') yield one(seed)
+    if (kind === 'calm') yield one(seed, options)
     if (kind === 'wronged') yield one(seed, { isWronged: true })
     if (kind === 'fence' || kind === 'claim') {
       const came = await one(seed, { without: kind })
