@@ -172,6 +172,28 @@ describe('which step a worker takes', () => {
     beat('other')
     expect(pickFor(`c${passed}`, late).conversation).toBeUndefined()
   })
+
+  test('of what has waited for long, each worker takes what comes to it first, even if others have no slot now', () => {
+    const { known, ask, claim, beat, pass, pickFor } = story()
+    const workers = ['me', 'other', 'third']
+    for (const worker of workers) beat(worker)
+    for (const worker of workers) {
+      ask(`of-${worker}`)
+      claim(`of-${worker}`, worker)
+    }
+    for (let n = 0; n < 30; n++) ask(`c${n}`)
+    pass(1_000)
+    const picked = workers.map((worker) => pickFor('', { worker, isBusyWith: () => false }).conversation)
+    expect(new Set(picked).size).toBe(3)
+    // Nobody else comes: it takes all.
+    const rest = [...known.steps.keys()].filter((conversation) => conversation.startsWith('c'))
+    const taken = new Set<string>()
+    for (const _ of rest) {
+      const { conversation } = pickFor('', { isBusyWith: (id) => taken.has(id) })
+      if (conversation !== undefined) taken.add(conversation)
+    }
+    expect(taken.size).toBe(30)
+  })
 })
 
 describe('who held a conversation last', () => {

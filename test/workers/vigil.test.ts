@@ -12,7 +12,9 @@ import { start } from '../support/node.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
 
 /** Longer than any test: nobody is taken for dead because of silence. */
-const ttl = '3600000'
+const ttl = 3_600_000
+
+const spec = { effects: '', ttl, slots: 4, grace: 1_000, stall: 3_600_000, prefix: '', hours: 0 }
 
 /** A store in a file, with an API that answers only the calls after the first `hanging`. */
 const scene = async (hanging: number) => {
@@ -40,7 +42,7 @@ const scene = async (hanging: number) => {
     calls: () => calls,
     alive: () => readdirSync(folder).filter((name) => name.includes('-alive-')),
     worker: async () => {
-      const process = start('workers/children/worker.ts', url, api.url, ttl)
+      const process = start('workers/children/worker.ts', JSON.stringify({ ...spec, url, model: api.url }))
       atEnd(() => void process.kill('SIGKILL'))
       const [id] = (await once(process.stdout ?? process, 'data')) as readonly Buffer[]
       return { process, id: String(id).trim() }
