@@ -46,7 +46,7 @@ export const pickup = async (folder: string, isQuick: boolean): Promise<PartResu
 
 const timesAt = async ({ store, calls, close }: Place, steps: number): Promise<readonly number[]> => {
   const times: number[] = []
-  const warmUp = 20
+  const warmUp = 200
   for (let step = -warmUp; step < steps; step++) {
     const id = step % 2 === 0 ? `new-${step}` : `old-${(step + warmUp) % 20}`
     const chat = store.conversation(id)
@@ -55,7 +55,7 @@ const timesAt = async ({ store, calls, close }: Place, steps: number): Promise<r
     await chat.append(messageAt(0), { answer: true })
     while (!calls.has(id)) await sleep(1)
     if (step >= 0) times.push((calls.get(id) ?? Number.NaN) - asked)
-    await sleep(20 + Math.random() * 40)
+    await sleep(step < 0 ? 1 : 20 + Math.random() * 40)
   }
   await close()
   return times.toSorted((a, b) => a - b)

@@ -58,7 +58,7 @@ export const watchOthers = (
       changed()
       wait(Math.min(gap, soon))
     } else if (isQuiet) wait(hasTold ? told : longest)
-    else wait(gap * 1.5)
+    else wait(gap * 1.25)
   }
   const stop = (): void => {
     clearTimeout(timer)
