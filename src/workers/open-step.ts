@@ -109,7 +109,10 @@ export const evolved = (
     case 'TurnRequested':
       return next(step, event, now)
     case 'queued':
-      return step.stage === 'over' ? { ...next(step, event, now), hasMail: true } : { ...step, hasMail: true }
+      // Of a parked step nobody else would take it out of the inbox.
+      return step.stage === 'over' || step.stage === 'parked'
+        ? { ...next(step, event, now), hasMail: true }
+        : { ...step, hasMail: true }
     case 'taken':
       return { ...step, hasMail: false }
     case 'CallDecided':

@@ -1,12 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
+import { run as ended } from '../../src/result/steps.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { TurnError } from '../../src/turn/turned.ts'
 import type { Clock } from '../../src/workers/clock.ts'
 import { listSteps } from '../../src/workers/listing.ts'
+import { saying } from '../../src/turn/say/say.ts'
 import { requesting } from '../../src/workers/requests.ts'
 import { work } from '../../src/workers/worker.ts'
+import { right } from '../support/either.ts'
 import { settingsWith } from '../support/workers/settings.ts'
 
 const actor = { kind: 'test' }
@@ -54,4 +57,26 @@ describe('a step whose attempts fail', () => {
     stop.abort()
     await Promise.all(workers)
   })
+
+  test.each([true, undefined] as const)(
+    'is open again once something is said, though that has to wait in the inbox (answer: %s)',
+    async (answer) => {
+      const store = memoryStore()
+      const { conversation } = storeOn(store, actor)
+      const chat = conversation('c')
+      right(await chat.append({ role: 'user', content: 'hello' }, { answer: true })())
+      const errors = ['no', 'no', 'no', 'no', 'no']
+      const facts = [
+        { type: 'TurnsBegun', data: { at: 0 } },
+        { type: 'TurnParked', data: { step: 'conversation@0', attempts: 5, errors, at: 0 } },
+      ] as const
+      right(await ended(chat.turnLog.append(facts, -1)))
+      expect(
+        right(await saying(chat)({ role: 'user', content: 'Are you there?' }, { answer })()),
+      ).toMatchObject({ status: 'queued' })
+      const steps = []
+      for await (const { state, errors: left } of listSteps(store)) steps.push({ state, left })
+      expect(steps).toEqual([{ state: 'open', left: [] }])
+    },
+  )
 })
