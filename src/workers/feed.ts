@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { inboxStreamOf, streamOf, turnsStreamOf, workerStreamOf } from '../events/ids.ts'
 import { orThrow } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
 import { type Clock, pause } from './clock.ts'
 
@@ -31,6 +32,7 @@ export const readTo = async (
     for (const event of page.events) tell(event)
     if (page.checkpoint === undefined || (page.events.length === 0 && page.checkpoint === after)) return after
     after = page.checkpoint
+    await breath()
   }
 }
 

@@ -38,6 +38,7 @@ export const settling = ({ worker, settings, around, known }: Shift): Settling =
   let notBefore = -Infinity
   /** The last revision of the stream of these checkpoints that this worker knows of. */
   let end = -1
+  let isWriting = false
 
   const isDue = (isUp: boolean): boolean => {
     const least = isUp ? most : most * onTheWay
@@ -67,11 +68,14 @@ export const settling = ({ worker, settings, around, known }: Shift): Settling =
       received++
     },
     settle: (isUp) => {
-      if (at === undefined || !isDue(isUp)) return
+      if (at === undefined || isWriting || !isDue(isUp)) return
       received = 0
       if (isUp) notBefore = clock.now() + pauses * ttl
       known.forget(clock.now() - forgotten * ttl)
-      void write({ checkpoint: at, known: known.carried() })
+      isWriting = true
+      void write({ checkpoint: at, known: known.carried() }).finally(() => {
+        isWriting = false
+      })
     },
   }
 }

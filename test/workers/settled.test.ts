@@ -195,6 +195,24 @@ describe.each(Object.entries(stores))('workers on %s', (_, open) => {
   })
 })
 
+test('to read a large store does not keep the process from its timers', async () => {
+  const store = await stores['sqlite']?.()
+  if (!store) throw new Error('no store')
+  atEnd(store.close)
+  await fillOldStore(store, { old: 10_000, open: 1 })
+  let isOver = false
+  let ticks = 0
+  const tick = (): void => {
+    ticks++
+    if (!isOver) setImmediate(tick)
+  }
+  setImmediate(tick)
+  const all = stepsOf(store)
+  expect(await all).toHaveLength(1)
+  isOver = true
+  expect(ticks).toBeGreaterThan(1)
+})
+
 test('who reads a store for the first time settles on the way: if it ends, the next one continues from there', async () => {
   const store = memoryStore()
   await fillOldStore(store, { old: 400, open: 4 })
