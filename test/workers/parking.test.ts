@@ -10,6 +10,7 @@ import { saying } from '../../src/turn/say/say.ts'
 import { requesting } from '../../src/workers/requests.ts'
 import { work } from '../../src/workers/worker.ts'
 import { right } from '../support/either.ts'
+import { scene } from '../support/workers/scene.ts'
 import { settingsWith } from '../support/workers/settings.ts'
 
 const actor = { kind: 'test' }
@@ -79,4 +80,19 @@ describe('a step whose attempts fail', () => {
       expect(steps).toEqual([{ state: 'open', left: [] }])
     },
   )
+
+  test('is given up by taking its message back: a worker finds nothing to answer', async () => {
+    const { store, worker, calls } = await scene()
+    const chat = store.conversation('c')
+    await chat.append({ role: 'user', content: 'hello' }, { answer: true })
+    const stop = worker({}, () => {
+      throw new Error('no')
+    })
+    for await (const { steps } of store.workers({ every: 5 })) if (steps[0]?.errors.length === 1) break
+    await stop()
+    await chat.rewind({ turns: 1 })
+    worker()
+    for await (const { steps } of store.workers({ every: 5 })) if (steps.length === 0) break
+    expect(calls()).toBe(0)
+  })
 })
