@@ -4,20 +4,29 @@ import type { DecodeFailed } from '../../events/errors.ts'
 import { checkpointAt } from '../checkpoints.ts'
 import type { Checkpoint, RecordedEvent } from '../port.ts'
 
-/**
- * A row of `events`: `columns`, and after them the stream's name if the reader has not named it. Integers are bigints: one too large for
- * a number must not keep a reader from the other rows.
- */
+/** A row of `events`: `columns`, and after them the stream's name if the reader has not named it. */
 export type Row = readonly SQLOutputValue[]
 
-/** Reads all rows of a statement that selects those, as arrays: objects take a third longer. */
+/**
+ * Reads all rows of a statement that selects those, as arrays: objects take a third longer. An integer too large for a number must not
+ * keep a reader from the other rows: if there is one, all integers are bigints.
+ */
 export const rowReader =
   (prepared: () => StatementSync) =>
   (...parameters: readonly SQLInputValue[]): readonly Row[] => {
     const statement = prepared()
     statement.setReturnArrays(true)
-    const rows: readonly unknown[] = statement.all(...parameters)
-    return rows as readonly Row[]
+    const rows = (asBigInts: boolean): readonly Row[] => {
+      statement.setReadBigInts(asBigInts)
+      const all: readonly unknown[] = statement.all(...parameters)
+      return all as readonly Row[]
+    }
+    try {
+      return rows(false)
+    } catch (error) {
+      if (Reflect.get(Object(error), 'code') !== 'ERR_OUT_OF_RANGE') throw error
+      return rows(true)
+    }
   }
 
 export const columns = 'revision, position, e.id, type, data, metadata'
@@ -73,8 +82,7 @@ const impossible = (row: readonly unknown[]): DecodeFailed => {
   }
 }
 
-const isCount = (value: unknown): boolean => {
-  if (typeof value !== 'bigint') return false
-  const number = Number(value)
-  return number >= 0 && Number.isSafeInteger(number)
-}
+const isCount = (value: unknown): boolean =>
+  (typeof value === 'number' || typeof value === 'bigint') &&
+  Number.isSafeInteger(Number(value)) &&
+  value >= 0
