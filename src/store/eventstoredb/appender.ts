@@ -112,14 +112,14 @@ export const appender = (connection: Connection): Append => {
   }
 
   return async function* (request) {
-    const end = Date.now() + settings.patience
+    const end = performance.now() + settings.patience
     for (let pause = firstPause, isFirst = true; ; pause = Math.min(pause * 2, longestPause)) {
       const answer = await attempt(request)
       if (answer.type === 'written') return { revision: answer.revision }
       const final = finalError(settings.url, request, answer)
       // A refusal (credentials, size) does not tell what became of an earlier attempt.
       if (final && (isFirst || final._tag === 'Conflict')) return yield final
-      if (final || connection.closing.aborted || Date.now() + pause > end)
+      if (final || connection.closing.aborted || performance.now() + pause > end)
         return yield outcomeUnknown(
           request.stream,
           request.events.map(({ id }) => id),

@@ -112,7 +112,7 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
       ),
     once,
     again: async function* (action, finalOf = () => undefined) {
-      const end = Date.now() + settings.patience
+      const end = performance.now() + settings.patience
       for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
         try {
           return await once(action)
@@ -120,7 +120,8 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
           const final = finalOf(failure) ?? finalFailure(settings.url, failure)
           if (final) return yield final
           if (closing.signal.aborted) return yield storeClosed(settings.url)
-          if (Date.now() + pause > end) return yield unavailable(settings.url, reasonOf(failure), failure)
+          if (performance.now() + pause > end)
+            return yield unavailable(settings.url, reasonOf(failure), failure)
         }
         await sleep(pause)
       }

@@ -5,16 +5,16 @@ import type { StoreError } from '../errors.ts'
 /**
  * Attempts work that needs the write lock until others have released it, without blocking the process.
  *
- * @param timeout in milliseconds; then it is `StoreBusy`
+ * @param timeout in milliseconds, whatever the wall clock says; then it is `StoreBusy`
  */
 export const onceFree = async <A>(
   timeout: number,
   attempt: () => E.Either<StoreError, A>,
 ): Promise<E.Either<StoreError, A>> => {
-  const deadline = Date.now() + timeout
+  const deadline = performance.now() + timeout
   for (let pause = 1; ; pause = Math.min(pause * 2, 20)) {
     const tried = attempt()
-    if (E.isRight(tried) || tried.left._tag !== 'StoreBusy' || Date.now() > deadline) return tried
+    if (E.isRight(tried) || tried.left._tag !== 'StoreBusy' || performance.now() > deadline) return tried
     await sleep(Math.random() * pause)
   }
 }

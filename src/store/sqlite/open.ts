@@ -30,12 +30,12 @@ export async function* openDatabase(
   const file = yield* ok(lookAt(settings))
   if (!create && !file?.size) return yield notFound(settings.url)
   if (!file) createPrivate(settings.path)
-  const deadline = Date.now() + settings.timeout
+  const deadline = performance.now() + settings.timeout
   for (;;) {
     const opened = tryOpen(settings, create)
     if (E.isRight(opened)) return opened.right
     // When several processes create the file at once, SQLite reports some of the collisions without waiting.
-    if (opened.left._tag !== 'StoreBusy' || Date.now() > deadline) return yield opened.left
+    if (opened.left._tag !== 'StoreBusy' || performance.now() > deadline) return yield opened.left
     await sleep(5 + Math.random() * 20)
   }
 }

@@ -15,6 +15,8 @@ export interface Figures {
   /** Conversations with something open at the end. */
   readonly open: readonly string[]
   readonly parked: number
+  /** What attempts failed of while their workers lived. */
+  readonly failures: readonly string[]
   readonly calls: number
   /** Calls of the model whose reply is not in the log. */
   readonly wasted: number
@@ -93,6 +95,10 @@ export const figuresOf = async (scene: Scene, { turns, waits }: Talked): Promise
     wrong: [...wrongIn(events, { isOver: true }), ...wrongEffects(effects.effects), ...twice],
     open,
     parked: parked.length,
+    failures: events.flatMap(({ type, data }) => {
+      const { reason, error } = JSON.parse(data) as { readonly reason?: string; readonly error?: string }
+      return type === 'TurnReleased' && reason === 'failed' ? [String(error)] : []
+    }),
     calls: model.calls.length,
     wasted: model.calls.filter(({ request }) => !recorded.has(request)).length,
     takenOver: takenOver.length,
