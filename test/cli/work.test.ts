@@ -58,6 +58,14 @@ const working = async (options: readonly string[], code = agent) => {
   return { store, where, calls: () => calls, begin, open: gate.resolve, hold }
 }
 
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
@@ -103,6 +111,20 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
     const steps = []
     for await (const step of store.steps()) steps.push(step)
     expect(steps).toEqual([])
+  })
+
+  test('that is killed itself leaves nothing behind: its processes finish their steps, and end', async () => {
+    const { store, calls, begin, open } = await working(['--processes', '2', '--slots', '1'])
+    for (const id of ['a', 'b', 'later']) await ask(store, id)
+    const { child, news } = begin()
+    await until(() => calls() === 2 && ofType(news, 'started').length === 2)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    open()
+    const pids = ofType(news, 'started').map(({ pid }) => Number(pid))
+    await until(() => !pids.some(isAlive))
+    for await (const { workers, steps } of store.workers())
+      expect({ workers, steps }).toMatchObject({ workers: [], steps: [{ state: 'open' }] })
   })
 
   test.each([

@@ -73,7 +73,7 @@ describe('palimpsest workers', () => {
     expect(first).toContain(worker)
     // As many lines up as the first time has written.
     expect(first.endsWith(`\u001b[${first.split('\n').length - 1}A`)).toBe(true)
-    expect(second).toMatch(/steps a second; steps: 0 open, 1 claimed/)
+    expect(second).toMatch(/steps\/s; 0 open, 1 claimed, 0 waiting, 0 parked/)
   })
 
   test('draws no more lines than the terminal has: the first ones, how many more there are, and the sum', async () => {

@@ -45,10 +45,10 @@ export const writeRoster = async (out: Output, summary: Summary, rate?: number):
   const { workers, open, claimed, waiting, parked, oldestOpen } = summary
   const rows = workers.flatMap((one) => rowsOf(one, out.isTerminal))
   if (rows.length > 0) await writeTable(out, headings, rows, [4])
-  const oldest = oldestOpen === undefined ? '' : ` (the oldest for ${ageText(oldestOpen)})`
-  const each = rate === undefined ? '' : `, ${rate.toFixed(1)} steps a second`
+  const oldest = oldestOpen === undefined ? '' : ` (oldest: ${ageText(oldestOpen)})`
+  const each = rate === undefined ? '' : `, ${rate.toFixed(1)} steps/s`
   await out.aside([
-    `${plural(workers.length, 'worker')}${each}; steps: ${open} open${oldest}, ${claimed} claimed, ${waiting} waiting, ${parked} parked`,
+    `${plural(workers.length, 'worker')}${each}; ${open} open${oldest}, ${claimed} claimed, ${waiting} waiting, ${parked} parked`,
     'dim',
   ])
 }
