@@ -12,20 +12,27 @@ export interface Vigil {
   readonly end: (hasStopped: boolean) => void
 }
 
-/** How often it looks whether those live who hold conversations, in milliseconds. */
-const interval = 50
-/** After how many such looks it looks for all others. */
-const seldom = 200
+// How often it looks, in milliseconds.
+/** Whether those live who hold conversations. */
+const often = 25
+/** Whether others hold any. */
+const sometimes = 100
+/** Whether all others live. */
+const seldom = 10_000
 
 /** Whoever ends without a word is reported, so that its steps are free at once for all. */
 export const vigil = ({ worker, around: { store, actor, clock }, known, over }: Shift): Vigil => {
   const { liveness } = store
   const release = liveness?.hold(worker)
-  let looks = 0
+  let lookedAt = -Infinity
   let cancel = (): void => {}
 
-  const holders = (): ReadonlySet<string> =>
-    new Set([...known.steps.values()].flatMap(({ holder }) => holder ?? []))
+  const holders = (): ReadonlySet<string> => {
+    const names = new Set<string>()
+    for (const { holder } of known.steps.values())
+      if (holder !== undefined && holder !== worker) names.add(holder)
+    return names
+  }
 
   const report = async (name: string): Promise<void> => {
     const forget = liveness?.inherit(name)
@@ -39,14 +46,18 @@ export const vigil = ({ worker, around: { store, actor, clock }, known, over }: 
     }
   }
   const look = (): void => {
-    const names = looks++ % seldom === 0 ? liveness?.names() : holders()
-    for (const name of names ?? []) if (name !== worker) void report(name)
-    cancel = clock.after(interval, look)
+    const names = holders()
+    for (const name of names) void report(name)
+    if (clock.now() - lookedAt >= seldom) {
+      lookedAt = clock.now()
+      for (const name of liveness?.names() ?? []) if (name !== worker) void report(name)
+    }
+    cancel = clock.after(names.size > 0 ? often : sometimes, look)
   }
 
   return {
     begin: () => {
-      if (liveness && looks === 0) look()
+      if (liveness && lookedAt === -Infinity) look()
     },
     end: (hasStopped) => {
       cancel()
