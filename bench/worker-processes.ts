@@ -7,10 +7,13 @@ export type WorkerSaid =
   /** `at`: nanoseconds of the machine's monotonic clock, which all processes share. */
   | { readonly type: 'call'; readonly conversation: string; readonly at: string }
   | { readonly type: 'ended'; readonly steps: number }
+  | { readonly type: 'memory'; readonly bytes: number }
 
 export interface WorkerProcess {
   readonly process: ChildProcess
   readonly id: string
+  /** Resident memory after a garbage collection, in MiB. */
+  readonly memory: () => Promise<number>
   readonly stop: () => Promise<void>
 }
 
@@ -33,12 +36,21 @@ export const startWorker = async (
   heard: (said: WorkerSaid) => void,
   { slots = 8, ttl = 10_000, ms = 0 }: WorkerSetting = {},
 ): Promise<WorkerProcess> => {
-  const child = fork(script.pathname, [url, slots, ttl, ms].map(String), { execArgv: [] })
+  const child = fork(script.pathname, [url, slots, ttl, ms].map(String), {
+    execArgv: ['--expose-gc'],
+  })
   child.on('message', (said) => heard(said as WorkerSaid))
   const [said] = (await once(child, 'message')) as readonly WorkerSaid[]
   return {
     process: child,
     id: said?.type === 'started' ? said.worker : '',
+    memory: async () => {
+      child.send('memory')
+      for (;;) {
+        const [answer] = (await once(child, 'message')) as readonly WorkerSaid[]
+        if (answer?.type === 'memory') return answer.bytes / 2 ** 20
+      }
+    },
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
       child.send('stop')

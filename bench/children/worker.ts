@@ -1,5 +1,5 @@
 // A worker on a store, with a model that answers after so many milliseconds, until it is told to stop: `worker.ts URL SLOTS TTL MS`.
-// Tells its parent its id, of each call of the model that begins, and how many steps have ended.
+// Tells its parent its id, of each call of the model that begins, how many steps have ended, and how much memory it takes if asked.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore } from '../../src/index.ts'
 import { instantClient, turnOptions } from '../instant-client.ts'
@@ -32,7 +32,11 @@ const worker = store.worker({
   },
 })
 process.on('disconnect', () => ends.abort())
-process.on('message', () => ends.abort())
+process.on('message', (asked) => {
+  if (asked === 'stop') return ends.abort()
+  globalThis.gc?.()
+  say({ type: 'memory', bytes: process.memoryUsage.rss() })
+})
 say({ type: 'started', worker: worker.id })
 await worker.run({ signal: ends.signal })
 await store.close()

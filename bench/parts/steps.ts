@@ -6,7 +6,7 @@ import { openEvents } from '../../src/api/open.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import type { Append, Checkpoint, EventStore, RecordedEvent } from '../../src/store/port.ts'
 import { messageAt } from '../messages.ts'
-import { atLeast, count, type PartResult } from '../report.ts'
+import { atLeast, atMost, count, type PartResult, times } from '../report.ts'
 import { median, timed } from '../rounds.ts'
 import { startWorker } from '../worker-processes.ts'
 
@@ -18,42 +18,64 @@ export const steps = async (folder: string, isQuick: boolean): Promise<PartResul
   const conversations = isQuick ? 100 : 400
   const rounds = isQuick ? 2 : 7
   const workers = await working(`sqlite:${join(folder, 'workers.db')}`, conversations)
-  const bare = await appending(`sqlite:${join(folder, 'bare.db')}`)
-  const seconds: { readonly worked: number; readonly bare: number; readonly appends: number }[] = []
+  const bare = await appending(`sqlite:${join(folder, 'bare.db')}`, slots)
+  const single = await appending(`sqlite:${join(folder, 'single.db')}`, 1)
+  const seconds: Round[] = []
   // The first rounds configure the conversations, and warm up.
   for (let round = -2; round < rounds; round++) {
     const worked = await workers.round()
     const appends = await workers.written()
-    const took = await bare.round(appends)
-    if (round >= 0) seconds.push({ worked, bare: took, appends: appends.length })
+    const took = { worked, single: await single.round(appends), bare: await bare.round(appends) }
+    const own = appends.filter(({ stream }) => !stream.startsWith('worker'))
+    if (round >= 0) seconds.push({ ...took, appends: own.length })
   }
   await workers.close()
   await bare.close()
-  const rate = (of: (each: (typeof seconds)[number]) => number): number => median(seconds.map(of))
-  const worked = rate(({ worked: ms }) => (conversations * 1_000) / ms)
+  await single.close()
+  const rate = (of: (each: Round) => number): number => median(seconds.map(of))
+  const perSecond = (of: (each: Round) => number): string =>
+    `${count(rate((each) => (conversations * 1_000) / of(each)))}/s`
   return {
     title: `Steps a second: ${processes} worker processes of ${slots} slots on SQLite, a model that answers at once`,
     figures: [
-      { what: 'requests added and answered', figure: `${count(worked)}/s` },
+      { what: 'requests added and answered', figure: perSecond(({ worked }) => worked) },
       {
-        what: 'the same appends by as many processes that do nothing else',
-        figure: `${count(rate(({ bare: ms }) => (conversations * 1_000) / ms))}/s`,
+        what: 'their appends by as many processes that do nothing else, each one append after another',
+        figure: perSecond(({ single: alone }) => alone),
+      },
+      {
+        what: `the same, each ${slots} at once, which share commits`,
+        figure: perSecond(({ bare: alone }) => alone),
       },
       atLeast(
-        'beside the appends alone',
-        rate(({ worked: ms, bare: alone }) => alone / ms),
+        'beside appends one after another',
+        rate(({ worked, single: alone }) => alone / worked),
         0.4,
       ),
       {
-        what: 'appends for each',
-        figure: count(rate(({ appends }) => appends / conversations)),
+        what: `beside appends ${slots} at once`,
+        figure: times(rate(({ worked, bare: alone }) => alone / worked)),
       },
+      atMost(
+        'appends for each besides its two messages, without tools',
+        rate(({ appends }) => appends / conversations) - 2,
+        1,
+        count,
+      ),
     ],
     notes: [
-      `A round is a request to each of ${conversations} conversations, ${processes * slots} at a time, until all are answered; then the events that it wrote are appended to another file in the same appends, by ${processes} processes of ${slots} lanes.`,
+      `A round is a request to each of ${conversations} conversations, ${processes * slots} at a time, until all are answered; then the events that it wrote are appended to another file in the same appends, by ${processes} processes. Beats and checkpoints of the workers are among the appends.`,
       'The study measured BullMQ 1,621, Graphile Worker 467 and pg-boss 80 jobs added and done a second: 4 processes of 10 slots that do nothing, where a step here is a whole turn: history, request, reply, receipt.',
     ],
   }
+}
+
+/** Milliseconds, and how many appends it took. */
+interface Round {
+  readonly worked: number
+  readonly single: number
+  readonly bare: number
+  readonly appends: number
 }
 
 interface Working {
@@ -132,7 +154,7 @@ const appendsOf = (events: readonly RecordedEvent[]): readonly Append[] => {
 }
 
 /** Appends whatever it is given, in the lanes of some processes. A conversation stays in its lane. */
-const appending = async (url: string) => {
+const appending = async (url: string, lanesEach: number) => {
   const store = await openStore(url)
   const script = new URL('../children/appender.ts', import.meta.url).pathname
   const children = Array.from({ length: processes }, () => fork(script, [url], { execArgv: [] }))
@@ -140,7 +162,7 @@ const appending = async (url: string) => {
   const laneOf = new Map<string, number>()
   return {
     round: async (appends: readonly Append[]): Promise<number> => {
-      const lanes = Array.from({ length: processes * slots }, (): Append[] => [])
+      const lanes = Array.from({ length: processes * lanesEach }, (): Append[] => [])
       for (const append of appends) {
         const topic = append.stream.slice(append.stream.indexOf('-'))
         const lane = laneOf.get(topic) ?? laneOf.size % lanes.length
