@@ -9,13 +9,17 @@ import { endOf, policyFor } from './policy.ts'
  */
 export type Held = 'paused' | 'budget' | 'limit'
 
+/** What holds a step back, and until when if time alone changes that, in milliseconds since 1970. */
+interface HeldBack {
+  readonly why: Held
+  readonly until?: number
+}
+
 /** How tenants are doing at a moment. */
 export interface Standing {
-  /** What holds a step back, and until when if time alone changes that, in milliseconds since 1970. */
-  readonly held: (
-    conversation: string,
-    step: OpenStep,
-  ) => { readonly why: Held; readonly until?: number } | undefined
+  readonly held: (conversation: string, step: OpenStep) => HeldBack | undefined
+  /** What holds back the steps of a tenant that nobody has. */
+  readonly heldFor: (tenant: string) => HeldBack | undefined
   /** How many steps of the tenant are in progress, relative to its weight. */
   readonly load: (tenant: string) => number
 }
@@ -41,17 +45,20 @@ export const standingOf = (known: Known, time: number, taking: Iterable<string> 
   const taken = takenBy(known, taking)
   const workingFor = (tenant: string): number => known.progress.forTenant(tenant) + (taken.get(tenant) ?? 0)
   const date = new Date(time).toISOString()
+  const heldWith = (tenant: string, working: number): HeldBack | undefined => {
+    const { limit = Infinity, budget } = policyFor(policy, tenant)
+    if (budget && spentOf(budget, spending.of(tenant, budget.per, date)))
+      return { why: 'budget', until: endOf(budget.per, time) }
+    return working >= limit ? { why: 'limit' } : undefined
+  }
   return {
     held: (conversation, step) => {
       if (paused.has(conversation)) return { why: 'paused' }
       const tenant = tenantOf(step)
-      const { limit = Infinity, budget } = policyFor(policy, tenant)
-      if (budget && spentOf(budget, spending.of(tenant, budget.per, date)))
-        return { why: 'budget', until: endOf(budget.per, time) }
       // What a dead worker holds is taken over in its place.
-      const others = workingFor(tenant) - (isInProgress(step) ? 1 : 0)
-      return others >= limit ? { why: 'limit' } : undefined
+      return heldWith(tenant, workingFor(tenant) - (isInProgress(step) ? 1 : 0))
     },
+    heldFor: (tenant) => heldWith(tenant, workingFor(tenant)),
     load: (tenant) => workingFor(tenant) / (policyFor(policy, tenant).weight ?? 1),
   }
 }

@@ -1,6 +1,7 @@
 import type { RecordedEvent } from '../store/port.ts'
 import { type Carried, type CarriedStep, carriedStep, type CarriedWorker, restoredStep } from './carried.ts'
 import { type Fairness, fairness } from './fairness.ts'
+import { type Lanes, lanes } from './lanes.ts'
 import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor, type WorkPolicy } from './policy.ts'
 import { type Progress, progress } from './progress.ts'
@@ -22,6 +23,7 @@ export interface Known {
   readonly paused: ReadonlySet<string>
   readonly policy: WorkPolicy
   readonly progress: Omit<Progress, 'changed'>
+  readonly lanes: Omit<Lanes, 'changed'>
   readonly spending: Spending
   readonly fairness: Fairness
   /** The last revision of the stream of a conversation's turns; undefined if nothing of it was received. */
@@ -62,6 +64,7 @@ export const knownBy = (
   const lastClaims = recent<LastClaim>(steps)
   const paused = new Set<string>()
   const counts = progress()
+  const open = lanes()
   const spent = spending(policy.prices)
   const fair = fairness((tenant) => policyFor(policy, tenant).weight ?? 1)
   let claims = 0
@@ -70,6 +73,7 @@ export const knownBy = (
 
   const setStep = (conversation: string, step: OpenStep | undefined): void => {
     counts.changed(steps.get(conversation), step)
+    open.changed(conversation, steps.get(conversation), step)
     if (step) steps.set(conversation, step)
     else steps.delete(conversation)
   }
@@ -127,6 +131,7 @@ export const knownBy = (
     paused,
     policy,
     progress: counts,
+    lanes: open,
     spending: spent,
     fairness: fair,
     turnsAt: (conversation) => turns.get(conversation),

@@ -56,30 +56,42 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
   let lookAt = Infinity
   let best: Omit<Picked, 'lookAt'> = { passed: [] }
   let order: readonly number[] = []
-  for (const [conversation, step] of known.steps) {
-    if (me.isBusyWith(conversation)) continue
+  const wait = (at: number): void => {
+    lookAt = Math.min(lookAt, at)
+  }
+  const orderOf = (step: OpenStep, tenant: string, isOthers: 0 | 1): readonly number[] => {
+    return [classOf(step, now), standing.load(tenant), known.fairness.of(tenant), isOthers, step.freeAt]
+  }
+
+  const consider = (conversation: string, step: OpenStep): void => {
+    if (me.isBusyWith(conversation)) return
     const free = freeAt(conversation, step, known, me)
-    if (free === Infinity) continue
     const held = standing.held(conversation, step)
-    if (held) {
-      lookAt = Math.min(lookAt, now + (held.until ?? Infinity) - time)
-      continue
-    }
+    if (held) return wait(now + (held.until ?? Infinity) - time)
     const ahead = aheadOf(conversation, step)
     const waitedFor = ahead.filter(({ isReady }) => isReady)
     // Whatever its rank, it has waited long enough.
     const isLate = now - free >= me.rankWait * known.workers.size
     const at = free > now || isLate ? free : free + me.rankWait * waitedFor.length
-    if (at > now) {
-      lookAt = Math.min(lookAt, at)
-      continue
-    }
-    const tenant = tenantOf(step)
-    const isOthers = ahead.length > 0 ? 1 : 0
-    const its = [classOf(step, now), standing.load(tenant), known.fairness.of(tenant), isOthers, step.freeAt]
-    if (best.step && !isBefore(its, order)) continue
+    if (at > now) return wait(at)
+    const its = orderOf(step, tenantOf(step), ahead.length > 0 ? 1 : 0)
+    if (best.step && !isBefore(its, order)) return
     best = { conversation, step, passed: waitedFor.map(({ worker }) => worker) }
     order = its
+  }
+
+  for (const [conversation, step] of known.lanes.inProgress) consider(conversation, step)
+  for (const { tenant, steps } of known.lanes.free()) {
+    const held = standing.heldFor(tenant)
+    if (held) {
+      wait(now + (held.until ?? Infinity) - time)
+      continue
+    }
+    for (const [conversation, step] of steps) {
+      // None of those that became free later comes before the best.
+      if (best.step && !isBefore(orderOf(step, tenant, 0), order)) break
+      consider(conversation, step)
+    }
   }
   return { ...best, lookAt }
 }

@@ -11,6 +11,8 @@ export const noon = Date.parse('2026-01-31T12:00:00.000Z')
 export interface Story {
   readonly known: Known
   readonly ask: (conversation: string, answer?: Asked) => void
+  /** Something is said into the inbox. */
+  readonly queue: (conversation: string, answer?: Asked) => void
   readonly claim: (conversation: string, worker: string, attempt?: number) => void
   /** The model has finished. */
   readonly reply: (conversation: string, origin?: Origin) => void
@@ -22,10 +24,12 @@ export interface Story {
   readonly pauseWorker: (worker: string) => void
   readonly pass: (ms: number) => void
   readonly now: () => number
-  /** @param taking conversations whose steps the worker is taking: nobody has received the claims yet */
+  /** @param taking conversations whose steps the worker has, or is taking. Default: those that it is known to have */
   readonly look: (worker?: string, taking?: ReadonlySet<string>) => Picked
   readonly picked: (worker?: string, taking?: ReadonlySet<string>) => string | undefined
   readonly lookIn: () => number
+  /** The worker that looks. */
+  readonly who: () => Me
   /** What a worker would do if it knew of no other conversation. */
   readonly pickFor: (conversation: string, me?: Partial<Me>) => Picked
 }
@@ -58,7 +62,9 @@ export const story = ({
     const { name: step, attempt = 1 } = known.steps.get(conversation) ?? {}
     return { step, attempt }
   }
-  const who = (worker = 'me', taking: ReadonlySet<string> = new Set()): Me => ({
+  const heldBy = (worker: string): ReadonlySet<string> =>
+    new Set([...known.steps].flatMap(([id, { holder }]) => (holder === worker ? [id] : [])))
+  const who = (worker = 'me', taking = heldBy(worker)): Me => ({
     worker,
     ttl: 10_000,
     rankWait: 25,
@@ -72,6 +78,7 @@ export const story = ({
     known,
     ask: (conversation, answer = true) =>
       record(`conversation-${conversation}`, 'MessageAppended', { role: 'user', content: [] }, { answer }),
+    queue: (conversation, answer = true) => record(`inbox-${conversation}`, 'Queued', {}, { answer }),
     claim: (conversation, worker, attempt = attemptOf(conversation).attempt) =>
       record(`turns-${conversation}`, 'TurnClaimed', { ...attemptOf(conversation), attempt, worker }),
     reply: (conversation, origin = {}) =>
@@ -92,6 +99,7 @@ export const story = ({
     look,
     picked: (...args) => look(...args).conversation,
     lookIn: () => look().lookAt - now,
+    who: () => who(),
     pickFor: (conversation, me) =>
       pick(known, { ...who(), isBusyWith: (other) => other !== conversation, ...me }, now),
   }

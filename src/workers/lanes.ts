@@ -1,0 +1,64 @@
+import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
+
+/** The open steps of a tenant, of one priority, that nobody has: the one that became free first comes first. */
+export interface Lane {
+  readonly tenant: string
+  readonly steps: ReadonlyMap<string, OpenStep>
+}
+
+/** The steps that may be taken, so that a worker need not look at thousands of them for each that it takes. */
+export interface Lanes {
+  /** By conversation: a worker has it, dead or alive. */
+  readonly inProgress: ReadonlyMap<string, OpenStep>
+  readonly free: () => Iterable<Lane>
+  /** A conversation's step was something else before; undefined: nothing. */
+  readonly changed: (conversation: string, before: OpenStep | undefined, after: OpenStep | undefined) => void
+}
+
+const isFree = ({ stage, holder }: OpenStep): boolean => stage === 'open' && holder === undefined
+
+const keyOf = (step: OpenStep): string => `${step.asking.priority ?? 0} ${tenantOf(step)}`
+
+/** Whether a step keeps its place in its lane. */
+const stays = (before: OpenStep, after: OpenStep | undefined): boolean =>
+  after !== undefined && isFree(after) && keyOf(before) === keyOf(after) && before.freeAt === after.freeAt
+
+/** As a lane, with the time at which its last step became free. */
+interface OwnLane extends Lane {
+  steps: Map<string, OpenStep>
+  newest: number
+}
+
+export const lanes = (): Lanes => {
+  const inProgress = new Map<string, OpenStep>()
+  const free = new Map<string, OwnLane>()
+
+  const leave = (conversation: string, step: OpenStep): void => {
+    const key = keyOf(step)
+    const lane = free.get(key)
+    lane?.steps.delete(conversation)
+    if (lane?.steps.size === 0) free.delete(key)
+  }
+  const enter = (conversation: string, step: OpenStep): void => {
+    const key = keyOf(step)
+    const lane: OwnLane = free.get(key) ?? { tenant: tenantOf(step), steps: new Map(), newest: -Infinity }
+    const isNew = !lane.steps.has(conversation)
+    lane.steps.set(conversation, step)
+    // It was asked for otherwise, and is as old as before.
+    if (isNew && step.freeAt < lane.newest)
+      lane.steps = new Map([...lane.steps].toSorted(([, one], [, other]) => one.freeAt - other.freeAt))
+    lane.newest = Math.max(lane.newest, step.freeAt)
+    free.set(key, lane)
+  }
+
+  return {
+    inProgress,
+    free: () => free.values(),
+    changed: (conversation, before, after) => {
+      if (before && isFree(before) && !stays(before, after)) leave(conversation, before)
+      if (after && isFree(after)) enter(conversation, after)
+      if (after && isInProgress(after)) inProgress.set(conversation, after)
+      else inProgress.delete(conversation)
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { mourning } from '../../../src/workers/attempts.ts'
+import { standingOf } from '../../../src/workers/holding.ts'
+import type { Known } from '../../../src/workers/known.ts'
+import { lineOf } from '../../../src/workers/line.ts'
+import { type OpenStep, tenantOf } from '../../../src/workers/open-step.ts'
+import type { Me } from '../../../src/workers/pick.ts'
+
+/** What a worker might take, with its place in the order. */
+interface Candidate {
+  readonly conversation: string
+  readonly step: OpenStep
+  readonly order: readonly number[]
+}
+
+const compared = (one: readonly number[], other: readonly number[]): number => {
+  const index = one.findIndex((value, at) => value !== other[at])
+  return index < 0 ? 0 : (one[index] ?? 0) - (other[index] ?? 0)
+}
+
+/** The obvious way to pick: looks at all open steps. Answers with all that come first, or when to look again. */
+export const plainPick = (known: Known, me: Me, now: number) => {
+  const standing = standingOf(known, me.time(), me.taking())
+  const aheadOf = lineOf(known, me, now)
+  const waits: number[] = []
+  const candidates = [...known.steps].flatMap(([conversation, step]): readonly Candidate[] => {
+    const { stage, holder, freeAt, notBefore, attempt, asking } = step
+    if (stage !== 'open' || me.isBusyWith(conversation)) return []
+    const held = standing.held(conversation, step)
+    if (held) {
+      waits.push(now + (held.until ?? Infinity) - me.time())
+      return []
+    }
+    const silentAt = (known.workers.get(holder ?? '')?.heardAt ?? freeAt) + me.ttl
+    const isOpen = holder === undefined || holder === me.worker
+    const free = Math.max(isOpen ? freeAt : silentAt + mourning(conversation, attempt), notBefore)
+    const ahead = aheadOf(conversation, step)
+    const isLate = now - free >= me.rankWait * known.workers.size
+    const ready = ahead.filter(({ isReady }) => isReady).length
+    const at = free > now || isLate ? free : free + me.rankWait * ready
+    if (at > now) {
+      waits.push(at)
+      return []
+    }
+    const tenant = tenantOf(step)
+    const waited = Math.floor((now - freeAt) / 60_000)
+    const order = [
+      Math.max(0, (asking.priority ?? 0) - waited),
+      standing.load(tenant),
+      known.fairness.of(tenant),
+      Math.min(1, ahead.length),
+      freeAt,
+    ]
+    return [{ conversation, step, order }]
+  })
+  const best = candidates.toSorted((one, other) => compared(one.order, other.order)).at(0)
+  return {
+    first: candidates.flatMap(({ conversation, order }) =>
+      best && compared(order, best.order) === 0 ? [conversation] : [],
+    ),
+    lookAt: Math.min(Infinity, ...waits),
+  }
+}
