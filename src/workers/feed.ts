@@ -20,14 +20,16 @@ export const prefixesOf = (conversations: readonly string[]): readonly string[] 
   ...conversations.flatMap((prefix) => [streamOf(prefix), turnsStreamOf(prefix), inboxStreamOf(prefix)]),
 ]
 
-/** Tells everything that is in the store after a checkpoint. @returns how far it was read */
+/** Tells everything that is in the store after a checkpoint, unless the signal aborts. @returns how far it was read */
 export const readTo = async (
   store: EventStore,
   prefixes: readonly string[],
   from: Checkpoint | undefined,
   tell: (event: RecordedEvent) => void,
+  signal?: AbortSignal,
 ): Promise<Checkpoint | undefined> => {
   for (let after = from; ;) {
+    if (signal?.aborted) return after
     const page = await orThrow(store.readAll({ prefixes, after, limit: maxPage }))
     for (const event of page.events) tell(event)
     if (page.checkpoint === undefined || (page.events.length === 0 && page.checkpoint === after)) return after
@@ -63,7 +65,8 @@ export const feed = async (
     try {
       if (!hasBegun) after = await begin()
       hasBegun = true
-      after = await readTo(store, prefixes, after, take)
+      after = await readTo(store, prefixes, after, take, signal)
+      if (signal.aborted) return
       caughtUp()
       for await (const followed of store.follow({ prefixes, after, signal, untilBroken: true })) {
         if (followed.type === 'event') take(followed.event)

@@ -63,7 +63,8 @@ export async function* rosters(store: EventStore, options?: RosterOptions): Asyn
   let after = await restored(store, all, known, 0)
   let order = 1
   while (!signal?.aborted) {
-    after = await readTo(store, prefixesOf(all), after, (event) => known.see(event, order++))
+    after = await readTo(store, prefixesOf(all), after, (event) => known.see(event, order++), signal)
+    if (signal?.aborted) return
     yield rosterOf(known)
     if (every === undefined) return
     await sleep(every, undefined, { ...(signal && { signal }) }).catch(() => {})

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
 import type { WorkerSettings } from '../../src/workers/shift.ts'
 import { atEnd } from '../support/at-end.ts'
 import { cuttable } from '../support/workers/cut-off.ts'
@@ -69,6 +70,24 @@ describe('a worker that is told to stop ends soon after its grace', () => {
     expect(await ended).toEqual({ why: 'stopped', left: [], isRecorded: true })
     for await (const step of store.steps()) expect(step).toMatchObject({ state: 'open', errors: [] })
   })
+})
+
+test('a worker that has ended reads nothing more, even if it never came to the end of the store', async () => {
+  const store = memoryStore()
+  for (let n = 0; n < 60; n++) await say(store, `c${n}`)
+  let pages = 0
+  const readAll: EventStore['readAll'] = (range) => async () => {
+    pages++
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return store.readAll({ ...range, limit: 1 })()
+  }
+  const { stop, ended } = hand({ ...store, readAll }, 'w')
+  await until(() => pages > 2)
+  stop()
+  await ended
+  const read = pages
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(pages).toBe(read)
 })
 
 test('a worker whose store is closed ends, whatever it was doing', async () => {
