@@ -29,7 +29,7 @@ export const systemEnvironment = (): NodeJS.ProcessEnv => ({
 })
 
 /** The Node that `systemEnvironment` has, this one if it has none. */
-const systemNode = (): string =>
+export const systemNode = (): string =>
   (systemEnvironment()['PATH'] ?? '')
     .split(delimiter)
     .map((folder) => join(folder, 'node'))

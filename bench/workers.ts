@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { large } from './parts/large.ts'
 import { longCall } from './parts/long-call.ts'
 import { pickup } from './parts/pickup.ts'
+import { queue } from './parts/queue.ts'
 import { steps } from './parts/steps.ts'
 import { takeover } from './parts/takeover.ts'
 import { headText, partText } from './report.ts'
 
-const parts = { pickup, steps, takeover, longCall, large }
+const parts = { pickup, steps, queue, takeover, longCall, large }
 type Part = keyof typeof parts
 const isPart = (name: string): name is Part => Object.hasOwn(parts, name)
 
