@@ -154,6 +154,7 @@ export type { DoneEvent, TurnEvent } from './turn/streamed.ts'
 export type {
   CondensedEvent,
   ReplyRecordedEvent,
+  HeldEvent,
   RetryingEvent,
   TextEvent,
   ThinkingEvent,

@@ -319,6 +319,7 @@ export type { DoneEvent, TurnEvent } from './turn/streamed.ts'
 export type {
   CondensedEvent,
   ReplyRecordedEvent,
+  HeldEvent,
   RetryingEvent,
   TextEvent,
   ThinkingEvent,

@@ -23,8 +23,10 @@ import { readers } from './read-all.ts'
 import { foreignStore } from './foreign-store.ts'
 import { type Creation, isBuiltIn, type OpenError, openAdapter } from './schemes.ts'
 import { tell } from '../workers/beats.ts'
+import { type Clock, ownClock } from '../workers/clock.ts'
 import { listSteps } from '../workers/listing.ts'
 import { pausing } from '../workers/pausing.ts'
+import { programOn } from '../workers/program.ts'
 import { rosters } from '../workers/roster.ts'
 import { serving } from '../workers/serving.ts'
 import type { Store } from './store.ts'
@@ -125,6 +127,7 @@ export const storeOn = (
   adapter: EventStore,
   actor: Actor,
   largeContent: number = defaultLargeContent,
+  clock: Clock = ownClock,
 ): Store => {
   const events = layered(adapter, largeContent)
   const commands = handler(events, actor)
@@ -134,6 +137,7 @@ export const storeOn = (
     turnLog: (id) => turnLog(events, actor, id),
     inbox: (id) => inboxOf(events, actor, id),
     changes: (id) => changesOf(adapter, id),
+    party: programOn(adapter, actor, clock),
   }
 
   const conversationOf = (id: string) => conversation(events, commands, beside, id)

@@ -38,9 +38,9 @@ interface FullReader {
 /** A conversation with promises. */
 export type Conversation = {
   // By `as`, which keeps what is said of each method.
-  readonly [K in keyof TaskConversation as Exclude<K, 'full' | 'turnLog' | 'inbox' | 'changes'>]: AsPromise<
-    TaskConversation[K]
-  >
+  readonly [
+    K in keyof TaskConversation as Exclude<K, 'full' | 'turnLog' | 'inbox' | 'changes' | 'party'>
+  ]: AsPromise<TaskConversation[K]>
 } & {
   /**
    * Every message and marker of the path, by position, each with what became of it; with `abandoned` (default false) also those of

@@ -8,6 +8,7 @@ import type { Handler } from '../history/handle.ts'
 import type { ForkError } from '../store/errors.ts'
 import type { Changes } from '../history/changes.ts'
 import type { Inbox } from '../history/inbox.ts'
+import type { Party } from '../history/party.ts'
 import type { TurnLog } from '../history/turn-log.ts'
 import type { EventStore } from '../store/port.ts'
 import { objectOf } from './envelope.ts'
@@ -42,6 +43,8 @@ export interface Conversation extends Writing, Reading, Following, Noting {
   /** What the user says while the model is busy, until it is in the conversation. */
   readonly inbox: Inbox
   readonly changes: Changes
+  /** Who gives turns through this handle. */
+  readonly party: Party
 }
 
 /** What is kept beside conversations. */
@@ -50,6 +53,7 @@ export interface Beside {
   readonly turnLog: (conversation: string) => TurnLog
   readonly inbox: (conversation: string) => Inbox
   readonly changes: (conversation: string) => Changes
+  readonly party: Party
 }
 
 /** The handle of one conversation. An invalid id is an `InvalidInput` of each of its methods. */
@@ -84,5 +88,6 @@ export const conversation = (
     turnLog: beside.turnLog(name),
     inbox: beside.inbox(name),
     changes: beside.changes(name),
+    party: beside.party,
   }
 }

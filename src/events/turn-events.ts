@@ -49,7 +49,14 @@ export const turnSchemas = {
   /** Workers are asked to answer what is there. */
   TurnRequested: z.object({ ...askingShape, at }),
   /** This worker takes the step: it calls the model, or runs its tools, and continues until nothing is left to do. */
-  TurnClaimed: z.object({ step: text, worker: text, attempt: z.int().min(1), at }),
+  TurnClaimed: z.object({
+    step: text,
+    worker: text,
+    attempt: z.int().min(1),
+    /** No attempt of a step: a program gives a turn, or whoever holds the conversation continues after a reply. */
+    isTurn: z.literal(true).optional(),
+    at,
+  }),
   /** The worker has let go of the conversation. */
   TurnReleased: z.object({
     /** The newest step that it knew of when it last looked at what there is to do. */

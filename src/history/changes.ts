@@ -5,16 +5,20 @@ import type { Checkpoint, EventStore, RecordedEvent } from '../store/port.ts'
 /**
  * Tells of what is written to a conversation and by its turns from now on, by whichever process, until the signal aborts. Resolves once
  * nothing that is written later is missed. It only tells: large content is left out, and an event may not count yet, so look at the
- * conversation. Tells nothing where the store cannot be read.
+ * conversation. Tells nothing where the store cannot be read. `others`: names of streams to tell of as well.
  */
-export type Changes = (seen: (event: RecordedEvent) => void, signal: AbortSignal) => Promise<void>
+export type Changes = (
+  seen: (event: RecordedEvent) => void,
+  signal: AbortSignal,
+  others?: readonly string[],
+) => Promise<void>
 
 /** @param store the adapter: nobody needs large content back */
 export const changesOf =
   (store: EventStore, conversation: string): Changes =>
-  async (seen, signal) => {
+  async (seen, signal, others = []) => {
     const own = streamOf(conversation)
-    const prefixes = [own, turnsStreamOf(conversation)]
+    const prefixes = [own, turnsStreamOf(conversation), ...others]
     const after = await placeIn(store, own)
     const follow = async (): Promise<void> => {
       for await (const followed of store.follow({ prefixes, after, signal }))

@@ -32,7 +32,7 @@ export interface TurnLog {
   /** Those after a revision, in order, as of now. */
   readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
   /** The newest first, as of now; `at` never increases. Iteration throws a `StoreError`. */
-  readonly newest: () => AsyncGenerator<RecordedTurnFact, void>
+  readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
   /**
    * Appends facts right after a revision that `end` gave; `Conflict` if somebody else wrote since: then nothing was written. `at` becomes
    * at least that of the fact before.
@@ -72,9 +72,9 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     return known
   }
 
-  async function* newest(): AsyncGenerator<RecordedTurnFact, void> {
+  async function* newest(limit = streamPage): AsyncGenerator<RecordedTurnFact, void> {
     for (let from = Number.MAX_SAFE_INTEGER, isFirst = true; from >= 0; isFirst = false) {
-      const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit: streamPage }))
+      const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit }))
       if (isFirst) known = await orThrow(run(see(page[0])))
       for (const event of page) yield await orThrow(decodeTurnFact(event, event))
       from = (page.at(-1)?.revision ?? 0) - 1

@@ -14,6 +14,7 @@ import { type Circumstances, factsOf, type Planned, taskFor, waitingCall } from 
 import type { WaitingCall } from './stream/turn-event.ts'
 import { watched } from './results/watched-call.ts'
 import { restFor } from '../context/policy/result-limit.ts'
+import type { Holding } from './claims/holding.ts'
 import type { Held } from './calls/held.ts'
 import type { Landing } from './landing.ts'
 import type { OpenCall } from './calls/open-calls.ts'
@@ -39,7 +40,7 @@ export interface Unanswered {
 const maxTries = 10
 
 /** Does what there is to do about the calls of replies: runs them, answers them, or lets them wait. */
-export const answering = (chat: Conversation, landing: Landing, current: () => Watched) => {
+export const answering = (chat: Conversation, landing: Landing, current: () => Watched, hold: Holding) => {
   const log = chat.turnLog
   /** The last reply of this turn, and where the log of turns ended when it was recorded. */
   let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
@@ -83,13 +84,14 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     const { waiting: waits = {}, signal, watch } = current()
     const first = Math.min(...open.map(({ use }) => use))
     let mayBeElsewhere = false
+    const lost = () => staleContext(chat.id, now.at, now.at)
     for (let tries = 1; ; tries++) {
       const states =
         own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* callStates(log, first)
       own = undefined
       // Somebody else has started them since: their results will come.
       if (mayBeElsewhere && open.some(({ use, call }) => states.of(use, call.id).isStarted))
-        return yield staleContext(chat.id, now.at, now.at)
+        return yield lost()
       const known = yield* circumstances(now, unanswered, states)
       const planAll = (ends: AbortSignal): Promise<readonly Planned[]> =>
         Promise.all(
@@ -100,14 +102,19 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
         )
       // The tool's own function is asked whether a call needs an approval: it may take long.
       const { result: planned } = await watch.during({ context: now.at, seen: now.at, endedBy: [] }, planAll)
-      const facts = factsOf(planned, waits.keep === true, now.at)
-      if (facts.length === 0 || signal?.aborted) return planned
+      const planFacts = factsOf(planned, waits.keep === true, now.at)
+      // Somebody else has taken the conversation over: the calls are for them to answer.
+      if (hold.isLost()) return yield lost()
+      if (planFacts.length === 0 || signal?.aborted) return planned
+      const facts = [...(yield* hold.along(now.at, states.end.revision)), ...planFacts]
+      if (hold.isLost()) return yield lost()
       const written = await run(log.append(facts, states.end.revision))
-      if (E.isRight(written)) return planned
+      if (E.isRight(written)) {
+        hold.recorded(facts, written.right)
+        return planned
+      }
       if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
-      // A worker has taken the conversation over: the calls are for it to answer.
-      const since = yield* log.after(states.end.revision)
-      if (since.some(({ type }) => type === 'TurnClaimed')) return yield staleContext(chat.id, now.at, now.at)
+      if (hold.isTakenIn(yield* log.after(states.end.revision))) return yield lost()
       mayBeElsewhere = planned.some(({ task }) => task.type === 'run' && !task.isAgain)
     }
   }
@@ -132,6 +139,8 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind'] }, (signal) =>
       Promise.all(planned.map((each) => finished(each, signal))),
     )
+    // Nobody knows what became of calls that were aborted: whoever has the conversation now answers them.
+    if (hold.isLost()) return yield staleContext(chat.id, now.at, now.at)
     const { signal } = current()
     // Who continues runs it again, or says that its outcome is not known.
     const isLeft = isLeftToOthers(signal)

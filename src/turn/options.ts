@@ -70,6 +70,17 @@ export interface TurnOptions extends StepOptions {
   readonly keepPartial?: boolean | undefined
   /** How calls wait for an approval, or for results from outside. */
   readonly waiting?: WaitOptions | undefined
+  /**
+   * What to do while somebody else, a worker or another program, gives the conversation a turn.
+   * - `wait`: wait until that turn has ended, or its process has died; then continue, or return what came of it.
+   * - `fail`: write nothing (`TurnHeld`).
+   * - `take`: take the conversation over. The other turn is aborted, and calls that it has started count as interrupted.
+   *
+   * Default `wait`.
+   */
+  readonly whileHeld?: 'wait' | 'fail' | 'take' | undefined
+  /** Milliseconds of silence after which whoever gives turns is taken for dead. The same for all, workers too. Default 10,000. */
+  readonly ttl?: number | undefined
   /** Keep a reply that came too late (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean | undefined
   /** Called with each event of a reply's stream as it comes, and with the progress of tools: `{ type: 'tool_progress', id, name, text }`. */
@@ -94,6 +105,8 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly maxCalls: number
   readonly budget: Budget
   readonly prices: Prices
+  readonly whileHeld: 'wait' | 'fail' | 'take'
+  readonly ttl: number
   /** Is told what happens. */
   readonly emit: Emit
   /** The same with other settings, for one call of the model. */
@@ -177,5 +190,7 @@ export const optionsSchema = z.strictObject({
   keepPartial: z.boolean().optional(),
   waiting: z.strictObject({ expires: milliseconds.optional(), keep: z.boolean().optional() }).optional(),
   keepLate: z.boolean().optional(),
+  whileHeld: z.enum(['wait', 'fail', 'take'], { error: 'is wait, fail or take' }).optional(),
+  ttl: milliseconds.optional(),
   onEvent: z.custom(isFunction, { error: 'is not a function' }).optional(),
 })

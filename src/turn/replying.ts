@@ -77,6 +77,7 @@ export const replying = (
     if (error._tag === 'ContextExceeded')
       return context.refuse(error, digest) ? { type: 'refused' } : yield error
     const isEnded = error._tag === 'ModelAborted'
+    if (isEnded && why?.why === 'lost') return yield error
     if (isEnded && why?.why === 'rewind') return yield why.error
     const ending = yield* keep(now, { error, receipt, held })
     if (!isEnded || why?.why !== 'interrupt') return yield ending

@@ -74,6 +74,8 @@ export const settle = (given: TurnOptions): E.Either<SettleError, Settled> => {
     maxResult: Math.ceil(context.window / 2),
     maxCalls: 100,
     budget: {},
+    whileHeld: 'wait',
+    ttl: 10_000,
     emit: unheard,
     ...options,
     run: { ...endings(options.stopWhen), ...options.run },

@@ -16,8 +16,9 @@ import { isPlaceToSpeak } from './say/busy.ts'
 import { type Held, heldSince, isHeldBack, overtakenSince } from './calls/held.ts'
 import { hasMail, moveIn } from './say/inbox-moves.ts'
 import { landing } from './landing.ts'
+import type { Holding } from './claims/holding.ts'
 import type { LiveHistory } from './calls/live.ts'
-import { openCalls } from './calls/open-calls.ts'
+import { isToDo, openCalls } from './calls/open-calls.ts'
 import type { Watched } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { replying } from './replying.ts'
@@ -35,6 +36,7 @@ export async function* turn(
   chat: Conversation,
   history: LiveHistory,
   given: Watched,
+  hold: Holding,
 ): Steps<TurnError, Turned> {
   const tools: ToolRun[] = []
   const options: Watched = { ...given, emit: timing(given.emit, tools) }
@@ -55,7 +57,7 @@ export async function* turn(
   })
   const landings = landing(chat, history, () => current)
   const { land, saidSince, moveBack } = landings
-  const answers = answering(chat, landings, () => current)
+  const answers = answering(chat, landings, () => current, hold)
   const parts = { options, current: () => current, requestOptions, account, failures, context, answers, land }
   const ask = replying(chat, parts)
   const steps = steering(options, account.account)
@@ -195,27 +197,35 @@ export async function* turn(
     if (pending.length > 0) emit({ type: 'waiting', why: 'handed-back', calls: pending })
   }
 
+  /** What the turn has come to. */
+  const turnedAs = (ending: Ending): Turned => {
+    tellOf(ending)
+    const { replies: _, ...cameTo } = account.account()
+    const condenseFailed = context.failed()
+    const why = stopped ?? (isLeftWaiting(ending) ? 'waiting' : 'stop')
+    return { ...ending, ended: why, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
+  }
+
   async function* allSteps(): Steps<TurnError, Turned> {
     for (let isFirst = true; ; isFirst = false) {
-      let now = yield* history()
-      if (yield* takeIn(now)) now = yield* history()
+      let found = yield* history()
+      if (yield* takeIn(found)) found = yield* history()
       // Before anything is written for a turn that has nothing to answer.
-      if (isFirst && !(isPrepared && isConfigured(now, current.wanted))) yield* ok(requestFor(now))
+      if (isFirst && !(isPrepared && isConfigured(found, current.wanted))) yield* ok(requestFor(found))
+      const hasFinished = ended !== undefined && !goesOn(ended)
+      const now = yield* hold.enter(found, { watch, isFirst, hasFinished })
       if (isFirst) {
         steps.begin(now)
         yield* account.open(now)
       }
+      // Somebody else has answered.
+      const others = now !== found && !isToDo(now) ? turnedAt(chat.id, now) : undefined
+      if (others) return turnedAs(others)
       stopped = undefined
       const isDone = yield* step(now)
-      const condenseFailed = context.failed()
       // What is queued after this look finds that nobody is busy any more.
       if (isDone && (yield* hasMail(chat)) && (yield* takeIn(yield* history()))) continue
-      const { replies: _, ...cameTo } = account.account()
-      if (isDone && ended) {
-        tellOf(ended)
-        const why = stopped ?? (isLeftWaiting(ended) ? 'waiting' : 'stop')
-        return { ...ended, ended: why, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
-      }
+      if (isDone && ended) return turnedAs(ended)
     }
   }
 

@@ -11,6 +11,7 @@ import type { UnknownRenderer } from '../receipts/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { ToolRun, WaitingCall } from './stream/turn-event.ts'
 import type { NothingToAnswer, SecretMissing, TooManyCalls, TurnCancelled } from './errors.ts'
+import type { TurnHeld } from './claims/errors.ts'
 import type { Account } from './spending/account.ts'
 import type { BudgetSpent, PriceMissing } from './spending/budget.ts'
 import { isCall } from './calls/open-calls.ts'
@@ -58,6 +59,7 @@ export type TurnError = (
   | PriceMissing
   | SecretMissing
   | TurnCancelled
+  | TurnHeld
 ) & {
   /** The calls that failed and are not recorded in the origin of a later reply. */
   readonly failed?: readonly FailedCall[]

@@ -4,10 +4,11 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { ok, run, type Steps, task } from '../result/steps.ts'
 import { turnCancelled } from './errors.ts'
 import { liveHistory } from './calls/live.ts'
+import { holding, type Remembered } from './claims/holding.ts'
 import type { Settled, TurnOptions } from './options.ts'
 import { settle } from './settle.ts'
 import { type Listener, streamed, type TurnEvent } from './streamed.ts'
-import type { Turned, TurnError } from './turned.ts'
+import { goesOn, type Turned, type TurnError } from './turned.ts'
 import { type Watch, watchOf } from './say/watch.ts'
 import { tracedTurn } from './traced-turn.ts'
 
@@ -28,27 +29,51 @@ export interface Turning {
  */
 export const turning = (chat: Conversation): Turning => {
   const history = liveHistory(chat)
+  const remembered: Remembered = {}
   async function* steps(given: TurnOptions, listener?: Listener): Steps<TurnError, Turned> {
     const settled = yield* ok(settle(given))
-    const options = listener ? heardBy(listener, settled) : settled
+    let options = listener ? heardBy(listener, settled) : settled
     // A good part of the library: only turns wait for it.
     const { turn } = await import('./turn.ts')
-    const { revision } = yield* chat.turnLog.now()
-    const watch = watchOf(chat, revision, options.signal)
-    try {
-      const turned = await tracedTurn(chat.id, options, async () => {
-        const ended = await run(turn(chat, history, { ...options, signal: watch.signal, watch }))
-        return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
-      })
-      return yield* ok(turned)
-    } finally {
-      watch.end()
+    for (;;) {
+      const { revision } = yield* chat.turnLog.now()
+      const { whileHeld, ttl, emit, signal } = options
+      const onHeld = (by: string): void => emit({ type: 'held', by })
+      const hold = holding(chat, history, remembered, { whileHeld, ttl, onHeld })
+      const watch = watchOf(chat, revision, signal, hold)
+      let turned: Outcome
+      try {
+        const own = { ...options, signal: watch.signal, watch }
+        turned = await tracedTurn(chat.id, options, async () => {
+          const ended = await run(turn(chat, history, own, hold))
+          return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
+        })
+        const isTaken = E.isLeft(turned) && hold.isLost() && !watch.signal.aborted
+        if (!isTaken || chat.party.isWorker) return yield* ok(turned)
+      } finally {
+        watch.end()
+        await hold.leave(hasFinished(turned), watch.cancelled() ? 'done' : reasonOf(turned))
+      }
+      // Somebody else has taken the conversation over: what comes of that counts.
+      options = { ...options, whileHeld: whileHeld === 'take' ? 'wait' : whileHeld }
     }
   }
   return {
     turn: (options) => task(() => steps(options)),
     stream: (options) => streamed((listener) => run(steps(options, listener))),
   }
+}
+
+type Outcome = E.Either<TurnError, Turned> | undefined
+
+/** Whether the log says so: with its last reply, the model has finished. */
+const hasFinished = (turned: Outcome): boolean =>
+  turned?._tag === 'Right' && turned.right.ended === 'stop' && turned.right.calls > 0 && !goesOn(turned.right)
+
+/** What is left for others to do; undefined: the caller's own functions have thrown. */
+const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
+  if (turned?._tag === 'Right') return turned.right.ended === 'waiting' ? 'waiting' : 'done'
+  return turned?.left._tag === 'NothingToAnswer' ? 'done' : 'free'
 }
 
 /** What a turn that was cancelled ends with, in place of the error of its signal. */

@@ -4,6 +4,7 @@ import { START } from '../events/events.ts'
 import type { RecordedTurnFact, TurnFact } from '../events/turn-events.ts'
 import { run, type Steps } from '../result/steps.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
+import { letGo } from '../turn/claims/letting-go.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
 import { isAskedSince } from './asked-since.ts'
 import { claim } from './claim.ts'
@@ -48,7 +49,10 @@ export async function* take(
   const before = beforeClaim(step, revision)
   const name = step.isUnasked ? `turns@${revision + before.length}` : step.name
   const fact = claim({ ...step, name }, worker)
-  const end = yield* chat.turnLog.append([...before, fact], revision)
+  // Where the claim stands among the replies: who reads it later can tell which of them came after it.
+  const at = E.getOrElse(() => START)(await chat.position()())
+  const placed: typeof fact = fact.type === 'TurnClaimed' ? { ...fact, data: { ...fact.data, at } } : fact
+  const end = yield* chat.turnLog.append([...before, placed], revision)
   return fact.type === 'TurnClaimed' ? end.revision : undefined
 }
 
@@ -108,17 +112,9 @@ export async function* release(
   claimed: number,
   { step, reason, ...rest }: Exclude<Outcome, { readonly reason: 'settled' }> & { readonly step: string },
 ): Steps<StoreError | WriteError, void> {
-  for (;;) {
-    const facts = yield* chat.turnLog.after(claimed)
-    if (isLostIn(facts, worker)) return
-    const isDecided = reason === 'waiting' && facts.some(({ type }) => type === 'CallDecided')
-    const fact: TurnFact = {
-      type: 'TurnReleased',
-      data: { step, worker, reason: isDecided ? 'free' : reason, ...rest, at: START },
-    }
-    const after = facts.at(-1)?.revision ?? claimed
-    const written = await run(chat.turnLog.append([fact], after))
-    if (E.isRight(written)) return
-    if (written.left._tag !== 'Conflict') return yield written.left
-  }
+  yield* letGo(chat.turnLog, claimed, (since) => {
+    if (isLostIn(since, worker)) return undefined
+    const isDecided = reason === 'waiting' && since.some(({ type }) => type === 'CallDecided')
+    return { step, worker, reason: isDecided ? 'free' : reason, ...rest }
+  })
 }

@@ -11,14 +11,14 @@ export interface Beating {
 }
 
 /** The share of its TTL after which a worker that has work beats again. */
-const share = 0.3
+export const beatShare = 0.3
 /** An idle worker says less often that it lives. */
 const idleBeats = 20
 
 export const beating = (shift: Shift): Beating => {
   const { worker, settings, around, runs, over } = shift
   const { store, actor, clock } = around
-  const every = settings.ttl * share
+  const every = settings.ttl * beatShare
   let beatAt = -Infinity
   let wasBusy = true
   let cancel = (): void => {}

@@ -1,10 +1,6 @@
-/** How an observer tells the time. Its own clock only: no two are compared. */
-export interface Clock {
-  /** Milliseconds, never less than before. */
-  readonly now: () => number
-  /** Calls a function after so many milliseconds. @returns ends it */
-  readonly after: (ms: number, run: () => void) => () => void
-}
+import type { Clock } from '../history/party.ts'
+
+export type { Clock } from '../history/party.ts'
 
 const longestTimer = 2 ** 31 - 1
 

@@ -1,3 +1,4 @@
+import type { TurnEventData } from '../events/turn-events.ts'
 import type { RecordedEvent } from '../store/port.ts'
 import { type Carried, type CarriedStep, carriedStep, type CarriedWorker, restoredStep } from './carried.ts'
 import { type Fairness, fairness } from './fairness.ts'
@@ -6,7 +7,7 @@ import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor, type WorkPolicy } from './policy.ts'
 import { type Progress, progress } from './progress.ts'
 import { recent } from './recent.ts'
-import { conversationIn, mayAsk, seenEvent, seenWorker } from './seen.ts'
+import { conversationIn, mayMatter, seenEvent, seenWorker } from './seen.ts'
 import { type Spending, spending } from './spending.ts'
 
 /** A worker as its observers know it. */
@@ -59,6 +60,8 @@ export const knownBy = (
   answersAll = false,
 ): Known => {
   const steps = new Map<string, OpenStep>()
+  /** Of conversations to which only programs give turns: nobody has asked workers. */
+  const others = new Map<string, OpenStep>()
   const workers = new Map<string, KnownWorker>()
   const turns = recent<number>(steps)
   const lastClaims = recent<LastClaim>(steps)
@@ -72,17 +75,26 @@ export const knownBy = (
   let over: string | undefined
 
   const setStep = (conversation: string, step: OpenStep | undefined): void => {
-    counts.changed(steps.get(conversation), step)
-    open.changed(conversation, steps.get(conversation), step)
-    if (step) steps.set(conversation, step)
+    const asked = step?.isProgram ? undefined : step
+    counts.changed(steps.get(conversation), asked)
+    open.changed(conversation, steps.get(conversation), asked)
+    if (asked) steps.set(conversation, asked)
     else steps.delete(conversation)
+    if (step?.isProgram) others.set(conversation, step)
+    else others.delete(conversation)
   }
 
-  const claimed = (conversation: string, worker: string, heard: string, now: number): void => {
+  const claimed = (
+    conversation: string,
+    { worker, isTurn }: Pick<TurnEventData['TurnClaimed'], 'worker' | 'isTurn'>,
+    heard: string,
+    now: number,
+  ): void => {
     lastClaims.set(conversation, { worker, order: claims++ })
     const step = steps.get(conversation)
     if (step) fair.claimed(tenantOf(step))
-    workers.set(worker, { ...workers.get(worker), heard, heardAt: now })
+    // A program takes no steps of its own accord.
+    workers.set(worker, { ...(isTurn && { slots: 0 }), ...workers.get(worker), heard, heardAt: now })
   }
 
   const seeWorker = (event: RecordedEvent, now: number): void => {
@@ -98,6 +110,7 @@ export const knownBy = (
     workers.delete(worker)
     for (const [conversation, step] of steps)
       if (step.holder === worker) setStep(conversation, bereaved(conversation, step, now))
+    for (const [conversation, { holder }] of others) if (holder === worker) others.delete(conversation)
   }
 
   const seeTurns = (conversation: string, { type, revision }: RecordedEvent): void => {
@@ -108,15 +121,15 @@ export const knownBy = (
 
   const seeConversation = (conversation: string, event: RecordedEvent, now: number): void => {
     if (event.stream.startsWith('turns-')) seeTurns(conversation, event)
-    const before = steps.get(conversation)
-    if (!before && !answersAll && !mayAsk(event)) return
+    const before = steps.get(conversation) ?? others.get(conversation)
+    if (!before && !answersAll && !mayMatter(event)) return
     if (before && before.stage !== 'over') spent.see(tenantOf(before), event)
     const seen = seenEvent(conversation, event)
     const step = evolved(before, seen, now, answersAll)
     if (over !== undefined && over !== conversation) setStep(over, undefined)
     over = step?.stage === 'over' ? conversation : undefined
     setStep(conversation, step)
-    if (seen.what.type === 'TurnClaimed') claimed(conversation, seen.what.data.worker, seen.time, now)
+    if (seen.what.type === 'TurnClaimed') claimed(conversation, seen.what.data, seen.time, now)
   }
 
   const restoreStep = ({ conversation, turnsAt, ...step }: CarriedStep, now: number): void => {
@@ -150,7 +163,7 @@ export const knownBy = (
         if (heardAt < since && counts.withWorker(worker) === 0) workers.delete(worker)
     },
     carried: () => ({
-      steps: [...steps]
+      steps: [...steps, ...others]
         .toSorted(([, one], [, other]) => one.freeAt - other.freeAt)
         .map(([conversation, step]) => carriedStep(conversation, step, turns.get(conversation))),
       workers: [...workers].map(([worker, { heard, slots, isPaused }]) => {

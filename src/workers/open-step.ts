@@ -36,6 +36,12 @@ export interface OpenStep {
   readonly notBefore: number
   /** Whether something waits in the inbox. */
   readonly hasMail: boolean
+  /** Nobody asks workers: a program gives the conversation a turn. */
+  readonly isProgram?: true | undefined
+  /** The step at which a program has claimed it, which does not know its name. */
+  readonly claimedStep?: string | undefined
+  /** The step at which somebody has cancelled the turn that its holder gives. */
+  readonly cancelled?: string | undefined
   /** The command that brought the last reply. */
   readonly overBy?: string | undefined
 }
@@ -80,6 +86,13 @@ const begun = (asking: Asking, { name, time }: SeenEvent, now: number): OpenStep
   hasMail: false,
 })
 
+/** A program has claimed a conversation of which workers are asked nothing. */
+const claimedUnasked = (event: SeenEvent, now: number, answersAll: boolean): OpenStep => ({
+  ...begun({}, event, now),
+  stage: 'open',
+  ...(answersAll ? { isUnasked: true } : { isProgram: true }),
+})
+
 /** After these, a conversation may await the model. Whoever claims the step finds out. */
 const mayAwait: ReadonlySet<string> = new Set(['said', 'goes-on', 'rewound', 'forked', 'queued'])
 
@@ -100,8 +113,14 @@ export const evolved = (
     return { ...next(begun({}, event, now), event, now), isUnasked: true, hasMail: what.type === 'queued' }
   const asked = asks && (current ?? begun(asks, event, now))
   const step = asked
-    ? { ...asked, asking: { ...asked.asking, ...asks }, askedBy: name, isUnasked: undefined }
-    : current
+    ? {
+        ...asked,
+        asking: { ...asked.asking, ...asks },
+        askedBy: name,
+        isUnasked: undefined,
+        isProgram: undefined,
+      }
+    : (current ?? (what.type === 'TurnClaimed' ? claimedUnasked(event, now, answersAll) : undefined))
   if (!step) return undefined
   switch (what.type) {
     case 'said':
@@ -120,15 +139,17 @@ export const evolved = (
     case 'final':
       return step.hasMail ? next(step, event, now) : { ...step, stage: 'over', overBy: commandId }
     case 'TurnClaimed': {
-      const { worker, attempt, step: claimed } = what.data
+      const { worker, attempt, step: claimed, isTurn } = what.data
       const { holder, errors } = step
+      const counted = (claimed === step.name ? attempt : 1) + 1
       const isSilent = holder !== undefined && holder !== worker
       return {
         ...step,
         stage: 'open',
         holder: worker,
         claimedAt: event.time,
-        attempt: (claimed === step.name ? attempt : 1) + 1,
+        attempt: isTurn ? step.attempt + (holder === worker ? 0 : 1) : counted,
+        claimedStep: isTurn ? step.name : undefined,
         errors: isSilent ? [...errors, `${holder} fell silent`] : errors,
       }
     }
@@ -138,13 +159,14 @@ export const evolved = (
       return { ...freed(step, now), stage: 'parked', errors: what.data.errors }
     case 'TurnUnparked':
       return next(step, event, now)
+    case 'TurnCancelled':
+      return step.holder === undefined ? step : { ...step, cancelled: step.name }
     case 'goes-on':
     case 'forked':
     case 'other':
     case 'TurnsBegun':
     case 'ToolStarted':
     case 'CallsWaiting':
-    case 'TurnCancelled':
     case 'TurnsPaused':
     case 'TurnsResumed':
       return step
@@ -159,9 +181,10 @@ const released = (
   now: number,
 ): OpenStep | undefined => {
   if (step.holder !== worker) return step
+  if (step.isProgram || step.cancelled === step.name) return undefined
   const free = freed(step, now, waitMs)
   // Said, rewound or decided since the worker looked: somebody has to look again.
-  const isCurrent = known === step.name
+  const isCurrent = known === step.name || step.claimedStep === step.name
   if (reason === 'done' && isCurrent) return undefined
   if (reason === 'waiting' && isCurrent) return { ...free, stage: 'waiting', attempt: 1 }
   if (reason === 'failed') return { ...free, errors: [...step.errors, error ?? 'failed'] }

@@ -52,7 +52,9 @@ const rosterOf = (known: Known): Roster => {
       return { conversation, step, attempt, since: known.steps.get(conversation)?.claimedAt ?? heard }
     }),
   }))
-  return { workers, steps, claims: known.claims() }
+  // A program works on what it has claimed, and on nothing else.
+  const working = workers.filter((each) => each.slots !== 0 || each.steps.length > 0)
+  return { workers: working, steps, claims: known.claims() }
 }
 
 /** Who works on what, once or again and again. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */

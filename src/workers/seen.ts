@@ -47,9 +47,9 @@ export const fieldsIn = (json: string): Fields => {
 const askingOf = (asked: unknown): Asking | undefined =>
   asked === true ? {} : isFields(asked) ? asked : undefined
 
-/** Whether an event asks for an answer, so that it matters even if nothing is known of its conversation. */
-export const mayAsk = ({ type, metadata }: RecordedEvent): boolean =>
-  type === 'TurnRequested' || metadata.includes('"answer":')
+/** Whether an event matters even if nothing is known of its conversation: it asks for an answer, or a program gives a turn. */
+export const mayMatter = ({ type, metadata }: RecordedEvent): boolean =>
+  type === 'TurnRequested' || type === 'TurnClaimed' || metadata.includes('"answer":')
 
 const messageIn = ({ role, content, origin }: Fields): What => {
   if (role === 'user') return { type: 'said' }
@@ -67,6 +67,7 @@ const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
   'TurnReleased',
   'TurnParked',
   'TurnUnparked',
+  'TurnCancelled',
   'CallDecided',
 ])
 

@@ -7,6 +7,7 @@ import { isClosed } from './feed.ts'
 import { isWithinLimit } from './holding.ts'
 import { type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor } from './policy.ts'
+import { workerParty } from './program.ts'
 import type { Run, Signals, StepTaken } from './runs.ts'
 import { patience, type Shift, type WorkerSettings } from './shift.ts'
 import { countClaim, tracedAttempt } from './traced.ts'
@@ -73,7 +74,7 @@ const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean
 /** Gives a turn, and takes note of how the API took it. */
 const given = async (
   shift: Shift,
-  { chat }: Run,
+  chat: Run['chat'],
   signal: AbortSignal,
 ): ReturnType<WorkerSettings['give']> => {
   const { settings, around } = shift
@@ -87,7 +88,8 @@ const given = async (
 /** Makes the attempt, and tells how it ended. */
 const attempted = async (shift: Shift, its: Run, signals: Signals): Promise<Ended> => {
   const { worker, around, known } = shift
-  const { conversation, chat, ends, claimed: at = 0 } = its
+  const { conversation, ends, claimed: at = 0 } = its
+  const chat = { ...its.chat, party: workerParty(its.chat.party, worker) }
   const began = around.clock.now()
   const hold = {
     worker,
@@ -95,7 +97,7 @@ const attempted = async (shift: Shift, its: Run, signals: Signals): Promise<Ende
     step: () => known.steps.get(conversation),
     signal: ends.signal,
     isLost: () => its.isLost,
-    give: (signal: AbortSignal) => given(shift, its, signal),
+    give: (signal: AbortSignal) => given(shift, chat, signal),
   }
   const outcome = await attempt(hold, its.attempt, at)
   const ended: Ended = its.isLost ? { reason: 'lost' } : outcome

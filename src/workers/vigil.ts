@@ -14,7 +14,7 @@ export interface Vigil {
 
 // How often it looks, in milliseconds.
 /** Whether those live who hold conversations. */
-const often = 25
+export const often = 25
 /** Whether others hold any. */
 const sometimes = 100
 /** Whether all others live. */

@@ -38,11 +38,12 @@ const layers: Readonly<Record<string, string>> = {
   'turn/calls':
     'result events projections commands store history conversation models receipts tools turn/stream turn/results',
   'turn/say': 'result events projections commands store history conversation turn/calls',
-  turn: 'result events projections commands store history conversation telemetry models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say',
+  'turn/claims': 'result events projections commands store history conversation models turn/calls turn/say',
+  turn: 'result events projections commands store history conversation telemetry models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say turn/claims',
   workers:
-    'result events store history conversation telemetry models turn turn/spending turn/calls turn/stream turn/say turn/results',
+    'result events store history conversation telemetry models turn turn/spending turn/calls turn/stream turn/say turn/results turn/claims',
   api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
-  '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say workers api',
+  '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say turn/claims workers api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',

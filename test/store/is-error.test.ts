@@ -94,6 +94,7 @@ describe('isError', () => {
       TemporaryFileFailed: true,
       TooManyCalls: true,
       TurnCancelled: true,
+      TurnHeld: true,
       ToolNameTaken: true,
       UnknownFormat: true,
       UnknownRenderer: true,

@@ -331,6 +331,8 @@ export const told = (event: TurnEvent): string => {
       return (
         event.why + event.calls.map((each) => each.call + each.tool + JSON.stringify(each.input)).join('')
       )
+    case 'held':
+      return event.by
     case 'reply':
       return `${event.position} ${event.content.map(wordOf).join('')} ${event.usage.output} ${event.stopReason}`
     case 'done':

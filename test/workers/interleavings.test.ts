@@ -52,6 +52,15 @@ describe('workers, a person and crashes in any order', () => {
   )
 
   test(
+    'also where programs give turns to the same conversations',
+    async () => {
+      expect((await outcomesOf('programs', runs(100))).wrong).toEqual([])
+      expect((await outcomesOf('programs-wronged', runs(50))).wrong).toEqual([])
+    },
+    hour,
+  )
+
+  test(
     'whatever happens right before whichever step',
     async () => {
       expect((await outcomesOf('deeds', runs(300))).wrong).toEqual([])

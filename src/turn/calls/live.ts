@@ -3,20 +3,36 @@ import type { ConversationEvent } from '../../events/events.ts'
 import { type Effective, evolved } from '../../projections/effective.ts'
 import { caught, ok, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
+import { type Asked, askedAfter, askedUpTo } from './asked.ts'
 
 /** The effective history as of now, each time it is called. */
-export type LiveHistory = () => Steps<ReadError, Effective>
+export interface LiveHistory {
+  (): Steps<ReadError, Effective>
+  /** What was asked of workers, as of the history that was given last. */
+  readonly asked: () => Steps<ReadError, Asked>
+}
 
 /** Keeps the history that it last gave and takes in what has happened since: a turn of a long conversation reads only what is new. */
 export const liveHistory = (chat: Conversation): LiveHistory => {
-  let known: Effective | undefined
-  return async function* (): Steps<ReadError, Effective> {
+  let known: { readonly now: Effective; readonly asked?: Asked | undefined } | undefined
+
+  async function* history(): Steps<ReadError, Effective> {
     // Another turn of the conversation may call it meanwhile.
     const before = known
-    const next = before && evolved(before, yield* eventsAfter(chat, before.at))
-    known = next ?? (yield* ok(chat.context()))
-    return known
+    const later = before ? yield* eventsAfter(chat, before.now.at) : []
+    const next = before && evolved(before.now, later)
+    const now = next ?? (yield* ok(chat.context()))
+    known = { now, asked: next && before?.asked && later.reduce(askedAfter, before.asked) }
+    return now
   }
+  async function* asked(): Steps<ReadError, Asked> {
+    const { now, asked: before } = known ?? { now: yield* history() }
+    if (before) return before
+    const found = yield* askedUpTo(chat, now.at)
+    if (known?.now === now) known = { now, asked: found }
+    return found
+  }
+  return Object.assign(history, { asked })
 }
 
 /** What has happened since a position. */

@@ -1,6 +1,7 @@
 import { type Block, isBlock } from '../../events/blocks.ts'
 import { type Effective, isReply } from '../../projections/effective.ts'
 import { toolCalls } from '../../projections/pairs.ts'
+import { render } from '../../projections/render/renderer.ts'
 import type { ToolUse } from '../results/tools.ts'
 
 /** A call without a result. */
@@ -25,5 +26,8 @@ export const openCalls = (effective: Effective): readonly OpenCall[] => {
     return call ? [{ call, use }] : []
   })
 }
+
+/** Whether a reply or results are still to come. */
+export const isToDo = (now: Effective): boolean => openCalls(now).length > 0 || render(now).awaits === 'model'
 
 export const isCall = (block: Block): block is ToolUse => isBlock(block, 'tool_use')

@@ -1,6 +1,6 @@
 import { type StaleContext, staleContext } from '../../commands/rejections.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
-import type { TurnEventData } from '../../events/turn-events.ts'
+import type { RecordedTurnFact, TurnEventData } from '../../events/turn-events.ts'
 import { run, type Steps } from '../../result/steps.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import type { RecordedEvent } from '../../store/port.ts'
@@ -15,11 +15,23 @@ interface Work {
   readonly seen: number
   /** What ends it: a message that interrupts (never a tool), a rewind past the context (unless a late reply is to be kept). */
   readonly endedBy: readonly Why[]
+  /** It only waits for somebody else's turn. */
+  readonly isWaiting?: boolean
 }
 
 type Why = 'interrupt' | 'rewind'
-/** Why work was ended. */
-type Ended = { readonly why: 'interrupt' } | { readonly why: 'rewind'; readonly error: StaleContext }
+/** Why work was ended: by what was said or rewound, or because somebody else has claimed the conversation. */
+type Ended = { readonly why: 'interrupt' | 'lost' } | { readonly why: 'rewind'; readonly error: StaleContext }
+
+/** Who gives turns to the conversation, and what the turn says of that itself. */
+export interface Claiming {
+  /** Work takes long: claims the conversation, beside it. @param at the conversation's last position that the turn knows of */
+  readonly announce: (at: number) => Promise<void>
+  /** Whether somebody else has claimed the conversation, as the newest of these facts say. The turn is then lost. */
+  readonly isTakenIn: (facts: readonly RecordedTurnFact[]) => boolean
+  /** The conversation is another's: nothing may be recorded of what this turn has not ended. */
+  readonly isLost: () => boolean
+}
 
 /** Looks at what others do to a conversation while a turn waits for its model or tools. */
 export interface Watch {
@@ -46,7 +58,10 @@ const patience = 5
 
 /** Whether an event may concern the work of a turn. */
 const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
-  type === 'Rewound' || type === 'TurnCancelled' || metadata.includes('"interrupts":true')
+  type === 'Rewound' ||
+  type === 'TurnCancelled' ||
+  type === 'TurnClaimed' ||
+  metadata.includes('"interrupts":true')
 
 /**
  * Follows the conversation from the first work on. What it is told only makes it look: what counts is in the log.
@@ -54,7 +69,12 @@ const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
  * @param since the last revision of the turns' stream when the turn began: it heeds what was recorded later
  * @param caller the caller's signal
  */
-export const watchOf = (chat: Conversation, since: number, caller: AbortSignal | undefined): Watch => {
+export const watchOf = (
+  chat: Conversation,
+  since: number,
+  caller: AbortSignal | undefined,
+  { announce, isTakenIn, isLost }: Claiming,
+): Watch => {
   const over = new AbortController()
   const cancelling = new AbortController()
   const signal = caller ? AbortSignal.any([caller, cancelling.signal]) : cancelling.signal
@@ -65,16 +85,26 @@ export const watchOf = (chat: Conversation, since: number, caller: AbortSignal |
   let isLooking = false
 
   async function* lookAt(work: Working): Steps<ReadError | StoreError, void> {
-    cancelled ??= yield* cancelAfter(chat, since)
+    const facts = yield* chat.turnLog.after(since)
+    cancelled ??= facts.find((fact) => fact.type === 'TurnCancelled')?.data
     if (cancelled) cancelling.abort(cancelled)
+    if (work.isWaiting) return
+    if (isTakenIn(facts)) return end(work, { why: 'lost' })
     const later = yield* eventsAfter(chat, work.context)
     const last = later.at(-1)?.position ?? work.context
     const path = pathAfter(later, work.context, last)
     const isInterrupted = path?.some(({ position, metadata }) => position > work.seen && metadata.interrupts)
-    const ended: Ended = isInterrupted
-      ? { why: 'interrupt' }
-      : { why: 'rewind', error: staleContext(chat.id, work.context, last) }
-    if ((path && !isInterrupted) || !work.endedBy.includes(ended.why)) return
+    const why = isInterrupted ? 'interrupt' : 'rewind'
+    if ((path && !isInterrupted) || !work.endedBy.includes(why)) return
+    end(
+      work,
+      isInterrupted
+        ? { why: 'interrupt' }
+        : { why: 'rewind', error: staleContext(chat.id, work.context, last) },
+    )
+  }
+
+  const end = (work: Working, ended: Ended): void => {
     work.ended = ended
     work.ends.abort(ended)
   }
@@ -93,6 +123,11 @@ export const watchOf = (chat: Conversation, since: number, caller: AbortSignal |
   const begin = (): void => {
     following ??= chat.changes(seen, over.signal)
     void following.then(look)
+    if (working && !working.isWaiting) void announced(working)
+  }
+  const announced = async (work: Working): Promise<void> => {
+    await announce(work.seen)
+    if (isLost()) end(work, { why: 'lost' })
   }
   const seen = (event: RecordedEvent): void => {
     if (!mayConcern(event)) return
@@ -118,11 +153,4 @@ export const watchOf = (chat: Conversation, since: number, caller: AbortSignal |
     cancelled: () => (caller?.aborted ? undefined : cancelled),
     end: () => over.abort(),
   }
-}
-
-/** The first cancel after a revision. */
-async function* cancelAfter(chat: Conversation, revision: number): Steps<StoreError, Cancelled | undefined> {
-  const facts = yield* chat.turnLog.after(revision)
-  for (const { type, data } of facts) if (type === 'TurnCancelled') return data
-  return undefined
 }

@@ -87,6 +87,12 @@ export interface WaitingEvent {
   readonly why: 'approval' | 'handed-back'
   readonly calls: readonly WaitingCall[]
 }
+/** Somebody else gives the conversation a turn: this one continues when that has ended. */
+export interface HeldEvent {
+  readonly type: 'held'
+  /** The worker, or the program, as the log names it. */
+  readonly by: string
+}
 /** A call that waits. */
 export interface WaitingCall extends OfCall {
   readonly input: unknown
@@ -129,6 +135,7 @@ export type Happening =
   | RetryingEvent
   | WaitingEvent
   | ReplyRecordedEvent
+  | HeldEvent
 
 /** Is told of everything that happens in a turn. Never throws. */
 export type Emit = (event: Happening) => void

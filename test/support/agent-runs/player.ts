@@ -342,6 +342,8 @@ const optionsOf = (
     keepPartial,
     keepLate,
     maxRetries: ran.options.retries,
+    // What was forgotten here as if its process had died lives on.
+    whileHeld: 'take',
     maxCalls,
     budget: { calls: budget },
     stopWhen,

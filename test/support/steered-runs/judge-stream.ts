@@ -47,6 +47,7 @@ export const judgeStream = ({ chat, events, options, outcome }: Ran, stored: rea
       case 'thinking':
       case 'tool-input':
       case 'waiting':
+      case 'held':
       case 'done':
         break
     }

@@ -191,7 +191,10 @@ export const runSteered = async (
         return
       }
       case 'cancel':
-        return chat().cancel({ by: 'ann' })
+        await chat().cancel({ by: 'ann' })
+        // So may one that has begun since.
+        for (const ran of active) ran.isCancelled = true
+        return
       case 'abort':
         return place?.abort()
       case 'die':
@@ -308,6 +311,8 @@ export const runSteered = async (
       keepLate: options.keepLate,
       keepPartial: options.keepPartial,
       maxRetries: plan.retries,
+      // Processes that have died here are noticed by their silence.
+      ttl: 20,
       maxCalls: options.maxCalls,
       ...(options.budget !== undefined && { budget: { calls: options.budget } }),
       signal: controller.signal,

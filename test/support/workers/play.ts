@@ -24,6 +24,8 @@ export interface PlayOptions {
   readonly without?: Without
   /** Whether living workers may be presumed dead. */
   readonly isWronged?: boolean
+  /** Whether programs give turns, too. */
+  readonly hasPrograms?: boolean
   /** Something that happens right before a certain step, all at once. */
   readonly deed?: { readonly what: (typeof deeds)[number]; readonly at: number }
 }
@@ -43,14 +45,14 @@ export interface Played {
  */
 export const play = async (
   seed: number,
-  { without, isWronged: mayBeWronged = false, deed }: PlayOptions = {},
+  { without, isWronged: mayBeWronged = false, hasPrograms = false, deed }: PlayOptions = {},
 ): Promise<Played> => {
   const isWronged = mayBeWronged || deed?.what === 'verdict'
   const store = memoryStore('memory:', 'play')
   const scheduled = scheduler(seed, { horizon, isSlow: mayBeWronged })
   liveIn(scheduled)
   const { gate, clockOf, kill, step } = scheduled
-  const { living, begin, die, effects, overlaps } = world(store, scheduled, without)
+  const { living, begin, beginProgram, die, effects, overlaps } = world(store, scheduled, without)
   const dice = randomOf(seed * 31 + 7)
   const below = (n: number): number => Math.floor(dice() * n)
   const personal = storeOn(gatedStore(store, 'person', scheduled), actor)
@@ -137,6 +139,7 @@ export const play = async (
   }
 
   for (let workers = 2 + below(2); workers > 0; workers--) begin()
+  if (hasPrograms) for (let programs = 2; programs > 0; programs--) beginProgram(conversations)
   void chaos()
   void person()
   void approver()

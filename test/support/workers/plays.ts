@@ -6,12 +6,14 @@ import { virtualise } from './virtual-time.ts'
 /**
  * - `calm`: orders by seed, with crashes, and with `options`;
  * - `wronged`: also with workers that are presumed dead, or as slow as if they were;
+ * - `programs`: with two programs that give turns;
+ * - `programs-wronged`: both;
  * - `deeds`: one order again and again, each time with something that happens right before a certain step;
  * - `twice`: the same order twice;
  * - `fence`, `claim`: without that, until something is wrong.
  */
 export interface Plays {
-  readonly kind: 'calm' | 'wronged' | 'deeds' | 'twice' | 'fence' | 'claim'
+  readonly kind: 'calm' | 'wronged' | 'programs' | 'programs-wronged' | 'deeds' | 'twice' | 'fence' | 'claim'
   /** The first seed. */
   readonly first: number
   readonly count: number
@@ -38,6 +40,8 @@ async function* played({ kind, first, count, options }: Plays): AsyncGenerator<P
   for (let seed = first, done = 0; done < count; seed++, done++) {
     if (kind === 'calm') yield one(seed, options)
     if (kind === 'wronged') yield one(seed, { isWronged: true })
+    if (kind === 'programs') yield one(seed, { hasPrograms: true })
+    if (kind === 'programs-wronged') yield one(seed, { hasPrograms: true, isWronged: true })
     if (kind === 'fence' || kind === 'claim') {
       const came = await one(seed, { without: kind })
       yield came

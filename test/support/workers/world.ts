@@ -21,6 +21,8 @@ export interface Effect {
 export interface World {
   readonly living: readonly string[]
   readonly begin: () => void
+  /** A program that gives turns to these conversations. */
+  readonly beginProgram: (conversations: readonly string[]) => void
   readonly die: (who: string) => void
   readonly effects: readonly Effect[]
   /** Who called the model for a conversation that another was calling it for. */
@@ -88,24 +90,39 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
       ]),
     )
 
+  const optionsOf = (who: string, chat: string) => ({
+    client: modelOf(who, chat),
+    model: 'm',
+    tools: words.slice(1).map((name) => ({ name, input_schema: { type: 'object' } })),
+    run: toolsOf(who, chat),
+    maxRetries: 0,
+  })
+
   return {
     living,
     effects,
     overlaps,
+    beginProgram: (conversations) => {
+      const who = `p${born++}`
+      living.push(who)
+      const own = gatedStore(store, who, scheduled, without)
+      const { conversation } = storeOn(own, actor, undefined, clockOf(who))
+      const run = async (): Promise<void> => {
+        for (let turns = 1 + Math.floor(random() * 4); turns > 0; turns--) {
+          await gate(who, true)
+          const chat = conversation(conversations[Math.floor(random() * conversations.length)] ?? '')
+          await turning(chat).turn({ ...optionsOf(who, chat.id), ttl })()
+        }
+      }
+      void run()
+    },
     begin: () => {
       const who = `w${born++}`
       living.push(who)
       const own = gatedStore(store, who, scheduled, without)
       const { conversation } = storeOn(own, actor)
       const give = (chat: Conversation, signal: AbortSignal) =>
-        turning(chat).turn({
-          client: modelOf(who, chat.id),
-          model: 'm',
-          tools: words.slice(1).map((name) => ({ name, input_schema: { type: 'object' } })),
-          run: toolsOf(who, chat.id),
-          signal,
-          maxRetries: 0,
-        })()
+        turning(chat).turn({ ...optionsOf(who, chat.id), signal })()
       const settleAfter = 2 + Math.floor(random() * 30)
       const settings = settingsWith({ slots: 2, ttl, settleAfter, give })
       const around = { store: own, actor, conversation, clock: clockOf(who) }

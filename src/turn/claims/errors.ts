@@ -1,0 +1,15 @@
+/** Somebody else gives the conversation a turn, and `whileHeld` is `fail`. Nothing was written. */
+export interface TurnHeld {
+  readonly _tag: 'TurnHeld'
+  readonly message: string
+  readonly conversation: string
+  /** The worker, or the program, as the log names it. */
+  readonly holder: string
+}
+
+export const turnHeld = (conversation: string, holder: string): TurnHeld => ({
+  _tag: 'TurnHeld',
+  message: `${holder} gives ${conversation} a turn: call turn later, or with whileHeld wait or take`,
+  conversation,
+  holder,
+})

@@ -1,0 +1,252 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import {
+  type Conversation,
+  openStore,
+  type Store,
+  type TurnEvent,
+  type TurnOptions,
+} from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
+import type { Body } from '../../src/testing/messages-api/request.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import { atEnd } from '../support/at-end.ts'
+import { text } from '../support/log.ts'
+
+type Answer = (body: Body, call: number) => Reply | Failure | Promise<Reply | Failure>
+
+const ask = { role: 'user' as const, content: 'Is it there?' }
+const yes: Reply = { content: [text('Yes.')] }
+const pay: Reply = {
+  content: [{ type: 'tool_use', id: 't1', name: 'pay', input: {} }],
+  stop_reason: 'tool_use',
+}
+const tools = [{ name: 'pay', input_schema: { type: 'object' } }]
+
+const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
+  while (!(await isSo())) await sleep(5)
+}
+
+/** A promise, and what resolves it. */
+const gate = () => Promise.withResolvers<void>()
+
+/** Resolves when the test has ended. */
+const untilEnd = (): Promise<void> => {
+  const { promise, resolve } = gate()
+  atEnd(resolve)
+  return promise
+}
+
+interface Scene {
+  readonly store: Store
+  /** The same store as another program has it. */
+  readonly other: Store
+  readonly options: TurnOptions
+  readonly calls: () => number
+  readonly worker: (turn?: Partial<TurnOptions>) => void
+  /** The types of the facts beside a conversation. */
+  readonly facts: (id: string) => Promise<readonly string[]>
+}
+
+const scene = async (answer: Answer = () => yes): Promise<Scene> => {
+  let calls = 0
+  const api = await messagesApi({ reply: (body) => answer(body, ++calls) })
+  const events = memoryStore()
+  const [store, other] = [await openStore(events), await openStore(events)]
+  atEnd(api.close, store.close)
+  const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+  const options: TurnOptions = { client, model: 'claude-opus-5-5', maxRetries: 0 }
+  return {
+    store,
+    other,
+    options,
+    calls: () => calls,
+    worker: (turn = {}) => {
+      const ends = new AbortController()
+      const done = store
+        .worker({ turn: () => ({ ...options, ...turn }), grace: 1_000 })
+        .run({ signal: ends.signal })
+      atEnd(async () => {
+        ends.abort()
+        await done
+      })
+    },
+    facts: async (id) => {
+      const read = await events.read({ stream: `turns-${id}`, from: 0, direction: 'forwards', limit: 100 })()
+      return '_tag' in read && read._tag === 'Right' ? read.right.map(({ type }) => type) : []
+    },
+  }
+}
+
+const roles = async (chat: Conversation): Promise<readonly string[]> =>
+  (await chat.effective()).map((item) => (item.kind === 'message' ? item.role : item.kind))
+
+describe('a program that gives a turn', () => {
+  test('to a conversation that workers are asked about keeps them from it', async () => {
+    const { store, options, calls, worker } = await scene(async () => {
+      await sleep(60)
+      return yes
+    })
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    const turned = chat.turn(options)
+    await until(() => calls() === 1)
+    worker()
+    expect(await turned).toMatchObject({ content: [text('Yes.')], calls: 1 })
+    for await (const step of store.steps()) expect(step).toBeUndefined()
+    expect(calls()).toBe(1)
+    expect(await roles(chat)).toEqual(['user', 'assistant'])
+  })
+
+  test('while a worker does waits for it, tells who has it, and returns what came of it', async () => {
+    const held = gate()
+    const { store, options, calls, worker } = await scene(async () => {
+      await held.promise
+      return yes
+    })
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    worker()
+    await until(() => calls() === 1)
+    const events: TurnEvent[] = []
+    for await (const event of chat.stream(options)) {
+      events.push(event)
+      held.resolve()
+    }
+    expect(events).toMatchObject([
+      { type: 'held', by: expect.stringMatching(/^worker-/) as string },
+      { type: 'done', turned: { content: [text('Yes.')], calls: 0, ended: 'stop' } },
+    ])
+    expect(calls()).toBe(1)
+  })
+
+  test('while another does waits as well, and says nothing of the calls that run', async () => {
+    const paying = gate()
+    const paid = gate()
+    const { store, other, options, calls } = await scene((_, call) => (call === 1 ? pay : yes))
+    await store.conversation('c').append(ask)
+    const run = {
+      pay: {
+        run: async () => {
+          paying.resolve()
+          await paid.promise
+          return 'paid'
+        },
+      },
+    }
+    const one = store.conversation('c').turn({ ...options, tools, run })
+    await paying.promise
+    const events: TurnEvent[] = []
+    const two = (async () => {
+      for await (const event of other.conversation('c').stream({ ...options, tools, run })) events.push(event)
+      const last = events.at(-1)
+      return last?.type === 'done' ? last.turned : undefined
+    })()
+    await until(() => events.length > 0)
+    paid.resolve()
+    expect(await one).toMatchObject({ content: [text('Yes.')], calls: 2 })
+    expect(await two).toMatchObject({ content: [text('Yes.')], calls: 0 })
+    expect(calls()).toBe(2)
+    expect(JSON.stringify(await store.conversation('c').effective())).not.toContain('interrupted')
+  })
+
+  test('can be told to fail instead', async () => {
+    const held = gate()
+    const { store, other, options, facts } = await scene(async () => {
+      await held.promise
+      return yes
+    })
+    await store.conversation('c').append(ask)
+    const one = store.conversation('c').turn(options)
+    await until(async () => (await facts('c')).includes('TurnClaimed'))
+    const two = other.conversation('c').turn({ ...options, whileHeld: 'fail' })
+    await expect(two).rejects.toMatchObject({
+      _tag: 'TurnHeld',
+      holder: expect.stringMatching(/^program-/) as string,
+    })
+    held.resolve()
+    await one
+  })
+
+  test('can be told to take the conversation over: the other turn is aborted, and returns what came of it', async () => {
+    const over = untilEnd()
+    const { store, other, options, calls, facts } = await scene(async (_, call) => {
+      if (call === 1) await over
+      return yes
+    })
+    await store.conversation('c').append(ask)
+    const one = store.conversation('c').turn(options)
+    await until(async () => (await facts('c')).includes('TurnClaimed') && calls() === 1)
+    const two = await other.conversation('c').turn({ ...options, whileHeld: 'take' })
+    expect(two).toMatchObject({ calls: 1 })
+    expect(await one).toMatchObject({ calls: 0, position: two.position })
+    expect(calls()).toBe(2)
+  })
+
+  test('whose process says nothing more is taken for dead, and its turn is taken over', async () => {
+    const { store, other, options, facts } = await scene()
+    const chat = store.conversation('c')
+    await chat.append(ask)
+    const dead: TurnOptions['client'] = {
+      countTokens: () => Promise.resolve({ _tag: 'Right', right: 10 }),
+      call: () => new Promise(() => {}),
+    }
+    void chat.turn({ ...options, client: dead, ttl: 3_600_000 }).catch(() => {})
+    await until(async () => (await facts('c')).includes('TurnClaimed'))
+    const turned = await other.conversation('c').turn({ ...options, ttl: 50 })
+    expect(turned).toMatchObject({ content: [text('Yes.')] })
+  })
+
+  test('lets go when it is aborted, so that a worker continues what it was asked', async () => {
+    const over = untilEnd()
+    const { store, options, calls, worker } = await scene(async (_, call) => {
+      if (call === 1) await over
+      return yes
+    })
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    worker()
+    const taken = chat.turn({ ...options, whileHeld: 'take', signal: AbortSignal.timeout(100) })
+    await expect(taken).rejects.toMatchObject({ _tag: 'ModelAborted' })
+    await until(async () => (await roles(chat)).length === 2)
+    expect(calls()).toBeGreaterThan(0)
+  })
+
+  test('that is cancelled ends what was asked of workers, until somebody asks again', async () => {
+    const over = untilEnd()
+    const { store, options, calls, worker, facts } = await scene(async (_, call) => {
+      if (call === 1) await over
+      return yes
+    })
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    const turned = chat.turn(options)
+    await until(() => calls() === 1)
+    worker()
+    await chat.cancel({ by: 'ann' })
+    await expect(turned).rejects.toMatchObject({ _tag: 'TurnCancelled' })
+    await until(async () => (await facts('c')).includes('TurnReleased'))
+    for await (const step of store.steps()) expect(step).toBeUndefined()
+    expect(calls()).toBe(1)
+    await chat.request()
+    await until(async () => (await roles(chat)).length === 2)
+  })
+
+  test('records no claim where it is quick and nobody else is concerned', async () => {
+    const { store, options, facts } = await scene()
+    const chat = store.conversation('c')
+    await chat.append(ask)
+    const quick: TurnOptions['client'] = {
+      countTokens: () => Promise.resolve({ _tag: 'Right', right: 10 }),
+      call: () =>
+        Promise.resolve({
+          _tag: 'Right',
+          right: { content: [text('Yes.')], origin: { stopReason: 'end_turn' } },
+        }),
+    }
+    await chat.turn({ ...options, client: quick })
+    expect(await facts('c')).toEqual([])
+  })
+})
