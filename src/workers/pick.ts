@@ -35,9 +35,12 @@ const freeAt = (conversation: string, step: OpenStep, { workers }: Known, { work
 
 const minute = 60_000
 
+/** For how many whole minutes a step has been free. */
+const minutesOf = ({ freeAt: since }: OpenStep, now: number): number => Math.floor((now - since) / minute)
+
 /** The class of a step: it rises as the step waits. */
-const classOf = ({ asking, freeAt: since }: OpenStep, now: number): number =>
-  Math.max(0, (asking.priority ?? 0) - Math.floor((now - since) / minute))
+const classOf = (step: OpenStep, now: number): number =>
+  Math.max(0, (step.asking.priority ?? 0) - minutesOf(step, now))
 
 const isBefore = (one: readonly number[], other: readonly number[]): boolean => {
   const index = one.findIndex((value, at) => value !== other[at])
@@ -46,8 +49,8 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
 
 /**
  * The step that this worker should take now: of the best class; then of the tenant that has the least in progress for its weight, or has
- * had the fewest claims; then one that comes to this worker first of all, so that not all of them claim the same; then the one that has
- * waited longest.
+ * had the fewest claims; then one that has waited more minutes; then one that comes to this worker first of all, so that not all of them
+ * claim the same; then the one that has waited longest.
  */
 export const pick = (known: Known, me: Me, now: number): Picked => {
   const time = me.time()
@@ -60,7 +63,8 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
     lookAt = Math.min(lookAt, at)
   }
   const orderOf = (step: OpenStep, tenant: string, isOthers: 0 | 1): readonly number[] => {
-    return [classOf(step, now), standing.load(tenant), known.fairness.of(tenant), isOthers, step.freeAt]
+    const [load, turn] = [standing.load(tenant), known.fairness.of(tenant)]
+    return [classOf(step, now), load, turn, -minutesOf(step, now), isOthers, step.freeAt]
   }
 
   const consider = (conversation: string, step: OpenStep): void => {

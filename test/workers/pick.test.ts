@@ -196,6 +196,28 @@ describe('which step a worker takes', () => {
   })
 })
 
+test('a step that comes to a busy worker first is not passed by those that are a minute younger', () => {
+  const { ask, claim, beat, pass, picked, reply } = story()
+  beat('busy')
+  ask('long')
+  claim('long', 'busy')
+  const old = Array.from({ length: 20 }, (_, n) => `old${n}`)
+  for (const id of old) ask(id)
+  for (let n = 0; n < 7; n++) {
+    pass(9_000)
+    beat('busy')
+  }
+  for (let n = 0; n < 20; n++) ask(`new${n}`)
+  pass(1_000)
+  const order = old.map(() => {
+    const next = picked() ?? ''
+    claim(next, 'me')
+    reply(next)
+    return next
+  })
+  expect(order.toSorted()).toEqual(old.toSorted())
+})
+
 describe('who held a conversation last', () => {
   /** A conversation, answered by `other`, in which somebody has said more. */
   const again = (options = {}) => {

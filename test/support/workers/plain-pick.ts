@@ -47,6 +47,7 @@ export const plainPick = (known: Known, me: Me, now: number) => {
       Math.max(0, (asking.priority ?? 0) - waited),
       standing.load(tenant),
       known.fairness.of(tenant),
+      -waited,
       Math.min(1, ahead.length),
       freeAt,
     ]
