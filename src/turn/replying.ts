@@ -40,6 +40,9 @@ export type Asked =
   | { readonly type: 'recorded'; readonly ending: Ending; readonly isHolding: boolean }
   | { readonly type: 'interrupted' | 'refused' }
 
+/** How long a worker waits for the API while it holds a conversation, in milliseconds. */
+const longestWait = 5_000
+
 /** Calls the model of a turn, and records its replies. */
 export const replying = (
   chat: Conversation,
@@ -50,6 +53,8 @@ export const replying = (
   /** Why a failed call was not repeated, if the budget did not allow it. */
   let spent: TurnError | undefined
   const onRetry = ({ failed, ...retry }: Retry): boolean => {
+    // Meanwhile the conversation is for any worker, and the slot for another one.
+    if (chat.party.isWorker && retry.wait > longestWait) return false
     const allowed = account.within(failed)
     if (E.isLeft(allowed)) spent = allowed.left
     else emit({ type: 'retrying', ...retry })

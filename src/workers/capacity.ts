@@ -40,11 +40,13 @@ export const adapted = (capacity: Capacity, most: number, { how, began, ended }:
 const statuses: ReadonlySet<unknown> = new Set([429, 529])
 const types: ReadonlySet<unknown> = new Set(['rate_limit_error', 'overloaded_error'])
 
+/** Whether the API has refused a call because there are too many. */
+export const isRefused = (failure: { readonly status?: unknown; readonly type?: unknown }): boolean =>
+  statuses.has(failure.status) || types.has(failure.type)
+
 /** How the API took a turn. One that had to repeat calls is no reason to try more. */
 export const takenAs = (turned: E.Either<TurnError, Turned>): Tried['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
   const failures: readonly object[] = [turned.left, ...failedIn(turned.left)]
-  const isRefused = (failure: { readonly status?: number; readonly type?: string }): boolean =>
-    statuses.has(failure.status) || types.has(failure.type)
   return failures.some(isRefused) ? 'refused' : 'other'
 }

@@ -2,7 +2,13 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TurnEventData } from '../events/turn-events.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
 import { backoff } from './attempts.ts'
+import { isRefused } from './capacity.ts'
 
+interface Failure extends Pick<TurnError, '_tag' | 'message'> {
+  readonly retryAfter?: number
+  readonly status?: unknown
+  readonly type?: unknown
+}
 type Reason = TurnEventData['TurnReleased']['reason']
 
 /** How an attempt ended: the reply that is in the log says so (`settled`), or a release does. */
@@ -10,9 +16,12 @@ export type Outcome =
   | { readonly reason: 'settled' }
   | { readonly reason: Reason; readonly error?: string; readonly waitMs?: number }
 
+/** How long to wait, in milliseconds, if the API is overloaded and does not say. */
+const overloadWait = 5_000
+
 /** What the turn of a step came to. */
 export const outcomeOf = (
-  turned: E.Either<Pick<TurnError, '_tag' | 'message'> & { readonly retryAfter?: number }, Turned>,
+  turned: E.Either<Failure, Turned>,
   { attempt, isStopping }: { readonly attempt: number; readonly isStopping: boolean },
 ): Outcome => {
   if (E.isRight(turned)) {
@@ -25,6 +34,8 @@ export const outcomeOf = (
     return { reason: 'done' }
   if (_tag === 'ModelAborted' && isStopping) return { reason: 'shutdown' }
   const error = `${_tag}: ${message}`
+  // Too many calls are no fault of the step: it is tried again as often as it takes.
+  if (isRefused(turned.left)) return { reason: 'free', error, waitMs: retryAfter ?? overloadWait }
   return { reason: 'failed', error, waitMs: backoff(attempt, retryAfter) }
 }
 

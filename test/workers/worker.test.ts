@@ -49,6 +49,20 @@ describe('a worker', () => {
     expect(taken.at(-1)).toMatchObject({ attempt: 2, outcome: 'settled' })
   })
 
+  test('holds nothing while the API asks to wait for long, and counts no attempt', async () => {
+    const later = { status: 429, type: 'rate_limit_error', message: 'later', retryAfter: 3_600 }
+    const { store, worker, taken, calls } = await scene(() => later)
+    await store.conversation('c').append(ask, { answer: true })
+    worker({}, { maxRetries: 3 })
+    await until(() => taken.length > 0)
+    expect(taken).toMatchObject([
+      { outcome: 'free', attempt: 1, error: expect.stringContaining('later') as string },
+    ])
+    await until(async () => (await steps(store))[0]?.state === 'open')
+    expect(await steps(store)).toMatchObject([{ state: 'open', attempt: 0, errors: [] }])
+    expect(calls()).toBe(1)
+  })
+
   test('holds nothing while a call waits for an approval, and continues once it is given', async () => {
     const { store, worker, taken } = await scene(({ messages }) =>
       messages.length > 1
