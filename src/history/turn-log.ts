@@ -28,14 +28,14 @@ export interface TurnLog {
   /** As this handle last saw it; read if it never did. */
   readonly end: () => Steps<StoreError, TurnsEnd>
   /** As of now. */
-  readonly now: () => Steps<StoreError, TurnsEnd>
+  readonly now: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>>
   /** Those after a revision, in order, as of now. */
   readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
   /** The newest first, as of now; `at` never increases. Iteration throws a `StoreError`. */
   readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
   /**
    * Appends facts right after a revision that `end` gave; `Conflict` if somebody else wrote since: then nothing was written. `at` becomes
-   * at least that of the fact before.
+   * at least that of the fact before. `begun` of the result may be undefined if this handle has not read it.
    */
   readonly append: (
     facts: readonly TurnFact[],
@@ -44,7 +44,10 @@ export interface TurnLog {
   ) => Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd>
 }
 
-interface Known extends TurnsEnd {
+interface Known {
+  readonly revision: number
+  /** Undefined too if it was not read yet: only replies that call tools need it. */
+  readonly begun: string | undefined
   readonly hash: string | null
   /** The highest position that a fact was recorded at. */
   readonly at: number
@@ -62,7 +65,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   async function* see(last: RecordedEvent | undefined): Steps<StoreError, Known> {
     if (!last) return empty
     if (last.revision === known?.revision) return known
-    const begun = known?.begun ?? (last.revision === 0 ? last : (yield* read(0, 'forwards', 1))[0])?.id
+    const begun = known?.begun ?? (last.revision === 0 ? last.id : undefined)
     const { at } = (yield* ok(decodeTurnFact(last, last))).data
     return { revision: last.revision, begun, hash: hashOf(last), at }
   }
@@ -93,7 +96,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     after: number,
     envelope: Envelope = {},
   ): Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd> {
-    const before = known?.revision === after ? known : yield* look()
+    const before = known?.revision === after ? known : after < 0 ? empty : yield* look()
     if (before.revision !== after) return yield conflict(stream, after, before.revision)
     const events: StoredEvent[] = []
     let { hash, at } = before
@@ -112,13 +115,17 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
       known = undefined
       return yield written.left
     }
-    known = { revision: after + events.length, begun: before.begun ?? events[0]?.id, hash, at }
+    known = { revision: after + events.length, begun: after < 0 ? events[0]?.id : before.begun, hash, at }
     return known
   }
 
   return {
     end: async function* (): Steps<StoreError, TurnsEnd> {
-      return known ?? (yield* look())
+      const last = known ?? (yield* look())
+      if (last.begun !== undefined || last.revision < 0) return last
+      const [first] = yield* read(0, 'forwards', 1)
+      known = { ...last, begun: first?.id }
+      return known
     },
     now: look,
     after: factsAfter,

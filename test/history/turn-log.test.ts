@@ -5,6 +5,7 @@ import type { TurnFact } from '../../src/events/turn-events.ts'
 import { turnLog } from '../../src/history/turn-log.ts'
 import { orThrow, run } from '../../src/result/steps.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
 
 const actor = { kind: 'agent' }
 const begun: TurnFact = { type: 'TurnsBegun', data: { at: 0 } }
@@ -47,4 +48,28 @@ test('of two that write after the same event one is refused, and writes after it
   expect(await run(other.append([started('b')], 0))).toMatchObject({ left: { _tag: 'Conflict' } })
   const { revision, begun: id } = await orThrow(run(other.end()))
   expect(await orThrow(run(other.append([started('b')], revision)))).toMatchObject({ revision: 2, begun: id })
+})
+
+test('a fact costs one read of what is before it, and none if nothing is', async () => {
+  const inner = memoryStore()
+  let reads = 0
+  const store: EventStore = {
+    ...inner,
+    read: (range) => {
+      reads++
+      return inner.read(range)
+    },
+  }
+  await orThrow(run(turnLog(store, actor, 'c').append([begun, started('a')], -1)))
+  expect(reads).toBe(0)
+  const other = turnLog(store, actor, 'c')
+  await orThrow(run(other.append([started('b')], 1)))
+  expect(reads).toBe(1)
+  const [first] = await orThrow(
+    inner.read({ stream: turnsStreamOf('c'), from: 0, direction: 'forwards', limit: 1 }),
+  )
+  expect(await orThrow(run(other.end()))).toMatchObject({ revision: 2, begun: first?.id })
+  expect(await run(turnLog(store, actor, 'c').append([begun], -1))).toMatchObject({
+    left: { _tag: 'Conflict' },
+  })
 })

@@ -90,7 +90,9 @@ export const holding = (
     return isOver ? undefined : newest
   }
 
-  async function* look(end: () => Steps<StoreError, TurnsEnd> = log.now): Steps<StoreError, Standing> {
+  async function* look(
+    end: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>> = log.now,
+  ): Steps<StoreError, Standing> {
     const { revision } = yield* end()
     const before = remembered.standing
     const standing =
