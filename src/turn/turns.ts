@@ -72,7 +72,12 @@ const hasFinished = (turned: Outcome): boolean =>
 
 /** What is left for others to do; undefined: the caller's own functions have thrown. */
 const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
-  if (turned?._tag === 'Right') return turned.right.ended === 'waiting' ? 'waiting' : 'done'
+  if (turned?._tag === 'Right') {
+    const { ended, waiting } = turned.right
+    // A worker has to see to it that an approval does not come too late unnoticed.
+    const mayExpire = waiting.some(({ until }) => until !== undefined)
+    return ended !== 'waiting' ? 'done' : mayExpire ? 'free' : 'waiting'
+  }
   return turned?.left._tag === 'NothingToAnswer' ? 'done' : 'free'
 }
 

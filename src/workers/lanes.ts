@@ -1,4 +1,4 @@
-import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
+import { isFree, isInProgress, type OpenStep, tenantOf } from './open-step.ts'
 
 /** The open steps of a tenant, of one priority, that nobody has: the one that became free first comes first. */
 export interface Lane {
@@ -14,8 +14,6 @@ export interface Lanes {
   /** A conversation's step was something else before; undefined: nothing. */
   readonly changed: (conversation: string, before: OpenStep | undefined, after: OpenStep | undefined) => void
 }
-
-const isFree = ({ stage, holder }: OpenStep): boolean => stage === 'open' && holder === undefined
 
 const keyOf = (step: OpenStep): string => `${step.asking.priority ?? 0} ${tenantOf(step)}`
 

@@ -34,6 +34,8 @@ export interface OpenStep {
   /** By the observer's own clock, in milliseconds: since when it is free, and when it may be claimed. */
   readonly freeAt: number
   readonly notBefore: number
+  /** It waits until `notBefore` at most: then its approvals are too late, and the model has to be told. */
+  readonly expires?: true | undefined
   /** Whether something waits in the inbox. */
   readonly hasMail: boolean
   /** Nobody asks workers: a program gives the conversation a turn. */
@@ -51,6 +53,10 @@ export const tenantOf = ({ asking }: OpenStep): string => asking.tenant ?? ''
 
 /** Whether a worker has it, dead or alive. */
 export const isInProgress = ({ stage, holder }: OpenStep): boolean => stage === 'open' && holder !== undefined
+
+/** Whether workers may take it, as soon as it is time. */
+export const isFree = ({ stage, holder, expires }: OpenStep): boolean =>
+  holder === undefined && (stage === 'open' || (stage === 'waiting' && expires === true))
 
 /** A step that has become free. */
 const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
@@ -186,7 +192,10 @@ const released = (
   // Said, rewound or decided since the worker looked: somebody has to look again.
   const isCurrent = known === step.name || step.claimedStep === step.name
   if (reason === 'done' && isCurrent) return undefined
-  if (reason === 'waiting' && isCurrent) return { ...free, stage: 'waiting', attempt: 1 }
+  if (reason === 'waiting' && isCurrent) {
+    const expires = waitMs === undefined ? undefined : true
+    return { ...free, stage: 'waiting', attempt: 1, expires }
+  }
   if (reason === 'failed') return { ...free, errors: [...step.errors, error ?? 'failed'] }
   return { ...free, attempt: Math.max(1, step.attempt - 1) }
 }

@@ -25,9 +25,9 @@ export const outcomeOf = (
   { attempt, isStopping }: { readonly attempt: number; readonly isStopping: boolean },
 ): Outcome => {
   if (E.isRight(turned)) {
-    const { ended } = turned.right
+    const { ended, waiting } = turned.right
     if (ended === 'stop') return { reason: 'settled' }
-    return { reason: ended === 'waiting' ? 'waiting' : 'done' }
+    return ended === 'waiting' ? { reason: 'waiting', ...expiryOf(waiting) } : { reason: 'done' }
   }
   const { _tag, message, retryAfter } = turned.left
   if (_tag === 'NothingToAnswer' || _tag === 'TurnCancelled' || _tag === 'ConversationNotFound')
@@ -37,6 +37,12 @@ export const outcomeOf = (
   // Too many calls are no fault of the step: it is tried again as often as it takes.
   if (isRefused(turned.left)) return { reason: 'free', error, waitMs: retryAfter ?? overloadWait }
   return { reason: 'failed', error, waitMs: backoff(attempt, retryAfter) }
+}
+
+/** After how many milliseconds the first of these approvals is too late, by the worker's clock. */
+const expiryOf = (waiting: Turned['waiting']): { readonly waitMs?: number } => {
+  const times = waiting.flatMap(({ until }) => (until === undefined ? [] : [Date.parse(until) - Date.now()]))
+  return times.length > 0 ? { waitMs: Math.max(0, Math.min(...times)) } : {}
 }
 
 /** Whether the turn has to look again, if something was said, rewound or decided that it may not have seen. */

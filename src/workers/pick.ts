@@ -2,7 +2,7 @@ import { mourning } from './attempts.ts'
 import { standingOf } from './holding.ts'
 import type { Known } from './known.ts'
 import { type InLine, lineOf } from './line.ts'
-import { type OpenStep, tenantOf } from './open-step.ts'
+import { isFree, type OpenStep, tenantOf } from './open-step.ts'
 
 /** Who looks for work, and how long it waits for others. Times in milliseconds. */
 export interface Me extends InLine {
@@ -27,8 +27,9 @@ export interface Picked {
 
 /** When a step becomes free for whoever is first in line; Infinity if that takes an event. */
 const freeAt = (conversation: string, step: OpenStep, { workers }: Known, { worker, ttl }: Me): number => {
-  if (step.stage !== 'open') return Infinity
-  if (step.holder === undefined || step.holder === worker) return Math.max(step.freeAt, step.notBefore)
+  if (isFree(step) || (step.stage === 'open' && step.holder === worker))
+    return Math.max(step.freeAt, step.notBefore)
+  if (step.stage !== 'open' || step.holder === undefined) return Infinity
   const silentAt = (workers.get(step.holder)?.heardAt ?? step.freeAt) + ttl
   return Math.max(silentAt + mourning(conversation, step.attempt), step.notBefore)
 }

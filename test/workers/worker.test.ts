@@ -82,6 +82,22 @@ describe('a worker', () => {
     expect(await roles(chat)).toEqual(['user', 'assistant', 'user', 'assistant'])
   })
 
+  test('takes a step again when its approval is too late, and tells the model', async () => {
+    const { store, worker, taken } = await scene(({ messages }) =>
+      messages.length > 1
+        ? { content: [text('Done.')] }
+        : { content: [{ type: 'tool_use', id: 't1', name: 'pay', input: {} }], stop_reason: 'tool_use' },
+    )
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    const tools = [{ name: 'pay', input_schema: { type: 'object' } }]
+    const run = { pay: { run: () => 'paid', approve: true } }
+    worker({ slots: 1 }, { tools, run, waiting: { expires: 50 } })
+    await until(async () => (await roles(chat)).length === 4)
+    expect(taken[0]).toMatchObject({ outcome: 'waiting' })
+    expect(JSON.stringify(await chat.effective())).toContain('nobody approved it in time')
+  })
+
   test('that stops lets go of what it cannot end in time, and another takes it at once', async () => {
     let isStuck = true
     const { store, worker, taken } = await scene(async () => {
