@@ -98,6 +98,29 @@ describe('a worker', () => {
     expect(JSON.stringify(await chat.effective())).toContain('nobody approved it in time')
   })
 
+  test('configures a conversation once for a claim, and calls the model with its own configuration', async () => {
+    const systems: string[] = []
+    const { store, worker } = await scene(({ messages, system }) => {
+      systems.push(JSON.stringify(system))
+      return JSON.stringify(messages.at(-1)).includes('tool_result')
+        ? { content: [text('Done.')] }
+        : { content: [{ type: 'tool_use', id: 't1', name: 'look', input: {} }], stop_reason: 'tool_use' }
+    })
+    const tools = [{ name: 'look', input_schema: { type: 'object' } }]
+    const run = { look: { run: () => 'It is there.', effect: 'none' as const } }
+    for (const system of ['Version 1.', 'Version 2.']) worker({ slots: 4 }, { system, tools, run })
+    const chats = Array.from({ length: 10 }, (_, n) => store.conversation(`c${n}`))
+    await Promise.all(chats.map((chat) => chat.append(ask, { answer: true })))
+    await until(async () => (await Promise.all(chats.map(roles))).every((all) => all.length === 4))
+    for (const chat of chats) {
+      const configured = []
+      for await (const { type } of chat.events()) if (type === 'Configured') configured.push(type)
+      expect(configured).toHaveLength(1)
+    }
+    expect(systems).toHaveLength(20)
+    expect(new Set(systems).size).toBeLessThanOrEqual(2)
+  })
+
   test('that stops lets go of what it cannot end in time, and another takes it at once', async () => {
     let isStuck = true
     const { store, worker, taken } = await scene(async () => {
