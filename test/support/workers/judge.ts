@@ -149,7 +149,9 @@ export const untoldIn = (
     if (type !== 'tool_use' || told.length === 0) return []
     const isDone = told.every((text) => text.includes('It is done.'))
     const isUnknown = told.every((text) => text.includes('is not known'))
-    if (isDone && made.has(id)) return []
+    // A tool that has failed says so itself.
+    const hasFailed = told.every((text) => text.includes('fetch failed'))
+    if ((isDone && made.has(id)) || hasFailed) return []
     return isUnknown && name === 'unsafe'
       ? []
       : [`of the call ${id} of ${name} the model is told ${told.join()}`]
