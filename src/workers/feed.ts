@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { inboxStreamOf, streamOf, turnsStreamOf, workerStreamOf } from '../events/ids.ts'
 import { orThrow } from '../result/steps.ts'
+import { isTyped } from '../result/typed.ts'
 import { breath } from '../store/breath.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
 import { type Clock, pause } from './clock.ts'
@@ -74,8 +75,10 @@ export const feed = async (
       }
       // Without an error it ends only with the store.
       return
-    } catch {
+    } catch (error) {
       lost()
+      // Nothing is ever read of a closed store again.
+      if (isTyped(error) && error._tag === 'StoreClosed') return
       await pause(clock, reconnectWait, signal)
     }
   }

@@ -18,7 +18,8 @@ export interface Worker {
   readonly id: string
   /**
    * Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. Ends two seconds after that
-   * at the latest. It also ends when the store is closed; while the store is away, it waits for it.
+   * at the latest. It also ends when the store is closed; while the store is away, it waits for it. A worker runs once: after that,
+   * `InvalidInput`.
    */
   readonly run: (options?: RunOptions) => TaskEither<InvalidInput, WorkerEnded>
 }
@@ -39,6 +40,7 @@ export const serving = <Chat>(
   const { name = 'worker' } = E.isRight(checked) ? checked.right : {}
   const id = `${name}-${randomUUID()}`
   const around = { ...surroundings, clock: ownClock }
+  let hasRun = false
   return {
     id,
     run: (runOptions) =>
@@ -46,6 +48,10 @@ export const serving = <Chat>(
         const { signal = new AbortController().signal } = yield* ok(checkedOptions(runOptions, fields))
         const settings = settingsOf(yield* ok(checked), edge)
         if (!isConversationId(id)) yield invalidInput('name', 'has letters, digits and . _ : - only')
+        // Twice under one id, each would take the other's steps for its own.
+        if (hasRun)
+          yield invalidInput('run', 'is called once: make another worker with store.worker(options)')
+        hasRun = true
         return work(id, settings, around, signal)
       }),
   }

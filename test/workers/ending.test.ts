@@ -99,6 +99,35 @@ test('a worker whose store is closed ends, whatever it was doing', async () => {
   expect(await ended).toEqual({ why: 'closed', left: ['c'], isRecorded: false })
 })
 
+test('a worker ends at once if its store is closed before it could read it', async () => {
+  const closed = memoryStore()
+  await closed.close()()
+  expect(await hand(closed, 'w').ended).toEqual({ why: 'closed', left: [], isRecorded: false })
+})
+
+test('so does one whose store is closed while it is away', async () => {
+  const inner = memoryStore()
+  const { store, cut, mend } = cuttable(inner)
+  cut()
+  const { ended } = hand(store, 'w')
+  await inner.close()()
+  mend()
+  expect(await ended).toMatchObject({ why: 'closed' })
+})
+
+test('a worker runs once, since others know it by its id', async () => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  const worker = store.worker({ turn: () => ({ client: {} as never, model: 'm' }) })
+  const stop = new AbortController()
+  const first = worker.run({ signal: stop.signal })
+  const twice = { _tag: 'InvalidInput', path: 'run' }
+  await expect(worker.run()).rejects.toMatchObject(twice)
+  stop.abort()
+  expect(await first).toMatchObject({ why: 'stopped', isRecorded: true })
+  await expect(worker.run()).rejects.toMatchObject(twice)
+})
+
 describe('a misspelt or wrong option is InvalidInput', () => {
   const problem = async (work: () => AsyncIterable<unknown> | Promise<unknown>): Promise<unknown> => {
     try {
