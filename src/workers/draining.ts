@@ -7,7 +7,7 @@ import type { Shift } from './shift.ts'
 
 /** How a worker has ended. */
 export interface WorkerEnded {
-  /** `stopped`: it was told to; `closed`: its store was closed. */
+  /** `stopped`: it was told to; `closed`: its store was closed, or its file removed or replaced: open the store again. */
   readonly why: 'stopped' | 'closed'
   /**
    * The conversations that it could not let go of: something of the program's has ignored its signal and may still be at work, or the store

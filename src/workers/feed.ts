@@ -48,7 +48,7 @@ interface Feeding {
   readonly begin: () => Promise<Checkpoint | undefined>
 }
 
-/** Follows streams until the signal aborts or the store is closed, again and again from where it was if the store was away. */
+/** Follows streams until the signal aborts or the store is closed or replaced, again and again from where it was if the store was away. */
 export const feed = async (
   store: EventStore,
   prefixes: readonly string[],
@@ -77,13 +77,12 @@ export const feed = async (
       return
     } catch (error) {
       lost()
-      // Nothing is ever read of a closed store again.
-      if (isTyped(error) && error._tag === 'StoreClosed') return
+      if (isTyped(error) && isGone(E.left(error))) return
       await pause(clock, reconnectWait, signal)
     }
   }
 }
 
-/** Whether a store is closed, so that waiting for it is of no use. */
-export const isClosed = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
-  E.isLeft(answer) && answer.left._tag === 'StoreClosed'
+/** Whether a store is closed, or its file is another, so that waiting for it is of no use. */
+export const isGone = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
+  E.isLeft(answer) && (answer.left._tag === 'StoreClosed' || answer.left._tag === 'StoreReplaced')

@@ -18,7 +18,7 @@ export interface Worker {
   readonly id: string
   /**
    * Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. Ends two seconds after that
-   * at the latest. It also ends when the store is closed; while the store is away, it waits for it. A worker runs once: after that,
+   * at the latest. It also ends when the store is closed or its file replaced; while the store is away, it waits for it. A worker runs once: after that,
    * `InvalidInput`.
    */
   readonly run: (options?: RunOptions) => TaskEither<InvalidInput, WorkerEnded>

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../result/steps.ts'
 import { tell } from './beats.ts'
 import { pause } from './clock.ts'
-import { isClosed } from './feed.ts'
+import { isGone } from './feed.ts'
 import { patience, type Shift } from './shift.ts'
 
 /** How a worker shows that its process lives, and sees which others do not, where the store can tell. */
@@ -41,7 +41,7 @@ export const vigil = ({ worker, around: { store, actor, clock }, known, over }: 
     for (;;) {
       const told = await run(tell(store, actor, name, fact))
       if (E.isRight(told)) return forget()
-      if (isClosed(told) || over.aborted) return
+      if (isGone(told) || over.aborted) return
       await pause(clock, patience, over)
     }
   }

@@ -1,3 +1,6 @@
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
@@ -112,6 +115,26 @@ test('so does one whose store is closed while it is away', async () => {
   const { ended } = hand(store, 'w')
   await inner.close()()
   mend()
+  expect(await ended).toMatchObject({ why: 'closed' })
+})
+
+test('a worker ends if the file of its store is replaced, which no store that is open recovers from', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+  atEnd(() => rmSync(folder, { recursive: true }))
+  const store = await openStore(`sqlite:${join(folder, 'a.db')}`)
+  atEnd(store.close)
+  const worker = store.worker({ turn: () => new Promise(() => {}) })
+  const ended = worker.run()
+  const chat = store.conversation('c')
+  await chat.append({ role: 'user', content: 'Is it there?' }, { answer: true })
+  await until(async () => {
+    for await (const { state } of store.steps()) return state === 'claimed'
+    return false
+  })
+  renameSync(join(folder, 'a.db'), join(folder, 'b.db'))
+  await expect(chat.append({ role: 'user', content: 'Hello?' })).rejects.toMatchObject({
+    _tag: 'StoreReplaced',
+  })
   expect(await ended).toMatchObject({ why: 'closed' })
 })
 

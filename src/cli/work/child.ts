@@ -45,8 +45,11 @@ export const workHere = async (store: Store, file: string, given: Given): Promis
     const patience = grace + extra
     signal.addEventListener('abort', () => setTimeout(() => process.exit(1), patience).unref())
     await tell({ type: 'started', worker: worker.id, patience })
-    const { left } = await worker.run({ signal })
-    if (left.length > 0) {
+    const { why, left } = await worker.run({ signal })
+    if (why === 'closed') {
+      process.stderr.write(`${worker.id} ends: the file of the store is no longer the one that it opened\n`)
+      process.exitCode = 1
+    } else if (left.length > 0) {
       process.stderr.write(`${worker.id} leaves ${left.join(', ')} to others: the agent ignores its signal\n`)
       process.exitCode = 1
     }
