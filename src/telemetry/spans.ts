@@ -1,4 +1,5 @@
 import type { Span } from '@opentelemetry/api'
+import { errorName } from './error-name.ts'
 import { type Api, type Attributes, defined, openTelemetry, quietly, scope } from './open-telemetry.ts'
 
 /** What a span is told while it lasts. */
@@ -61,7 +62,7 @@ const spanned = async <A>(
   try {
     return await api.context.with(inside, () => work(told))
   } catch (error) {
-    told.failed(error instanceof Error ? error.name : 'Error')
+    told.failed(errorName(error))
     throw error
   } finally {
     quietly(() => span.end())

@@ -6,6 +6,7 @@ import type { ToolSettings, Tools } from '../../tools/settings.ts'
 import { answerOf, type ToolAnswer } from './tool-output.ts'
 import type { Emit } from '../stream/turn-event.ts'
 import { errorText } from '../../models/error-text.ts'
+import { errorName } from '../../telemetry/error-name.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
 import { type Ran, tracedTool } from './traced-tool.ts'
 
@@ -102,7 +103,7 @@ const ran = async (
     if (signal?.aborted) return { block: failed(call, cutOff), why: 'aborted' }
     // A tool that heeds its signal fails with an error of its own.
     if (time.signal.aborted) return { block: failed(call, String(time.signal.reason)), why: 'timeout' }
-    return { block: failed(call, errorText(error)), why: error instanceof Error ? error.name : 'Error' }
+    return { block: failed(call, errorText(error)), why: errorName(error) }
   } finally {
     clearTimeout(timer)
   }
