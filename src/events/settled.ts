@@ -16,7 +16,7 @@ const stepSchema = z.object({
   name: text,
   stage: z.enum(['open', 'waiting', 'parked', 'over']),
   asking: z.object({ tenant: z.string().optional(), priority: z.number().optional() }),
-  askedBy: text,
+  begunBy: text,
   attempt: z.int().min(1),
   errors: z.array(z.string()),
   since: z.string(),

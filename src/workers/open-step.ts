@@ -15,8 +15,8 @@ export interface OpenStep {
   /** `over`: the model has finished, unless the same write says more. */
   readonly stage: 'open' | 'waiting' | 'parked' | 'over'
   readonly asking: Asking
-  /** The event that asked last. */
-  readonly askedBy: string
+  /** The event with which it began. Whatever was claimed before that has ended. */
+  readonly begunBy: string
   /** Nobody has asked: the observer answers whatever awaits the model. */
   readonly isUnasked?: true | undefined
   /** The worker that holds the conversation; what it died of, or whether it did, is not known here. */
@@ -83,7 +83,7 @@ const begun = (asking: Asking, { name, time }: SeenEvent, now: number): OpenStep
   name,
   stage: 'over',
   asking,
-  askedBy: name,
+  begunBy: name,
   attempt: 1,
   errors: [],
   since: time,
@@ -113,7 +113,7 @@ export const evolved = (
   now: number,
   answersAll = false,
 ): OpenStep | undefined => {
-  const { asks, name, commandId, what } = event
+  const { asks, commandId, what } = event
   const current = before?.stage === 'over' && before.overBy !== commandId ? undefined : before
   if (answersAll && !current && !asks && mayAwait.has(what.type))
     return { ...next(begun({}, event, now), event, now), isUnasked: true, hasMail: what.type === 'queued' }
@@ -122,7 +122,6 @@ export const evolved = (
     ? {
         ...asked,
         asking: { ...asked.asking, ...asks },
-        askedBy: name,
         isUnasked: undefined,
         isProgram: undefined,
       }

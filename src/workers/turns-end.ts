@@ -43,21 +43,22 @@ const delay = 250
 
 /**
  * The revision after which to claim a step: up to there, this worker knows what is recorded. If it has received nothing of the
- * conversation's turns, they were recorded before it began, or are on their way to it; then this reads their end.
+ * conversation's turns, they were recorded before it began, or are on their way to it; then this reads their end. What was recorded of the
+ * event with which this began, or of a later one, is on its way: its worker may have continued with the step that is to be claimed.
  *
  * @returns undefined if somebody else was first
  */
 export const placeOfClaim = async (
-  { known, watch }: Shift,
+  { known, watch }: Pick<Shift, 'known' | 'watch'>,
   chat: Conversation,
-  { name }: OpenStep,
+  { begunBy }: OpenStep,
 ): Promise<number | undefined> => {
   const seen = known.turnsAt(chat.id)
   if (seen !== undefined) return seen
   const end = await run(readEnd(chat))
   if (E.isLeft(end)) return undefined
   const { revision, step } = end.right
-  const age = step === undefined ? 'older' : ageOf(step, name)
+  const age = step === undefined ? 'older' : ageOf(step, begunBy)
   const isOnItsWay = (): boolean => known.turnsAt(chat.id) !== undefined
   if (age === 'unknown') await watch.until(isOnItsWay, delay)
   return age === 'newer' || isOnItsWay() ? undefined : revision

@@ -247,8 +247,7 @@ const play = (
   for (;;) {
     for (let idle = new Set<string>(); idle.size < names.length;) {
       const worker = names[Math.floor(dice() * names.length) % names.length] ?? ''
-      const all = [worker, ...names].filter((name) => !idle.has(name))
-      const [next = ''] = all
+      const next = [worker, ...names].find((name) => !idle.has(name)) ?? ''
       if (!begin(next)) idle = idle.add(next)
     }
     const [first] = [...running].toSorted(([, one], [, other]) => one.ends - other.ends)

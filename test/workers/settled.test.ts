@@ -235,7 +235,7 @@ const stepOf = (conversation: string, error = 'no'): CarriedStep => ({
   name: 'conversation@0',
   stage: 'open',
   asking: {},
-  askedBy: 'conversation@0',
+  begunBy: 'conversation@0',
   attempt: 2,
   errors: [error],
   since: '2026-01-01T00:00:00.000Z',
