@@ -101,7 +101,10 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
           })),
         )
       // The tool's own function is asked whether a call needs an approval: it may take long.
-      const { result: planned } = await watch.during({ context: now.at, seen: now.at, endedBy: [] }, planAll)
+      const { result: planned } = await watch.during(
+        { context: now.at, seen: now.at, endedBy: ['lost'] },
+        planAll,
+      )
       const planFacts = factsOf(planned, waits.keep === true, now.at)
       // Somebody else has taken the conversation over: the calls are for them to answer.
       if (hold.isLost()) return yield lost()
@@ -136,7 +139,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
       return [await watched(call, limits, work)]
     }
     const context = Math.max(...planned.map(({ use }) => use))
-    const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind'] }, (signal) =>
+    const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind', 'lost'] }, (signal) =>
       Promise.all(planned.map((each) => finished(each, signal))),
     )
     // Nobody knows what became of calls that were aborted: whoever has the conversation now answers them.

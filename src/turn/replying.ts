@@ -71,7 +71,11 @@ export const replying = (
     const { secrets } = current()
     const asked = held?.before ?? now
     const { result, ended: why } = await watch.during(
-      { context: asked.at, seen: now.at, endedBy: keepLate ? ['interrupt'] : ['interrupt', 'rewind'] },
+      {
+        context: asked.at,
+        seen: now.at,
+        endedBy: keepLate ? ['interrupt'] : ['interrupt', 'rewind', 'lost'],
+      },
       (signal) =>
         send(asked, rendered, { client, requestOptions, askOptions: { ...askOptions, signal }, secrets }),
     )

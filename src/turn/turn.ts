@@ -31,12 +31,17 @@ import { timing } from './results/watched-call.ts'
 /** How often a turn decides again because something has happened meanwhile. */
 const maxStale = 10
 
-/** One turn, with options that have been settled when it was asked for. */
+/**
+ * One turn, with options that have been settled when it was asked for.
+ *
+ * @param isAgain somebody else has taken the conversation over meanwhile, and may have answered
+ */
 export async function* turn(
   chat: Conversation,
   history: LiveHistory,
   given: Watched,
   hold: Holding,
+  isAgain = false,
 ): Steps<TurnError, Turned> {
   const tools: ToolRun[] = []
   const options: Watched = { ...given, emit: timing(given.emit, tools) }
@@ -110,14 +115,17 @@ export async function* turn(
 
   /** What a function of the caller's answers. It may take long: the turn ends without it. */
   async function* heeding<A>(now: Effective, work: () => Promise<A>): Steps<TurnError, A> {
-    const { result } = await watch.during({ context: now.at, seen: now.at, endedBy: [] }, async (ends) => {
-      try {
-        return E.right(await orAborted(work(), ends))
-      } catch (error) {
-        if (!ends.aborted) throw error
-        return E.left(abortedBy(ends))
-      }
-    })
+    const { result } = await watch.during(
+      { context: now.at, seen: now.at, endedBy: ['lost'] },
+      async (ends) => {
+        try {
+          return E.right(await orAborted(work(), ends))
+        } catch (error) {
+          if (!ends.aborted) throw error
+          return E.left(abortedBy(ends))
+        }
+      },
+    )
     return yield* ok(result)
   }
 
@@ -206,21 +214,28 @@ export async function* turn(
     return { ...ending, ended: why, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
   }
 
+  /** Somebody else has answered. */
+  async function* answeredBy(ending: Ending, now: Effective): Steps<TurnError, Turned> {
+    yield* account.open(now)
+    return turnedAs(ending)
+  }
+
   async function* allSteps(): Steps<TurnError, Turned> {
     for (let isFirst = true; ; isFirst = false) {
       let found = yield* history()
       if (yield* takeIn(found)) found = yield* history()
+      const others = isFirst && isAgain && !isToDo(found) ? turnedAt(chat.id, found) : undefined
+      if (others) return yield* answeredBy(others, found)
       // Before anything is written for a turn that has nothing to answer.
       if (isFirst && !(isPrepared && isConfigured(found, current.wanted))) yield* ok(requestFor(found))
       const hasFinished = ended !== undefined && !goesOn(ended)
       const now = yield* hold.enter(found, { watch, isFirst, hasFinished })
+      const waitedFor = now !== found && !isToDo(now) ? turnedAt(chat.id, now) : undefined
+      if (waitedFor) return yield* answeredBy(waitedFor, now)
       if (isFirst) {
         steps.begin(now)
         yield* account.open(now)
       }
-      // Somebody else has answered.
-      const others = now !== found && !isToDo(now) ? turnedAt(chat.id, now) : undefined
-      if (others) return turnedAs(others)
       stopped = undefined
       const isDone = yield* step(now)
       // What is queued after this look finds that nobody is busy any more.

@@ -35,7 +35,7 @@ export const turning = (chat: Conversation): Turning => {
     let options = listener ? heardBy(listener, settled) : settled
     // A good part of the library: only turns wait for it.
     const { turn } = await import('./turn.ts')
-    for (;;) {
+    for (let isAgain = false; ; isAgain = true) {
       const { revision } = yield* chat.turnLog.now()
       const { whileHeld, ttl, emit, signal } = options
       const onHeld = (by: string): void => emit({ type: 'held', by })
@@ -45,7 +45,7 @@ export const turning = (chat: Conversation): Turning => {
       try {
         const own = { ...options, signal: watch.signal, watch }
         turned = await tracedTurn(chat.id, options, async () => {
-          const ended = await run(turn(chat, history, own, hold))
+          const ended = await run(turn(chat, history, own, hold, isAgain))
           return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
         })
         const isTaken = E.isLeft(turned) && hold.isLost() && !watch.signal.aborted
@@ -54,8 +54,8 @@ export const turning = (chat: Conversation): Turning => {
         watch.end()
         await hold.leave(hasFinished(turned), watch.cancelled() ? 'done' : reasonOf(turned))
       }
-      // Somebody else has taken the conversation over: what comes of that counts.
-      options = { ...options, whileHeld: whileHeld === 'take' ? 'wait' : whileHeld }
+      // Somebody else has taken the conversation over: what comes of that counts. Nobody takes it back.
+      if (whileHeld === 'take' && hold.hasClaimed()) options = { ...options, whileHeld: 'wait' }
     }
   }
   return {

@@ -28,6 +28,8 @@ export interface Holding extends Claiming {
   readonly along: (at: number, revision: number) => Steps<StoreError, readonly TurnFact[]>
   /** These facts were recorded. */
   readonly recorded: (facts: readonly TurnFact[], end: TurnsEnd) => void
+  /** Whether the turn has claimed the conversation, lost or not. */
+  readonly hasClaimed: () => boolean
   /** The turn has ended: lets go of the conversation, unless its last reply, with which the model has finished, says so. */
   readonly leave: (isFinal: boolean, reason: Reason) => Promise<void>
 }
@@ -230,6 +232,7 @@ export const holding = (
       return isLost
     },
     isLost: () => isLost,
+    hasClaimed: () => own !== undefined,
     leave: async (isFinal, reason) => {
       await announcing
       stopBeating?.()

@@ -13,13 +13,13 @@ interface Work {
   readonly context: number
   /** The conversation's last position that the turn knows of. */
   readonly seen: number
-  /** What ends it: a message that interrupts (never a tool), a rewind past the context (unless a late reply is to be kept). */
+  /** What ends it: a message that interrupts (never a tool), a rewind past the context, somebody else's claim (neither if a late reply is to be kept). */
   readonly endedBy: readonly Why[]
   /** It only waits for somebody else's turn. */
   readonly isWaiting?: boolean
 }
 
-type Why = 'interrupt' | 'rewind'
+type Why = 'interrupt' | 'rewind' | 'lost'
 /** Why work was ended: by what was said or rewound, or because somebody else has claimed the conversation. */
 type Ended = { readonly why: 'interrupt' | 'lost' } | { readonly why: 'rewind'; readonly error: StaleContext }
 
@@ -89,7 +89,7 @@ export const watchOf = (
     cancelled ??= facts.find((fact) => fact.type === 'TurnCancelled')?.data
     if (cancelled) cancelling.abort(cancelled)
     if (work.isWaiting) return
-    if (isTakenIn(facts)) return end(work, { why: 'lost' })
+    if (isTakenIn(facts)) return lose(work)
     const later = yield* eventsAfter(chat, work.context)
     const last = later.at(-1)?.position ?? work.context
     const path = pathAfter(later, work.context, last)
@@ -107,6 +107,10 @@ export const watchOf = (
   const end = (work: Working, ended: Ended): void => {
     work.ended = ended
     work.ends.abort(ended)
+  }
+
+  const lose = (work: Working): void => {
+    if (work.endedBy.includes('lost')) end(work, { why: 'lost' })
   }
 
   const look = async (): Promise<void> => {
@@ -127,7 +131,7 @@ export const watchOf = (
   }
   const announced = async (work: Working): Promise<void> => {
     await announce(work.seen)
-    if (isLost()) end(work, { why: 'lost' })
+    if (isLost()) lose(work)
   }
   const seen = (event: RecordedEvent): void => {
     if (!mayConcern(event)) return

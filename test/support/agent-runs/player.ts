@@ -136,7 +136,12 @@ export const player = async (world: World, index: number, thread: Thread): Promi
       if (events++ === options.abortAt) ran.abort()
     }
     const crashed = Promise.withResolvers<undefined>()
-    const place = { ran, forget: () => crashed.resolve(undefined) }
+    const forget = (): void => {
+      crashed.resolve(undefined)
+      // A process that has died continues nothing.
+      controller.abort('dead')
+    }
+    const place = { ran, forget }
     underWay.push(place)
     const settings: TurnOptions = {
       ...optionsOf(world, ran, {
