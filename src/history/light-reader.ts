@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationEvent, Metadata } from '../events/events.ts'
+import { memo } from '../memo/memo.ts'
 import { remembered, type Remembered } from '../store/lru.ts'
 import { type Lineage, stretchAt } from './lineage.ts'
 import { type EventStore, streamPage } from '../store/port.ts'
@@ -9,15 +10,14 @@ type Events = readonly ConversationEvent[]
 
 /** Pages of a store that are remembered: 200,000 events without what they say. */
 const maxPages = 1_000
-const known = new WeakMap<EventStore, Remembered<Events>>()
+const pagesOf = memo<EventStore, Remembered<Events>>(() => remembered(maxPages))
 
 /**
  * Reads events without their content, for callers that only need to know what hides what. Pages are remembered, so that hundreds of forks do not read the
  * conversation that they come from hundreds of times: events never change.
  */
 export const lightReader = (store: EventStore, lineage: Lineage): Reader => {
-  const pages = known.get(store) ?? remembered<Events>(maxPages)
-  known.set(store, pages)
+  const pages = pagesOf(store)
   const plain = reader(store, lineage)
   return {
     ...plain,

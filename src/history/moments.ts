@@ -1,4 +1,5 @@
 import type { ConversationEvent } from '../events/events.ts'
+import { memo } from '../memo/memo.ts'
 import { type Effective, evolved } from '../projections/effective.ts'
 import { type Slot, viewIn } from '../projections/outline.ts'
 
@@ -54,10 +55,11 @@ interface Kept {
   readonly size: number
 }
 
+const lengthOf = memo((one: object) => JSON.stringify(one).length)
+
 /** Remembers a bounded number of moments, by what they hold: the conversations that were used last. */
 export const momentsOf = (most = mostOfAll): Moments => {
   const all = new Map<string, Kept>()
-  const sizes = new WeakMap<object, number>()
   let total = 0
 
   /** Frozen items are measured once, and shared by the moments that show them. */
@@ -66,11 +68,7 @@ export const momentsOf = (most = mostOfAll): Moments => {
       moments.flatMap(({ effective: { items, outline } }) => [...items, outline.configuration ?? {}]),
     )
     let size = each
-    for (const one of held) {
-      const known = sizes.get(one) ?? JSON.stringify(one).length
-      sizes.set(one, known)
-      size += known
-    }
+    for (const one of held) size += lengthOf(one)
     return size
   }
 

@@ -3,6 +3,7 @@ import type { Chat } from '../models/openai/chat/chat.ts'
 import type { Block } from '../events/blocks.ts'
 import type { Fields } from '../events/json.ts'
 import type { Rendered, RenderedMessage } from '../projections/render/renderer.ts'
+import { memo } from '../memo/memo.ts'
 import { listDigest } from './list-digest.ts'
 
 /** What a receipt is of: a request as it is sent, without model and parameters. */
@@ -17,17 +18,8 @@ export interface Sent extends Pick<Rendered, 'tool_choice'> {
 /** A block of a request, or a tool. */
 export type Part = { readonly [field: string]: unknown }
 
-// Blocks never change, and a history that grows keeps the ones it has.
-const texts = new WeakMap<Part, string>()
-
 /** The canonical JSON (RFC 8785) of a block. */
-export const textOf = (part: Part): string => {
-  const known = texts.get(part)
-  if (known !== undefined) return known
-  const text = canonicalize(part) ?? ''
-  texts.set(part, text)
-  return text
-}
+export const textOf = memo((part: Part) => canonicalize(part) ?? '')
 
 /**
  * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones. Continues from what
@@ -47,7 +39,6 @@ export const digestOf = ({ chat, messages, system, tools }: Sent): string => {
     items: contents,
     textAt: (index) => `{"content":${listText(contents[index] ?? [])},"role":"${messages[index]?.role}"}`,
     after: `]${others.map((text) => `,${text}`).join('')}}`,
-    key: contents[0]?.[0],
     stable: stableIn(messages),
   })
 }
@@ -64,12 +55,11 @@ const chatDigest = ({ messages, tools }: Chat): string => {
     items: said,
     textAt: (index) => textOf(said[index] ?? {}),
     after: `]${tools ? `,"tools":${listText(tools)}` : ''}}`,
-    key: said[0],
     stable: Math.max(0, said.length - 1),
   })
 }
 
-const listText = (parts: readonly Part[]): string => `[${parts.map(textOf).join()}]`
+const listText = (parts: readonly Part[]): string => `[${parts.map((part) => textOf(part)).join()}]`
 
 const isMarked = ({ content }: Sent['messages'][number]): boolean =>
   content.some((block) => 'cache_control' in block)

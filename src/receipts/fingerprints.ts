@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Chat, ChatMessage } from '../models/openai/chat/chat.ts'
-import { listCache } from '../projections/list-cache.ts'
+import { mapped, memo } from '../memo/memo.ts'
 import { type Part, type Sent, textOf } from './canonical.ts'
 
 /** A block of a request with its place: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
@@ -37,38 +37,30 @@ const blocksOf = ({ tools = [], system = [], messages }: Sent): readonly PlacedP
  */
 export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: Sent): string => {
   if (chat) return chatPrints(chat)
-  const prints = tools.map((tool) => fingerprint('tool', tool))
+  const prints = tools.map((tool) => fingerprint(tool, 'tool'))
   if (typeof system === 'string') prints.push(hashed('system', JSON.stringify(system)))
-  else for (const block of system) prints.push(fingerprint('system', block))
+  else for (const block of system) prints.push(fingerprint(block, 'system'))
   const contents = messages.map(({ content }) => content)
-  const said = cached(contents, (content, index) => {
+  const said = printsOfContents(contents, (content, index) => {
     const { role = '' } = messages[index] ?? {}
-    return content.map((block) => fingerprint(role, block)).join('')
+    return content.map((block) => fingerprint(block, role)).join('')
   })
   return prints.join('') + said.join('')
 }
 
 const chatPrints = ({ tools = [], messages }: Chat): string =>
   [
-    ...tools.map((tool) => fingerprint('tool', tool)),
+    ...tools.map((tool) => fingerprint(tool, 'tool')),
     // The system prompt is made again for each request.
-    ...messages.slice(0, 1).map((message) => fingerprint(message.role, message)),
-    ...cachedMessages(messages.slice(1), (message) => fingerprint(message.role, message)),
+    ...messages.slice(0, 1).map((message) => fingerprint(message, message.role)),
+    ...printsOfMessages(messages.slice(1), (message) => fingerprint(message, message.role)),
   ].join('')
 
-const cachedMessages = listCache<ChatMessage, string>()
+const printsOfMessages = mapped<ChatMessage, string>()
 
-const cached = listCache<readonly Part[], string>()
+const printsOfContents = mapped<readonly Part[], string>()
 
-const known = new WeakMap<Part, { readonly role: string; readonly print: string }>()
-
-const fingerprint = (role: string, part: Part): string => {
-  const before = known.get(part)
-  if (before?.role === role) return before.print
-  const print = hashed(role, textOf(withoutBreakpoint(part)))
-  known.set(part, { role, print })
-  return print
-}
+const fingerprint = memo((part: Part, role) => hashed(role, textOf(withoutBreakpoint(part))))
 
 export const withoutBreakpoint = (part: Part): Part => {
   if (!('cache_control' in part)) return part

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto'
-import { sharedBeginning } from '../projections/list-cache.ts'
+import { beginnings } from '../memo/memo.ts'
 
 /** A text with a list in it: what comes before the list, its items, and what comes after it. */
 export interface ListText {
@@ -8,38 +8,34 @@ export interface ListText {
   readonly items: readonly object[]
   readonly textAt: (index: number) => string
   readonly after: string
-  /** What a list that continues this one begins with too. */
-  readonly key: object | undefined
   /** How many items the next list will probably begin with. */
   readonly stable: number
 }
 
-/** A hash of the first items of a list. */
-interface Beginning {
+/** A hash of what comes before a list, and of the list's first `length` items. */
+interface Hashed {
   readonly before: string
-  readonly items: readonly object[]
+  readonly length: number
   readonly hash: Hash
 }
-const beginnings = new WeakMap<object, Beginning>()
+const hashes = beginnings<object, Hashed>()
 
 /** SHA-256 (hex). Continues from what was hashed of the list's beginning before, as long as that is the same. */
-export const listDigest = ({ before, items, textAt, after, key, stable }: ListText): string => {
-  const known = key && beginnings.get(key)
-  const isSame = known?.before === before && sharedBeginning(known.items, items) === known.items.length
-  let { items: hashed, hash } = isSame
-    ? known
-    : { items: [] as readonly object[], hash: createHash('sha256').update(before) }
+export const listDigest = ({ before, items, textAt, after, stable }: ListText): string => {
+  const begun = hashes.of(items)
+  const isSame = begun?.made.before === before && begun.shared >= begun.made.length
+  let { length, hash } = isSame ? begun.made : { length: 0, hash: createHash('sha256').update(before) }
   const textFrom = (from: number, to: number): string => {
     const texts = items.slice(from, to).map((_, index) => textAt(from + index))
     return `${from > 0 && from < to ? ',' : ''}${texts.join()}`
   }
-  if (key && hashed.length < stable) {
-    hash = hash.copy().update(textFrom(hashed.length, stable))
-    hashed = items.slice(0, stable)
-    beginnings.set(key, { before, items: hashed, hash })
+  if (length < stable) {
+    hash = hash.copy().update(textFrom(length, stable))
+    length = stable
+    hashes.keep(items, { before, length, hash })
   }
   return hash
     .copy()
-    .update(`${textFrom(hashed.length, items.length)}${after}`)
+    .update(`${textFrom(length, items.length)}${after}`)
     .digest('hex')
 }

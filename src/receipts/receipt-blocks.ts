@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../events/events.ts'
+import { beginnings, memo } from '../memo/memo.ts'
 import type { Effective, Item } from '../projections/effective.ts'
-import { sharedBeginning } from '../projections/list-cache.ts'
 import { fingerprintLength } from './fingerprints.ts'
 import { type ReceiptBlocks, receiptOptionsIn } from './receipt-options.ts'
 
@@ -31,37 +31,29 @@ interface Base {
 
 /** The newest reply that is shown together with its receipt and every receipt that this one continues. */
 const baseOf = ({ items }: Effective): Base | undefined => {
-  const [first] = items
-  const before = first && keptChains.get(first)
-  const isBeginning = before && sharedBeginning(before.items, items) === before.items.length
-  const chain: Chain = isBeginning ? before : { items: [], shown: new Map(), newest: undefined }
+  const before = chains.of(items)
+  const isBeginning = before !== undefined && before.shared === before.made.length
+  const chain: Chain = isBeginning ? before.made : { length: 0, shown: new Map(), newest: undefined }
   const printsAt = (position: number): string | undefined => chain.shown.get(position)
-  for (const item of items.slice(chain.items.length)) {
+  for (const item of items.slice(chain.length)) {
     const receipt = item.kind === 'message' ? item.origin?.context : undefined
     const prints = receipt && fingerprintsIn(receipt, printsAt)
     if (prints === undefined) continue
     chain.shown.set(item.position, prints)
     chain.newest = { position: item.position, prints }
   }
-  chain.items = items
-  if (first) keptChains.set(first, chain)
+  chain.length = items.length
+  chains.keep(items, chain)
   return chain.newest
 }
 
-/** The receipts of a history that were read so far. */
+/** The receipts of a history's first `length` items. */
 interface Chain {
-  items: readonly Item[]
+  length: number
   readonly shown: Map<number, string>
   newest: Base | undefined
 }
-const keptChains = new WeakMap<Item, Chain>()
-
-interface Read {
-  readonly blocks: ReceiptBlocks | undefined
-  readonly base: string
-  readonly prints: string
-}
-const rememberedReads = new WeakMap<Receipt, Read>()
+const chains = beginnings<Item, Chain>()
 
 /**
  * The fingerprints of the blocks of a receipt's request; undefined if the receipt is malformed, or continues one that is not there.
@@ -72,17 +64,14 @@ export const fingerprintsIn = (
   receipt: Receipt,
   basePrints: (position: number) => string | undefined,
 ): string | undefined => {
-  const before = rememberedReads.get(receipt)
-  const blocks = before ? before.blocks : blocksIn(receipt)
+  const blocks = blocksIn(receipt)
   const base = blocks?.base === undefined ? '' : basePrints(blocks.base)
-  if (!blocks || base === undefined) return undefined
-  if (before?.base === base) return before.prints
-  const prints = base.slice(0, blocks.shared * fingerprintLength) + blocks.rest
-  rememberedReads.set(receipt, { blocks, base, prints })
-  return prints
+  return blocks && base !== undefined
+    ? base.slice(0, blocks.shared * fingerprintLength) + blocks.rest
+    : undefined
 }
 
-const blocksIn = (receipt: Receipt): ReceiptBlocks | undefined => {
+const blocksIn = memo((receipt: Receipt): ReceiptBlocks | undefined => {
   const options = receiptOptionsIn(receipt)
   return E.isRight(options) ? options.right.blocks : undefined
-}
+})

@@ -2,7 +2,6 @@ import canonicalize from 'canonicalize'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Configuration } from '../events/events.ts'
 import { configurationOf, type Effective, isReply, type Item } from '../projections/effective.ts'
-import { listCache } from '../projections/list-cache.ts'
 import { isCompaction, wellFormed } from '../projections/render/renderer.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { WriteError } from '../store/errors.ts'
@@ -39,7 +38,7 @@ export const isConfigured = (now: Effective, wanted: Configuration): boolean => 
  * of that. Undefined if there is no compaction, or it was recorded before.
  */
 const recordCompaction = (chat: Conversation, { items, at }: Effective): Write | undefined => {
-  const index = cached(items, holdsCompaction).lastIndexOf(true)
+  const index = items.findLastIndex(holdsCompaction)
   const reply = items[index]
   const [first] = items
   const before = items[index - 1]
@@ -57,7 +56,5 @@ const recordCompaction = (chat: Conversation, { items, at }: Effective): Write |
     after: at,
   })
 }
-
-const cached = listCache<Item, boolean>()
 
 const holdsCompaction = (item: Item): boolean => isReply(item) && item.content.some(isCompaction)

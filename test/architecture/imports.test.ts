@@ -8,8 +8,9 @@ const source = fileURLToPath(new URL('../../src', import.meta.url))
 /** Each layer, from the bottom up, and the layers that it may import besides itself. `/` holds the entry points at the top of src. */
 const layers: Readonly<Record<string, string>> = {
   result: '',
+  memo: '',
   events: '',
-  projections: 'events',
+  projections: 'memo events',
   commands: 'events projections',
   store: 'result events commands',
   'store/memory': 'result events store',
@@ -17,7 +18,7 @@ const layers: Readonly<Record<string, string>> = {
   'store/eventstoredb': 'result events store',
   'store/blobs': 'result events store',
   'store/whole': 'result events store store/blobs',
-  history: 'result events projections commands store store/whole',
+  history: 'result memo events projections commands store store/whole',
   formats: 'events projections commands history',
   jobs: 'result events projections commands store store/blobs store/whole history formats',
   conversation: 'result events projections commands store history jobs',
@@ -25,9 +26,9 @@ const layers: Readonly<Record<string, string>> = {
   models: 'events projections telemetry',
   'models/streaming': 'events models',
   'models/anthropic': 'events models models/streaming',
-  'models/openai': 'events projections models models/streaming',
-  receipts: 'result events projections store conversation models models/openai',
-  'context/tokens': 'result events projections store conversation models models/anthropic',
+  'models/openai': 'memo events projections models models/streaming',
+  receipts: 'result memo events projections store conversation models models/openai',
+  'context/tokens': 'result memo events projections store conversation models models/anthropic',
   'context/policy': 'events projections commands context/tokens',
   'context/summary':
     'result events projections commands store history conversation models receipts context/tokens context/policy',
@@ -132,6 +133,13 @@ describe('imports point one way', () => {
   test('from the outside in, and only adapters know drivers', () => {
     expect(files.flatMap(problemsOf)).toEqual([])
     expect(files.flatMap(importsOf).length).toBeGreaterThan(100)
+  })
+
+  test('what is remembered by object is remembered by memo', () => {
+    const remembering = files.filter((file) =>
+      /new Weak(?:Map|Set|Ref)\b/.test(readFileSync(join(source, file), 'utf8')),
+    )
+    expect(remembering).toEqual(['memo/memo.ts'])
   })
 
   test('only the face of the renderer is read outside its folder, which is copied for a new version', () => {

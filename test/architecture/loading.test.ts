@@ -27,9 +27,11 @@ const loadedBy = (program: string): readonly string[] => {
   return [...own, ...urls.filter((url) => url.startsWith('node:')), ...new Set(packages)]
 }
 
-test('the core loads events, projections and commands, zod, fp-ts, and of Node only what hashes and compares', () => {
+test('the core loads memo, events, projections and commands, zod, fp-ts, and of Node only what hashes and compares', () => {
   const loaded = loadedBy(`await import('./src/core.ts')`)
-  const others = loaded.filter((name) => !/^(?:core\.ts$|events\/|projections\/|commands\/)/.test(name))
+  const others = loaded.filter(
+    (name) => !/^(?:core\.ts$|events\/|memo\/|projections\/|commands\/)/.test(name),
+  )
   expect(others.toSorted()).toEqual(['fp-ts', 'node:crypto', 'node:util', 'zod'])
   expect(loaded).toContain('commands/decide.ts')
 })

@@ -1,5 +1,5 @@
 import { configurationOf, type Effective, type Item, messagesOf } from '../../projections/effective.ts'
-import { listCache } from '../../projections/list-cache.ts'
+import { mapped } from '../../memo/memo.ts'
 import { isCompaction, isThinking, prefixUnchanged, utterancesIn } from '../../projections/render/renderer.ts'
 import { estimate } from './estimate.ts'
 import type { Learned } from './usage.ts'
@@ -100,7 +100,7 @@ const nothing: Ways = {
   spoken: { estimated: 0, unchanged: false, thinks: false },
 }
 
-const rememberedWays = listCache<Item, Ways>()
+const rememberedWays = mapped<Item, Ways>()
 
 const waysToShow = (item: Item): Ways => {
   const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)

@@ -1,7 +1,7 @@
 import { isFields } from '../../events/json.ts'
 import type { Policy } from '../../events/events.ts'
 import { type Effective, isReply, type Item } from '../../projections/effective.ts'
-import { listCache } from '../../projections/list-cache.ts'
+import { mapped } from '../../memo/memo.ts'
 
 /**
  * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
@@ -49,7 +49,7 @@ const requestOf = (item: Item | undefined): string | undefined =>
 
 type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
 
-const rememberedCounts = listCache<Item, Counted | 'nothing' | 'unknown'>()
+const rememberedCounts = mapped<Item, Counted | 'nothing' | 'unknown'>()
 
 /** The counts of a reply; `unknown` if it has no usage. */
 const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {

@@ -1,5 +1,5 @@
 import type { Block } from '../../events/blocks.ts'
-import { listCache } from '../list-cache.ts'
+import { mapped, memo } from '../../memo/memo.ts'
 import type { Report } from './repairs.ts'
 
 const maxBreakpoints = 4
@@ -21,7 +21,7 @@ const inner = (part: Part): readonly Part[] =>
     ? (part['content'] as readonly Block[])
     : []
 
-const rememberedTtls = listCache<readonly Part[], readonly string[]>()
+const ttlsOfEach = mapped<readonly Part[], readonly string[]>()
 
 const ttlsOf = (content: readonly Part[]): readonly string[] =>
   content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? []))
@@ -38,7 +38,7 @@ export const limitBreakpoints = (
   const contents = parts.map(({ content }) => content)
   const [tools = [], system = [], ...messages] = contents
   // Tools and system prompt may be in other arrays; the messages are the same objects.
-  const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...rememberedTtls(messages, ttlsOf).flat()]
+  const ttls = [...ttlsOf(tools), ...ttlsOf(system), ...ttlsOfEach(messages, ttlsOf).flat()]
   if (ttls.length === 0) return contents
   const first = Math.max(0, ttls.length - most)
   const firstShort = ttls.indexOf('5m', first)
@@ -78,22 +78,16 @@ export const placeBreakpoints = (
     const last = Math.min(at, content.length - 1)
     const part = content[last]
     // A compaction block has to be sent back as it was; thinking cannot carry a breakpoint.
-    if (part && part['type'] !== 'compaction' && !ttlOf(part)) placed[index] = markedAt(content, last, ttl)
+    if (part && part['type'] !== 'compaction' && !ttlOf(part))
+      placed[index] = marked(content, `${last} ${ttl}`)
   }
   return placed
 }
 
-type Marked = ReadonlyMap<string, readonly Part[]>
-const keptMarkings = new WeakMap<readonly Part[], Marked>()
-
-/** The same content always gives the same marked object, so that what is derived from that can be remembered. */
-const markedAt = (content: readonly Part[], at: number, ttl: '5m' | '1h'): readonly Part[] => {
-  const key = `${at} ${ttl}`
-  const all: Marked = keptMarkings.get(content) ?? new Map()
-  const known = all.get(key)
-  if (known) return known
+/** The same content gives the same marked object, so that what is derived from that can be remembered too. */
+const marked = memo((content: readonly Part[], place): readonly Part[] => {
+  const [at, ttl] = place.split(' ')
+  const index = Number(at)
   const control = ttl === '1h' ? { type: 'ephemeral', ttl } : { type: 'ephemeral' }
-  const made = content.with(at, { ...content[at], cache_control: control })
-  keptMarkings.set(content, new Map([...all, [key, made]]))
-  return made
-}
+  return content.with(index, { ...content[index], cache_control: control })
+})

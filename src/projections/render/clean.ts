@@ -85,14 +85,6 @@ const repaired = (value: unknown): unknown => {
   )
 }
 
-// Blocks never change, and histories that grow keep theirs: most have been checked for the request before.
-const cleanIn = {
-  user: new WeakSet<readonly Block[]>(),
-  assistant: new WeakSet<readonly Block[]>(),
-  system: new WeakSet<readonly Block[]>(),
-  result: new WeakSet<readonly Block[]>(),
-}
-
 /**
  * The blocks of a message that its place allows, each as the API accepts it; the same array if there is nothing to change. Thinking
  * stays as it is, or is left out if it holds half a character: it must stay what was signed.
@@ -103,13 +95,10 @@ export const clean = (
   position: number,
   report: Report,
 ): readonly Block[] => {
-  if (cleanIn[place].has(content)) return content
   const cleaned = cleanBlocks(content, place, position, report)
   const isSame =
     cleaned.length === content.length && cleaned.every((block, index) => block === content[index])
-  if (!isSame) return cleaned
-  cleanIn[place].add(content)
-  return content
+  return isSame ? content : cleaned
 }
 
 const cleanBlocks = (

@@ -1,8 +1,8 @@
 import type { Block } from '../../events/blocks.ts'
 import { freeze } from '../../events/freeze.ts'
+import { beginnings } from '../../memo/memo.ts'
 import type { Effective, Item } from '../effective.ts'
 import type { Outline } from '../outline.ts'
-import { sharedBeginning } from '../list-cache.ts'
 import type { Place } from './breakpoints.ts'
 import type { Repair } from './repairs.ts'
 import { prefixUnchanged } from './thinking.ts'
@@ -24,8 +24,7 @@ interface Begun {
   readonly unchanged: (item: Item) => boolean
   readonly script: Transcript
   readonly repairs: Repair[]
-  /** The first `length` of these items are written. */
-  items: readonly Item[]
+  /** How many items are written. */
   length: number
   end: End | undefined
 }
@@ -36,8 +35,7 @@ interface End {
 }
 
 // A history that grows keeps its items, and a transcript only adds at its end, so what was written of a history's beginning is continued.
-// Kept by the first item, as long as that is in use.
-const keptScripts = new WeakMap<Item, Begun>()
+const scripts = beginnings<Item, Begun>()
 
 /** @param notes with a note in place of each truncation */
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
@@ -56,14 +54,16 @@ export const written = (
   length: number,
 ): Begun => {
   const { items, outline } = effective
-  const [first] = items
-  const before = first && keptScripts.get(first)
-  const isSame = before?.systemMessages === systemMessages && before.notes === notes
-  const script =
-    before && isSame && isBeginning(before, effective) ? before : begin(effective, systemMessages, notes)
-  script.items = items
+  const before = scripts.of(items)
+  const isBeginning =
+    before !== undefined &&
+    before.made.systemMessages === systemMessages &&
+    before.made.notes === notes &&
+    before.shared >= before.made.length &&
+    isAlike(before.made.outline, outline)
+  const script = isBeginning ? before.made : begin(effective, systemMessages, notes)
   script.outline = outline
-  if (first) keptScripts.set(first, script)
+  scripts.keep(items, script)
   for (; script.length < length; script.length++) write(script, items[script.length] as Item)
   return script
 }
@@ -94,22 +94,19 @@ const begin = (effective: Effective, systemMessages: boolean, notes: boolean): B
       repairs.push(freeze({ kind, position, detail })),
     ),
     repairs,
-    items: effective.items,
     length: 0,
     end: undefined,
   }
 }
 
-const isBeginning = ({ items, length, outline }: Begun, { items: all, outline: now }: Effective): boolean =>
-  // So that the slices of one rendering need not compare the items again.
-  (items === all && outline === now) ||
+const isAlike = (outline: Outline, now: Outline): boolean =>
+  outline === now ||
   (outline.promptSince === now.promptSince &&
     outline.restored.length === now.restored.length &&
     outline.restored.every(({ after, before }, index) => {
       const span = now.restored[index]
       return span?.after === after && span.before === before
-    }) &&
-    sharedBeginning(items, all) >= length)
+    }))
 
 /** The end of an item in the last message; undefined if nothing of it is shown there. */
 const endOf = ({ messages }: Transcript, { position }: Item): End | undefined => {

@@ -1,5 +1,5 @@
 import { type Block, isBlock } from '../../../events/blocks.ts'
-import { listCache } from '../../../projections/list-cache.ts'
+import { mapped } from '../../../memo/memo.ts'
 import type { RenderedMessage } from '../../../projections/render/renderer.ts'
 import { assistantMessages } from './assistant.ts'
 import { isMedia, partsOf, textOf, textPart } from './parts.ts'
@@ -20,19 +20,11 @@ interface Translated {
   readonly notes: readonly Noted[]
 }
 
-// A history that grows keeps the contents of its messages: they are translated once for each form.
-const caches = new Map<string, ReturnType<typeof listCache<readonly Block[], Translated>>>()
-
-const cacheFor = (form: ChatForm) => {
-  const key = JSON.stringify(form)
-  const cache = caches.get(key) ?? listCache<readonly Block[], Translated>()
-  caches.set(key, cache)
-  return cache
-}
+const translations = mapped<readonly Block[], Translated>()
 
 export const messagesOf = (rendered: readonly RenderedMessage[], form: ChatForm): Translated => {
   const contents = rendered.map(({ content }) => content)
-  const all = cacheFor(form)(contents, (_, index) => translated(rendered, index, form))
+  const all = translations(contents, (_, index) => translated(rendered, index, form), JSON.stringify(form))
   const messages: ChatMessage[] = []
   const notes: Noted[] = []
   for (const [index, one] of all.entries()) {

@@ -1,5 +1,6 @@
 import { type Block, unknownBlock } from '../../../events/blocks.ts'
 import { type Fields, isFields } from '../../../events/json.ts'
+import { memo } from '../../../memo/memo.ts'
 import type { Effective, Item } from '../../../projections/effective.ts'
 import type { ChatForm, ChatMessage } from './types.ts'
 
@@ -28,17 +29,11 @@ export const withReasoning = (effective: Effective, { reasoning }: ChatForm): Ef
     : effective
 
 // The same item has the same object each time: what the renderer remembers of it depends on that.
-const known = new WeakMap<Item, { readonly provider: string; readonly item: Item }>()
-
-const carrying = (item: Item, provider: string): Item => {
+const carrying = memo((item: Item, provider): Item => {
   if (item.kind !== 'message' || item.role !== 'assistant') return item
-  const before = known.get(item)
-  if (before?.provider === provider) return before.item
   const content = moved(item.content, provider)
-  const made = content === item.content ? item : { ...item, content }
-  known.set(item, { provider, item: made })
-  return made
-}
+  return content === item.content ? item : { ...item, content }
+})
 
 const moved = (content: readonly Block[], provider: string): readonly Block[] => {
   const found = content.filter((block) => originOf(block)?.provider === provider)
