@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
@@ -174,6 +174,24 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
     await ask(later, 'c')
     await until(async () => (await said(later, 'c')).length > 1)
     expect(await said(later, 'c')).toEqual(['user', 'assistant'])
+  })
+
+  test('continues once the file of its store is put back, and creates no other one meanwhile', async () => {
+    const { store, where, begin, open } = await working([])
+    open()
+    const { news } = begin()
+    await ask(store, 'a')
+    await until(() => ofType(news, 'step').length === 1)
+    await store.close()
+    renameSync(where, `${where}-away`)
+    await until(() => ofType(news, 'ended').length > 1)
+    expect(existsSync(where)).toBe(false)
+    renameSync(`${where}-away`, where)
+    const again = await openStore(`sqlite:${where}`)
+    atEnd(again.close)
+    await ask(again, 'b')
+    await until(() => ofType(news, 'step').length === 2)
+    expect(await said(again, 'b')).toEqual(['user', 'assistant'])
   })
 
   test('says that an option of the agent is wrong, and ends', () =>

@@ -66,11 +66,15 @@ Examples:
           await supervise({
             processes: options.processes,
             // What an agent prints is no answer of this command. The store's URL may hold a password.
-            start: () =>
-              fork(fileURLToPath(packageFile('bin/palimpsest.js')), args, {
-                env: { ...host.env, PALIMPSEST_STORE: given.store },
-                stdio: ['ignore', 2, 2, 'ipc'],
-              }),
+            start: (isReplaced) =>
+              fork(
+                fileURLToPath(packageFile('bin/palimpsest.js')),
+                isReplaced ? [...args, '--existing'] : args,
+                {
+                  env: { ...host.env, PALIMPSEST_STORE: given.store },
+                  stdio: ['ignore', 2, 2, 'ipc'],
+                },
+              ),
             onNews: (news) => void (isJson ? out.json(news, false) : out.parts(newsParts(news))),
             onDeath: (worker, reason) => report(store, out, worker, reason),
             ...stops,
@@ -133,13 +137,14 @@ const newsParts = (news: News): readonly Part[] => {
 
 /** One worker's process, which `work` starts. */
 export const addWorkAsOne = (program: Command, shell: Shell): void => {
-  withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true })).action(
-    async (agent: string, { grace, ...options }: Given) => {
+  const command = withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true }))
+  command
+    .option('--existing', 'create no store')
+    .action(async (agent: string, { grace, existing, ...options }: Given & { readonly existing?: true }) => {
       const given = { ...options, ...(grace !== undefined && { grace: grace * 1_000 }) }
-      await shell.action('created', ({ store }) => workHere(store, agent, given))()
+      await shell.action(existing ? 'existing' : 'created', ({ store }) => workHere(store, agent, given))()
       await flush()
       // The agent may have left something open that would keep the process alive.
       process.exit()
-    },
-  )
+    })
 }

@@ -49,6 +49,7 @@ export const workHere = async (store: Store, file: string, given: Given): Promis
     if (why === 'closed') {
       process.stderr.write(`${worker.id} ends: the file of the store is no longer the one that it opened\n`)
       process.exitCode = 1
+      await tell({ type: 'replaced' })
     } else if (left.length > 0) {
       process.stderr.write(`${worker.id} leaves ${left.join(', ')} to others: the agent ignores its signal\n`)
       process.exitCode = 1

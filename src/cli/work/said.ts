@@ -7,6 +7,8 @@ export type Said =
   | { readonly type: 'started'; readonly worker: string; readonly patience: number }
   | { readonly type: 'step'; readonly step: StepTaken }
   | { readonly type: 'failed'; readonly failure: Failure }
+  /** The file of the store is not the one that it opened. */
+  | { readonly type: 'replaced' }
 
 /** What that one says to it: no more steps, and end those in progress. */
 export const stopWord = 'stop'

@@ -22,7 +22,8 @@ export type News =
 
 export interface Supervised {
   readonly processes: number
-  readonly start: () => ChildProcess
+  /** Once the store's file was replaced, it is there or will be put back: no process may create another one in its place. */
+  readonly start: (isReplaced: boolean) => ChildProcess
   readonly onNews: (news: News) => void
   /** Is told at once of a worker that has died without saying so. */
   readonly onDeath: (worker: string, reason: string) => Promise<void>
@@ -60,6 +61,7 @@ export const supervise = async ({
   end,
 }: Supervised): Promise<void> => {
   let hasWorked = false
+  let isReplaced = false
   let refused: Failure | undefined
 
   const live = async (): Promise<Ended> => {
@@ -67,10 +69,11 @@ export const supervise = async ({
     let failure: Failure | undefined
     let patience = loading
     let last: NodeJS.Timeout | undefined
-    const child = start()
+    const child = start(isReplaced)
     child.on('message', (message) => {
       const said = message as Said
       if (said.type === 'failed') failure = said.failure
+      else if (said.type === 'replaced') isReplaced = true
       else if (said.type === 'step') onNews({ ...said.step, type: 'step', worker: worker ?? '' })
       else {
         ;({ worker, patience } = said)
