@@ -18,6 +18,8 @@ export type Outcome =
 
 /** How long to wait, in milliseconds, if the API is overloaded and does not say. */
 const overloadWait = 5_000
+/** At least so long, whatever it says: with `retry-after: 0`, a worker would call it without a pause. */
+const leastWait = 1_000
 
 /** What the turn of a step came to. */
 export const outcomeOf = (
@@ -35,7 +37,8 @@ export const outcomeOf = (
   if (_tag === 'ModelAborted' && isStopping) return { reason: 'shutdown' }
   const error = `${_tag}: ${message}`
   // Too many calls are no fault of the step: it is tried again as often as it takes.
-  if (isRefused(turned.left)) return { reason: 'free', error, waitMs: retryAfter ?? overloadWait }
+  if (isRefused(turned.left))
+    return { reason: 'free', error, waitMs: Math.max(retryAfter ?? overloadWait, leastWait) }
   return { reason: 'failed', error, waitMs: backoff(attempt, retryAfter) }
 }
 

@@ -99,7 +99,7 @@ describe('each request is answered once, whatever happens to the workers', () =>
 })
 
 test(
-  'C7: what kills its worker, hangs or is refused is parked after five attempts, the rest is answered, across a restart of the server',
+  'C7: what kills its worker, hangs, is refused or breaks the API is parked after five attempts, the rest is answered, across a restart of the server',
   async () => {
     const { parked, attemptsParked, overlaps } = await came('C7 EventStoreDB')
     const { conversations, say } = all['C7 EventStoreDB'].talk

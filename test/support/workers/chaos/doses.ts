@@ -12,7 +12,7 @@ export interface Plan {
 const tools = ['hello', 'use none', 'use idempotent', 'use unsafe']
 const anything = (n: number): string => tools[n % tools.length] ?? ''
 const calls = (n: number): string => tools[1 + (n % 3)] ?? ''
-const poisons = ['kill', 'hang', 'refuse', 'flood']
+const poisons = ['kill', 'hang', 'refuse', 'break']
 /** One conversation of so many is poison, of each kind in turn. */
 const poisonOneOf = (many: number) => (n: number) =>
   n % many === 0 ? `poison ${poisons[(n / many) % poisons.length] ?? ''}` : 'hello'

@@ -65,12 +65,7 @@ const replyTo = (last: string, id: string): Reply => {
     : { content: [{ type: 'tool_use', id, name: wanted, input: {} }] }
 }
 
-const tooMany: Failure = {
-  status: 429,
-  type: 'rate_limit_error',
-  message: 'too many requests',
-  retryAfter: 0,
-}
+const breakdown: Failure = { status: 500, type: 'api_error', message: 'it broke', retryAfter: 0 }
 const refusal: Failure = { status: 400, type: 'invalid_request_error', message: 'no' }
 const never = (): Promise<never> => new Promise(() => {})
 
@@ -104,7 +99,7 @@ export const scene = async (setting: Setting): Promise<Scene> => {
     if (poison === 'kill') killed(call.pid)
     if (poison === 'kill' || poison === 'hang') return never()
     await sleep(dice() * slow)
-    if (poison !== undefined) return poison === 'flood' ? tooMany : refusal
+    if (poison !== undefined) return poison === 'break' ? breakdown : refusal
     return replyTo(last, `toolu_${randomUUID().replaceAll('-', '')}`)
   }
   const model = await fakeModel(({ messages }, call) => answer(messages, call))
