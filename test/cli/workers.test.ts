@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
@@ -95,7 +96,7 @@ describe('palimpsest workers', () => {
     await watchRosters(store, stdout, { isAll: false, signal: drawing.signal })
     ends.abort()
     await ended
-    const lines = frame.split('\n')
+    const lines = stripVTControlCharacters(frame).split('\n')
     expect(lines).toHaveLength(6)
     expect(lines[0]).toMatch(/worker +slots/)
     expect(lines.slice(-3)).toEqual(['… 8 more', expect.stringContaining('10 workers'), ''])
