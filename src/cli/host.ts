@@ -11,3 +11,6 @@ export interface Host {
 
 /** The store that commands use by default. */
 export const configuredStore = ({ env }: Host): string => env['PALIMPSEST_STORE'] || 'sqlite:palimpsest.db'
+
+/** Who acts: as the command says, or the user of this shell. */
+export const actorIn = ({ env }: Host, by?: string): string => by ?? (env['USER'] || 'user')

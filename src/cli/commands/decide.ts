@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Approval, Awaited, Decided, Denial } from '../../index.ts'
 import { jsonText } from '../options.ts'
+import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
 import { firstLine } from '../views/content.ts'
 import { labelPart, positionPart } from '../views/items.ts'
@@ -77,7 +78,7 @@ const deciding = <O extends { readonly by: string }>(
   decide: (chat: Chat, call: string, options: O) => Promise<Decided>,
 ) =>
   shell.action('existing', async ({ store, out, isJson, host }, id: string, call: string, given: O) => {
-    const by = given.by ?? (host.env['USER'] || 'user')
+    const by = actorIn(host, given.by)
     const decided = await decide(store.conversation(id), call, { ...given, by })
     if (isJson) return out.json(decided)
     await out.line([`${done} ${call} of ${id}, by ${decided.by}`])

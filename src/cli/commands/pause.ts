@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Store } from '../../index.ts'
+import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options {
@@ -16,7 +17,7 @@ const pausing = (
   done: (id: string) => string,
 ) =>
   shell.action('existing', async ({ store, out, isJson, host }, id: string, options: Options) => {
-    const by = options.by ?? (host.env['USER'] || 'user')
+    const by = actorIn(host, options.by)
     await change(store, id, { ...options, by })
     if (isJson) return out.json({ [options.worker ? 'worker' : 'conversation']: id, by })
     await out.line([done(id)])

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import { blocksOf } from '../../commands/append.ts'
 import type { CancelOptions, QueuedMessages, SayOptions } from '../../index.ts'
 import { checkId, givenText, withEnvelope } from '../options.ts'
+import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
 import type { Part } from '../text.ts'
 import { contentParts } from '../views/content.ts'
@@ -86,7 +87,7 @@ Examples:
     )
     .action(
       shell.action('existing', async ({ store, out, isJson, host }, id: string, given: CancelOptions) => {
-        const by = given.by ?? (host.env['USER'] || 'user')
+        const by = actorIn(host, given.by)
         await store.conversation(id).cancel({ ...given, by })
         if (isJson) return out.json({ conversation: id, by, ...given })
         await out.line([`cancelled the turn of ${id}, if one is being given`])

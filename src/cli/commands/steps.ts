@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { OpenStepInfo, StepState } from '../../index.ts'
+import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
 import { ageText } from '../text.ts'
 import { loadAgent } from '../work/agent.ts'
@@ -87,7 +88,7 @@ Examples:
       shell.action(
         'existing',
         async ({ store, out, isJson, host }, id: string, given: { readonly by?: string }) => {
-          const by = given.by ?? (host.env['USER'] || 'user')
+          const by = actorIn(host, given.by)
           await store.conversation(id).unpark({ by })
           if (isJson) return out.json({ conversation: id, by })
           await out.line([`workers may try ${id} again`])
