@@ -77,12 +77,12 @@ export const feed = async (
       return
     } catch (error) {
       lost()
-      if (isTyped(error) && isGone(E.left(error))) return
+      if (isTyped(error) && isStoreGone(E.left(error))) return
       await pause(clock, reconnectWait, signal)
     }
   }
 }
 
 /** Whether a store is closed, or its file is another, so that waiting for it is of no use. */
-export const isGone = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
+export const isStoreGone = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
   E.isLeft(answer) && (answer.left._tag === 'StoreClosed' || answer.left._tag === 'StoreReplaced')

@@ -68,7 +68,7 @@ export const standingOf = (known: Known, time: number, taking: Iterable<string> 
  * log are, and every worker finds the same.
  */
 export const isWithinLimit = (known: Known, conversation: string): boolean => {
-  const { steps, policy, lastClaim } = known
+  const { steps, policy, lastClaim, lanes } = known
   const orderOf = (id: string): number => lastClaim(id)?.order ?? -1
   const step = steps.get(conversation)
   if (!step) return true
@@ -76,8 +76,8 @@ export const isWithinLimit = (known: Known, conversation: string): boolean => {
   const { limit = Infinity } = policyFor(policy, tenant)
   if (limit === Infinity) return true
   const own = orderOf(conversation)
-  const before = [...steps].filter(
-    ([id, other]) => isInProgress(other) && tenantOf(other) === tenant && orderOf(id) < own,
+  const before = [...lanes.inProgress].filter(
+    ([id, other]) => tenantOf(other) === tenant && orderOf(id) < own,
   )
   return before.length < limit
 }

@@ -3,7 +3,7 @@ import { run } from '../result/steps.ts'
 import { attempt, release, take } from './attempt.ts'
 import { adapted, takenAs } from './capacity.ts'
 import { pause } from './clock.ts'
-import { isGone } from './feed.ts'
+import { isStoreGone } from './feed.ts'
 import { isWithinLimit } from './holding.ts'
 import { type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor } from './policy.ts'
@@ -114,7 +114,7 @@ const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: num
 const letGo = async ({ worker, around, over }: Shift, its: Run, how: LetGo): Promise<void> => {
   for (;;) {
     const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how))
-    if (E.isRight(released) || isGone(released) || over.aborted) return
+    if (E.isRight(released) || isStoreGone(released) || over.aborted) return
     await pause(around.clock, patience, over)
   }
 }

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../result/steps.ts'
 import { tell } from './beats.ts'
 import { pause } from './clock.ts'
-import { isGone } from './feed.ts'
+import { isStoreGone } from './feed.ts'
 import { patience, type Shift } from './shift.ts'
 
 /** How a worker shows that its process lives, and sees which others do not, where the store can tell. */
@@ -29,7 +29,7 @@ export const vigil = ({ worker, around: { store, actor, clock }, known, over }: 
 
   const holders = (): ReadonlySet<string> => {
     const names = new Set<string>()
-    for (const { holder } of known.steps.values())
+    for (const { holder } of known.lanes.inProgress.values())
       if (holder !== undefined && holder !== worker) names.add(holder)
     return names
   }
@@ -41,7 +41,7 @@ export const vigil = ({ worker, around: { store, actor, clock }, known, over }: 
     for (;;) {
       const told = await run(tell(store, actor, name, fact))
       if (E.isRight(told)) return forget()
-      if (isGone(told) || over.aborted) return
+      if (isStoreGone(told) || over.aborted) return
       await pause(clock, patience, over)
     }
   }
