@@ -8,51 +8,23 @@ import { turning } from '../turn/turns.ts'
 import type { TurnEvent } from '../turn/streamed.ts'
 import { cancelling, type CancelOptions } from '../turn/say/cancel.ts'
 import { queuedIn, type QueuedMessages, type Said, saying, type SayOptions } from '../turn/say/say.ts'
-import { type Approval, type Awaited, type Decided, deciding, type Denial } from '../turn/calls/decisions.ts'
+import { type Deciding, deciding } from '../turn/calls/decisions.ts'
 import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
-import type { Conversation as TaskConversation } from '../conversation/conversation.ts'
+import type { ConversationOf, Conversation as TaskConversation } from '../conversation/conversation.ts'
 import type { MessageInput } from '../conversation/inputs.ts'
-import type { Entries, Entry, FullWithNotes, FullWithoutNotes } from '../conversation/reading.ts'
+import type { FullReader } from '../conversation/reading.ts'
 import { toError } from '../result/typed.ts'
-import type { Asking } from '../events/events.ts'
-import { type PauseOptions, requesting, type ResumeOptions, type UnparkOptions } from '../workers/requests.ts'
-import type { Worker as TaskWorker } from '../workers/serving.ts'
-import type { WorkerOptions } from '../workers/worker-options.ts'
-import type { Store as TaskStore } from './store.ts'
+import type { Worker as WorkerOf } from '../workers/serving.ts'
+import { type Requesting, requesting } from '../workers/requests.ts'
+import type { Store as TaskStore, StoreOf } from './store.ts'
 
 // The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with
 // the typed errors.
 
-type AsPromise<F> = F extends (...args: infer A) => TaskEither<infer _, infer B>
-  ? (...args: A) => Promise<Handle<B>>
-  : F
-type Handle<T> = T extends TaskConversation ? Conversation : T
-
-/** Reads the full history, without or with the notes and links. */
-interface FullReader {
-  (options?: FullWithoutNotes): Promise<readonly Entry[]>
-  (options: FullWithNotes): Promise<Entries>
-}
-
 /** A conversation with promises. */
-export type Conversation = {
-  // By `as`, which keeps what is said of each method.
-  readonly [
-    K in keyof TaskConversation as Exclude<K, 'full' | 'turnLog' | 'inbox' | 'changes' | 'party'>
-  ]: AsPromise<TaskConversation[K]>
-} & {
-  /**
-   * Every message and marker of the path, by position, each with what became of it; with `abandoned` (default false) also those of
-   * abandoned branches, and with `notes` (default false) the notes and links, each after what has the position at which it was noted, or a
-   * lower one. With `last` it reads those newest entries and what comes after them, else the whole log. Rejects with `OutOfRange`,
-   * `ConversationNotFound`, or a `ReadError`.
-   *
-   * @example
-   * const entries = await chat.full({ abandoned: true })
-   * console.log(entries.filter(({ status }) => status !== 'active').length, 'are not shown')
-   */
-  readonly full: FullReader
+export interface Conversation
+  extends ConversationOf<'promise', Conversation>, Deciding<'promise'>, Requesting<'promise'> {
   /**
    * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
    * results, until the model stops. docs/turns.md. Rejects with a `TurnError`.
@@ -92,60 +64,12 @@ export type Conversation = {
    */
   readonly cancel: (options?: CancelOptions) => Promise<void>
   /**
-   * Asks workers to answer what is there, as `append` with `answer` does. Rejects with `ConversationNotFound`, or a `ReadError`.
+   * What waits in the inbox, in the order in which it was said. Rejects with a `StoreError`.
    *
    * @example
-   * await chat.request({ tenant: 'acme', priority: 1 })
+   * for (const { id, messages } of await chat.queued()) console.log(id, messages.length)
    */
-  readonly request: (options?: Asking) => Promise<void>
-  /**
-   * Has a parked step tried again. Rejects with `ConversationNotFound`, or a `ReadError`.
-   *
-   * @example
-   * await chat.unpark({ by: 'ann' })
-   */
-  readonly unpark: (options: UnparkOptions) => Promise<void>
-  /**
-   * Has workers begin no step of the conversation until it is resumed: what is requested meanwhile waits. A turn in progress continues
-   * (`cancel` ends it), and what people say, rewind or decide is recorded as ever. Rejects with `ConversationNotFound`, or a `ReadError`.
-   *
-   * @example
-   * await chat.pause({ by: 'ann', reason: 'to be looked at' })
-   */
-  readonly pause: (options: PauseOptions) => Promise<void>
-  /**
-   * Has workers serve a paused conversation again. Rejects with `ConversationNotFound`, or a `ReadError`.
-   *
-   * @example
-   * await chat.resume({ by: 'ann' })
-   */
-  readonly resume: (options: ResumeOptions) => Promise<void>
-  /** What waits in the inbox, in the order in which it was said. Rejects with a `StoreError`. */
   readonly queued: () => Promise<readonly QueuedMessages[]>
-  /**
-   * Lets a call run that waits for an approval; the next turn runs it. `input` takes the place of the model's. The first decision counts:
-   * rejects with `AlreadyDecided`, `NotWaiting` or a `ReadError`.
-   *
-   * @example
-   * const { waiting } = await chat.turn({ client, model: 'claude-opus-5-5' })
-   * for (const { call } of waiting) await chat.approve(call, { by: 'ann' })
-   */
-  readonly approve: (call: string, approval: Approval) => Promise<Decided>
-  /**
-   * The call is not run, and the model is told why. Rejects as `approve`.
-   *
-   * @example
-   * for (const { call } of await chat.waiting()) await chat.deny(call, { by: 'ann', reason: 'Not on a Friday.' })
-   */
-  readonly deny: (call: string, denial: Denial) => Promise<Decided>
-  /**
-   * The calls that wait for an approval, or for a result from outside, in the order in which the model made them. Rejects with a
-   * `ReadError`.
-   *
-   * @example
-   * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
-   */
-  readonly waiting: () => Promise<readonly Awaited[]>
   /**
    * How many tokens the next request has: counted from the log, and by the API if a client is given. Rejects with a `ReadError`, or a
    * `ModelError` of the client.
@@ -178,30 +102,12 @@ export type Conversation = {
    */
   readonly verifyReceipts: () => Promise<ReceiptsVerified>
 }
+
 /** A store with promises. */
-export type Store = Omit<
-  { readonly [K in keyof TaskStore]: AsPromise<TaskStore[K]> },
-  'conversation' | 'worker'
-> & {
-  /**
-   * A worker: gives turns to the conversations for which somebody has asked for an answer (`answer`, `request`), as one of any number of
-   * processes, and takes over from workers that die. `run` resolves with how the worker has ended; it rejects with `InvalidInput` only.
-   * docs/workers.md.
-   *
-   * @example
-   * const worker = store.worker({ name: 'billing', turn: () => ({ client, model: 'claude-opus-5-5' }) })
-   * await worker.run({ signal: AbortSignal.timeout(100) })
-   */
-  readonly worker: (options: WorkerOptions<Conversation>) => Worker
-  /** The handle of a conversation, whether it exists yet or not. */
-  readonly conversation: (id: string) => Conversation
-}
+export interface Store extends StoreOf<'promise', Conversation> {}
 
 /** A worker with promises. */
-export interface Worker extends Omit<TaskWorker, 'run'> {
-  /** Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. */
-  readonly run: AsPromise<TaskWorker['run']>
-}
+export interface Worker extends WorkerOf<'promise'> {}
 
 type AnyError = { readonly _tag: string; readonly message: string }
 
@@ -240,7 +146,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     position: promised(chat.position),
     effective: promised(chat.effective),
     context: promised(chat.context),
-    full: promised(chat.full) as FullReader,
+    full: promised(chat.full) as FullReader<'promise'>,
     render: promised(chat.render),
     diff: promised(chat.diff),
     timeline: promised(chat.timeline),

@@ -1,4 +1,3 @@
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
@@ -10,6 +9,7 @@ import type { Imported, ImportOptions } from '../jobs/import.ts'
 import type { ListOptions } from '../jobs/listed.ts'
 import type { Overview } from '../jobs/glance.ts'
 import type { SessionStream } from '../jobs/read-session.ts'
+import type { Answer, Way } from '../result/answer.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
 import type { OpenStepInfo, StepsOptions } from '../workers/listing.ts'
 import type { WorkerError } from '../workers/pausing.ts'
@@ -40,8 +40,8 @@ export type FollowedEvent =
   | ({ readonly type: 'event' } & StreamedEvent)
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
-/** An open store. */
-export interface Store {
+/** An open store, whose conversations are `Chat`s. */
+export interface StoreOf<W extends Way, Chat> {
   /** The URL it was opened with, without credentials. */
   readonly url: string
   /**
@@ -50,7 +50,7 @@ export interface Store {
    * @example
    * await store.conversation('task-44').append({ role: 'user', content: 'Hello.' })
    */
-  readonly conversation: (id: string) => Conversation
+  readonly conversation: (id: string) => Chat
   /**
    * All conversations, newest first; `problem` says why one cannot be read. Iteration throws a `StoreError`, or `InvalidInput`.
    *
@@ -70,7 +70,7 @@ export interface Store {
   readonly importSession: (
     session: SessionFile | SessionStream,
     options?: ImportOptions,
-  ) => TaskEither<ImportError | WriteError, Imported>
+  ) => Answer<W, ImportError | WriteError, Imported>
   /**
    * All present events in global order, except those of conversations that have lost some (`conversations` names them). Iteration throws
    * a `ReadError`.
@@ -96,9 +96,10 @@ export interface Store {
    * const worker = store.worker({ name: 'billing', turn: () => ({ client, model: 'claude-opus-5-5' }) })
    * await worker.run({ signal: AbortSignal.timeout(100) })
    */
-  readonly worker: (options: WorkerOptions<Conversation>) => Worker
+  readonly worker: (options: WorkerOptions<Chat>) => Worker<W>
   /**
    * Says that the process of a worker has ended, for whoever knows: others take over its steps at once. `worker` is its id.
+   * Errors: a `WriteError`.
    *
    * @example
    * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
@@ -107,7 +108,7 @@ export interface Store {
   readonly workerStopped: (
     worker: string,
     options?: { readonly reason?: string | undefined },
-  ) => TaskEither<WriteError, void>
+  ) => Answer<W, WriteError, void>
   /**
    * Has a worker begin no further step until it is resumed; those in progress continue. `worker` is its id. Errors: `WorkerNotFound` if
    * there is none, or it has stopped.
@@ -116,7 +117,7 @@ export interface Store {
    * for await (const { workers } of store.workers())
    *   for (const { worker } of workers) await store.pauseWorker(worker, { by: 'ann', reason: 'maintenance' })
    */
-  readonly pauseWorker: (worker: string, options: PauseOptions) => TaskEither<WorkerError, void>
+  readonly pauseWorker: (worker: string, options: PauseOptions) => Answer<W, WorkerError, void>
   /**
    * Has a paused worker take steps again. Errors: `WorkerNotFound`.
    *
@@ -124,9 +125,10 @@ export interface Store {
    * for await (const { workers } of store.workers())
    *   for (const { worker, paused } of workers) if (paused) await store.resumeWorker(worker, { by: 'ann' })
    */
-  readonly resumeWorker: (worker: string, options: ResumeOptions) => TaskEither<WorkerError, void>
+  readonly resumeWorker: (worker: string, options: ResumeOptions) => Answer<W, WorkerError, void>
   /**
-   * What workers are asked to do, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a `StoreError` or `InvalidInput`.
+   * What workers are asked to do, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a
+   * `StoreError` or `InvalidInput`.
    *
    * @example
    * for await (const { conversation, errors } of store.steps({ state: 'parked' })) console.log(conversation, errors.at(-1))
@@ -147,7 +149,7 @@ export interface Store {
    * @example
    * await store.check()
    */
-  readonly check: () => TaskEither<StoreError, void>
+  readonly check: () => Answer<W, StoreError, void>
   /**
    * Writes everything that is committed now, large content included, into another file; others can keep writing. When the file appears
    * under its name, it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only. Errors:
@@ -156,7 +158,7 @@ export interface Store {
    * @example
    * await store.backup('monday.db', { force: true })
    */
-  readonly backup: (file: string, options?: BackupOptions) => TaskEither<BackupError, BackedUp>
+  readonly backup: (file: string, options?: BackupOptions) => Answer<W, BackupError, BackedUp>
   /**
    * Removes large content that no event refers to, left over from interrupted appends. Errors: `InvalidInput` for an `olderThan` in the
    * future.
@@ -164,12 +166,15 @@ export interface Store {
    * @example
    * const { unreferenced } = await store.gc({ dryRun: true })
    */
-  readonly gc: (options?: GcOptions) => TaskEither<StoreError | InvalidInput, Collected>
+  readonly gc: (options?: GcOptions) => Answer<W, StoreError | InvalidInput, Collected>
   /**
    * Waits for appends in progress, then closes. Later calls fail with `StoreClosed`.
    *
    * @example
    * await store.close()
    */
-  readonly close: () => TaskEither<StoreError, void>
+  readonly close: () => Answer<W, StoreError, void>
 }
+
+/** An open store with TaskEithers. */
+export interface Store extends StoreOf<'task', Conversation> {}

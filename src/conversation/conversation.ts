@@ -10,6 +10,7 @@ import type { Changes } from '../history/changes.ts'
 import type { Inbox } from '../history/inbox.ts'
 import type { Party } from '../history/party.ts'
 import type { TurnLog } from '../history/turn-log.ts'
+import type { Answer, Way } from '../result/answer.ts'
 import type { EventStore } from '../store/port.ts'
 import { objectOf } from './envelope.ts'
 import { type Following, following } from './following.ts'
@@ -26,7 +27,7 @@ import { split, type Writing, writing } from './writing.ts'
  * fail with `StaleContext` where `after` is given and is not the last position, and with `EventTooLarge`. After an error nothing was
  * written. A writer that is repeated under the same `commandId` writes nothing and answers as the first time.
  */
-export interface Conversation extends Writing, Reading, Following, Noting {
+export interface ConversationOf<W extends Way, Forked> extends Writing<W>, Reading<W>, Following, Noting<W> {
   /** 1 to 200 characters of `A–Z a–z 0–9 . _ : -`. */
   readonly id: string
   /**
@@ -37,7 +38,11 @@ export interface Conversation extends Writing, Reading, Following, Noting {
    * const second = await chat.fork('task-42-second-try', { at: 3 })
    * await second.append({ role: 'user', content: 'Look at line 60 first.' })
    */
-  readonly fork: (id: string, options?: At & Envelope) => TE.TaskEither<ForkError, Conversation>
+  readonly fork: (id: string, options?: At & Envelope) => Answer<W, ForkError, Forked>
+}
+
+/** A conversation with TaskEithers. */
+export interface Conversation extends ConversationOf<'task', Conversation> {
   /** What its turns record beside it. */
   readonly turnLog: TurnLog
   /** What the user says while the model is busy, until it is in the conversation. */

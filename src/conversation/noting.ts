@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../events/errors.ts'
 import type { Actor } from '../events/events.ts'
 import type { NoteEvent, NoteType } from '../events/notes.ts'
@@ -9,6 +8,7 @@ import { type NoteIndex, noteIndex } from '../history/note-index.ts'
 import { type NotesOptions, readNotes, readOwnLinks } from '../history/note-reader.ts'
 import { type NewFact, type NoteWriter, noteWriter } from '../history/note-writer.ts'
 import { type Link, linkOf, type Note, noteOf } from '../projections/notes.ts'
+import type { Answer, Way } from '../result/answer.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError, NoteError } from '../store/errors.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
@@ -17,7 +17,7 @@ import { objectOf, splitEnvelope } from './envelope.ts'
 import { newLink, type NewLink, newNote, type NewNote } from './new-notes.ts'
 
 /** Facts beside a conversation. They are no part of its history, take no position of it, and make no `after` stale. */
-export interface Noting {
+export interface Noting<W extends Way = 'task'> {
   /**
    * Notes something about the conversation, which must be there. A repeat under the same `commandId` writes nothing and answers with the
    * note of the first time. Errors: `ConversationNotFound`, `InvalidInput`, `EventTooLarge`, a `StoreError`.
@@ -26,7 +26,7 @@ export interface Noting {
    * await chat.note({ kind: 'title', data: 'Fix the parser' })
    * await chat.note({ kind: 'my-agent/progress', data: { step: 3, of: 9 } })
    */
-  readonly note: (note: NewNote, options?: Envelope) => TaskEither<NoteError, Note>
+  readonly note: (note: NewNote, options?: Envelope) => Answer<W, NoteError, Note>
   /**
    * Links the conversation to another one. A later link of the same relation and to the same end adds to the earlier one. Errors as for
    * `note`.
@@ -34,20 +34,23 @@ export interface Noting {
    * @example
    * await chat.link({ relation: 'subagent-of', conversation: 'task-42', position: 6, call: 'toolu_1' })
    */
-  readonly link: (link: NewLink, options?: Envelope) => TaskEither<NoteError, Link>
+  readonly link: (link: NewLink, options?: Envelope) => Answer<W, NoteError, Link>
   /**
    * The notes in the order in which they were recorded, rewinds or not. A fork has those of the conversation that it was forked from
-   * too, as far as they were noted at or before the position of the fork. Default: all.
+   * too, as far as they were noted at or before the position of the fork. Default: all. Errors: a `ReadError`.
    *
    * @example
    * const [title] = await chat.notes({ kind: 'title', last: 1 })
    */
-  readonly notes: (options?: NotesOptions) => TaskEither<ReadError, readonly Note[]>
+  readonly notes: (options?: NotesOptions) => Answer<W, ReadError, readonly Note[]>
   /**
    * The links of the conversation, each once, and after them those that other conversations of the store have to it (`from` says which).
-   * A fork does not have the links of the conversation that it was forked from.
+   * A fork does not have the links of the conversation that it was forked from. Errors: a `ReadError`.
+   *
+   * @example
+   * for (const { relation, conversation } of await chat.links()) console.log(relation, conversation)
    */
-  readonly links: () => TaskEither<ReadError, readonly Link[]>
+  readonly links: () => Answer<W, ReadError, readonly Link[]>
 }
 
 /** What writes and finds the notes of a store. */
@@ -82,7 +85,7 @@ export const noting = (
       checked: () => E.Either<InvalidInput, NewFact>,
       options: unknown,
       answer: (event: NoteEvent<T>) => A,
-    ): TaskEither<NoteError, A> =>
+    ): Answer<'task', NoteError, A> =>
     async () => {
       const given = pipe(
         E.Do,

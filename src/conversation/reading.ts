@@ -1,4 +1,3 @@
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Verified } from '../jobs/verify.ts'
 import type { Diff } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
@@ -6,9 +5,10 @@ import type { Entry, FullOptions } from '../projections/full.ts'
 import type { NoteEntry } from '../projections/notes.ts'
 import type { Rendered, RenderOptions } from '../projections/render/renderer.ts'
 import type { TimelineEntry } from '../projections/timeline.ts'
+import type { Answer, Way } from '../result/answer.ts'
 import type { ReadError } from '../store/errors.ts'
 
-type Read<A> = TaskEither<ReadError, A>
+type Read<W extends Way, A> = Answer<W, ReadError, A>
 
 /** A moment to look from: a position, -1 for before the first event; the last position by default. */
 export interface At {
@@ -16,14 +16,14 @@ export interface At {
 }
 
 /** What reads a conversation as of now. */
-export interface Reading {
+export interface Reading<W extends Way = 'task'> {
   /**
    * The last position. Errors: `ConversationNotFound`.
    *
    * @example
    * const after = await chat.position()
    */
-  readonly position: () => Read<number>
+  readonly position: () => Read<W, number>
   /**
    * The effective history: the messages, summaries and truncations that the model sees, in the order in which it sees them. Reads what
    * it shows, however long the log is. Errors: `OutOfRange`, `ConversationNotFound`.
@@ -31,7 +31,7 @@ export interface Reading {
    * @example
    * for (const item of await chat.effective({ at: 3 })) console.log(item.position, item.kind)
    */
-  readonly effective: (options?: At) => Read<readonly Item[]>
+  readonly effective: (options?: At) => Read<W, readonly Item[]>
   /**
    * The context: the effective history with all else that a request is made of. What `render`, `countTokens` and `manageContext` of
    * `palimpsest/core` and `palimpsest/fp` take. Errors: `OutOfRange`, `ConversationNotFound`.
@@ -40,17 +40,17 @@ export interface Reading {
    * const { at, items, outline } = await chat.context()
    * console.log(at, items.length, outline.configuration?.model)
    */
-  readonly context: (options?: At) => Read<Effective>
+  readonly context: (options?: At) => Read<W, Effective>
   /**
    * Every message and marker of the path, by position, each with what became of it; with `abandoned` (default false) also those of
-   * abandoned branches, and with `notes` (default false) what was noted. With `last` it reads
-   * those newest entries and what comes after them, else the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
+   * abandoned branches, and with `notes` (default false) the notes and links, each after what has the position at which it was noted, or a
+   * lower one. With `last` it reads those newest entries and what comes after them, else the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const entries = await chat.full({ abandoned: true })
    * console.log(entries.filter(({ status }) => status !== 'active').length, 'are not shown')
    */
-  readonly full: FullReader
+  readonly full: FullReader<W>
   /**
    * What the model sees, as a request that the Messages API accepts, with each departure from what is stored in `repairs`. Errors:
    * `OutOfRange`, `ConversationNotFound`.
@@ -58,7 +58,7 @@ export interface Reading {
    * @example
    * const { system, messages, awaits, repairs } = await chat.render({ cache: '1h' })
    */
-  readonly render: (options?: At & RenderOptions) => Read<Rendered>
+  readonly render: (options?: At & RenderOptions) => Read<W, Rendered>
   /**
    * How what the model sees at `to` (default: the last position) differs from what it saw at `from`; either may be the later one.
    * Reads the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
@@ -66,7 +66,7 @@ export interface Reading {
    * @example
    * const { changes } = await chat.diff({ from: 3 })
    */
-  readonly diff: (options: DiffOptions) => Read<Diff>
+  readonly diff: (options: DiffOptions) => Read<W, Diff>
   /**
    * Every event through `at`, by position, each with its place in the tree of branches. Reads the whole log. Errors: `OutOfRange`,
    * `ConversationNotFound`.
@@ -74,7 +74,7 @@ export interface Reading {
    * @example
    * for (const { event, branch, onPath } of await chat.timeline()) console.log(event.position, branch, onPath)
    */
-  readonly timeline: (options?: At) => Read<readonly TimelineEntry[]>
+  readonly timeline: (options?: At) => Read<W, readonly TimelineEntry[]>
   /**
    * Recomputes the hash chain and every view, and looks at the database's file as a whole. A difference in the conversation is an
    * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out. Errors: `ConversationNotFound`.
@@ -83,7 +83,7 @@ export interface Reading {
    * const { events, discrepancy } = await chat.verify()
    * console.log(discrepancy ?? `${events} events are as they were written`)
    */
-  readonly verify: (options?: VerifyOptions) => Read<Verified>
+  readonly verify: (options?: VerifyOptions) => Read<W, Verified>
 }
 
 /** Which entries of a full history to give, and whether with the notes and links. */
@@ -97,9 +97,9 @@ export interface FullWithoutNotes extends FullOptions {
 export type { Entry }
 export type Entries = readonly (Entry | NoteEntry)[]
 /** Reads the full history; `notes`: with the notes and links, each after what has the position at which it was noted, or a lower one. */
-export interface FullReader {
-  (options?: FullWithoutNotes): Read<readonly Entry[]>
-  (options: FullWithNotes): Read<Entries>
+export interface FullReader<W extends Way = 'task'> {
+  (options?: FullWithoutNotes): Read<W, readonly Entry[]>
+  (options: FullWithNotes): Read<W, Entries>
 }
 
 /** Two positions to compare. */

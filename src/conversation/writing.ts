@@ -1,6 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { areAccepted } from '../commands/append.ts'
 import { type Command, type CommandType, commandSchemas } from '../commands/command.ts'
 import type { Rejection } from '../commands/rejections.ts'
@@ -9,6 +8,7 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { copyJson, isFields, type Json } from '../events/json.ts'
 import type { Envelope, Written } from '../history/encode.ts'
 import type { Handler } from '../history/handle.ts'
+import type { Answer, Way } from '../result/answer.ts'
 import type {
   AppendError,
   ConfigureError,
@@ -30,10 +30,8 @@ import type {
   UndoInput,
 } from './inputs.ts'
 
-type Write<E, A> = TaskEither<E, A>
-
 /** What writes to a conversation. */
-export interface Writing {
+export interface Writing<W extends Way = 'task'> {
   /**
    * Appends a message, or several, in order, of which all are written or none. Appends that are not waited for are written in the order
    * in which they were asked for. Errors: with `branchAt` and `rewindTo`, `OutOfRange` and `ConversationNotFound`.
@@ -45,15 +43,15 @@ export interface Writing {
   readonly append: (
     message: MessageInput | readonly MessageInput[],
     options?: AppendOptions,
-  ) => Write<AppendError, Written>
+  ) => Answer<W, AppendError, Written>
   /**
    * Records what requests hold besides messages, from here on. What is left out stays as it is; null removes it. What changes nothing
-   * writes nothing.
+   * writes nothing. It has no errors besides those of every writer.
    *
    * @example
    * await chat.configure({ system: 'Answer in one sentence.', model: 'claude-opus-5-5', tools: null })
    */
-  readonly configure: (input: ConfigureInput) => Write<ConfigureError, Written>
+  readonly configure: (input: ConfigureInput) => Answer<W, ConfigureError, Written>
   /**
    * Shows a slice of the effective history as a summary from now on; nothing is deleted. By default all but the first message and the
    * last three. Errors: `NothingToHide`; of `covers`, `NotShown` and `UnsafeCut`; `ConversationNotFound`.
@@ -61,14 +59,14 @@ export interface Writing {
    * @example
    * await chat.condense({ summary: 'Three strings were not closed.', keepLast: 1 })
    */
-  readonly condense: (input: CondenseInput) => Write<HideError, Written>
+  readonly condense: (input: CondenseInput) => Answer<W, HideError, Written>
   /**
    * Shows a slice of the effective history no longer; nothing is deleted. Which slice, and errors: as `condense`.
    *
    * @example
    * await chat.truncate({ fraction: 0.5, reason: 'the first strings are closed' })
    */
-  readonly truncate: (input: TruncateInput) => Write<HideError, Written>
+  readonly truncate: (input: TruncateInput) => Answer<W, HideError, Written>
   /**
    * Shows again, in its place, what a marker hid; later messages stay. Errors: `NotShown` where no such marker is shown (one that is
    * hidden itself is restored from the outside in), `ConversationNotFound`.
@@ -77,7 +75,7 @@ export interface Writing {
    * const { position: marker } = await chat.truncate({ covers: { first: 1, last: 2 } })
    * await chat.restore({ marker })
    */
-  readonly restore: (input: RestoreInput) => Write<RestoreError, Written>
+  readonly restore: (input: RestoreInput) => Answer<W, RestoreError, Written>
   /**
    * Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone, and any position can be gone to,
    * also one on an abandoned branch. Errors: `OutOfRange`, `NothingToRewind`, `ConversationNotFound`.
@@ -85,7 +83,7 @@ export interface Writing {
    * @example
    * await chat.rewind({ turns: 1, reason: 'asked too early' })
    */
-  readonly rewind: (input: RewindInput) => Write<RewindError, Written>
+  readonly rewind: (input: RewindInput) => Answer<W, RewindError, Written>
   /**
    * Takes back the last event, if it is a rewind, condense, truncate or restore. An undo is a rewind: undone, it is a redo. Errors:
    * `NothingToUndo`, `ConversationNotFound`.
@@ -94,7 +92,7 @@ export interface Writing {
    * await chat.rewind({ to: 3 })
    * await chat.undo()
    */
-  readonly undo: (input?: UndoInput) => Write<UndoError, Written>
+  readonly undo: (input?: UndoInput) => Answer<W, UndoError, Written>
 }
 
 /** Divides a writer's options into the command and who sends it, each checked. `own`: as in `checkJson`. */
@@ -137,7 +135,7 @@ export const writing = (handler: Handler, id: string, checkedId: E.Either<Invali
       type: T,
       input: unknown,
       own?: object,
-    ): Write<StoreError | Rejection<T>, Written> =>
+    ): Answer<'task', StoreError | Rejection<T>, Written> =>
     () => {
       const given = pipe(
         checkedId,
@@ -154,7 +152,7 @@ export const writing = (handler: Handler, id: string, checkedId: E.Either<Invali
       const messages = snapshotOf(Array.isArray(message) ? message : [message])
       if (E.isLeft(messages)) return Promise.resolve(messages)
       if (options === undefined && E.isRight(checkedId) && areAccepted(messages.right))
-        return handler.handle(id, { type: 'append', messages: messages.right }, {})
+        return handler.handle<'append'>(id, { type: 'append', messages: messages.right }, {})
       const given = objectOf(options ?? {})
       return E.isLeft(given)
         ? Promise.resolve(given)

@@ -5,12 +5,12 @@ import { dataSchemas, messageSchema, originSchema, policySchema } from './events
 
 /** A message to be appended. */
 export interface NewMessage extends Omit<MessageAppendedData, 'content'> {
-  /** A string is short for one text block. */
   readonly content: NewContent
   /** What the model is shown in its place: an edit (`Condensed`), recorded in the same write. */
   readonly shown?: Shown | undefined
 }
-type NewContent = string | readonly Block[]
+/** A string is short for one text block. */
+export type NewContent = string | readonly Block[]
 /** What the model is shown in place of a message. */
 export interface Shown {
   readonly content: NewContent

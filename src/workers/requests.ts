@@ -1,8 +1,8 @@
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
 import type { Conversation } from '../conversation/conversation.ts'
 import { checkJson } from '../events/check.ts'
 import { type Asking, askingShape } from '../events/events.ts'
+import type { Answer, Way } from '../result/answer.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import type { NoteError, ReadError } from '../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
@@ -27,23 +27,56 @@ export const bySchema = z.strictObject(byShape)
 export const pauseSchema = z.strictObject({ ...byShape, reason: z.string().optional() })
 
 /** What people ask of workers. */
-export const requesting = (chat: Conversation) => ({
-  request: (options: Asking = {}): TaskEither<RequestError, void> =>
+export interface Requesting<W extends Way = 'task'> {
+  /**
+   * Asks workers to answer what is there, as `append` with `answer` does. Errors: `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.request({ tenant: 'acme', priority: 1 })
+   */
+  readonly request: (options?: Asking) => Answer<W, RequestError, void>
+  /**
+   * Has a parked step tried again. Errors: `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.unpark({ by: 'ann' })
+   */
+  readonly unpark: (options: UnparkOptions) => Answer<W, RequestError, void>
+  /**
+   * Has workers begin no step of the conversation until it is resumed: what is requested meanwhile waits. A turn in progress continues
+   * (`cancel` ends it), and what people say, rewind or decide is recorded as ever. Errors: `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.pause({ by: 'ann', reason: 'to be looked at' })
+   */
+  readonly pause: (options: PauseOptions) => Answer<W, RequestError, void>
+  /**
+   * Has workers serve a paused conversation again. Errors: `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.resume({ by: 'ann' })
+   */
+  readonly resume: (options: ResumeOptions) => Answer<W, RequestError, void>
+}
+
+/** What people ask of workers about a conversation. */
+export const requesting = (chat: Conversation): Requesting => ({
+  request: (options = {}) =>
     task(async function* (): Steps<RequestError, void> {
       const asking = yield* ok(checkJson(z.strictObject(askingShape), options))
       yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }))
     }),
-  unpark: (options: UnparkOptions): TaskEither<RequestError, void> =>
+  unpark: (options) =>
     task(async function* (): Steps<RequestError, void> {
       const { by } = yield* ok(checkJson(bySchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { by, at } }))
     }),
-  pause: (options: PauseOptions): TaskEither<RequestError, void> =>
+  pause: (options) =>
     task(async function* (): Steps<RequestError, void> {
       const paused = yield* ok(checkJson(pauseSchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnsPaused', data: { ...paused, at } }))
     }),
-  resume: (options: ResumeOptions): TaskEither<RequestError, void> =>
+  resume: (options) =>
     task(async function* (): Steps<RequestError, void> {
       const { by } = yield* ok(checkJson(bySchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { by, at } }))

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { isConversationId } from '../events/ids.ts'
+import type { Answer, Way } from '../result/answer.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import { ownClock } from './clock.ts'
@@ -13,15 +13,19 @@ import { checkedWorker, settingsOf, type WorkerOptions } from './worker-options.
 import { work } from './worker.ts'
 
 /** A worker: it takes steps of conversations that wait for an answer, and gives them turns. */
-export interface Worker {
+export interface Worker<W extends Way = 'task'> {
   /** As the log names it: never used again. */
   readonly id: string
   /**
    * Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. Ends two seconds after that
-   * at the latest. It also ends when the store is closed or its file replaced; while the store is away, it waits for it. A worker runs once: after that,
-   * `InvalidInput`.
+   * at the latest. It also ends when the store is closed or its file replaced; while the store is away, it waits for it. A worker runs
+   * once. Errors: `InvalidInput`, also the second time.
+   *
+   * @example
+   * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
+   * const ended = await worker.run({ signal: AbortSignal.timeout(100) })
    */
-  readonly run: (options?: RunOptions) => TaskEither<InvalidInput, WorkerEnded>
+  readonly run: (options?: RunOptions) => Answer<W, InvalidInput, WorkerEnded>
 }
 
 interface RunOptions {

@@ -2,14 +2,14 @@
 // Nothing of it runs.
 import { openStore } from 'palimpsest'
 import type { ContextSettings, SummarizerSettings, TurnOptions } from 'palimpsest'
-import type { NewMessage } from 'palimpsest/core'
+import type { Command, ConversationCommand, NewMessage } from 'palimpsest/core'
 
 const chat = (await openStore('memory:')).conversation('c')
 
 const written = await chat.append({ role: 'user', content: 'Hello.' })
 //    ^ const written: Written
 const { append } = chat
-//      ^ const append: (message: readonly MessageInput[] | MessageInput, options?: AppendOptions | undefined) => Promise<Written>
+//      ^ const append: (message: MessageInput | readonly MessageInput[], options?: AppendOptions) => Promise<Written>
 
 for await (const event of chat.events()) {
   //             ^ const event: ConversationEvent
@@ -81,4 +81,30 @@ declare const summarizing: SummarizerSettings
 //            ^ const summarizing: SummarizerSettings
 declare const message: NewMessage
 //            ^ const message: NewMessage
-void [written, append, messages, tools, changes, configuration, context, settings, summarizing, message]
+declare const command: ConversationCommand
+//            ^ const command: ConversationCommand
+if (command.type === 'condense') {
+  const condense = command
+  //    ^ const condense: CondenseCommand
+  const { summary, covers, origin } = condense
+  //      ^ const summary: Summary
+  //               ^ const covers: Covers | undefined
+  //                       ^ const origin: Origin | undefined
+  void [summary, covers, origin]
+}
+declare const appending: Command<'append'>
+//            ^ const appending: AppendCommand
+void [
+  command,
+  appending,
+  written,
+  append,
+  messages,
+  tools,
+  changes,
+  configuration,
+  context,
+  settings,
+  summarizing,
+  message,
+]

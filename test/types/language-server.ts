@@ -15,12 +15,18 @@ export interface Place {
   readonly character: number
 }
 
-/** The server that editors ask (LSP): what it shows of places in a file, without the documentation. Undefined where it shows nothing. */
+/** What an editor shows of a name: how it is declared, and its documentation. Nothing where there is no name. */
+export interface Hover {
+  readonly shown?: string | undefined
+  readonly said: string
+}
+
+/** The server that editors ask (LSP): what it shows of places in a file. */
 export const hovers = async (
   folder: string,
   file: string,
   places: readonly Place[],
-): Promise<readonly (string | undefined)[]> => {
+): Promise<readonly Hover[]> => {
   const server = spawn(compiler, ['--lsp', '--stdio'], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] })
   const ended = new Promise((done) => server.once('close', done))
   const waiting = new Map<number, (answer: Answer) => void>()
@@ -57,7 +63,10 @@ export const hovers = async (
   )
   server.kill()
   await ended
-  return answers.map(({ result }) => /```\w*\n([\s\S]*?)```/.exec(result?.contents?.value ?? '')?.[1]?.trim())
+  return answers.map(({ result }) => {
+    const [, shown, said = ''] = /^```\w*\n([\s\S]*?)```([\s\S]*)$/.exec(result?.contents?.value ?? '') ?? []
+    return { shown: shown?.trim(), said }
+  })
 }
 
 /** Takes the messages of LSP out of chunks of bytes. */

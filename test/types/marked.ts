@@ -22,5 +22,6 @@ export const shownIn = async (
   file: string,
 ): Promise<{ readonly shown: readonly unknown[]; readonly expected: readonly string[] }> => {
   const expected = expectedIn(file)
-  return { shown: await hovers(folder, file, expected), expected: expected.map(({ shown }) => shown) }
+  const found = await hovers(folder, file, expected)
+  return { shown: found.map(({ shown }) => shown), expected: expected.map(({ shown }) => shown) }
 }

@@ -1,6 +1,8 @@
 // The types of what is stored, and of settings, are written by hand, so that they have names. The compiler compares them here with what the schemas
 // check, to the field, its `?` and its `readonly`. Nothing of it runs.
 import type { z } from 'zod'
+import type { commandSchemas } from '../../src/commands/command.ts'
+import type { Command, CommandType } from '../../src/commands/command-types.ts'
 import type { ContextSettings, settingsSchema } from '../../src/context/policy/settings.ts'
 import type {
   settingsSchema as summarySchema,
@@ -16,6 +18,7 @@ type Checked<S extends z.ZodType> = DeepReadonly<z.infer<S>>
 type Schemas = typeof dataSchemas
 
 export const types: true = true satisfies Same<EventType, keyof Schemas>
+export const commandTypes: true = true satisfies Same<CommandType, keyof typeof commandSchemas>
 export const data: { readonly [T in EventType]: true } = {
   MessageAppended: true satisfies Same<EventData['MessageAppended'], Checked<Schemas['MessageAppended']>>,
   Condensed: true satisfies Same<EventData['Condensed'], Checked<Schemas['Condensed']>>,
@@ -27,6 +30,17 @@ export const data: { readonly [T in EventType]: true } = {
 }
 export const metadata: true = true satisfies Same<Metadata, Checked<typeof metadataSchema>>
 export const message: true = true satisfies Same<NewMessage, Checked<typeof newMessage>>
+type Input<T extends CommandType> = Checked<(typeof commandSchemas)[T]>
+export const commands: { readonly [T in CommandType]: true } = {
+  append: true satisfies Same<Omit<Command<'append'>, 'type'>, Input<'append'>>,
+  configure: true satisfies Same<Omit<Command<'configure'>, 'type'>, Input<'configure'>>,
+  condense: true satisfies Same<Omit<Command<'condense'>, 'type'>, Input<'condense'>>,
+  truncate: true satisfies Same<Omit<Command<'truncate'>, 'type'>, Input<'truncate'>>,
+  restore: true satisfies Same<Omit<Command<'restore'>, 'type'>, Input<'restore'>>,
+  rewind: true satisfies Same<Omit<Command<'rewind'>, 'type'>, Input<'rewind'>>,
+  undo: true satisfies Same<Omit<Command<'undo'>, 'type'>, Input<'undo'>>,
+  fork: true satisfies Same<Omit<Command<'fork'>, 'type'>, Input<'fork'>>,
+}
 export const settings: readonly true[] = [
   true satisfies Same<ContextSettings, Checked<typeof settingsSchema>>,
   true satisfies Same<SummarizerSettings, Readonly<z.infer<typeof summarySchema>>>,

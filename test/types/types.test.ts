@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../e2e/snippets/snippets.ts'
 import { shownIn } from './marked.ts'
+import { exportsShown, methodsShown } from './shown-names.ts'
 import { tsc, workshop } from './workshop.ts'
 
 describe('a program that uses the package', () => {
@@ -48,6 +49,26 @@ describe('a program that uses the package', () => {
   test('is shown the same in the sources', async () => {
     const { shown, expected } = await shownIn(root, join(root, 'test/types/hovers.ts'))
     expect(shown).toEqual(expected)
+  })
+
+  test('is shown names also of the other types that are exported: nothing takes more than a dozen lines', async () => {
+    const names = await exportsShown(folder)
+    expect(names.length).toBeGreaterThan(500)
+    expect(names.filter(({ shown }) => shown === undefined)).toEqual([])
+    expect(names.filter(({ shown = '' }) => shown.split('\n').length > 12)).toEqual([])
+    const functions = names.filter(({ shown = '' }) => /^\(alias\) (?:const|function)/.test(shown))
+    expect(functions.length).toBeGreaterThan(50)
+    expect(functions.filter(({ said }) => said.trim() === '')).toEqual([])
+  })
+
+  test('is told of every method of a store, a conversation and a worker how it can fail, and given an example', async () => {
+    const methods = await methodsShown(folder)
+    expect(methods.length).toBeGreaterThan(50)
+    const missing = methods.flatMap(({ name, said }) => [
+      ...(/\b(?:errors?|rejects|throws|fails?)\b/i.test(said) ? [] : [`${name}: no errors`]),
+      ...(said.includes('@example') ? [] : [`${name}: no example`]),
+    ])
+    expect(missing).toEqual([])
   })
 
   test('is asked in options.ts about every type of options that is exported', () => {

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
 import type { Conversation } from '../../conversation/conversation.ts'
 import { objectOf } from '../../conversation/envelope.ts'
 import { checkJson } from '../../events/check.ts'
 import type { EventTooLarge } from '../../events/errors.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
+import type { Answer, Way } from '../../result/answer.ts'
 import { caught, ok, run, type Steps, task } from '../../result/steps.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import { type CallsNow, callsNow, wasLeft } from './calls-now.ts'
@@ -49,13 +49,31 @@ export interface Awaited extends WaitingCall {
 export type DecisionError = ReadError | EventTooLarge | AlreadyDecided | NotWaiting
 
 /** People who decide about calls. */
-export interface Deciding {
-  /** Lets a call run that waits for an approval: the next turn runs it. Errors: `AlreadyDecided`, `NotWaiting`, a `ReadError`. */
-  readonly approve: (call: string, approval: Approval) => TaskEither<DecisionError, Decided>
-  /** The call is not run, and the model is told why. Errors as for `approve`. */
-  readonly deny: (call: string, denial: Denial) => TaskEither<DecisionError, Decided>
-  /** The calls that wait for an approval or for results, in the order in which the model made them. Errors: a `ReadError`. */
-  readonly waiting: () => TaskEither<ReadError, readonly Awaited[]>
+export interface Deciding<W extends Way = 'task'> {
+  /**
+   * Lets a call run that waits for an approval; the next turn runs it. `input` takes the place of the model's. The first decision counts.
+   * Errors: `AlreadyDecided`, `NotWaiting`, a `ReadError`.
+   *
+   * @example
+   * const { waiting } = await chat.turn({ client, model: 'claude-opus-5-5' })
+   * for (const { call } of waiting) await chat.approve(call, { by: 'ann' })
+   */
+  readonly approve: (call: string, approval: Approval) => Answer<W, DecisionError, Decided>
+  /**
+   * The call is not run, and the model is told why. Errors as for `approve`.
+   *
+   * @example
+   * for (const { call } of await chat.waiting()) await chat.deny(call, { by: 'ann', reason: 'Not on a Friday.' })
+   */
+  readonly deny: (call: string, denial: Denial) => Answer<W, DecisionError, Decided>
+  /**
+   * The calls that wait for an approval, or for a result from outside, in the order in which the model made them. Errors: a
+   * `ReadError`.
+   *
+   * @example
+   * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
+   */
+  readonly waiting: () => Answer<W, ReadError, readonly Awaited[]>
 }
 
 const by = z.string().min(1, { error: 'say who decides' })
@@ -91,6 +109,7 @@ const problemWith = (
   return isOver({ until }, Date.now()) ? `its time was over at ${until}` : undefined
 }
 
+/** What people decide about the calls of a conversation. */
 export const deciding = (chat: Conversation): Deciding => {
   const log = chat.turnLog
 
