@@ -3,9 +3,15 @@ import { hash } from 'node:crypto'
 /** After so many attempts a step is parked. */
 export const maxAttempts = 5
 
+/** As long as a timer can be, about 24 days, in milliseconds. */
+const longestWait = 2 ** 31 - 1
+
+/** What the API, or a model of the program's own, asks to wait, as it is recorded: whole milliseconds. */
+export const wholeWait = (ms: number): number => Math.ceil(Math.min(ms, longestWait))
+
 /** How long to wait after this attempt has failed, in milliseconds. After the last one the step is parked, without a wait. */
 export const backoff = (attempt: number, retryAfter = 0): number =>
-  attempt < maxAttempts ? Math.max(retryAfter, Math.min(60_000, 1_000 * 2 ** (attempt - 1))) : 0
+  attempt < maxAttempts ? wholeWait(Math.max(retryAfter, Math.min(60_000, 1_000 * 2 ** (attempt - 1)))) : 0
 
 /**
  * How long to wait before a step is taken over for this attempt, in milliseconds. The first time it is not; from then on the step may be
@@ -14,5 +20,5 @@ export const backoff = (attempt: number, retryAfter = 0): number =>
 export const mourning = (conversation: string, attempt: number): number => {
   if (attempt <= 2 || attempt > maxAttempts) return 0
   const spread = Number.parseInt(hash('sha1', `${attempt} ${conversation}`).slice(0, 8), 16) / 2 ** 31
-  return backoff(attempt - 2) * spread
+  return Math.round(backoff(attempt - 2) * spread)
 }

@@ -42,7 +42,7 @@ export const carriedStep = (
 ): CarriedStep => ({
   conversation,
   ...step,
-  ...(notBefore > freeAt && { waitMs: Math.ceil(notBefore - freeAt) }),
+  ...(notBefore > freeAt && { waitMs: Math.round(notBefore - freeAt) }),
   ...(turnsAt !== undefined && { turnsAt }),
 })
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TurnEventData } from '../events/turn-events.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
-import { backoff } from './attempts.ts'
+import { backoff, wholeWait } from './attempts.ts'
 import { isRefused } from './capacity.ts'
 
 interface Failure extends Pick<TurnError, '_tag' | 'message'> {
@@ -38,7 +38,7 @@ export const outcomeOf = (
   const error = `${_tag}: ${message}`
   // Too many calls are no fault of the step: it is tried again as often as it takes.
   if (isRefused(turned.left))
-    return { reason: 'free', error, waitMs: Math.max(retryAfter ?? overloadWait, leastWait) }
+    return { reason: 'free', error, waitMs: wholeWait(Math.max(retryAfter ?? overloadWait, leastWait)) }
   return { reason: 'failed', error, waitMs: backoff(attempt, retryAfter) }
 }
 

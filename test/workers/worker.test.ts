@@ -63,6 +63,19 @@ describe('a worker', () => {
     expect(calls()).toBe(1)
   })
 
+  test.each([
+    ['a fraction of a millisecond', 3_600.0005],
+    ['longer than any timer can', Infinity],
+  ])('holds nothing while the API asks to wait for %s', async (_, retryAfter) => {
+    const later = { status: 429, type: 'rate_limit_error', message: 'later', retryAfter }
+    const { store, worker, taken } = await scene(() => later)
+    await store.conversation('c').append(ask, { answer: true })
+    worker()
+    await until(() => taken.length > 0)
+    await until(async () => (await steps(store))[0]?.state === 'open')
+    expect(await steps(store)).toMatchObject([{ state: 'open', attempt: 0 }])
+  })
+
   test('holds nothing while a call waits for an approval, and continues once it is given', async () => {
     const { store, worker, taken } = await scene(({ messages }) =>
       messages.length > 1
