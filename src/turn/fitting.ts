@@ -16,8 +16,6 @@ export interface Fitting {
   /** Whether that request was refused: it is not sent again, and the context becomes smaller once more. */
   readonly isRefused: (digest: string) => boolean
   readonly accept: () => void
-  /** Why the context was truncated and not condensed, if it was. */
-  readonly failed: () => CondenseError | undefined
 }
 
 interface Told {
@@ -64,6 +62,5 @@ export const fitting = (
       refusal = undefined
       isTooLong = false
     },
-    failed: () => failed,
   }
 }

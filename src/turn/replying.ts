@@ -11,6 +11,7 @@ import { ok, run, type Steps } from '../result/steps.ts'
 import type { Answering } from './answering.ts'
 import type { Books } from './books.ts'
 import { askOptionsOf } from './calling.ts'
+import type { Course } from './course.ts'
 import { tooManyCalls } from './errors.ts'
 import type { Fitting } from './fitting.ts'
 import type { Held } from './calls/held.ts'
@@ -20,7 +21,6 @@ import type { Watched } from './options.ts'
 import { type Answered, send } from './sending.ts'
 import { notRun } from './results/tools.ts'
 import { type Ending, endingOf, messageOf, replyIn, type TurnError } from './turned.ts'
-import type { Untold } from './untold.ts'
 import { usageIn } from './spending/usage.ts'
 
 interface Parts {
@@ -29,7 +29,7 @@ interface Parts {
   readonly current: () => Watched
   readonly requestOptions: RequestOptions
   readonly account: Books
-  readonly failures: Untold
+  readonly course: Course
   readonly context: Fitting
   readonly answers: Answering
   readonly land: Landing['land']
@@ -46,10 +46,10 @@ const longestWait = 5_000
 /** Calls the model of a turn, and records its replies. */
 export const replying = (
   chat: Conversation,
-  { options, current, requestOptions, account, failures, context, answers, land }: Parts,
+  { options, current, requestOptions, account, course, context, answers, land }: Parts,
 ) => {
+  const { failures } = course
   const { client, emit, keepLate, keepPartial, maxCalls, watch } = options
-  let calls = 0
   /** Why a failed call was not repeated, if the budget did not allow it. */
   let spent: TurnError | undefined
   const onRetry = ({ failed, ...retry }: Retry): boolean => {
@@ -64,10 +64,11 @@ export const replying = (
 
   /** Calls the model, unless the API has refused this request before, and records the reply. */
   async function* ask(now: Effective, rendered: Requested, held: Held | undefined): Steps<TurnError, Asked> {
-    if (calls === maxCalls) return yield tooManyCalls(chat.id, maxCalls)
+    if (course.calls >= maxCalls) return yield tooManyCalls(chat.id, maxCalls)
     const digest = digestOf(rendered)
     if (context.isRefused(digest)) return { type: 'refused' }
-    calls++
+    course.calls++
+    course.isAsking = true
     const { secrets } = current()
     const asked = held?.before ?? now
     const { result, ended: why } = await watch.during(
@@ -106,13 +107,14 @@ export const replying = (
     const written = await run(land(now, [messageOf(said, receipt, log?.begun)], held))
     if (isStale(written)) countStale(reply.origin.usage)
     const landed = yield* ok(written)
-    const ending = endingOf(landed, said, calls)
+    const ending = endingOf(landed, said)
     if (log) answers.landed(ending.position, log)
     recorded(ending.position, said)
     return { type: 'recorded', ending, isHolding: landed.isHolding }
   }
 
   const recorded = (position: number, { content, origin }: Reply): void => {
+    course.isAsking = false
     account.add({ type: 'reply', origin })
     const { usage, stopReason } = origin
     emit({ type: 'reply', position, content, usage: usageIn(usage), stopReason })

@@ -9,6 +9,7 @@ import { ok, run, type Steps } from '../result/steps.ts'
 import { answering, type Unanswered } from './answering.ts'
 import { books } from './books.ts'
 import { requestOptionsOf } from './calling.ts'
+import type { Course } from './course.ts'
 import { nothingToAnswer } from './errors.ts'
 import type { WrittenMarker } from './fit.ts'
 import { fitting } from './fitting.ts'
@@ -24,8 +25,6 @@ import { isConfigured, prepare } from './prepare.ts'
 import { replying } from './replying.ts'
 import { type Stopped, steering } from './steering.ts'
 import { type Ending, goesOn, isOver, type Turned, turnedAt, type TurnError } from './turned.ts'
-import type { ToolRun } from './stream/turn-event.ts'
-import { untold } from './untold.ts'
 import { timing } from './results/watched-call.ts'
 
 /** How often a turn decides again because something has happened meanwhile. */
@@ -34,36 +33,38 @@ const maxStale = 10
 /**
  * One turn, with options that have been settled when it was asked for.
  *
- * @param isAgain somebody else has taken the conversation over meanwhile, and may have answered
+ * @param course what the same call of `turn` has done before somebody else took the conversation over, who may have answered since
  */
 export async function* turn(
   chat: Conversation,
   history: LiveHistory,
   given: Watched,
   hold: Holding,
-  isAgain = false,
+  course: Course,
 ): Steps<TurnError, Turned> {
-  const tools: ToolRun[] = []
-  const options: Watched = { ...given, emit: timing(given.emit, tools) }
+  const { failures } = course
+  const options: Watched = { ...given, emit: timing(given.emit, course.tools) }
   const { emit, prepareStep, signal, watch } = options
   /** The settings of the next call, and whether they are known. */
   let current = options
   let isPrepared = !prepareStep
   const requestOptions = requestOptionsOf(options)
-  const failures = untold()
   const account = books(chat, () => current, failures.calls)
   const onMarker = ({ type, position, covers, origin }: WrittenMarker): void => {
     account.add({ type, origin })
     emit({ type, position, covers })
   }
   const context = fitting(chat, () => current, {
-    onFailed: (error) => failures.addCondense(error, current.context.window),
+    onFailed: (error) => {
+      course.condenseFailed = error
+      failures.addCondense(error, current.context.window)
+    },
     onMarker,
   })
   const landings = landing(chat, history, () => current)
   const { land, saidSince, moveBack } = landings
   const answers = answering(chat, landings, () => current, hold)
-  const parts = { options, current: () => current, requestOptions, account, failures, context, answers, land }
+  const parts = { options, current: () => current, requestOptions, account, course, context, answers, land }
   const ask = replying(chat, parts)
   const steps = steering(options, account.account)
   let stopped: Stopped | undefined
@@ -209,9 +210,9 @@ export async function* turn(
   const turnedAs = (ending: Ending): Turned => {
     tellOf(ending)
     const { replies: _, ...cameTo } = account.account()
-    const condenseFailed = context.failed()
+    const { calls, tools, condenseFailed } = course
     const why = stopped ?? (isLeftWaiting(ending) ? 'waiting' : 'stop')
-    return { ...ending, ended: why, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
+    return { ...ending, ended: why, calls, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
   }
 
   /** Somebody else has answered. */
@@ -224,7 +225,7 @@ export async function* turn(
     for (let isFirst = true; ; isFirst = false) {
       let found = yield* history()
       if (yield* takeIn(found)) found = yield* history()
-      const others = isFirst && isAgain && !isToDo(found) ? turnedAt(chat.id, found) : undefined
+      const others = isFirst && course.losses > 0 && !isToDo(found) ? turnedAt(chat.id, found) : undefined
       if (others) return yield* answeredBy(others, found)
       // Before anything is written for a turn that has nothing to answer.
       if (isFirst && !(isPrepared && isConfigured(found, current.wanted))) yield* ok(requestFor(found))

@@ -25,8 +25,6 @@ export interface Ending {
   /** The last reply, and why the model stopped. */
   readonly content: readonly Block[]
   readonly stopReason: string | null | undefined
-  /** How often this turn called the model; calls for summaries not counted. */
-  readonly calls: number
   /** Calls that wait for an approval (`chat.approve`, `chat.deny`): the turn ended there, and the next one continues. */
   readonly waiting: readonly WaitingCall[]
   /** Calls of tools that have no function in `run`: append their results, and give another turn. */
@@ -40,6 +38,8 @@ export interface Turned extends Ending, Omit<Account, 'replies'> {
    * and would be forced again; or calls wait for somebody (`waiting`, `pending`).
    */
   readonly ended: 'stop' | Stopped | 'waiting'
+  /** How often this call of `turn` has called the model; calls for summaries not counted. */
+  readonly calls: number
   /** The calls of tools, in the order in which they ended. */
   readonly tools: readonly ToolRun[]
   /** Why the context was truncated and not condensed, if it was. */
@@ -81,12 +81,11 @@ export const messageOf = ({ content, origin }: Reply, context: Receipt, starts?:
   origin: { ...origin, context, ...(starts !== undefined && { starts }) },
 })
 
-export const endingOf = (written: Written, { content, origin }: Reply, calls: number): Ending => ({
+export const endingOf = (written: Written, { content, origin }: Reply): Ending => ({
   conversation: written.conversation,
   position: replyIn(written),
   content,
   stopReason: origin.stopReason,
-  calls,
   waiting: [],
   pending: [],
 })
@@ -100,7 +99,6 @@ export const turnedAt = (conversation: string, { items }: Effective): Ending | u
       position: reply.position,
       content: reply.content,
       stopReason: reply.origin?.stopReason,
-      calls: 0,
       waiting: [],
       pending: [],
     }

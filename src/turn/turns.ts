@@ -1,7 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
+import type { ModelAborted } from '../models/model.ts'
 import { ok, run, type Steps, task } from '../result/steps.ts'
+import { newCourse } from './course.ts'
 import { turnCancelled } from './errors.ts'
 import { liveHistory } from './calls/live.ts'
 import { holding, type Remembered } from './claims/holding.ts'
@@ -35,7 +37,8 @@ export const turning = (chat: Conversation): Turning => {
     let options = listener ? heardBy(listener, settled) : settled
     // A good part of the library: only turns wait for it.
     const { turn } = await import('./turn.ts')
-    for (let isAgain = false; ; isAgain = true) {
+    const course = newCourse()
+    for (;;) {
       const { revision } = yield* chat.turnLog.now()
       const { whileHeld, ttl, emit, signal } = options
       const onHeld = (by: string): void => emit({ type: 'held', by })
@@ -45,7 +48,7 @@ export const turning = (chat: Conversation): Turning => {
       try {
         const own = { ...options, signal: watch.signal, watch }
         turned = await tracedTurn(chat.id, options, async () => {
-          const ended = await run(turn(chat, history, own, hold, isAgain))
+          const ended = await run(turn(chat, history, own, hold, course))
           return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
         })
         const isTaken = E.isLeft(turned) && hold.isLost() && !watch.signal.aborted
@@ -55,6 +58,8 @@ export const turning = (chat: Conversation): Turning => {
         await hold.leave(hasFinished(turned), watch.cancelled() ? 'done' : reasonOf(turned))
       }
       // Somebody else has taken the conversation over: what comes of that counts. Nobody takes it back.
+      course.losses++
+      if (course.isAsking) emit({ type: 'retrying', error: takenOver, wait: 0, try: 1 })
       if (whileHeld === 'take' && hold.hasClaimed()) options = { ...options, whileHeld: 'wait' }
     }
   }
@@ -65,6 +70,11 @@ export const turning = (chat: Conversation): Turning => {
 }
 
 type Outcome = E.Either<TurnError, Turned> | undefined
+
+const takenOver: ModelAborted = {
+  _tag: 'ModelAborted',
+  message: 'aborted: somebody else has taken the conversation over, and this turn continues after that',
+}
 
 /** Whether the log says so: with its last reply, the model has finished. */
 const hasFinished = (turned: Outcome): boolean =>

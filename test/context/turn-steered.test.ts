@@ -47,3 +47,20 @@ describe('a call that may run twice and was approved', () => {
     })
   })
 })
+
+describe('a turn that loses its conversation while it records a reply', () => {
+  it('counts the calls that it has made before', async () => {
+    const at = (nth: number, options: Partial<typeof plain> = {}): Moment => ({
+      on: 'append',
+      nth,
+      isAfter: false,
+      act: turn(options),
+    })
+    const first = turn({ isStream: true, isForced: true, maxCalls: 20 }, at(3, { keepPartial: true }), at(0))
+    const steps = [say, first, say, turn()]
+    await run({ replies: [calls('mend'), calls(), calls()], steps }, ({ turns }) => {
+      const { outcome } = turns[0] ?? {}
+      expect(outcome).toMatchObject({ value: { calls: 1 } })
+    })
+  })
+})

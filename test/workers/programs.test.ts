@@ -181,7 +181,7 @@ describe('a program that gives a turn', () => {
     await until(async () => (await facts('c')).includes('TurnClaimed') && calls() === 1)
     const two = await other.conversation('c').turn({ ...options, whileHeld: 'take' })
     expect(two).toMatchObject({ calls: 1 })
-    expect(await one).toMatchObject({ calls: 0, position: two.position })
+    expect(await one).toMatchObject({ calls: 1, position: two.position })
     expect(calls()).toBe(2)
   })
 
@@ -248,5 +248,91 @@ describe('a program that gives a turn', () => {
     }
     await chat.turn({ ...options, client: quick })
     expect(await facts('c')).toEqual([])
+  })
+})
+
+describe('a turn whose conversation another program takes over', () => {
+  type Client = Extract<TurnOptions['client'], { readonly call: unknown }>
+  type Answered = ReturnType<Client['call']>
+  const reply = (content: Reply['content'], stopReason: string): Answered =>
+    Promise.resolve({
+      _tag: 'Right',
+      right: { content, origin: { stopReason, usage: { input_tokens: 7, output_tokens: 5 } } },
+    } as Awaited<Answered>)
+  const answered = (): Answered => reply(yes.content, 'end_turn')
+  const countTokens: Client['countTokens'] = () => Promise.resolve({ _tag: 'Right', right: 10 })
+  /** A reply that begins and does not end until its call is aborted. */
+  const begun: Client['call'] = (_, { onEvent, signal } = {}) => {
+    const { promise, resolve } = Promise.withResolvers<Awaited<Answered>>()
+    const delta = { type: 'text_delta', text: 'No' }
+    onEvent?.({ type: 'content_block_delta', index: 0, delta })
+    const usage = { input_tokens: 7, output_tokens: 3 }
+    signal?.addEventListener('abort', () =>
+      resolve({ _tag: 'Left', left: { _tag: 'ModelAborted', message: 'aborted', usage } }),
+    )
+    return promise
+  }
+  /** A model that answers its calls one by one. */
+  const playing = (...answers: readonly Client['call'][]): Client => {
+    let call = 0
+    return { countTokens, call: (...asked) => (answers[call++] ?? answered)(...asked) }
+  }
+  const failed = (): Answered =>
+    Promise.resolve({ _tag: 'Left', left: { _tag: 'ModelFailed', message: 'no' } })
+
+  /** Gives a turn that calls `first` and loses the conversation in its last call to a turn that calls `second`. */
+  const taken = async (first: Client, second: Client, more: Partial<TurnOptions> = {}) => {
+    const { store, other, options, facts } = await scene()
+    const chat = store.conversation('c')
+    await chat.append(ask)
+    const events: TurnEvent[] = []
+    let taking: Promise<unknown> | undefined
+    const take = async (): Promise<void> => {
+      await until(async () => (await facts('c')).includes('TurnClaimed'))
+      const turned = other.conversation('c').turn({ ...options, client: second, whileHeld: 'take' })
+      await turned.catch(() => {})
+    }
+    const all = async () => {
+      for await (const event of chat.stream({ ...options, client: first, ...more })) {
+        events.push(event)
+        if (event.type === 'text') taking ??= take()
+        if (event.type === 'done') return event.turned
+      }
+      throw new Error('a stream ended without `done`')
+    }
+    const turned = await all().catch((error: unknown) => ({ error }))
+    await taking
+    return { events, turned }
+  }
+
+  test('and who lets go of it again calls the model again, drops what had come, and counts both calls', async () => {
+    const { events, turned } = await taken(playing(begun), playing(failed))
+    expect(events.filter(({ type }) => type !== 'held')).toMatchObject([
+      { type: 'text', text: 'No' },
+      { type: 'retrying', error: { _tag: 'ModelAborted' }, wait: 0, try: 1 },
+      { type: 'reply', content: yes.content },
+      { type: 'done' },
+    ])
+    const usage = { calls: 2, input: 14, output: 8 }
+    expect(turned).toMatchObject({ content: yes.content, calls: 2, retried: 1, usage })
+  })
+
+  test('calls the model no more often than it may, and tells of the calls that were aborted', async () => {
+    const { turned } = await taken(playing(begun), playing(failed), { maxCalls: 1 })
+    const aborted = { error: 'ModelAborted', usage: { input_tokens: 7, output_tokens: 3 } }
+    expect(turned).toMatchObject({ error: { _tag: 'TooManyCalls', failed: [aborted] } })
+  })
+
+  test('and who finishes it returns their reply, with what it had done itself', async () => {
+    const paying = () => reply(pay.content, 'tool_use')
+    const run = { pay: { run: () => 'paid' } }
+    const { turned } = await taken(playing(paying, begun), playing(answered), { tools, run })
+    const usage = { calls: 3, input: 21, output: 13 }
+    expect(turned).toMatchObject({
+      content: yes.content,
+      calls: 2,
+      tools: [{ call: 't1', tool: 'pay', isError: false }],
+      usage,
+    })
   })
 })

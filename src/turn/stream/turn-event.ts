@@ -70,15 +70,15 @@ export interface TruncatedEvent {
   readonly covers: Covers
 }
 /**
- * A call of the model failed and is repeated, or the user interrupted it and the model is asked again: nothing of the texts, thinking and
- * inputs since the last reply will be in the next one.
+ * A call of the model failed and is repeated, or the user interrupted it and the model is asked again, or somebody else has taken the
+ * conversation over: nothing of the texts, thinking and inputs since the last reply will be in the next one.
  */
 export interface RetryingEvent {
   readonly type: 'retrying'
   readonly error: ModelError
   /** Milliseconds until the next try. */
   readonly wait: number
-  /** The number of the next try: 2 or more; 1 after an interruption, as the request is another one. */
+  /** The number of the next try: 2 or more; 1 if it was interrupted, as the next request is another one. */
   readonly try: number
 }
 /** The turn ends here until somebody decides on these calls, or brings their results. */
