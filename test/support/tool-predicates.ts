@@ -91,6 +91,7 @@ const servedIn = (turn: readonly (readonly Block[])[], mayWait: boolean): readon
       const uses = turn.map((one) => one.filter((other) => isServerUse(other) && isOwn(other)).length)
       const results = turn.map((one) => one.filter((other) => isServerResult(other) && isOwn(other)).length)
       if (isServerUse(block)) {
+        if (uses.reduce((sum, one) => sum + one, 0) > 1) return [`\`${block.type}\` ids must be unique`]
         const count = results.reduce((sum, one) => sum + one, 0)
         // The result is here, or begins the first message after this one that no call of its program is in.
         let next = index + 1

@@ -276,6 +276,12 @@ const brokenOnes: readonly Broken[] = [
   [8, 'has a server tool use that waits in a prefill', [hello, says(search)], unserved, { model: haiku }],
   [
     8,
+    'has two server tool uses with one id',
+    [hello, says(search, search, found), hello],
+    'messages.1.content.1: `server_tool_use` ids must be unique',
+  ],
+  [
+    8,
     'has a server tool result without its use',
     [hello, says(found), hello],
     'messages.1.content.0: unexpected `tool_use_id` found in `web_search_tool_result` blocks: s. Each `web_search_tool_result` block must have a corresponding `server_tool_use` block before it.',
