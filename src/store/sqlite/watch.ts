@@ -6,14 +6,15 @@ import type { DatabaseSync } from 'node:sqlite'
 const soonest = 1
 /** After a commit: more are likely to follow. */
 const soon = 3
-/** Then ever longer, up to this. */
+/** Then ever longer, up to this: a slow disk may be busy with a commit of which the system has told. */
 const longest = 20
 /** Where the system has proved to say when there is something. */
 const told = 50
 
 /**
- * Calls `changed` soon after another connection has committed, until the signal aborts. While nobody writes, the system watches the WAL;
- * from its first word on, looking often costs less. Where it says nothing (too many watchers, some mounts), looking is all there is.
+ * Calls `changed` soon after another connection has committed, until the signal aborts. As soon as a look finds nothing, the system watches
+ * the WAL; from its first word on until then, looking often costs less. Where it says nothing (too many watchers, some mounts), looking
+ * is all there is.
  */
 export const watchOthers = (
   db: DatabaseSync,
@@ -52,12 +53,12 @@ export const watchOthers = (
     wait(soonest)
   }
   const look = (): void => {
-    const isQuiet = gap >= longest
-    if (isQuiet) unwatch ??= tellOf(path, tell)
+    // The last look found nothing. What is written from here on, the system says or this look finds.
+    if (gap > soon) unwatch ??= tellOf(path, tell)
     if (isNew()) {
       changed()
-      wait(Math.min(gap, soon))
-    } else if (isQuiet) wait(hasTold ? told : longest)
+      wait(soon)
+    } else if (gap >= longest) wait(hasTold ? told : longest)
     else wait(gap * 1.25)
   }
   const stop = (): void => {
