@@ -29,6 +29,8 @@ export interface TurnLog {
   readonly end: () => Steps<StoreError, TurnsEnd>
   /** As of now. */
   readonly now: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>>
+  /** The last revision that this handle has read or written; read if there is none. */
+  readonly seen: () => Steps<StoreError, number>
   /** Those after a revision, in order, as of now. */
   readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
   /** The newest first, as of now; `at` never increases. Iteration throws a `StoreError`. */
@@ -57,6 +59,8 @@ const empty: Known = { revision: -1, begun: undefined, hash: null, at: START }
 export const turnLog = (store: EventStore, actor: Actor, conversation: string): TurnLog => {
   const stream = turnsStreamOf(conversation)
   let known: Known | undefined
+  /** The last revision up to which facts were read, by whoever heeds them; -1 if none were. */
+  let heeded = -1
 
   const read = (from: number, direction: 'forwards' | 'backwards', limit: number) =>
     ok(store.read({ stream, from, direction, limit }))
@@ -88,6 +92,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     const facts: RecordedTurnFact[] = []
     for await (const page of pagesOf(store, stream, { from: revision + 1 }))
       for (const event of yield* ok(page)) facts.push(yield* ok(decodeTurnFact(event, event)))
+    heeded = Math.max(heeded, facts.at(-1)?.revision ?? revision)
     return facts
   }
 
@@ -128,6 +133,9 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
       return known
     },
     now: look,
+    seen: async function* (): Steps<StoreError, number> {
+      return Math.max(heeded, (known ?? (yield* look())).revision)
+    },
     after: factsAfter,
     newest,
     append,

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../commands/rejections.ts'
 import { freeze } from '../events/freeze.ts'
 import type { Conversation } from '../conversation/conversation.ts'
+import type { Queued } from '../history/inbox.ts'
 import { abortedBy, orAborted } from '../models/aborted.ts'
 import type { Effective } from '../projections/effective.ts'
 import { type Requested, requestOf } from '../receipts/request.ts'
@@ -15,7 +16,7 @@ import type { WrittenMarker } from './fit.ts'
 import { fitting } from './fitting.ts'
 import { isPlaceToSpeak } from './say/busy.ts'
 import { type Held, heldSince, isHeldBack, overtakenSince } from './calls/held.ts'
-import { hasMail, moveIn } from './say/inbox-moves.ts'
+import { moveIn } from './say/inbox-moves.ts'
 import { landing } from './landing.ts'
 import type { Holding } from './claims/holding.ts'
 import type { LiveHistory } from './calls/live.ts'
@@ -193,8 +194,8 @@ export async function* turn(
   }
 
   /** Takes in what waits in the inbox, once it may be said. Whether there was anything. */
-  async function* takeIn(now: Effective): Steps<TurnError, boolean> {
-    if (!isPlaceToSpeak(now) || !(yield* moveIn(chat))) return false
+  async function* takeIn(now: Effective, mail: readonly Queued[]): Steps<TurnError, boolean> {
+    if (!isPlaceToSpeak(now) || !(yield* moveIn(chat, mail))) return false
     // What comes after calls that wait is no word between two replies: it may deny them.
     isHolding = ended !== undefined && !isLeftWaiting(ended)
     return true
@@ -223,8 +224,10 @@ export async function* turn(
 
   async function* allSteps(): Steps<TurnError, Turned> {
     for (let isFirst = true; ; isFirst = false) {
-      let found = yield* history()
-      if (yield* takeIn(found)) found = yield* history()
+      // At once: on a server, each is a round trip.
+      const [shown, mail] = await Promise.all([run(history()), run(chat.inbox.pending())])
+      let found = yield* ok(shown)
+      if (yield* takeIn(found, yield* ok(mail))) found = yield* history()
       const others = isFirst && course.losses > 0 && !isToDo(found) ? turnedAt(chat.id, found) : undefined
       if (others) return yield* answeredBy(others, found)
       // Before anything is written for a turn that has nothing to answer.
@@ -240,7 +243,8 @@ export async function* turn(
       stopped = undefined
       const isDone = yield* step(now)
       // What is queued after this look finds that nobody is busy any more.
-      if (isDone && (yield* hasMail(chat)) && (yield* takeIn(yield* history()))) continue
+      const late = isDone ? yield* chat.inbox.pending() : []
+      if (late.length > 0 && (yield* takeIn(yield* history(), late))) continue
       if (isDone && ended) return turnedAs(ended)
     }
   }

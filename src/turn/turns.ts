@@ -30,6 +30,7 @@ export interface Turning {
  * was computed from was rewound, the turn ends with `StaleContext`.
  */
 export const turning = (chat: Conversation): Turning => {
+  const { party, turnLog } = chat
   const history = liveHistory(chat)
   const remembered: Remembered = {}
   async function* steps(given: TurnOptions, listener?: Listener): Steps<TurnError, Turned> {
@@ -39,7 +40,9 @@ export const turning = (chat: Conversation): Turning => {
     const { turn } = await import('./turn.ts')
     const course = newCourse()
     for (;;) {
-      const { revision } = yield* chat.turnLog.now()
+      history.begin()
+      // What was recorded since a worker's claim, or since it last looked, concerns its turn.
+      const revision = party.isWorker ? yield* turnLog.seen() : (yield* turnLog.now()).revision
       const { whileHeld, ttl, emit, signal } = options
       const onHeld = (by: string): void => emit({ type: 'held', by })
       const hold = holding(chat, history, remembered, { whileHeld, ttl, onHeld })
@@ -52,7 +55,7 @@ export const turning = (chat: Conversation): Turning => {
           return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
         })
         const isTaken = E.isLeft(turned) && hold.isLost() && !watch.signal.aborted
-        if (!isTaken || chat.party.isWorker) return yield* ok(turned)
+        if (!isTaken || party.isWorker) return yield* ok(turned)
       } finally {
         watch.end()
         await hold.leave(hasFinished(turned), watch.cancelled() ? 'done' : reasonOf(turned))

@@ -10,6 +10,7 @@ import { isAskedSince } from './asked-since.ts'
 import { claim } from './claim.ts'
 import type { OpenStep } from './open-step.ts'
 import { looksAgain, type Outcome, outcomeOf } from './outcome.ts'
+import type { ClaimPlace } from './turns-end.ts'
 
 /** What a worker knows of the conversation that it holds, and may be told meanwhile. */
 export interface Hold {
@@ -36,21 +37,18 @@ const beforeClaim = ({ isUnasked }: OpenStep, revision: number): readonly TurnFa
 }
 
 /**
- * Takes a step: records the claim at the revision that the worker has seen, so that of several one wins.
+ * Takes a step: records the claim after the revision that the worker has seen, so that of several one wins.
  *
- * @param revision the last revision of the conversation's turns that the worker knows of: it has read them all, so -1 if it knows none
  * @returns the revision of the claim; undefined if the step was parked
  */
 export async function* take(
   { chat, worker }: Pick<Hold, 'chat' | 'worker'>,
   step: OpenStep,
-  revision: number,
+  { revision, at }: ClaimPlace,
 ): Steps<WriteError, number | undefined> {
   const before = beforeClaim(step, revision)
   const name = step.isUnasked ? `turns@${revision + before.length}` : step.name
   const fact = claim({ ...step, name }, worker)
-  // Where the claim stands among the replies: who reads it later can tell which of them came after it.
-  const at = E.getOrElse(() => START)(await chat.position()())
   const placed: typeof fact = fact.type === 'TurnClaimed' ? { ...fact, data: { ...fact.data, at } } : fact
   const end = yield* chat.turnLog.append([...before, placed], revision)
   return fact.type === 'TurnClaimed' ? end.revision : undefined

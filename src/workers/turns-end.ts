@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
+import { START } from '../events/events.ts'
 import { caught, run, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { OpenStep } from './open-step.ts'
@@ -41,20 +42,20 @@ export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown'
 /** How long an event may be on its way to this worker, in milliseconds. */
 const delay = 250
 
-/**
- * The revision after which to claim a step: up to there, this worker knows what is recorded. If it has received nothing of the
- * conversation's turns, they were recorded before it began, or are on their way to it; then this reads their end. What was recorded of the
- * event with which this began, or of a later one, is on its way: its worker may have continued with the step that is to be claimed.
- *
- * @returns undefined if somebody else was first
- */
-export const placeOfClaim = async (
-  { known, watch }: Pick<Shift, 'known' | 'watch'>,
+type Observer = Pick<Shift, 'known' | 'watch'>
+
+/** The last revision of the conversation's turns, if this worker may claim the step after it; undefined if somebody else was first. */
+const revisionOfClaim = async (
+  { known, watch }: Observer,
   chat: Conversation,
   { begunBy }: OpenStep,
 ): Promise<number | undefined> => {
   const seen = known.turnsAt(chat.id)
-  if (seen !== undefined) return seen
+  if (seen !== undefined) {
+    // The claim is chained to the event there: its append finds it read.
+    await run(chat.turnLog.now())
+    return seen
+  }
   const end = await run(readEnd(chat))
   if (E.isLeft(end)) return undefined
   const { revision, step } = end.right
@@ -62,4 +63,29 @@ export const placeOfClaim = async (
   const isOnItsWay = (): boolean => known.turnsAt(chat.id) !== undefined
   if (age === 'unknown') await watch.until(isOnItsWay, delay)
   return age === 'newer' || isOnItsWay() ? undefined : revision
+}
+
+/** Where to claim a step. */
+export interface ClaimPlace {
+  /** Of the conversation's turns, -1 if there are none: up to there, the worker knows what is recorded. */
+  readonly revision: number
+  /** The conversation's last position: who reads the claim later can tell which replies came after it. */
+  readonly at: number
+}
+
+/**
+ * Where to claim a step. If this worker has received nothing of the conversation's turns, they were recorded before it began, or are on
+ * their way to it; then this reads their end. What was recorded of the event with which this began, or of a later one, is on its way: its
+ * worker may have continued with the step that is to be claimed.
+ *
+ * @returns undefined if somebody else was first
+ */
+export const placeOfClaim = async (
+  observer: Observer,
+  chat: Conversation,
+  step: OpenStep,
+): Promise<ClaimPlace | undefined> => {
+  // At once: on a server, each is a round trip.
+  const [revision, position] = await Promise.all([revisionOfClaim(observer, chat, step), chat.position()()])
+  return revision === undefined ? undefined : { revision, at: E.getOrElse(() => START)(position) }
 }

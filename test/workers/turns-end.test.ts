@@ -35,7 +35,7 @@ const scene = async () => {
 describe('a worker that has received nothing of the turns of a conversation', () => {
   test('claims it from the beginning if nobody has claimed it', async () => {
     const { step } = await scene()
-    expect(await (await step()).place()).toBe(-1)
+    expect(await (await step()).place()).toMatchObject({ revision: -1 })
   })
   test('does not claim what another has claimed', async () => {
     const { step, claimAs } = await scene()
@@ -59,6 +59,6 @@ describe('a worker that has received nothing of the turns of a conversation', ()
     await say(store, 'b', true)
     const { open, place } = await step(checkpoint)
     expect(open.name).toBe('conversation@1')
-    expect(await place()).toBe(claimed + 1)
+    expect(await place()).toMatchObject({ revision: claimed + 1 })
   })
 })

@@ -1,13 +1,16 @@
+import type * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../../conversation/conversation.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { type Effective, evolved } from '../../projections/effective.ts'
-import { caught, ok, type Steps } from '../../result/steps.ts'
+import { caught, ok, run, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { type Asked, askedAfter, askedUpTo } from './asked.ts'
 
 /** The effective history as of now, each time it is called. */
 export interface LiveHistory {
   (): Steps<ReadError, Effective>
+  /** Begins to read what the next call gives, beside whatever else there is to read. */
+  readonly begin: () => void
   /** What was asked of workers, as of the history that was given last. */
   readonly asked: () => Steps<ReadError, Asked>
 }
@@ -15,8 +18,14 @@ export interface LiveHistory {
 /** Keeps the history that it last gave and takes in what has happened since: a turn of a long conversation reads only what is new. */
 export const liveHistory = (chat: Conversation): LiveHistory => {
   let known: { readonly now: Effective; readonly asked?: Asked | undefined } | undefined
+  let begun: Promise<E.Either<ReadError, Effective>> | undefined
 
   async function* history(): Steps<ReadError, Effective> {
+    const first = begun
+    begun = undefined
+    return first ? yield* ok(first) : yield* read()
+  }
+  async function* read(): Steps<ReadError, Effective> {
     // Another turn of the conversation may call it meanwhile.
     const before = known
     const later = before ? yield* eventsAfter(chat, before.now.at) : []
@@ -32,7 +41,10 @@ export const liveHistory = (chat: Conversation): LiveHistory => {
     if (known?.now === now) known = { now, asked: found }
     return found
   }
-  return Object.assign(history, { asked })
+  const begin = (): void => {
+    begun = run(read())
+  }
+  return Object.assign(history, { begin, asked })
 }
 
 /** What has happened since a position. */
