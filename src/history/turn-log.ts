@@ -10,10 +10,11 @@ import {
   type TurnFact,
 } from '../events/turn-events.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
-import { conflict, type StoreError } from '../store/errors.ts'
+import { conflict, type ReadError, type StoreError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { completeEnvelope, type Envelope, metadataOf } from './encode.ts'
+import { loadLineage } from './lineage.ts'
 
 /** Where the stream of a conversation's turns ends. */
 export interface TurnsEnd {
@@ -25,6 +26,9 @@ export interface TurnsEnd {
 
 /** What the turns of a conversation record beside it. */
 export interface TurnLog {
+  readonly conversation: string
+  /** Those of the conversations that a fork has the event at a position from, which may be forks themselves: the nearest first. */
+  readonly above: (position: number) => Steps<ReadError, readonly TurnLog[]>
   /** As this handle last saw it; read if it never did. */
   readonly end: () => Steps<StoreError, TurnsEnd>
   /** As of now. */
@@ -125,6 +129,12 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   }
 
   return {
+    conversation,
+    above: async function* (position): Steps<ReadError, readonly TurnLog[]> {
+      const lineage = (yield* ok(loadLineage(store, conversation))) ?? []
+      const below = lineage.findIndex(({ offset }) => offset <= position)
+      return lineage.slice(1, below + 1).map((stretch) => turnLog(store, actor, stretch.conversation))
+    },
     end: async function* (): Steps<StoreError, TurnsEnd> {
       const last = known ?? (yield* look())
       if (last.begun !== undefined || last.revision < 0) return last

@@ -1,20 +1,19 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, run, type Steps } from '../result/steps.ts'
-import { conversationNotFound } from '../commands/rejections.ts'
-import { conversationOf, inboxStreamOf, notesStreamOf, streamOf } from '../events/ids.ts'
-import { type CopyError, copyStream, type StreamCopy } from './copy-stream.ts'
-import { originOf } from '../history/lineage.ts'
-import { importUnfinished } from '../store/errors.ts'
-import { namePages } from '../store/pages.ts'
-import { type EventStore, maxPage } from '../store/port.ts'
+import { streamOf } from '../events/ids.ts'
+import { tell } from '../history/worker-log.ts'
+import { run, type Steps } from '../result/steps.ts'
+import type { EventStore } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import { idsOf, isOfStore, type Planned, planOf } from './copy-plan.ts'
+import { type CopyError, copyNotVerified, copyStream, type StreamCopy } from './copy-stream.ts'
+import { verify } from './verify.ts'
 
 /** What became of a conversation. */
 export interface Copied {
   readonly id: string
   /** Events of its own stream that the target has of the source's; 0 after an error. */
   readonly events: number
-  /** How many were written now, notes included. */
+  /** How many were written now, notes, queued messages and events of turns included. */
   readonly added: number
   /** Why it was not copied, or not completely. The next copy continues where this one ended. */
   readonly error?: CopyError
@@ -26,18 +25,6 @@ export interface CopyOptions {
   /** Called after each append with how many of how many events the target has. */
   readonly progress?: ((done: number, total: number) => void) | undefined
 }
-
-/** A conversation as it was when the copy began. */
-interface Planned {
-  /** The conversation that it was forked from. */
-  readonly parent: string | undefined
-  /** Last revision of its own stream. */
-  readonly last: number
-  /** What is beside it: its notes, and what waits to be moved into it. */
-  readonly beside: readonly { readonly stream: string; readonly last: number }[]
-}
-
-type Plan = ReadonlyMap<string, E.Either<CopyError, Planned>>
 
 /**
  * Copies conversations from one store to another: the events byte for byte, at the same revisions, those of a fork's parents first.
@@ -82,73 +69,46 @@ export async function* copyBetween(
   return [...outcomes.values()]
 }
 
-/** Copies the conversation, then what is beside it. Answers with how many events of the source the target has. */
+const actor = { kind: 'copy' }
+
+/** Copies the conversation and what is beside it. Answers with how many events of the source the target has. */
 async function* copyPlanned(
   from: EventStore,
   to: EventStore,
-  { id, last, beside, wrote }: Planned & Pick<StreamCopy, 'id' | 'wrote'>,
+  { id, stretches, holder, wrote }: Planned & Pick<StreamCopy, 'id' | 'wrote'>,
 ): Steps<CopyError, number> {
-  const events = yield* copyStream(from, to, { id, stream: streamOf(id), last, wrote })
-  for (const other of beside) yield* copyStream(from, to, { id, ...other, wrote })
-  return events
+  let events = 0
+  let added = 0
+  for (const [index, { stream, last }] of stretches.entries()) {
+    const isLast = !stretches.some((later, at) => at > index && later.stream === stream)
+    // An earlier copy has come further.
+    if (!isLast && (yield* reached(to, stream)) >= last) continue
+    const count = (written: number): void => {
+      added += written
+      wrote(written)
+    }
+    const copied = yield* copyStream(from, to, { id, stream, last, wrote: count })
+    if (stream === streamOf(id)) events = copied
+  }
+  // It works on the source: nobody waits for it here.
+  if (holder !== undefined && added > 0) {
+    const reason = `${id} was copied from another store`
+    yield* tell(to, actor, holder, { type: 'WorkerStopped', data: { reason } })
+  }
+  const { discrepancy } = yield* verify(to, id)
+  return discrepancy ? yield copyNotVerified(id, discrepancy) : events
+}
+
+/** The last revision of a stream, whether it counts yet or not. */
+async function* reached(store: EventStore, stream: string): Steps<CopyError, number> {
+  const { last, unfinished = last } = yield* readStreamEnd(store, stream)
+  return unfinished?.revision ?? -1
 }
 
 /** How many events are to be copied of a conversation, with what is beside it. */
-const eventsOf = (planned: E.Either<CopyError, Planned>): number =>
-  E.isRight(planned)
-    ? planned.right.beside.reduce((sum, { last }) => sum + last + 1, planned.right.last + 1)
-    : 0
-
-/** Errors that every further conversation would meet too, maybe after a long wait. */
-const isOfStore = ({ _tag }: CopyError): boolean =>
-  _tag === 'OutcomeUnknown' ||
-  _tag === 'StoreClosed' ||
-  _tag === 'StoreDenied' ||
-  _tag === 'StoreFaulty' ||
-  _tag === 'StoreFull' ||
-  _tag === 'StoreReadOnly' ||
-  _tag === 'StoreUnavailable'
-
-async function* idsOf(store: EventStore): Steps<CopyError, readonly string[]> {
-  const ids: string[] = []
-  for await (const names of namePages((after = '') => store.streams(streamOf(''), after, maxPage)))
-    for (const name of yield* ok(names)) ids.push(conversationOf(name) ?? name)
-  return ids
-}
-
-/** Every conversation to copy, once, parents before their forks; those that are being imported, only where they are named. */
-async function* planOf(store: EventStore, ids: readonly string[], areNamed: boolean): Steps<CopyError, Plan> {
-  const plan = new Map<string, E.Either<CopyError, Planned>>()
-  for (const id of ids) {
-    const lineage = new Map<string, E.Either<CopyError, Planned>>()
-    let next: string | undefined = id
-    while (next !== undefined && !plan.has(next) && !lineage.has(next)) {
-      const planned: E.Either<CopyError, Planned> = await run(look(store, next))
-      if (E.isLeft(planned) && isOfStore(planned.left)) return yield planned.left
-      if (E.isLeft(planned) && !areNamed && isNotThere(planned.left, next)) break
-      lineage.set(next, planned)
-      next = E.isRight(planned) ? planned.right.parent : undefined
-    }
-    for (const [each, planned] of [...lineage].toReversed()) plan.set(each, planned)
-  }
-  return plan
-}
-
-/** Whether a name is of a conversation that was never written, or is still being imported. */
-const isNotThere = (error: CopyError, id: string): boolean =>
-  error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
-
-async function* look(store: EventStore, id: string): Steps<CopyError, Planned> {
-  const stream = streamOf(id)
-  const { last, unfinished } = yield* readStreamEnd(store, stream)
-  if (unfinished && !last) return yield importUnfinished(id)
-  const [first] = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
-  if (!first) return yield conversationNotFound(id)
-  const from = yield* ok(originOf(first))
-  const beside: { readonly stream: string; readonly last: number }[] = []
-  for (const other of [notesStreamOf(id), inboxStreamOf(id)]) {
-    const end = yield* readStreamEnd(store, other)
-    if (end.last) beside.push({ stream: other, last: end.last.revision })
-  }
-  return { parent: from?.conversation, last: last?.revision ?? -1, beside }
+const eventsOf = (planned: E.Either<CopyError, Planned>): number => {
+  const ends = new Map(
+    E.isRight(planned) ? planned.right.stretches.map(({ stream, last }) => [stream, last]) : [],
+  )
+  return [...ends.values()].reduce((sum, last) => sum + last + 1, 0)
 }

@@ -8,7 +8,7 @@ import type { ModelAborted } from '../models/model.ts'
 import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
 import { run, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
-import { callStates, type CallStates, noStates } from './calls/call-states.ts'
+import { callStates, type CallStates, noStates, statesOf } from './calls/call-states.ts'
 import { rewindsAfter, saidSince, wasLeft } from './calls/calls-now.ts'
 import { type Circumstances, factsOf, type Planned, taskFor, waitingCall } from './calls/calls.ts'
 import type { WaitingCall } from './stream/turn-event.ts'
@@ -82,16 +82,18 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
   ): Steps<WriteError | ReadError, readonly Planned[]> {
     const { open } = unanswered
     const { waiting: waits = {}, signal, watch } = current()
-    const first = Math.min(...open.map(({ use }) => use))
     let mayBeElsewhere = false
     const lost = () => staleContext(chat.id, now.at, now.at)
     for (let tries = 1; ; tries++) {
       const states =
-        own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* callStates(log, first)
+        own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* statesOf(log, open)
       own = undefined
       // Somebody else has started them since: their results will come.
-      if (mayBeElsewhere && open.some(({ use, call }) => states.of(use, call.id).isStarted))
-        return yield lost()
+      const isStartedHere = ({ use, call }: OpenCall): boolean => {
+        const { isStarted, startedIn } = states.of(use, call.id)
+        return isStarted && startedIn === undefined
+      }
+      if (mayBeElsewhere && open.some(isStartedHere)) return yield lost()
       const known = yield* circumstances(now, unanswered, states)
       const planAll = (ends: AbortSignal): Promise<readonly Planned[]> =>
         Promise.all(
@@ -133,9 +135,11 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     const limits = { timeout, maxResult, named, rest: restFor(tools), onEvent, emit }
     const finished = async ({ call, use, task }: Planned, signal: AbortSignal): Promise<readonly Block[]> => {
       if (task.type === 'wait') return []
-      const key = `${chat.id}/${use}/${call.id}`
-      const work = async () =>
-        task.type === 'answer' ? task.result : resultOf(call, { ...task, key }, { ...limits, signal })
+      const work = async () => {
+        if (task.type === 'answer') return task.result
+        const key = `${task.startedIn ?? chat.id}/${use}/${call.id}`
+        return resultOf(call, { ...task, key }, { ...limits, signal })
+      }
       return [await watched(call, limits, work)]
     }
     const context = Math.max(...planned.map(({ use }) => use))

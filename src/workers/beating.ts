@@ -1,5 +1,5 @@
 import { run } from '../result/steps.ts'
-import { tell } from './beats.ts'
+import { tell } from '../history/worker-log.ts'
 import { busyIn } from './runs.ts'
 import type { Shift } from './shift.ts'
 

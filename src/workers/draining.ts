@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../result/steps.ts'
-import { tell } from './beats.ts'
+import { tell } from '../history/worker-log.ts'
 import { within } from './clock.ts'
 import { endAll, type Runs } from './runs.ts'
 import type { Shift } from './shift.ts'

@@ -3,7 +3,7 @@ import { workerStreamOf } from '../events/ids.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { WriteError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
-import { tell } from './beats.ts'
+import { tell } from '../history/worker-log.ts'
 
 /** Whether it is known that somebody has ended who gave turns. If nobody has said so yet, it is recorded. */
 export async function* isGone(store: EventStore, actor: Actor, name: string): Steps<WriteError, boolean> {

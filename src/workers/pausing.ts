@@ -6,7 +6,7 @@ import type { WorkerFact } from '../events/worker-events.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import type { WriteError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
-import { tell } from './beats.ts'
+import { tell } from '../history/worker-log.ts'
 import { bySchema, type PauseOptions, pauseSchema, type ResumeOptions } from './requests.ts'
 
 /** There is no such worker, or it has stopped: `workers` lists those that there are. Nothing was recorded. */

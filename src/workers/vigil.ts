@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../result/steps.ts'
-import { tell } from './beats.ts'
+import { tell } from '../history/worker-log.ts'
 import { pause } from './clock.ts'
 import { isStoreGone } from './feed.ts'
 import { patience, type Shift } from './shift.ts'

@@ -7,6 +7,7 @@ import { memoryStore } from '../../src/store/memory/store.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text, toolUse } from '../support/log.ts'
+import { stores } from '../support/stores.ts'
 
 const names = ['look', 'save', 'pay', 'gift'] as const
 const use = (name: string): AnyBlock => ({ ...toolUse(name), name })
@@ -58,12 +59,42 @@ const scene = async () => {
     store,
     done,
     handle,
-    turn: (chat: Conversation) => chat.turn({ client, model: 'claude-opus-5-5', tools, run }),
+    turn: (chat: Conversation) => chat.turn({ client, model: 'claude-opus-5-5', tools, run, ttl: 200 }),
     approve: async (chat: Conversation) => {
       await chat.approve('gift', { by: 'ann' })
       isApproved = true
     },
   }
+}
+
+/** A repeatable tool that was approved with another input, and then started. */
+const giftStarted = async () => {
+  const api = await messagesApi({
+    reply: ({ messages }) => ({ content: messages.length === 1 ? [use('gift')] : [text('Done.')] }),
+  })
+  atEnd(api.close)
+  const store = memoryStore()
+  const done: object[] = []
+  const run = {
+    gift: {
+      run: (input: object, { key }: { readonly key: string }) => {
+        done.push({ key, input })
+        return 'given'
+      },
+      idempotent: true,
+      approve: true,
+    },
+  }
+  const client = new Anthropic({ baseURL: api.url, apiKey: 'key', maxRetries: 0 })
+  const turn = (chat: Conversation) => chat.turn({ client, model: 'claude-opus-5-5', tools, run, ttl: 200 })
+  const first = (await openStore(store)).conversation('c')
+  await first.append({ role: 'user', content: 'Give it.' })
+  await turn(first)
+  await first.approve('gift', { by: 'ann', input: { sum: 5 } })
+  // Its appends: the claim, and what is started.
+  await turn((await openStore(dying(store, 1, true))).conversation('c')).catch(() => undefined)
+  expect(done).toEqual([])
+  return { first, done, turn }
 }
 
 const resultsOf = async (chat: Conversation): Promise<ReadonlyMap<string, unknown>> =>
@@ -142,17 +173,87 @@ describe('a process that dies in a turn', () => {
   })
 })
 
-describe('calls of a reply whose writer records starts elsewhere', () => {
-  it.each(['fork', 'copy'] as const)('in a %s nobody knows whether they took effect', async (way) => {
-    const { store, done, handle, turn } = await scene()
+describe('calls that a fork has of its parent', () => {
+  const forkAfter = async (isStarted: boolean) => {
+    const all = await scene()
+    const { store, handle, turn } = all
     const first = await handle(store)
     await first.append({ role: 'user', content: 'Do it all.' })
-    await turn(await handle(dying(store, 3, false))).catch(() => undefined)
-    const other = memoryStore()
-    if (way === 'copy') await copyConversations({ from: store, to: other })
-    const chat = way === 'fork' ? await first.fork('second') : await handle(other)
+    await turn(await handle(dying(store, 3, isStarted))).catch(() => undefined)
+    return { ...all, first }
+  }
+
+  it('have an outcome that nobody knows if they are unsafe', async () => {
+    const { first, done, turn } = await forkAfter(false)
+    const chat = await first.fork('second')
     await turn(chat)
     expect([...done.keys()].toSorted()).toEqual(['look', 'save'])
     expect((await resultsOf(chat)).get('pay')).toContain('interrupted')
+  })
+
+  it('are begun anew, each branch for itself, if they were not started there', async () => {
+    const { first, done, turn } = await forkAfter(false)
+    await turn(await first.fork('second'))
+    await turn(first)
+    expect(done.get('save')).toEqual(['second/2/save', 'c/2/save'])
+  })
+
+  it.each([1, 2])(
+    'are repeated under the key under which they were started, in a fork of degree %i',
+    async (degree) => {
+      const { first, done, turn } = await forkAfter(true)
+      let chat = first
+      for (let n = 1; n <= degree; n++) {
+        chat = await chat.fork(`fork-${n}`)
+        await chat.append({ role: 'user', content: 'Note this.' })
+        await chat.rewind({ turns: 1 })
+      }
+      await turn(chat)
+      await turn(first)
+      expect(done.get('save')).toEqual(['c/2/save', 'c/2/save'])
+    },
+  )
+
+  it('are repeated with the input that somebody has approved there, and not asked about again', async () => {
+    const { first, done, turn } = await giftStarted()
+    const { waiting } = await turn(await first.fork('second'))
+    expect(waiting).toEqual([])
+    expect(done).toEqual([{ key: 'c/2/gift', input: { sum: 5 } }])
+  })
+})
+
+describe.each(Object.entries(stores))('a turn that continues in a copy, a %s store', (_, open) => {
+  it.each([
+    { isStarted: false, ran: ['look', 'pay', 'save'] },
+    { isStarted: true, ran: ['look', 'save'] },
+  ])('runs what has effects only if it was not started (it was: $isStarted)', async ({ isStarted, ran }) => {
+    const { store, done, handle, turn, approve } = await scene()
+    await (await handle(store)).append({ role: 'user', content: 'Do it all.' })
+    await turn(await handle(dying(store, 3, isStarted))).catch(() => undefined)
+    const to = await open()
+    atEnd(to.close())
+    await copyConversations({ from: store, to })
+    const copy = await handle(to)
+    const { waiting } = await turn(copy)
+    expect([...done.keys()].toSorted()).toEqual(ran)
+    expect(waiting.map(({ call }) => call)).toEqual(['gift'])
+    await approve(copy)
+    await turn(copy)
+    expect(done.get('gift')).toHaveLength(1)
+  })
+
+  it('keeps what was approved, and does not wait for who has the original', async () => {
+    const { store, done, handle, turn, approve } = await scene()
+    const original = await handle(store)
+    await original.append({ role: 'user', content: 'Do it all.' })
+    await turn(original)
+    await approve(original)
+    const to = await open()
+    atEnd(to.close())
+    await copyConversations({ from: store, to })
+    const turned = await turn(await handle(to))
+    expect(turned.ended).toBe('stop')
+    expect(done.get('gift')).toHaveLength(1)
+    expect(await (await handle(to)).verify()).not.toHaveProperty('discrepancy')
   })
 })

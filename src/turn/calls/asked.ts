@@ -1,8 +1,8 @@
 import type { Conversation } from '../../conversation/conversation.ts'
 import { type ConversationEvent, START } from '../../events/events.ts'
+import { isFinal } from '../../projections/final.ts'
 import { caught, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
-import { isCall } from './open-calls.ts'
 
 /** What the log of a conversation says of its turns: whether workers are asked for one, and which have ended. */
 export interface Asked {
@@ -15,14 +15,6 @@ export interface Asked {
 }
 
 export const nothingAsked: Asked = { final: START, isAsked: false }
-
-/** Whether the model has nothing more to say after this. */
-const isFinal = (event: ConversationEvent): boolean => {
-  if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
-  const { content, origin: { stopReason } = {} } = event.data
-  const isCalling = content.some(isCall) && (stopReason === undefined || stopReason === 'tool_use')
-  return !isCalling && stopReason !== 'pause_turn'
-}
 
 export const askedAfter = (before: Asked, event: ConversationEvent): Asked => {
   const { commandId, answer } = event.metadata

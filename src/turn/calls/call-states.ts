@@ -1,11 +1,14 @@
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { TurnLog, TurnsEnd } from '../../history/turn-log.ts'
 import { caught, type Steps } from '../../result/steps.ts'
-import type { StoreError } from '../../store/errors.ts'
+import type { ReadError, StoreError } from '../../store/errors.ts'
+import type { OpenCall } from './open-calls.ts'
 
 /** How far a call got, as the log of turns says. */
 export interface CallState {
   readonly isStarted: boolean
+  /** The conversation that this one was forked from, where it was started. */
+  readonly startedIn?: string
   /** The newest wait for it. */
   readonly wait?: RecordedTurnFact<'CallsWaiting'>
   /** The decision on that wait. */
@@ -23,6 +26,28 @@ const notStarted: CallState = { isStarted: false }
 
 /** What is known of calls of which nothing was recorded up to there. */
 export const noStates = (end: TurnsEnd): CallStates => ({ end, of: () => notStarted })
+
+/**
+ * How far calls got. Those that a fork has of another conversation's reply may have been started there: that counts here, too, with what was
+ * decided about them. Other waits are for the conversation in which they are.
+ */
+export async function* statesOf(log: TurnLog, open: readonly OpenCall[]): Steps<ReadError, CallStates> {
+  const first = Math.min(...open.map(({ use }) => use))
+  const own = yield* callStates(log, first)
+  const inherited: (readonly [string, CallStates])[] = []
+  for (const other of yield* log.above(first))
+    inherited.push([other.conversation, yield* callStates(other, first)])
+  const of = (reply: number, call: string): CallState => {
+    const state = own.of(reply, call)
+    const above = state.isStarted
+      ? undefined
+      : inherited.find(([, { of: its }]) => its(reply, call).isStarted)
+    if (!above) return state
+    const [startedIn, states] = above
+    return { ...states.of(reply, call), startedIn }
+  }
+  return { end: own.end, of }
+}
 
 /** @param reply the position of the first reply that matters: the log is read back to it */
 export async function* callStates(log: TurnLog, reply: number): Steps<StoreError, CallStates> {

@@ -12,7 +12,14 @@ import { cutOff, type Edited, failed, toolOf, type ToolUse } from '../results/to
 
 /** What is to be done about a call without a result. */
 export type Task =
-  | { readonly type: 'run'; readonly tool: ToolSettings; readonly edited?: Edited; readonly isAgain: boolean }
+  | {
+      readonly type: 'run'
+      readonly tool: ToolSettings
+      readonly edited?: Edited
+      readonly isAgain: boolean
+      /** The conversation that this one was forked from, where it was started. */
+      readonly startedIn?: string
+    }
   | { readonly type: 'answer'; readonly result: Block }
   | {
       readonly type: 'wait'
@@ -50,7 +57,10 @@ export const taskFor = async (
 ): Promise<Task> => {
   const answer = (text: string): Task => ({ type: 'answer', result: failed(call, text) })
   const tool = toolOf(tools, call.name)
-  const wait = state.wait && !wasLeft(use, state.wait.data.at) ? state.wait.data : undefined
+  const { startedIn } = state
+  // What was left since in the other conversation does not matter: it was started.
+  const isLeft = (at: number): boolean => startedIn === undefined && wasLeft(use, at)
+  const wait = state.wait && !isLeft(state.wait.data.at) ? state.wait.data : undefined
   // Too late for what the user has said before it, unless that is no denial.
   const decided = wait && state.decision?.data
   const decision = decided && (wait.keep || decided.at < said) ? decided : undefined
@@ -74,7 +84,7 @@ export const taskFor = async (
     )
   if (!tool) return { type: 'wait', why: 'handed-back', isNew: true }
   if (!wait && !state.isStarted && !recordsStarts(use) && isUnsafe) return answer(interrupted)
-  const run: Task = { type: 'run', tool, isAgain: state.isStarted }
+  const run: Task = { type: 'run', tool, isAgain: state.isStarted, ...(startedIn && { startedIn }) }
   // One that has waited is asked about again once that wait was left.
   if (state.isStarted && !state.wait) return run
   if (isApproved) {

@@ -2,9 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Actor } from '../events/events.ts'
 import { newCommandId, workerStreamOf } from '../events/ids.ts'
 import { encodeWorkerFact, type WorkerFact } from '../events/worker-events.ts'
-import { completeEnvelope, metadataOf } from '../history/encode.ts'
+import { completeEnvelope, metadataOf } from './encode.ts'
 import { ok, type Steps } from '../result/steps.ts'
-import type { WriteError } from '../store/errors.ts'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+import type { StoreError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 
 const maxTries = 10
@@ -15,7 +16,7 @@ export async function* tell(
   actor: Actor,
   worker: string,
   fact: WorkerFact,
-): Steps<WriteError, void> {
+): Steps<StoreError | InvalidInput | EventTooLarge, void> {
   const stream = workerStreamOf(worker)
   const commandId = newCommandId()
   const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }

@@ -1,0 +1,167 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { decode } from '../events/codec.ts'
+import { type ConversationEvent, type Metadata, START } from '../events/events.ts'
+import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
+import { decodeInboxEvent } from '../events/inbox-events.ts'
+import { decodeTurnFact, type RecordedTurnFact } from '../events/turn-events.ts'
+import { isFinal } from '../projections/final.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import type { StoreError } from '../store/errors.ts'
+import { type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+
+// What workers know depends on the order of what was recorded in a conversation and beside it. A copy keeps it since the last final reply:
+// what is older means nothing to them any more.
+
+/** A stream, through this revision. */
+export interface Stretch {
+  readonly stream: string
+  readonly last: number
+}
+
+/** A conversation's own stream, as far as it is copied. */
+interface Own {
+  readonly id: string
+  /** Position of its event of revision 0. */
+  readonly offset: number
+  readonly last: number
+}
+
+interface Found {
+  /** What to copy, in this order. A later stretch of a stream continues an earlier one. */
+  readonly stretches: readonly Stretch[]
+  /** Who gives the conversation a turn, as the log says. */
+  readonly holder?: string | undefined
+  /** The highest position of the conversation that is known beside it. */
+  readonly ahead: number
+}
+
+/** An event beside a conversation, and the conversation's last position as its writer knew it. */
+interface Fact {
+  readonly revision: number
+  readonly metadata: Metadata
+  readonly data: { readonly at: number }
+}
+
+async function* newestFirst(
+  store: EventStore,
+  { stream, last }: Stretch,
+): AsyncGenerator<E.Either<StoreError, RecordedEvent>, void> {
+  for (let from = last; from >= 0;) {
+    const page = await store.read({ stream, from, direction: 'backwards', limit: streamPage })()
+    if (E.isLeft(page)) return yield page
+    for (const event of page.right) yield E.right(event)
+    from = (page.right.at(-1)?.revision ?? 0) - 1
+  }
+}
+
+/** Whether a step of workers begins with the event, or ends. */
+const isTurningPoint = (event: ConversationEvent): boolean =>
+  event.type === 'Rewound' ||
+  event.type === 'Forked' ||
+  (event.type === 'MessageAppended' && (event.data.role === 'user' || isFinal(event)))
+
+/** Whether a fact was recorded before an event: its writer did not know the event, and the clocks of both say so. */
+const isBefore = ({ metadata, data }: Fact, point: ConversationEvent): boolean =>
+  data.at < point.position && Date.parse(metadata.time) < Date.parse(point.metadata.time)
+
+/** Reads a stream beside a conversation back from its end. */
+const reader = <A extends Fact>(
+  store: EventStore,
+  whole: Stretch,
+  decodeFact: (event: RecordedEvent) => E.Either<unknown, A>,
+  seen: (fact: A) => void = () => {},
+) => {
+  const events = newestFirst(store, whole)
+  let fact: A | undefined
+  let hasBegun = false
+  async function* next(): Steps<StoreError, void> {
+    const { value } = await events.next()
+    const decoded = value && decodeFact(yield* ok(value))
+    // What is wrong with it, the verification of the copy tells.
+    fact = decoded && E.isRight(decoded) ? decoded.right : undefined
+    if (fact) seen(fact)
+    hasBegun = true
+  }
+  return {
+    whole,
+    /** Back to the newest fact for which this is so. @returns its revision; -1 if there is none */
+    to: async function* (isIt: (fact: A) => boolean): Steps<StoreError, number> {
+      if (!hasBegun) yield* next()
+      while (fact && !isIt(fact)) yield* next()
+      return fact?.revision ?? -1
+    },
+  }
+}
+
+const isAboutClaims = ({ type }: RecordedTurnFact): boolean =>
+  type === 'TurnClaimed' || type === 'TurnReleased' || type === 'TurnParked'
+
+/** What there is of a conversation, and the order in which to copy it. */
+export async function* orderOf(store: EventStore, { id, offset, last }: Own): Steps<StoreError, Found> {
+  const endOf = async function* (stream: string): Steps<StoreError, Stretch> {
+    return { stream, last: (yield* readStreamEnd(store, stream)).last?.revision ?? -1 }
+  }
+  const own = { stream: streamOf(id), last }
+  let newest: RecordedTurnFact | undefined
+  let ahead = START
+  const turns = reader(
+    store,
+    yield* endOf(turnsStreamOf(id)),
+    (event) => decodeTurnFact(event, event),
+    (fact) => {
+      ahead = Math.max(ahead, fact.data.at)
+      if (isAboutClaims(fact)) newest ??= fact
+    },
+  )
+  const inbox = reader(
+    store,
+    yield* endOf(inboxStreamOf(id)),
+    (event) => decodeInboxEvent(event, event),
+    (fact) => {
+      ahead = Math.max(ahead, fact.data.at)
+    },
+  )
+  const notes = yield* endOf(notesStreamOf(id))
+  // Newest first. Readers take it that notes begin after their conversation.
+  const stretches: Stretch[] = [inbox.whole, turns.whole, notes, own]
+  let final: ConversationEvent | undefined
+  let rest = Math.max(turns.whole.last, inbox.whole.last)
+  for await (const read of newestFirst(store, rest < 0 ? { ...own, last: -1 } : own)) {
+    const event = yield* ok(read)
+    const { revision } = event
+    const decoded = decode(event, { stream: own.stream, revision, position: offset + revision })
+    if (E.isLeft(decoded)) break
+    const point = decoded.right
+    if (!isTurningPoint(point)) continue
+    const before = (fact: Fact): boolean => isBefore(fact, point)
+    const ends = [
+      { stream: inbox.whole.stream, last: yield* inbox.to(before) },
+      { stream: turns.whole.stream, last: yield* turns.to(before) },
+    ]
+    rest = Math.max(...ends.map((end) => end.last))
+    if (isFinal(point)) final = point
+    stretches.push(...ends, { stream: own.stream, last: revision - 1 })
+    if (final || rest < 0) break
+  }
+  if (!final) yield* turns.to(isAboutClaims)
+  const isOver = final !== undefined && (newest?.data.at ?? START) < final.position
+  return {
+    stretches: needed(stretches.toReversed()),
+    holder: newest?.type === 'TurnClaimed' && !isOver ? newest.data.worker : undefined,
+    ahead,
+  }
+}
+
+/** In the order in which they are copied, without those that add nothing to what comes before them. */
+const needed = (stretches: readonly Stretch[]): readonly Stretch[] => {
+  const reached = new Map<string, number>()
+  const all: Stretch[] = []
+  for (const stretch of stretches) {
+    if (stretch.last <= (reached.get(stretch.stream) ?? -1)) continue
+    reached.set(stretch.stream, stretch.last)
+    if (all.at(-1)?.stream === stretch.stream) all.pop()
+    all.push(stretch)
+  }
+  return all
+}
