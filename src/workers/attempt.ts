@@ -72,17 +72,17 @@ const isToContinue = async (
 /**
  * Gives turns to the conversation until there is nothing left to do for this worker.
  *
- * @param number of the attempt
+ * @param began the step that the worker has claimed: it may be over by then, and known no more
  * @param claimed the revision of the claim
  */
 export const attempt = async (
   hold: Hold,
-  number: number,
+  began: Pick<OpenStep, 'name' | 'attempt'>,
   claimed: number,
 ): Promise<Outcome & { readonly step: string }> => {
   const { chat, worker, step, signal, isLost, give } = hold
   for (let looks = 1; ; looks++) {
-    const before = step()?.name ?? ''
+    const before = step()?.name ?? began.name
     const turned = await give(signal)
     const isAgain = E.isLeft(turned) && turned.left._tag === 'StaleContext'
     const isNew = (step()?.name ?? before) !== before
@@ -92,7 +92,7 @@ export const attempt = async (
       if (E.isRight(facts) && !isLostIn(facts.right, worker)) continue
     }
     const name = looksAgain(turned) ? before : (step()?.name ?? before)
-    const outcome = outcomeOf(turned, { attempt: number, isStopping: signal.aborted && !isLost() })
+    const outcome = outcomeOf(turned, { attempt: began.attempt, isStopping: signal.aborted && !isLost() })
     if (outcome.reason === 'done' && (await isToContinue(chat, turned, claimed)))
       return { reason: 'free', step: name }
     return { ...outcome, step: name }

@@ -20,6 +20,8 @@ export type Outcome =
 const overloadWait = 5_000
 /** At least so long, whatever it says: with `retry-after: 0`, a worker would call it without a pause. */
 const leastWait = 1_000
+/** How much of an error is recorded, in characters: some APIs answer with whole pages, and a store takes only so much. */
+const longestError = 10_000
 
 /** What the turn of a step came to. */
 export const outcomeOf = (
@@ -35,11 +37,13 @@ export const outcomeOf = (
   if (_tag === 'NothingToAnswer' || _tag === 'TurnCancelled' || _tag === 'ConversationNotFound')
     return { reason: 'done' }
   if (_tag === 'ModelAborted' && isStopping) return { reason: 'shutdown' }
-  const error = `${_tag}: ${message}`
+  const error = `${_tag}: ${message}`.slice(0, longestError)
+  // A model of the program's own may say anything.
+  const wait = retryAfter !== undefined && retryAfter >= 0 ? retryAfter : undefined
   // Too many calls are no fault of the step: it is tried again as often as it takes.
   if (isRefused(turned.left))
-    return { reason: 'free', error, waitMs: wholeWait(Math.max(retryAfter ?? overloadWait, leastWait)) }
-  return { reason: 'failed', error, waitMs: backoff(attempt, retryAfter) }
+    return { reason: 'free', error, waitMs: wholeWait(Math.max(wait ?? overloadWait, leastWait)) }
+  return { reason: 'failed', error, waitMs: backoff(attempt, wait) }
 }
 
 /** After how many milliseconds the first of these approvals is too late, by the worker's clock. */

@@ -32,7 +32,7 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
   if (!(await claimed(shift, its, step))) return
   signals.claimed(its)
   const ended = (await mayBegin(shift, its, step))
-    ? await tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, signals))
+    ? await tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
     : { reason: 'free' as const, step: step.name }
   if (ended.reason === 'lost') return
   if (ended.reason !== 'settled') await letGo(shift, its, ended)
@@ -86,7 +86,7 @@ const given = async (
 }
 
 /** Makes the attempt, and tells how it ended. */
-const attempted = async (shift: Shift, its: Run, signals: Signals): Promise<Ended> => {
+const attempted = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
   const { worker, around, known } = shift
   const { conversation, ends, claimed: at = 0 } = its
   const chat = { ...its.chat, party: workerParty(its.chat.party, worker) }
@@ -99,7 +99,7 @@ const attempted = async (shift: Shift, its: Run, signals: Signals): Promise<Ende
     isLost: () => its.isLost,
     give: (signal: AbortSignal) => given(shift, chat, signal),
   }
-  const outcome = await attempt(hold, its.attempt, at)
+  const outcome = await attempt(hold, step, at)
   const ended: Ended = its.isLost ? { reason: 'lost' } : outcome
   signals.ended(its, stepTaken(its, ended, around.clock.now() - began))
   return ended
@@ -115,6 +115,8 @@ const letGo = async ({ worker, around, over }: Shift, its: Run, how: LetGo): Pro
   for (;;) {
     const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how))
     if (E.isRight(released) || isStoreGone(released) || over.aborted) return
+    // Whatever keeps it from being recorded, nothing is worked on: the slot is free.
+    its.isOver = true
     await pause(around.clock, patience, over)
   }
 }
