@@ -11,46 +11,23 @@ export const conversationIdSchema = z.string().regex(idPattern, {
 /** Whether this is a conversation id; the schema says what is wrong with one that is not. */
 export const isConversationId = (id: unknown): boolean => typeof id === 'string' && idPattern.test(id)
 
-const prefix = 'conversation-'
+/** The stream of a conversation or worker, by its id; and the id by the stream, undefined for any other stream. */
+const streams = (prefix: string) =>
+  [
+    (id: string): string => prefix + id,
+    (stream: string): string | undefined =>
+      stream.startsWith(prefix) ? stream.slice(prefix.length) : undefined,
+  ] as const
 
-/** The stream that holds a conversation. */
-export const streamOf = (conversation: string): string => prefix + conversation
-
-/** The conversation in a stream, or undefined for a stream that holds none. */
-export const conversationOf = (stream: string): string | undefined =>
-  stream.startsWith(prefix) ? stream.slice(prefix.length) : undefined
-
-const notesPrefix = 'notes-'
-
-/** The stream that holds the notes and links of a conversation. */
-export const notesStreamOf = (conversation: string): string => notesPrefix + conversation
-
-/** The conversation that a stream of notes is about, or undefined for a stream that holds none. */
-export const notedIn = (stream: string): string | undefined =>
-  stream.startsWith(notesPrefix) ? stream.slice(notesPrefix.length) : undefined
-
-/** The stream that holds what its turns did: which tools were started, which calls wait, who decided. */
-export const turnsStreamOf = (conversation: string): string => `turns-${conversation}`
-
-/** The stream that holds what the user says while the model is busy, until it is in the conversation. */
-export const inboxStreamOf = (conversation: string): string => `inbox-${conversation}`
-
-/** The conversation whose turns a stream records, or undefined for any other stream. */
-export const turnedIn = (stream: string): string | undefined =>
-  stream.startsWith('turns-') ? stream.slice('turns-'.length) : undefined
-
-/** The conversation whose inbox a stream is, or undefined for any other stream. */
-export const queuedIn = (stream: string): string | undefined =>
-  stream.startsWith('inbox-') ? stream.slice('inbox-'.length) : undefined
-
-const workerPrefix = 'worker-'
-
-/** The stream in which a worker says that it lives. */
-export const workerStreamOf = (worker: string): string => workerPrefix + worker
-
-/** The worker whose stream this is, or undefined for any other stream. */
-export const workerOf = (stream: string): string | undefined =>
-  stream.startsWith(workerPrefix) ? stream.slice(workerPrefix.length) : undefined
+export const [streamOf, conversationOf] = streams('conversation-')
+/** Its notes and links. */
+export const [notesStreamOf, notedIn] = streams('notes-')
+/** What its turns did: which tools were started, which calls wait, who decided. */
+export const [turnsStreamOf, turnedIn] = streams('turns-')
+/** What the user says while the model is busy, until it is in the conversation. */
+export const [inboxStreamOf, queuedIn] = streams('inbox-')
+/** In it, a worker says that it lives. */
+export const [workerStreamOf, workerOf] = streams('worker-')
 
 // Event ids derive from it: fixed for ever.
 const namespace = Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')

@@ -1,8 +1,6 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
-import { decodeAs, encodeAs, type StoredEvent } from './codec.ts'
-import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
-import { type DeepReadonly, type Metadata, START } from './events.ts'
+import { START } from './events.ts'
+import { codecOf, type FactOf, type Recorded } from './facts.ts'
 import { conversationIdSchema } from './ids.ts'
 
 // Facts beside a conversation. They are in a stream of their own (ADR 20), so they are no part of the conversation's log.
@@ -39,37 +37,10 @@ export const noteSchemas = {
 }
 
 export type NoteType = keyof typeof noteSchemas
-type NoteData = { readonly [T in NoteType]: DeepReadonly<z.infer<(typeof noteSchemas)[T]>> }
-
-/** A fact beside a conversation, tagged on `type`; without when, by whom and where. */
-export type Fact<T extends NoteType = NoteType> = {
-  readonly [K in T]: { readonly type: K; readonly data: NoteData[K] }
-}[T]
-
-/** A fact beside a conversation, as it was recorded. */
-export type NoteEvent<T extends NoteType = NoteType> = Fact<T> & {
-  /** 0-based index in the stream of notes. */
-  readonly revision: number
-  readonly id: string
-  readonly metadata: Metadata
-}
+export type Fact<T extends NoteType = NoteType> = FactOf<typeof noteSchemas, T>
+export type NoteEvent<T extends NoteType = NoteType> = Fact<T> & Recorded
 
 /** Whether this is the type of an event in a stream of notes. */
 export const isNoteType = (type: string): type is NoteType => Object.hasOwn(noteSchemas, type)
 
-/** As `encode` of the codec. */
-export const encodeNote = (
-  fact: Fact,
-  id: string,
-  metadata: Omit<Metadata, 'schema'>,
-): E.Either<InvalidInput | EventTooLarge, StoredEvent> => encodeAs(noteSchemas[fact.type], fact, id, metadata)
-
-/** As `decode` of the codec. */
-export const decodeNote = (
-  stored: StoredEvent,
-  place: { readonly stream: string; readonly revision: number },
-): E.Either<DecodeFailed, NoteEvent> => {
-  const decoded = decodeAs(noteSchemas, stored, place)
-  if (E.isLeft(decoded)) return decoded
-  return E.right({ ...decoded.right, revision: place.revision, id: stored.id } as NoteEvent)
-}
+export const { encode: encodeNote, decode: decodeNote } = codecOf(noteSchemas)

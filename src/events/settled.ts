@@ -1,9 +1,7 @@
 import { hash } from 'node:crypto'
-import type * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
-import { encodeAs, type StoredEvent } from './codec.ts'
-import type { EventTooLarge, InvalidInput } from './errors.ts'
-import type { DeepReadonly, Metadata } from './events.ts'
+import type { DeepReadonly } from './events.ts'
+import { codecOf } from './facts.ts'
 
 // What workers know at a place of the store, so that a new one need not read what comes before it (ADR 27).
 
@@ -73,13 +71,7 @@ export const settledSchema = z.object({
 
 export type SettledData = DeepReadonly<z.infer<typeof settledSchema>>
 
-/** As `encode` of the codec. */
-export const encodeSettled = (
-  data: SettledData,
-  id: string,
-  metadata: Omit<Metadata, 'schema'>,
-): E.Either<InvalidInput | EventTooLarge, StoredEvent> =>
-  encodeAs(settledSchema, { type: 'Settled', data }, id, metadata)
+export const { encode: encodeSettled } = codecOf({ Settled: settledSchema })
 
 const stream = 'workers-checkpoint'
 

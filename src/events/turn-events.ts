@@ -1,8 +1,6 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
-import { decodeAs, encodeAs, type StoredEvent } from './codec.ts'
-import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
-import { askingShape, type DeepReadonly, isoTime, type Metadata, START } from './events.ts'
+import { askingShape, isoTime, START } from './events.ts'
+import { codecOf, type DataOf, type FactOf, type Recorded } from './facts.ts'
 
 // What the turns of a conversation do besides saying something. It is in a stream of its own (ADR 21): none of it is history.
 
@@ -13,7 +11,7 @@ const reply = z.int().min(0)
 const text = z.string().min(1)
 
 /** The schema of the data of what turns record. A call is named by its reply's position and its id, which alone need not be unique. */
-export const turnSchemas = {
+const turnSchemas = {
   /** First event of the stream: its id names the stream in the replies whose writers record starts here. */
   TurnsBegun: z.object({ at }),
   /** The tool is about to be run. Recorded before any effect that it may have. */
@@ -82,34 +80,8 @@ export const turnSchemas = {
 }
 
 export type TurnEventType = keyof typeof turnSchemas
-export type TurnEventData = { readonly [T in TurnEventType]: DeepReadonly<z.infer<(typeof turnSchemas)[T]>> }
+export type TurnEventData = DataOf<typeof turnSchemas>
+export type TurnFact<T extends TurnEventType = TurnEventType> = FactOf<typeof turnSchemas, T>
+export type RecordedTurnFact<T extends TurnEventType = TurnEventType> = TurnFact<T> & Recorded
 
-/** What a turn records, tagged on `type`; without when, by whom and where. */
-export type TurnFact<T extends TurnEventType = TurnEventType> = {
-  readonly [K in T]: { readonly type: K; readonly data: TurnEventData[K] }
-}[T]
-
-/** The same as it was recorded. */
-export type RecordedTurnFact<T extends TurnEventType = TurnEventType> = TurnFact<T> & {
-  /** 0-based index in the stream of the conversation's turns. */
-  readonly revision: number
-  readonly id: string
-  readonly metadata: Metadata
-}
-
-/** As `encode` of the codec. */
-export const encodeTurnFact = (
-  fact: TurnFact,
-  id: string,
-  metadata: Omit<Metadata, 'schema'>,
-): E.Either<InvalidInput | EventTooLarge, StoredEvent> => encodeAs(turnSchemas[fact.type], fact, id, metadata)
-
-/** As `decode` of the codec. */
-export const decodeTurnFact = (
-  stored: StoredEvent,
-  { stream, revision }: { readonly stream: string; readonly revision: number },
-): E.Either<DecodeFailed, RecordedTurnFact> =>
-  E.map(
-    (decoded: { readonly type: TurnEventType }) =>
-      ({ ...decoded, revision, id: stored.id }) as RecordedTurnFact,
-  )(decodeAs(turnSchemas, stored, { stream, revision }))
+export const { encode: encodeTurnFact, decode: decodeTurnFact } = codecOf(turnSchemas)

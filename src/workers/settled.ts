@@ -117,7 +117,7 @@ export async function* writeSettled(
   for (const data of partsOf(settled, conversations)) {
     const commandId = newCommandId()
     const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }
-    const events = [yield* ok(encodeSettled(data, commandId, metadata))]
+    const events = [yield* ok(encodeSettled({ type: 'Settled', data }, commandId, metadata))]
     yield* ok(store.append({ stream, events, expected: last++, isNew: true }))
   }
   return last

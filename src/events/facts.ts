@@ -1,0 +1,50 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { z } from 'zod'
+import { decodeAs, encodeAs, type StoredEvent } from './codec.ts'
+import type { DecodeFailed, EventTooLarge, InvalidInput } from './errors.ts'
+import type { DeepReadonly, Metadata } from './events.ts'
+
+// Facts are events in streams beside the conversations' own: notes, inboxes, what turns and workers do.
+
+/** The schema of the data of each type. */
+type Schemas = Readonly<Record<string, z.ZodType>>
+
+export type DataOf<S extends Schemas> = { readonly [T in keyof S]: DeepReadonly<z.infer<S[T]>> }
+
+/** A fact, tagged on `type`; without when, by whom and where. */
+export type FactOf<S extends Schemas, T extends keyof S> = {
+  readonly [K in T]: { readonly type: K; readonly data: DataOf<S>[K] }
+}[T]
+
+/** Where a fact was recorded, when, and by whom. */
+export interface Recorded {
+  /** 0-based index in its stream. */
+  readonly revision: number
+  readonly id: string
+  readonly metadata: Metadata
+}
+
+interface Codec<S extends Schemas> {
+  /** As `encode` of the codec. */
+  readonly encode: (
+    fact: FactOf<S, keyof S>,
+    id: string,
+    metadata: Omit<Metadata, 'schema'>,
+  ) => E.Either<InvalidInput | EventTooLarge, StoredEvent>
+  /** As `decode` of the codec. */
+  readonly decode: (
+    stored: StoredEvent,
+    place: { readonly stream: string; readonly revision: number },
+  ) => E.Either<DecodeFailed, FactOf<S, keyof S> & Recorded>
+}
+
+export const codecOf = <S extends Schemas>(schemas: S): Codec<S> => ({
+  encode: (fact, id, metadata) => {
+    const { type, data } = fact as { readonly type: keyof S & string; readonly data: unknown }
+    return encodeAs(schemas[type] as z.ZodType, { type, data }, id, metadata)
+  },
+  decode: (stored, { stream, revision }) =>
+    E.map((decoded: object) => ({ ...decoded, revision, id: stored.id }) as FactOf<S, keyof S> & Recorded)(
+      decodeAs(schemas, stored, { stream, revision }),
+    ),
+})
