@@ -1,30 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { START } from '../events/events.ts'
-import { caught, run, type Steps } from '../result/steps.ts'
-import type { StoreError } from '../store/errors.ts'
+import { run } from '../result/steps.ts'
+import { standingOf } from '../turn/claims/standing.ts'
 import type { OpenStep } from './open-step.ts'
 import type { Shift } from './shift.ts'
-
-/** How the turns of a conversation end. */
-interface TurnsEnd {
-  /** -1 if nothing is recorded. */
-  readonly revision: number
-  /** The step that was last claimed, released or parked. */
-  readonly step?: string
-}
-
-async function* readEnd(chat: Conversation): Steps<StoreError, TurnsEnd> {
-  return yield* caught<StoreError & Error, TurnsEnd>(async () => {
-    let revision = -1
-    for await (const { type, data, revision: its } of chat.turnLog.newest()) {
-      revision = Math.max(revision, its)
-      if (type === 'TurnClaimed' || type === 'TurnReleased' || type === 'TurnParked')
-        return { revision, step: data.step }
-    }
-    return { revision }
-  })
-}
 
 /** The stream and the revision of the event that made a step. */
 const placeOf = (step: string): readonly [string, number] => {
@@ -56,7 +36,7 @@ const revisionOfClaim = async (
     await run(chat.turnLog.now())
     return seen
   }
-  const end = await run(readEnd(chat))
+  const end = await run(standingOf(chat.turnLog))
   if (E.isLeft(end)) return undefined
   const { revision, step } = end.right
   const age = step === undefined ? 'older' : ageOf(step, begunBy)
