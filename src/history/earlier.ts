@@ -1,48 +1,46 @@
 import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { eventId, streamOf } from '../events/ids.ts'
+import { ok, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore, Found, RecordedEvent } from '../store/port.ts'
 import { type CompleteEnvelope, type Written, writtenAt } from './encode.ts'
 import { type ChainEnd, lastPosition } from './ends.ts'
 
-type Result<A> = Promise<E.Either<StoreError, A>>
-
 const nothing: Found = { revision: undefined, through: Infinity }
 
 /** Looks for what a named command has written; finds nothing of one that cannot have been repeated. */
-export const findEarlier = async (
+export const findEarlier = (
   store: EventStore,
   conversation: string,
   { commandId, isNamed }: CompleteEnvelope,
-): Result<Found> => {
+): TaskEither<StoreError, Found> => {
   const stream = streamOf(conversation)
-  return isNamed ? store.find(stream, eventId(stream, commandId, 0))() : E.right(nothing)
+  return isNamed ? store.find(stream, eventId(stream, commandId, 0)) : async () => E.right(nothing)
 }
 
 /** What the command wrote the first time, if this is not the first. */
-export const earlier = async (
+export async function* earlier(
   store: EventStore,
   conversation: string,
   envelope: CompleteEnvelope,
   end: ChainEnd,
   looked: Found,
-): Result<Written | undefined> => {
+): Steps<StoreError, Written | undefined> {
   const stream = streamOf(conversation)
   // What came between the look and the end may be the command's.
   const isSure = looked.revision !== undefined || looked.through >= end.revision
-  const found = isSure ? E.right(looked) : await findEarlier(store, conversation, envelope)
-  if (E.isLeft(found)) return found
-  const { revision } = found.right
-  if (revision === undefined) return E.right(undefined)
+  const { revision } = isSure ? looked : yield* ok(findEarlier(store, conversation, envelope))
+  if (revision === undefined) return undefined
   const events: RecordedEvent[] = []
-  for await (const page of pagesOf(store, stream, { from: revision })) {
-    if (E.isLeft(page)) return page
-    const own = page.right.filter(
+  for await (const read of pagesOf(store, stream, { from: revision })) {
+    const page = yield* ok(read)
+    const own = page.filter(
       ({ id }, index) => id === eventId(stream, envelope.commandId, events.length + index),
     )
     events.push(...own)
-    if (own.length < page.right.length) break
+    if (own.length < page.length) break
   }
-  return E.right(writtenAt(conversation, lastPosition({ ...end, revision }), events))
+  return writtenAt(conversation, lastPosition({ ...end, revision }), events)
 }

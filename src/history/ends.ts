@@ -2,7 +2,7 @@ import type { ConversationNotFound } from '../commands/rejections.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
-import { run } from '../result/steps.ts'
+import { ok, type Steps } from '../result/steps.ts'
 import { eventMissing } from '../store/dense.ts'
 import { importUnfinished, type ReadError, type StoreError } from '../store/errors.ts'
 import { type Lineage, loadLineage } from './lineage.ts'
@@ -23,21 +23,21 @@ export const lastPosition = ({ lineage, revision }: Pick<ChainEnd, 'lineage' | '
   (lineage[0]?.offset ?? 0) + revision
 
 /** Reads where a conversation ends, to write there. `ImportUnfinished` where events come after it that do not count yet. */
-export const readChainEnd = async (
+export async function* readChainEnd(
   store: EventStore,
   conversation: string,
   known?: Lineage,
-): Promise<E.Either<ReadError, ChainEnd>> =>
-  E.flatMap((ending: ConversationEnd) => chainEndOf(conversation, ending))(
-    await readConversationEnd(store, conversation, known),
-  )
+): Steps<ReadError, ChainEnd> {
+  return yield* chainEndOf(conversation, yield* readConversationEnd(store, conversation, known))
+}
 
 /** As `readChainEnd`, of what was read. */
-export const chainEndOf = (
+export async function* chainEndOf(
   conversation: string,
   { lineage, last, unfinished }: ConversationEnd,
-): E.Either<ReadError, ChainEnd> =>
-  unfinished ? E.left(importUnfinished(conversation)) : E.right(chainEndAt(lineage, last))
+): Steps<ReadError, ChainEnd> {
+  return unfinished ? yield importUnfinished(conversation) : chainEndAt(lineage, last)
+}
 
 /** @param last the event of the conversation's own stream that it ends with */
 export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): ChainEnd => ({
@@ -46,7 +46,7 @@ export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): C
   hash: last ? hashOf(last) : null,
 })
 
-/** The end of a conversation, as who only reads needs it: the first hash of a process takes long. */
+/** The end of a conversation, for readers, who need no hash: the first one of a process takes long. */
 export interface ConversationEnd extends StreamEnd {
   readonly lineage: Lineage
   /** The newest events of its own stream, newest first, at most as many as were asked for. */
@@ -54,31 +54,28 @@ export interface ConversationEnd extends StreamEnd {
 }
 
 /** @param limit how many of the newest events to read */
-export const readConversationEnd = async (
+export async function* readConversationEnd(
   store: EventStore,
   conversation: string,
   known?: Lineage,
   limit = 1,
-): Promise<E.Either<StoreError | ConversationNotFound, ConversationEnd>> => {
+): Steps<StoreError | ConversationNotFound, ConversationEnd> {
   const stream = streamOf(conversation)
   const from = Number.MAX_SAFE_INTEGER
-  const [lineage, read] = await Promise.all([
+  const [loaded, read] = await Promise.all([
     known ? E.right(known) : loadLineage(store, conversation),
     store.read({ stream, from, direction: 'backwards', limit })(),
   ])
-  if (E.isLeft(lineage)) return lineage
-  if (E.isLeft(read)) return read
-  const page = read.right
-  if (!lineage.right && page.length > 0) {
+  const lineage = yield* ok(loaded)
+  const page = yield* ok(read)
+  if (!lineage && page.length > 0) {
     // Somebody began it between the two.
-    const begun = await loadLineage(store, conversation)
-    if (E.isLeft(begun)) return begun
-    return begun.right
-      ? readConversationEnd(store, conversation, begun.right, limit)
-      : E.left(eventMissing(stream, 0, page[0]?.revision))
+    const begun = yield* ok(loadLineage(store, conversation))
+    return begun
+      ? yield* readConversationEnd(store, conversation, begun, limit)
+      : yield eventMissing(stream, 0, page[0]?.revision)
   }
   // A conversation that is not there yet has the lineage that its first message will give it.
   const own = { conversation, stream, offset: 0, last: Infinity }
-  const ending = await run(streamEndFrom(store, page[0]))
-  return E.map((end: StreamEnd) => ({ lineage: lineage.right ?? [own], page, ...end }))(ending)
+  return { lineage: lineage ?? [own], page, ...(yield* streamEndFrom(store, page[0])) }
 }

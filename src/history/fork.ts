@@ -28,7 +28,7 @@ export const forks = (store: EventStore, ends: Remembered<Known>): Forks => {
   async function* endOfParent(conversation: string, at: number | undefined): Steps<ForkError, ChainEnd> {
     const known = ends.get(conversation)
     if (known && at !== undefined && at <= lastPosition(known)) return known
-    const { lineage, last, unfinished } = yield* ok(readConversationEnd(store, conversation, known?.lineage))
+    const { lineage, last, unfinished } = yield* readConversationEnd(store, conversation, known?.lineage)
     if (unfinished && !last) return yield conversationNotFound(conversation)
     return chainEndAt(lineage, last)
   }
@@ -47,12 +47,12 @@ export const forks = (store: EventStore, ends: Remembered<Known>): Forks => {
   ): Steps<ForkError, Written> {
     const [ending, looked] = await Promise.all([
       run(endOfParent(conversation, command.at)),
-      findEarlier(store, command.id, envelope),
+      findEarlier(store, command.id, envelope)(),
     ])
     const parent = yield* ok(ending)
     const found = yield* ok(looked)
-    const there = found.revision === undefined ? target : yield* ok(readChainEnd(store, command.id))
-    const before = yield* ok(earlier(store, command.id, envelope, there, found))
+    const there = found.revision === undefined ? target : yield* readChainEnd(store, command.id)
+    const before = yield* earlier(store, command.id, envelope, there, found)
     if (before) return before
     const last = lastPosition(parent)
     const position = command.at ?? last
@@ -87,7 +87,7 @@ export const forks = (store: EventStore, ends: Remembered<Known>): Forks => {
     const forked = await run(forkAt(conversation, command, envelope, target))
     if (E.isRight(forked) || forked.left._tag !== 'Conflict') return forked
     // There is such a conversation, maybe by the same command: a second look tells.
-    const there = await readChainEnd(store, command.id)
+    const there = await run(readChainEnd(store, command.id))
     return E.isLeft(there) ? there : run(forkAt(conversation, command, envelope, there.right))
   }
 }

@@ -5,7 +5,7 @@ import { decode } from '../events/codec.ts'
 import type { Actor, ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import type { Rejection } from '../commands/rejections.ts'
-import { run } from '../result/steps.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
 import type { ForkError, StoreError, WriteError } from '../store/errors.ts'
 import { remembered } from '../store/lru.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
@@ -22,6 +22,7 @@ import {
 } from './encode.ts'
 import { chainEndOf, lastPosition, readConversationEnd } from './ends.ts'
 import { forks } from './fork.ts'
+import { inOrder } from './in-order.ts'
 import { continues, type Known, knownAfter, knownFrom } from './known.ts'
 import { momentAfter, momentsOf } from './moments.ts'
 import { firstPage, reader } from './reader.ts'
@@ -61,43 +62,39 @@ const maxEnds = 10_000
 export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const ends = remembered<Known>(maxEnds)
   const moments = momentsOf()
-  const turns = new Map<string, Turn>()
+  const queue = inOrder()
 
   /** How many events to read at once. What an unknown marker hid is read from where it is, not from each part of a view before it. */
   const aheadOf = (conversation: string, command: ConversationCommand): number =>
     command.type === 'restore' && !moments.tell(conversation, command.marker) ? maxPage : firstPage
 
   /** Reads the end, with so many events before it as the command will ask for. */
-  const look = async (conversation: string, command: ConversationCommand): Result<Seen> => {
+  async function* look(conversation: string, command: ConversationCommand): Steps<WriteError, Seen> {
     const before = ends.get(conversation)
+    // Until it is known.
+    ends.forget(conversation)
     const limit = isBlind(command) ? 1 : aheadOf(conversation, command)
-    const read = await readConversationEnd(store, conversation, before?.lineage, limit)
-    const end = E.isLeft(read) ? read : chainEndOf(conversation, read.right)
-    if (E.isLeft(read) || E.isLeft(end)) ends.forget(conversation)
-    if (E.isLeft(read)) return read
-    if (E.isLeft(end)) return end
-    const known = knownFrom(end.right, read.right.last?.type)
+    const read = yield* readConversationEnd(store, conversation, before?.lineage, limit)
+    const known = knownFrom(yield* chainEndOf(conversation, read), read.last?.type)
     if (before && !continues(known, before)) moments.forget(conversation)
     // One that is not there yet may begin as a fork.
     if (known.revision >= 0) ends.set(conversation, known)
-    return E.right({ known, page: read.right.page })
+    return { known, page: read.page }
   }
 
   /** The end to decide on; or what the command wrote before, if it is repeated. */
-  const begin = async (
+  async function* begin(
     conversation: string,
     command: ConversationCommand,
     envelope: CompleteEnvelope,
     remembers: Known | undefined,
-  ): Result<Seen | Written> => {
-    const [seen, found] = await Promise.all([
-      remembers ? E.right({ known: remembers }) : look(conversation, command),
-      findEarlier(store, conversation, envelope),
+  ): Steps<WriteError, Seen | Written> {
+    const [looked, found] = await Promise.all([
+      remembers ? E.right({ known: remembers }) : run(look(conversation, command)),
+      findEarlier(store, conversation, envelope)(),
     ])
-    if (E.isLeft(seen)) return seen
-    if (E.isLeft(found)) return found
-    const before = await earlier(store, conversation, envelope, seen.right.known, found.right)
-    return E.map((written: Written | undefined) => written ?? seen.right)(before)
+    const seen = yield* ok(looked)
+    return (yield* earlier(store, conversation, envelope, seen.known, yield* ok(found))) ?? seen
   }
 
   const append = (
@@ -129,7 +126,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     conversation: string,
     command: ConversationCommand,
     envelope: CompleteEnvelope,
-    turn: Turn,
+    done: () => void,
   ): Result<Written> => {
     try {
       for (let tries = 1; ; tries++) {
@@ -137,7 +134,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         const begun =
           remembers && !envelope.isNamed
             ? E.right({ known: remembers })
-            : await begin(conversation, command, envelope, remembers)
+            : await run(begin(conversation, command, envelope, remembers))
         if (E.isLeft(begun)) return begun
         if ('events' in begun.right) return E.right(begun.right)
         const { known, page }: Seen = begun.right
@@ -177,19 +174,13 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         if (!remembers) await sleep(Math.random() * Math.min(2 ** tries, 30))
       }
     } finally {
-      if (turns.get(conversation) === turn) turns.delete(conversation)
+      done()
     }
   }
 
   const inTurn: Handle = (conversation, command, envelope) => {
-    const before = turns.get(conversation)
-    const turn: Turn = {}
-    turns.set(conversation, turn)
     const complete = completeEnvelope(envelope, defaultActor)
-    const take = (): Result<Written> => carryOut(conversation, command, complete, turn)
-    // One that failed, however it did, holds up none after it.
-    turn.result = before?.result ? before.result.then(take, take) : take()
-    return turn.result
+    return queue(conversation, (done) => carryOut(conversation, command, complete, done))
   }
 
   return {
@@ -198,11 +189,6 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     fork: (conversation, command, envelope) =>
       forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),
   }
-}
-
-/** The last command of this process on a conversation. */
-interface Turn {
-  result?: Result<Written>
 }
 
 /** What was written, as it will be read. */

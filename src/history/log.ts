@@ -25,7 +25,7 @@ export const openAt = async (
   conversation: string,
   at?: number,
 ): Promise<E.Either<ReadError, Opened>> => {
-  const end = await readConversationEnd(store, conversation)
+  const end = await run(readConversationEnd(store, conversation))
   return E.isLeft(end) ? end : openedAt(store, conversation, end.right, at)
 }
 

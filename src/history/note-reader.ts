@@ -10,7 +10,7 @@ import {
   noteOf,
   refined,
 } from '../projections/notes.ts'
-import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { caught, orThrow, run, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
 import { type EventStore, streamPage } from '../store/port.ts'
@@ -56,7 +56,7 @@ async function* ofLineage(
 
 /** The lineage of a conversation that is there. */
 async function* lineageOf(store: EventStore, conversation: string): Steps<ReadError, Lineage> {
-  const { lineage, last } = yield* ok(readConversationEnd(store, conversation))
+  const { lineage, last } = yield* readConversationEnd(store, conversation)
   return last ? lineage : yield conversationNotFound(conversation)
 }
 

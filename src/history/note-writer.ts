@@ -12,6 +12,7 @@ import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { completeEnvelope, type CompleteEnvelope, type Envelope, metadataOf } from './encode.ts'
 import { despiteConflicts } from './conflicts.ts'
 import { lastPosition, readConversationEnd } from './ends.ts'
+import { inOrder } from './in-order.ts'
 
 /** A fact whose place in the conversation is not known yet. */
 export type NewFact = (at: number) => Fact
@@ -27,18 +28,12 @@ export type NoteWriter = (
  * about one conversation are recorded in the order in which they were given.
  */
 export const noteWriter = (store: EventStore, defaultActor: Actor): NoteWriter => {
-  const queues = new Map<string, Promise<unknown>>()
-
+  const queue = inOrder()
   return (conversation, fact, envelope) => {
     const complete = completeEnvelope(envelope, defaultActor)
-    const attempt = () => despiteConflicts(() => run(writeOnce(store, conversation, fact, complete)))
-    const result = (queues.get(conversation) ?? Promise.resolve()).then(attempt, attempt)
-    queues.set(conversation, result)
-    const leave = (): void => {
-      if (queues.get(conversation) === result) queues.delete(conversation)
-    }
-    result.then(leave, leave)
-    return result
+    return queue(conversation, (done) =>
+      despiteConflicts(() => run(writeOnce(store, conversation, fact, complete))).finally(done),
+    )
   }
 }
 
@@ -51,7 +46,7 @@ async function* writeOnce(
   const stream = notesStreamOf(conversation)
   const { commandId, isNamed } = envelope
   const [ending, beside] = await Promise.all([
-    readConversationEnd(store, conversation),
+    run(readConversationEnd(store, conversation)),
     run(readStreamEnd(store, stream)),
   ])
   const { lineage, last } = yield* ok(ending)

@@ -164,6 +164,6 @@ async function* readThere(
 ): Steps<ReadError, Pick<Prepared, 'end' | 'open'>> {
   const own = [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }]
   const ending = readConversationEnd(store, conversation, isAlone ? own : undefined)
-  const { lineage, last, unfinished } = yield* ok(ending)
+  const { lineage, last, unfinished } = yield* ending
   return { end: chainEndAt(lineage, unfinished ?? last), open: unfinished?.part }
 }

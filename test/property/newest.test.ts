@@ -49,7 +49,7 @@ describe.each([
             index === 0 && event.type === 'Forked' ? { ...event, type: 'Configured', data: {} } : event,
           )
           await write(store, 'c', log)
-          const end = right(await readChainEnd(store, 'c'))
+          const end = right(await run(readChainEnd(store, 'c')))
           for (const [where, last, until, abandoned] of questions) {
             const at = log.length - 1 - (where % Math.min(log.length, 8))
             const before = until % 3 === 0 ? log.length - (until % (log.length + 2)) : Infinity

@@ -92,7 +92,7 @@ const cutsOf = (log: Log, places: readonly number[]): readonly number[] =>
     .toSorted((a, b) => a - b)
 
 const opened = async (store: EventStore, id: string) => {
-  const end = right(await readChainEnd(store, id))
+  const end = right(await run(readChainEnd(store, id)))
   return { reading: reader(store, end.lineage), last: lastPosition(end) }
 }
 
@@ -262,7 +262,7 @@ describe('the cost of loading', () => {
     const memory = memoryStore()
     await write(memory, 'c', [...before, { type: 'Truncated', data: { ...marker, view } }])
     const { store, reads } = counting(memory)
-    const end = right(await readChainEnd(memory, 'c'))
+    const end = right(await run(readChainEnd(memory, 'c')))
     const loaded = right(await run(loadEffective(reader(store, end.lineage), before.length)))
     expect(loaded.effective.items.map(({ position }) => position)).toEqual([before.length, 1, last])
     expect(reads()).toBeLessThanOrEqual(5)
