@@ -63,7 +63,7 @@ describe('a worker whose calls are refused for there being too many', () => {
       if (++called === 8) all.resolve()
       if (called <= 8) {
         await all.promise
-        return { status, type: 'api_error', message: 'too many' }
+        return { status, type: 'api_error', message: 'too many', retryAfter: 0 }
       }
       highest = Math.max(highest, ++calls)
       await shown.promise
