@@ -8,7 +8,7 @@ import { type Ran, shell } from '../cli/palimpsest.ts'
 import { eventStoreDb, type EventStoreDb } from '../support/eventstoredb/server.ts'
 import { type ChatCompletions, chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { type MessagesApi, messagesApi } from '../../src/testing/messages-api/server.ts'
-import { tsc } from '../types/workshop.ts'
+import { tsc } from '../support/tsc.ts'
 import { installPackage } from './snippets/installed.ts'
 import { root, type Snippet, snippets } from './snippets/snippets.ts'
 

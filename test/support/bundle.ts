@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import config from '../../rolldown.config.ts'
+import { tsc } from './tsc.ts'
 
 const cwd = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -17,12 +18,19 @@ export const bundle = async (program: string, dir: string): Promise<void> => {
   await build({ cwd, input: program, platform: 'node', external: /^@eventstore\//, output: { dir } })
 }
 
-const cache = join(cwd, 'node_modules/.cache/built')
 /** What the package is made of. */
-const made = ['src/**/*.ts', 'bin/*.js', 'package.json', 'package-lock.json', 'rolldown.config.ts']
+const made = [
+  'src/**/*.ts',
+  'bin/*.js',
+  'package.json',
+  'package-lock.json',
+  'rolldown.config.ts',
+  'tsconfig*.json',
+]
 
-/** Builds the package as it is published, with `bin`, `dist`, `examples` and `package.json`, unless it has been built of these files before. */
-const built = async (): Promise<string> => {
+/** A folder that is made anew whenever these files have changed. */
+const kept = async (what: string, make: (folder: string) => Promise<void>): Promise<string> => {
+  const cache = join(cwd, 'node_modules/.cache', what)
   const times = globSync(made, { cwd }).map((file) => statSync(join(cwd, file)).mtimeMs)
   const name = `${times.length}-${Math.max(...times)}`
   const folder = join(cache, name)
@@ -30,10 +38,7 @@ const built = async (): Promise<string> => {
   for (const other of globSync('*', { cwd: cache }).filter((entry) => !entry.startsWith(name)))
     rmSync(join(cache, other), { recursive: true, force: true })
   const unfinished = `${folder}.${process.pid}`
-  await buildInto(join(unfinished, 'dist'))
-  for (const path of ['bin', 'package.json'])
-    cpSync(join(cwd, path), join(unfinished, path), { recursive: true })
-  symlinkSync(join(cwd, 'examples'), join(unfinished, 'examples'))
+  await make(unfinished)
   try {
     renameSync(unfinished, folder)
   } catch (error) {
@@ -44,6 +49,21 @@ const built = async (): Promise<string> => {
   return folder
 }
 
-let folder: Promise<string> | undefined
-/** The folder of the package as it is published. */
-export const builtPackage = (): Promise<string> => (folder ??= built())
+const publish = async (folder: string): Promise<void> => {
+  await buildInto(join(folder, 'dist'))
+  for (const path of ['bin', 'package.json']) cpSync(join(cwd, path), join(folder, path), { recursive: true })
+  symlinkSync(join(cwd, 'examples'), join(folder, 'examples'))
+}
+
+let built: Promise<string> | undefined
+/** The folder of the package as it is published, without declarations: `bin`, `dist`, `examples` and `package.json`. */
+export const builtPackage = (): Promise<string> => (built ??= kept('built', publish))
+
+const declare = async (folder: string): Promise<void> => {
+  const said = await tsc(['-p', 'tsconfig.build.json', '--outDir', folder])
+  if (said !== '') throw new Error(said)
+}
+
+let declared: Promise<string> | undefined
+/** The folder of the package's declarations as they are published. */
+export const builtDeclarations = (): Promise<string> => (declared ??= kept('declared', declare))

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
-import { compiler } from './workshop.ts'
+import { compiler } from '../support/tsc.ts'
 
 interface Answer {
   readonly id?: number

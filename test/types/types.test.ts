@@ -3,9 +3,10 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { root } from '../e2e/snippets/snippets.ts'
+import { tsc } from '../support/tsc.ts'
 import { shownIn } from './marked.ts'
 import { exportsShown, methodsShown } from './shown-names.ts'
-import { tsc, workshop } from './workshop.ts'
+import { workshop } from './workshop.ts'
 
 describe('a program that uses the package', () => {
   let folder: string

@@ -1,9 +1,9 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { builtPackage } from '../../support/bundle.ts'
+import { builtDeclarations, builtPackage } from '../../support/bundle.ts'
 import { root } from './snippets.ts'
 
-const entry = (name: string): object => ({ types: `./src/${name}.ts`, default: `./dist/${name}.js` })
+const entry = (name: string): object => ({ types: `./types/${name}.d.ts`, default: `./dist/${name}.js` })
 const exports = {
   '.': entry('index'),
   './core': entry('core'),
@@ -21,12 +21,12 @@ const others = [
   'zod',
 ]
 
-/** Makes this folder one in which the package is installed, with the types of the sources, and what the docs use beside it. */
+/** Makes this folder one in which the package is installed, and what the docs use beside it. */
 export const installPackage = async (folder: string): Promise<void> => {
   const modules = join(folder, 'node_modules')
   await mkdir(join(modules, 'palimpsest'), { recursive: true })
   for (const name of others) await symlink(join(root, 'node_modules', name), join(modules, name))
-  await symlink(join(root, 'src'), join(modules, 'palimpsest/src'))
+  await symlink(await builtDeclarations(), join(modules, 'palimpsest/types'))
   await symlink(join(await builtPackage(), 'dist'), join(modules, 'palimpsest/dist'))
   await writeFile(
     join(modules, 'palimpsest/package.json'),
