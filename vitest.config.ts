@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -6,18 +7,23 @@ class SlowFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const slow = [
       '/chaos.',
+      '/eventstoredb/store.',
       '/snippets.',
-      '/property/render.',
-      '/agent-runs.',
-      '/property/stores.',
-      '/large-content.',
-      '/processes.',
       '/types/',
       '/packed/',
+      '/cli/work.',
+      '/property/render.',
+      '/agent-runs.',
+      '/interleavings.',
+      '/large-content.',
+      '/directory.',
       '/whole-writes.',
+      '/processes.',
+      '/render-long.',
       '/property/',
-      '/e2e/',
       '/eventstoredb/',
+      '/e2e/',
+      '/workers/',
       '/cli/',
       '/contract/',
       '/store/',
@@ -50,8 +56,9 @@ export default defineConfig({
     exclude: ['test/docker/**'],
     globalSetup: ['test/support/seed.ts'],
     setupFiles: ['test/support/seed.ts', 'test/support/after-each.ts'],
-    // A worker for each core, which loads the sources once for all its files: what a file changes of the process it puts back.
-    maxWorkers: '100%',
+    // A worker loads the sources once for all its files: what a file changes of the process it puts back. Many tests wait: with
+    // half as many workers again as there are cores, the cores stay busy.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     isolate: false,
     sequence: { sequencer: SlowFirst },
     // Programs that tests start load in a third of the time.

@@ -5,5 +5,5 @@ version=$1
 cd "$(dirname "$0")/.."
 run() { npm exec --yes --package="node@$version" -- node "$@"; }
 echo "on Node $(run --version)"
-PALIMPSEST_RUNS=${PALIMPSEST_RUNS:-0.3} NODE_OPTIONS=--disable-warning=ExperimentalWarning \
+NODE_OPTIONS=--disable-warning=ExperimentalWarning \
   run node_modules/vitest/vitest.mjs run test/contract test/property test/store/conversation.test.ts test/store/sqlite.test.ts

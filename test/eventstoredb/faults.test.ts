@@ -62,7 +62,7 @@ test(`${writers} writers make ${appends} appends while ${faults} calls fail at r
     }),
   )
   // At the last calls there is none left: the faults come over all of the run.
-  server.misbehave(() => (struck < faults && random() < 0.12 && ++struck ? anyFault() : undefined))
+  server.misbehave(() => (struck < faults && random() < 0.15 && ++struck ? anyFault() : undefined))
 
   const acknowledged: string[] = []
   const unknown: string[] = []

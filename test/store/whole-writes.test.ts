@@ -21,6 +21,7 @@ import { withWholeWrites } from '../../src/store/whole/whole-writes.ts'
 import { left, right } from '../support/either.ts'
 import { namespaced } from '../support/namespaced.ts'
 import { ended, start } from '../support/node.ts'
+import { runs, some } from '../support/runs.ts'
 import { temporaryFolder, temporaryServer } from '../support/stores.ts'
 
 /** A store that takes so little at once that a few messages are several appends. */
@@ -129,7 +130,9 @@ describe.each(Object.keys(kinds))('on %s', (kind) => {
       const ids = await idsIn(whole)
       const wanted = await contents(whole)
       const everything = (await readOn(whole)).seen.toSorted()
-      for (let n = 1; n <= appends; n++) {
+      const each = Array.from({ length: appends }, (__, index) => index + 1)
+      // What happens is decided above the stores; the slower ones need not show all of it every time.
+      for (const n of kind === 'memory' ? each : some(each)) {
         const isWritten = n % 2 === 0 || n === appends
         const adapter = await open()
         await expect(talk(dying(adapter, n, isWritten)).importSession(session)).rejects.toBeDefined()
@@ -303,7 +306,7 @@ test('a process that imports is killed at random moments: another sees nothing o
   const text = (await eventsOf(source, 'fork')).map((event) => `${palimpsestLine(event)}\n`).join('')
   writeFileSync(file, text)
   let [longest, killed, partial] = [0, 0, 0]
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < runs(5); round++) {
     const url = `sqlite:${join(folder, `${round}.db`)}`
     const store = await openStore(url)
     const child = start('store/children/importer.ts', url, file)

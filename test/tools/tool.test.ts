@@ -174,9 +174,13 @@ describe('an input that does not fit', () => {
       },
       { requiredKeys: [] },
     )
+    const fitting = fc.record(
+      { a: fc.string({ minLength: 2 }), b: fc.array(fc.integer()), c: fc.constantFrom('x', 'y') },
+      { requiredKeys: ['a'] },
+    )
     const seen = { fit: 0, unfit: 0 }
     await fc.assert(
-      fc.asyncProperty(fc.oneof(near, fc.jsonValue()), async (input) => {
+      fc.asyncProperty(fc.oneof(near, fitting, fc.jsonValue()), async (input) => {
         got.length = 0
         const ran = await Promise.resolve(of.run(input, toolContext('of'))).then(
           () => true,
