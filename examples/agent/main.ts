@@ -1,5 +1,6 @@
 // npm run demo:agent [-- --help]: plays turns of agent.ts and says what became of its context.
 import { openStore } from '../../src/index.ts'
+import { runDemo, say } from '../demo/demo.ts'
 import { agent, maxOutput } from './agent.ts'
 import { notingClient } from './client.ts'
 import { type Options, optionsOf } from './options.ts'
@@ -7,8 +8,6 @@ import { eventsFrom, play, tallyOf } from './play.ts'
 import { headLine, isGood, nextLines, type Outcome, outcomeLines, plural, turnLine } from './report.ts'
 import { standIn } from './stand-in.ts'
 import { workspace } from './workspace.ts'
-
-const say = (...lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`)
 
 const demo = async ({ turns, window, model, store: given }: Options): Promise<void> => {
   // A store that cannot be opened leaves no folder behind.
@@ -42,12 +41,4 @@ const demo = async ({ turns, window, model, store: given }: Options): Promise<vo
 }
 
 const isReal = Boolean(process.env['ANTHROPIC_API_KEY'])
-const options = optionsOf(process.argv.slice(2), isReal)
-if ('print' in options) {
-  ;(options.isWrong ? process.stderr : process.stdout).write(options.print)
-  if (options.isWrong) process.exitCode = 2
-} else
-  await demo(options).catch((error: unknown) => {
-    process.stderr.write(`\n${(error as Error).message}\n`)
-    process.exitCode = 1
-  })
+await runDemo(optionsOf(process.argv.slice(2), isReal), demo)

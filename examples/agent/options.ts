@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { type Asked, askedOf, numberOf } from '../demo/demo.ts'
 
 export interface Options {
   readonly turns: number
@@ -24,37 +24,15 @@ from the cache, and 20,000 of output.
   --help        print this
 `
 
-/** @returns what to print and not to run: usage, or what is wrong with the arguments */
-export const optionsOf = (
-  args: readonly string[],
-  isReal: boolean,
-): Options | { readonly print: string; readonly isWrong: boolean } => {
-  try {
-    const string = { type: 'string' } as const
-    const { values } = parseArgs({
-      args: [...args],
-      options: { turns: string, window: string, model: string, store: string, help: { type: 'boolean' } },
-    })
-    if (values.help) return { print: usage, isWrong: false }
-    return {
-      turns: numberOf('turns', values.turns ?? (isReal ? '10' : '200'), 1),
-      window: numberOf('window', values.window ?? (isReal ? '16000' : '10000'), 8_000),
-      model: nameOf(values.model ?? 'claude-opus-5-5'),
-      store: values.store,
-    }
-  } catch (error) {
-    return { print: `${(error as Error).message}\n\n${usage}`, isWrong: true }
-  }
-}
+export const optionsOf = (args: readonly string[], isReal: boolean): Asked<Options> =>
+  askedOf(args, usage, ['turns', 'window', 'model', 'store'], ({ turns, window, model, store }) => ({
+    turns: numberOf('turns', turns ?? (isReal ? '10' : '200'), 1),
+    window: numberOf('window', window ?? (isReal ? '16000' : '10000'), 8_000),
+    model: nameOf(model ?? 'claude-opus-5-5'),
+    store,
+  }))
 
 const nameOf = (text: string): string => {
   if (text.trim() === '') throw new Error('--model is the name of a model, such as claude-opus-5-5')
   return text
-}
-
-const numberOf = (name: string, text: string, least: number): number => {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < least)
-    throw new Error(`--${name} is a whole number, ${least} or more, not ${text}`)
-  return value
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { signalled } from '../../src/cli/work/signalled.ts'
 import { openStore } from '../../src/index.ts'
+import { runDemo, say } from '../demo/demo.ts'
 import { audit } from './audit.ts'
 import { startCrew } from './crew.ts'
 import { optionsOf, type Options } from './options.ts'
@@ -13,8 +14,6 @@ import { play } from './play.ts'
 import { screenOn } from './screen.ts'
 import { openShop } from './shop.ts'
 import { standIn } from './stand-in.ts'
-
-const say = (...lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`)
 
 const demo = async ({ seconds, processes, conversations, store: given }: Options): Promise<void> => {
   const url = given ?? `sqlite:${join(await mkdtemp(join(tmpdir(), 'palimpsest-')), 'workers.db')}`
@@ -54,12 +53,4 @@ const withQuery = (shown: string, given: string): string => {
   return query === '' || shown.includes('?') ? shown : `${shown}?${query}`
 }
 
-const options = optionsOf(process.argv.slice(2))
-if ('print' in options) {
-  ;(options.isWrong ? process.stderr : process.stdout).write(options.print)
-  if (options.isWrong) process.exitCode = 2
-} else
-  await demo(options).catch((error: unknown) => {
-    process.stderr.write(`\n${(error as Error).message}\n`)
-    process.exitCode = 1
-  })
+await runDemo(optionsOf(process.argv.slice(2)), demo)

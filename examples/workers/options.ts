@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { type Asked, askedOf, numberOf } from '../demo/demo.ts'
 
 export interface Options {
   readonly seconds: number
@@ -26,39 +26,16 @@ Ctrl-C: what was asked is still answered, then the demo ends. Once more: it ends
 at once.
 `
 
-/** @returns what to print and not to run: usage, or what is wrong with the arguments */
-export const optionsOf = (
-  args: readonly string[],
-): Options | { readonly print: string; readonly isWrong: boolean } => {
-  try {
-    const string = { type: 'string' } as const
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        seconds: string,
-        processes: string,
-        conversations: string,
-        store: string,
-        help: { type: 'boolean' },
-      },
-    })
-    if (values.help) return { print: usage, isWrong: false }
-    if (values.store === 'memory:')
+const names = ['seconds', 'processes', 'conversations', 'store'] as const
+
+export const optionsOf = (args: readonly string[]): Asked<Options> =>
+  askedOf(args, usage, names, ({ seconds, processes, conversations, store }) => {
+    if (store === 'memory:')
       throw new Error('--store memory: is of one process only: name a file or a server')
     return {
-      seconds: numberOf('seconds', values.seconds ?? '30', 1),
-      processes: numberOf('processes', values.processes ?? '4', 2),
-      conversations: numberOf('conversations', values.conversations ?? '100', 1),
-      store: values.store,
+      seconds: numberOf('seconds', seconds ?? '30', 1),
+      processes: numberOf('processes', processes ?? '4', 2),
+      conversations: numberOf('conversations', conversations ?? '100', 1),
+      store,
     }
-  } catch (error) {
-    return { print: `${(error as Error).message}\n\n${usage}`, isWrong: true }
-  }
-}
-
-const numberOf = (name: string, text: string, least: number): number => {
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < least)
-    throw new Error(`--${name} is a whole number, ${least} or more, not ${text}`)
-  return value
-}
+  })
