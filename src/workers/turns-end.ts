@@ -1,8 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { START } from '../events/events.ts'
-import { run } from '../result/steps.ts'
-import { standingOf } from '../turn/claims/standing.ts'
+import { loadLineage } from '../history/lineage.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
+import type { ReadError } from '../store/errors.ts'
+import type { EventStore } from '../store/port.ts'
+import { type Standing, standingOf } from '../turn/claims/standing.ts'
 import type { OpenStep } from './open-step.ts'
 import type { Shift } from './shift.ts'
 
@@ -19,14 +22,32 @@ export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown'
   return revision < its ? 'older' : 'newer'
 }
 
+/**
+ * Whether something was recorded of the turns by somebody who knew this event: after it, so that it reaches whoever has received the event.
+ * False too if this cannot be told.
+ */
+async function* hasFollowed(
+  store: EventStore,
+  chat: Conversation,
+  event: string,
+  { at }: Standing,
+): Steps<ReadError, boolean> {
+  const [stream, revision] = placeOf(event)
+  if (stream !== 'conversation') return false
+  const own = (yield* ok(loadLineage(store, chat.id)))?.[0]
+  return own !== undefined && at >= own.offset + revision
+}
+
 /** How long an event may be on its way to this worker, in milliseconds. */
 const delay = 250
 
-type Observer = Pick<Shift, 'known' | 'watch'>
+type Observer = Pick<Shift, 'known' | 'watch'> & {
+  readonly around: Pick<Shift['around'], 'store'>
+}
 
 /** The last revision of the conversation's turns, if this worker may claim the step after it; undefined if somebody else was first. */
 const revisionOfClaim = async (
-  { known, watch }: Observer,
+  { known, watch, around: { store } }: Observer,
   chat: Conversation,
   { begunBy }: OpenStep,
 ): Promise<number | undefined> => {
@@ -41,7 +62,11 @@ const revisionOfClaim = async (
   const { revision, step } = end.right
   const age = step === undefined ? 'older' : ageOf(step, begunBy)
   const isOnItsWay = (): boolean => known.turnsAt(chat.id) !== undefined
-  if (age === 'unknown') await watch.until(isOnItsWay, delay)
+  if (age === 'unknown') {
+    const followed = await run(hasFollowed(store, chat, begunBy, end.right))
+    if (E.isLeft(followed) || followed.right) return undefined
+    await watch.until(isOnItsWay, delay)
+  }
   return age === 'newer' || isOnItsWay() ? undefined : revision
 }
 

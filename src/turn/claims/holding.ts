@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { staleContext } from '../../commands/rejections.ts'
 import { randomUUID } from 'node:crypto'
 import type { Conversation } from '../../conversation/conversation.ts'
+import { START } from '../../events/events.ts'
 import type { TurnFact } from '../../events/turn-events.ts'
 import type { TurnsEnd } from '../../history/turn-log.ts'
 import type { Effective } from '../../projections/effective.ts'
@@ -98,7 +99,11 @@ export const holding = (
     const { revision } = yield* end()
     const before = remembered.standing
     const standing =
-      revision < 0 ? { revision } : before?.revision === revision ? before : yield* standingOf(log, final)
+      revision < 0
+        ? { revision, at: START }
+        : before?.revision === revision
+          ? before
+          : yield* standingOf(log, final)
     remembered.standing = standing
     return standing
   }

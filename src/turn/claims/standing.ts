@@ -1,3 +1,4 @@
+import { START } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { TurnLog } from '../../history/turn-log.ts'
 import { caught, type Steps } from '../../result/steps.ts'
@@ -10,6 +11,8 @@ type AboutClaims = RecordedTurnFact<'TurnClaimed' | 'TurnReleased' | 'TurnParked
 export interface Standing {
   /** The last revision of the log; -1 if nothing is recorded. */
   readonly revision: number
+  /** The highest position that anything was recorded at. */
+  readonly at: number
   /** The step that was last claimed, released or parked. */
   readonly step?: string | undefined
   /** The newest claim that was not let go of. A reply that was recorded after it, and with which the model has finished, ends it. */
@@ -28,16 +31,18 @@ const page = 8
 export async function* standingOf(log: TurnLog, since?: number): Steps<StoreError, Standing> {
   return yield* caught<StoreError, Standing>(async () => {
     let revision = -1
+    let at = START
     let newest: AboutClaims | undefined
     let requestedAt: number | undefined
     for await (const fact of log.newest(page)) {
       revision = Math.max(revision, fact.revision)
+      at = Math.max(at, fact.data.at)
       if (fact.type === 'TurnRequested') requestedAt ??= fact.data.at
       if (isAboutClaims(fact)) newest ??= fact
       if (since === undefined ? newest : fact.data.at < since) break
     }
     const claim = newest?.type === 'TurnClaimed' ? newest : undefined
-    return { revision, claim, step: newest?.data.step, requestedAt }
+    return { revision, at, claim, step: newest?.data.step, requestedAt }
   })
 }
 
