@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
+import { abort } from './parts/abort.ts'
 import { large } from './parts/large.ts'
 import { longCall } from './parts/long-call.ts'
 import { pickup } from './parts/pickup.ts'
@@ -10,7 +11,7 @@ import { steps } from './parts/steps.ts'
 import { takeover } from './parts/takeover.ts'
 import { headText, partText } from './report.ts'
 
-const parts = { pickup, steps, queue, takeover, longCall, large }
+const parts = { pickup, abort, steps, queue, takeover, longCall, large }
 type Part = keyof typeof parts
 const isPart = (name: string): name is Part => Object.hasOwn(parts, name)
 
