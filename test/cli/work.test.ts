@@ -176,6 +176,18 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
     expect(await said(later, 'c')).toEqual(['user', 'assistant'])
   })
 
+  test('limits how much memory its processes keep for new objects', async () => {
+    const telling = (api: string): string =>
+      agent(api).replace('system: id', 'system: String(process.execArgv)')
+    const { store, begin, open } = await working([], telling)
+    open()
+    await ask(store, 'c')
+    begin()
+    await until(async () => (await said(store, 'c')).length === 2)
+    const { system } = (await store.conversation('c').context()).outline.configuration ?? {}
+    expect(system).toContain('--max-semi-space-size=16')
+  })
+
   test('continues once the file of its store is put back, and creates no other one meanwhile', async () => {
     const { store, where, begin, open } = await working([])
     open()

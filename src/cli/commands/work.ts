@@ -11,6 +11,7 @@ import { packageFile } from '../package.ts'
 import type { GlobalOptions, Shell } from '../shell.ts'
 import type { Part } from '../text.ts'
 import { type Given, workHere } from '../work/child.ts'
+import { nodeFlags } from '../work/node-flags.ts'
 import { signalled } from '../work/signalled.ts'
 import { type News, supervise } from '../work/supervise.ts'
 
@@ -72,6 +73,7 @@ Examples:
                 isReplaced ? [...args, '--existing'] : args,
                 {
                   env: { ...host.env, PALIMPSEST_STORE: given.store },
+                  execArgv: [...nodeFlags, ...process.execArgv],
                   stdio: ['ignore', 2, 2, 'ipc'],
                 },
               ),
