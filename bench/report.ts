@@ -66,8 +66,20 @@ export const partText = ({ title, figures, table, notes }: PartResult): string =
     ...(notes.length > 0 ? [notes.map((note) => `- ${note}`).join('\n')] : []),
   ].join('\n\n')
 
+/** Every figure that has a target, in one table. */
+export const summaryText = (results: readonly PartResult[]): string => {
+  const rows = results.flatMap(({ title, figures }) =>
+    figures.flatMap(({ what, figure, target, isMet }) =>
+      target === undefined
+        ? []
+        : [[title.split(':')[0] ?? '', what, figure, target, isMet ? 'ok' : '**missed**']],
+    ),
+  )
+  return `## Every bar\n\n${tableOf(['', 'measured', 'figure', 'bar', ''], rows)}`
+}
+
 /** The machine and the moment, as far as they explain figures. `load` is the load average when the run began. */
-export const headText = (load: readonly number[]): string => {
+export const headText = (load: readonly number[], command = 'npm run bench'): string => {
   const { node, sqlite } = process.versions
   const [cpu] = cpus()
   const loads = [load, loadavg()].map(([minute = 0]) => minute.toFixed(2))
@@ -77,6 +89,6 @@ export const headText = (load: readonly number[]): string => {
       `${new Date().toISOString().slice(0, 10)} · ${cpu?.model.trim() ?? 'unknown CPU'}, ${cpus().length} cores · ${process.platform}`,
       `Node ${node} · SQLite ${sqlite} · load average ${loads.join(' before, ')} after`,
     ].join(' · '),
-    'Written by `npm run bench`. Every ratio is of one run: those compared take turns, round by round, and a figure is the median of the rounds.',
+    `Written by \`${command}\`. Every ratio is of one run: those compared take turns, round by round, and a figure is the median of the rounds.`,
   ].join('\n\n')
 }

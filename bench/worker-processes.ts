@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { nodeFlags } from '../src/cli/work/node-flags.ts'
 
 /** What a worker process says (children/worker.ts). */
 export type WorkerSaid =
@@ -7,13 +8,18 @@ export type WorkerSaid =
   /** `at`: nanoseconds of the machine's monotonic clock, which all processes share. */
   | { readonly type: 'call'; readonly conversation: string; readonly at: string }
   | { readonly type: 'ended'; readonly steps: number }
-  | { readonly type: 'memory'; readonly bytes: number }
+  | ({ readonly type: 'memory' } & Memory)
+
+/** After a garbage collection, in MiB. */
+export interface Memory {
+  readonly resident: number
+  readonly heap: number
+}
 
 export interface WorkerProcess {
   readonly process: ChildProcess
   readonly id: string
-  /** Resident memory after a garbage collection, in MiB. */
-  readonly memory: () => Promise<number>
+  readonly memory: () => Promise<Memory>
   readonly stop: () => Promise<void>
 }
 
@@ -30,14 +36,14 @@ export interface WorkerSetting {
 
 const script = new URL('./children/worker.ts', import.meta.url)
 
-/** Starts a worker in a process of its own. */
+/** Starts a worker in a process of its own, as `palimpsest work` does. */
 export const startWorker = async (
   url: string,
   heard: (said: WorkerSaid) => void,
   { slots = 8, ttl = 10_000, ms = 0 }: WorkerSetting = {},
 ): Promise<WorkerProcess> => {
   const child = fork(script.pathname, [url, slots, ttl, ms].map(String), {
-    execArgv: ['--expose-gc'],
+    execArgv: ['--expose-gc', ...nodeFlags],
   })
   child.on('message', (said) => heard(said as WorkerSaid))
   const [said] = (await once(child, 'message')) as readonly WorkerSaid[]
@@ -48,7 +54,7 @@ export const startWorker = async (
       child.send('memory')
       for (;;) {
         const [answer] = (await once(child, 'message')) as readonly WorkerSaid[]
-        if (answer?.type === 'memory') return answer.bytes / 2 ** 20
+        if (answer?.type === 'memory') return answer
       }
     },
     stop: async () => {

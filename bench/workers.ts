@@ -1,4 +1,5 @@
-// npm run bench:workers [-- --quick] [PART…]: what workers take. Prints the results; after a whole run writes them to RESULTS-workers.md.
+// npm run bench:workers [-- [--quick] [PART…]]: what workers take. Prints the results, and at the end every figure that has a bar; after a whole run
+// writes them to RESULTS-workers.md. The quick form takes some minutes and measures the same, less often.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { pickup } from './parts/pickup.ts'
 import { queue } from './parts/queue.ts'
 import { steps } from './parts/steps.ts'
 import { takeover } from './parts/takeover.ts'
-import { headText, partText } from './report.ts'
+import { headText, type PartResult, partText, summaryText } from './report.ts'
 
 const parts = { pickup, abort, steps, queue, takeover, longCall, large }
 type Part = keyof typeof parts
@@ -26,14 +27,15 @@ const reports = new URL('../reports', import.meta.url).pathname
 await mkdir(reports, { recursive: true })
 const folder = await mkdtemp(join(reports, 'bench-workers-'))
 try {
-  const texts: string[] = []
+  const results: PartResult[] = []
   for (const name of named.length > 0 ? named : Object.keys(parts).filter(isPart)) {
     say(`${name} …\n`)
     const own = join(folder, name)
     await mkdir(own)
-    texts.push(partText(await parts[name](own, isQuick)))
+    results.push(await parts[name](own, isQuick))
   }
-  const text = `${[headText(loadBefore), ...texts].join('\n\n')}\n`
+  const head = headText(loadBefore, `npm run bench:workers${isQuick ? ' -- --quick' : ''}`)
+  const text = `${[head, ...results.map(partText), summaryText(results)].join('\n\n')}\n`
   process.stdout.write(text)
   if (!isQuick && named.length === 0) await writeFile(new URL('RESULTS-workers.md', import.meta.url), text)
 } finally {
