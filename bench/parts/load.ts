@@ -44,7 +44,7 @@ export const load = async ({ conversationOf, isQuick }: Setting): Promise<PartRe
       ]),
     },
     notes: [
-      'A new process imports the library, then the clock starts: file open, statements prepared, history loaded. Most of what it takes is code that runs for the first time; "code warm" opens the store once more in the same process. The files are in the page cache.',
+      'A new process imports the library and its SQLite adapter, then the clock starts: file open, statements prepared, history loaded. Most of what it takes is code that runs for the first time; "code warm" opens the store once more in the same process. The files are in the page cache.',
     ],
   }
 }
