@@ -24,18 +24,23 @@ export interface Recorded {
   readonly metadata: Metadata
 }
 
+// Types by name, as declarations of the package that repeat them would import a file of fp-ts that is not there.
+/** As `encode` of the codec. */
+export type EncodeFact<S extends Schemas> = (
+  fact: FactOf<S, keyof S>,
+  id: string,
+  metadata: Omit<Metadata, 'schema'>,
+) => E.Either<InvalidInput | EventTooLarge, StoredEvent>
+
+/** As `decode` of the codec. */
+export type DecodeFact<S extends Schemas> = (
+  stored: StoredEvent,
+  place: { readonly stream: string; readonly revision: number },
+) => E.Either<DecodeFailed, FactOf<S, keyof S> & Recorded>
+
 interface Codec<S extends Schemas> {
-  /** As `encode` of the codec. */
-  readonly encode: (
-    fact: FactOf<S, keyof S>,
-    id: string,
-    metadata: Omit<Metadata, 'schema'>,
-  ) => E.Either<InvalidInput | EventTooLarge, StoredEvent>
-  /** As `decode` of the codec. */
-  readonly decode: (
-    stored: StoredEvent,
-    place: { readonly stream: string; readonly revision: number },
-  ) => E.Either<DecodeFailed, FactOf<S, keyof S> & Recorded>
+  readonly encode: EncodeFact<S>
+  readonly decode: DecodeFact<S>
 }
 
 export const codecOf = <S extends Schemas>(schemas: S): Codec<S> => ({
