@@ -7,7 +7,8 @@ import type { Shift } from './shift.ts'
 export interface Beating {
   /** Says so, if it is time to; from then on again and again. */
   readonly beat: () => void
-  readonly stop: () => void
+  /** Resolves once all that it has said is recorded, or refused. */
+  readonly stop: () => Promise<void>
 }
 
 /** The share of its TTL after which a worker that has work beats again. */
@@ -22,6 +23,8 @@ export const beating = (shift: Shift): Beating => {
   let beatAt = -Infinity
   let wasBusy = true
   let cancel = (): void => {}
+  let isOver = false
+  let told: Promise<void> = Promise.resolve()
 
   const isDue = (): boolean => {
     const since = clock.now() - beatAt
@@ -29,15 +32,21 @@ export const beating = (shift: Shift): Beating => {
   }
   const beat = (): void => {
     cancel()
-    if (over.aborted) return
+    if (over.aborted || isOver) return
     if (isDue()) {
       beatAt = clock.now()
       wasBusy = runs.size > 0
       const data = { slots: shift.capacity.slots, busy: busyIn(runs) }
       // Nobody waits for the store: it may not answer before the next beat is due.
-      void run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
+      const telling = run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
+      told = Promise.all([told, telling]).then(() => undefined)
     }
     cancel = clock.after(Math.max(beatAt + every - clock.now(), every / 10), beat)
   }
-  return { beat, stop: () => cancel() }
+  const stop = (): Promise<void> => {
+    isOver = true
+    cancel()
+    return told
+  }
+  return { beat, stop }
 }

@@ -35,14 +35,21 @@ export const endedBy = (why: WorkerEnded['why'], runs: Runs, isRecorded: boolean
   isRecorded,
 })
 
-/** Turns may finish within the grace; then they are ended. Says that the worker has stopped, whether it has let go of all or not. */
-export const drain = async ({ worker, settings, around, runs, watch }: Shift): Promise<WorkerEnded> => {
+/**
+ * Turns may finish within the grace; then they are ended. Says that the worker has stopped, whether it has let go of all or not.
+ *
+ * @param stopBeating a beat that is recorded after that would say that the worker lives
+ */
+export const drain = async (
+  { worker, settings, around, runs, watch }: Shift,
+  stopBeating: () => Promise<void>,
+): Promise<WorkerEnded> => {
   const { store, actor, clock } = around
   const areOver = (): boolean => runs.size === 0
   await watch.until(areOver, settings.grace)
   endAll(runs, `${worker} stops`)
   await watch.until(areOver, parting)
-  const stopped = tell(store, actor, worker, { type: 'WorkerStopped', data: {} })
-  const said = await within(clock, lastWord, run(stopped))
+  const sayStopped = () => run(tell(store, actor, worker, { type: 'WorkerStopped', data: {} }))
+  const said = await within(clock, lastWord, stopBeating().then(sayStopped))
   return endedBy('stopped', runs, said !== undefined && E.isRight(said))
 }

@@ -87,11 +87,11 @@ export const work = async (
   const feeding = { clock, signal: over.signal, begin: settler.begin }
   const fed = feed(store, prefixesOf(settings.conversations), listener, feeding)
   const stopGauges = gaugeSteps(worker, known)
-  const drained = aborted(signal).then(() => drain(shift))
+  const drained = aborted(signal).then(() => drain(shift, beats.stop))
   const ended = await Promise.race([drained, fed.then(() => endedBy('closed', runs, false))])
   over.abort()
   watched.end(ended.isRecorded)
-  beats.stop()
+  void beats.stop()
   stopGauges()
   stopLooking()
   endAll(runs, 'the store is closed')

@@ -8,6 +8,7 @@ import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import type { WorkerSettings } from '../../src/workers/shift.ts'
 import { atEnd } from '../support/at-end.ts'
+import { right } from '../support/either.ts'
 import { cuttable } from '../support/workers/cut-off.ts'
 import { hand, lasting, say, stepsOf, until } from '../support/workers/hands.ts'
 
@@ -73,6 +74,31 @@ describe('a worker that is told to stop ends soon after its grace', () => {
     expect(await ended).toEqual({ why: 'stopped', left: [], isRecorded: true })
     for await (const step of store.steps()) expect(step).toMatchObject({ state: 'open', errors: [] })
   })
+})
+
+test('a worker says nothing after it has said that it stopped: it would be taken for alive', async () => {
+  const inner = memoryStore()
+  const beat = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const append: EventStore['append'] = (request) => async () => {
+    if (request.events[0]?.type === 'WorkerBeat') {
+      beat.resolve()
+      await release.promise
+    }
+    return inner.append(request)()
+  }
+  const { stop, ended } = hand({ ...inner, append }, 'w')
+  await beat.promise
+  stop()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  release.resolve()
+  await ended
+  const said = async (): Promise<readonly string[]> => {
+    const read = inner.read({ stream: 'worker-w', from: 0, direction: 'forwards', limit: 9 })
+    return right(await read()).map(({ type }) => type)
+  }
+  await until(async () => (await said()).length === 2)
+  expect(await said()).toEqual(['WorkerBeat', 'WorkerStopped'])
 })
 
 test('a worker that has ended reads nothing more, even if it never came to the end of the store', async () => {
