@@ -281,7 +281,11 @@ describe('a turn whose conversation another program takes over', () => {
     Promise.resolve({ _tag: 'Left', left: { _tag: 'ModelFailed', message: 'no' } })
 
   /** Gives a turn that calls `first` and loses the conversation in its last call to a turn that calls `second`. */
-  const taken = async (first: Client, second: Client, more: Partial<TurnOptions> = {}) => {
+  const taken = async (
+    first: Client,
+    second: (chat: Conversation) => Client,
+    more: Partial<TurnOptions> = {},
+  ) => {
     const { store, other, options, facts } = await scene()
     const chat = store.conversation('c')
     await chat.append(ask)
@@ -289,7 +293,7 @@ describe('a turn whose conversation another program takes over', () => {
     let taking: Promise<unknown> | undefined
     const take = async (): Promise<void> => {
       await until(async () => (await facts('c')).includes('TurnClaimed'))
-      const turned = other.conversation('c').turn({ ...options, client: second, whileHeld: 'take' })
+      const turned = other.conversation('c').turn({ ...options, client: second(chat), whileHeld: 'take' })
       await turned.catch(() => {})
     }
     const all = async () => {
@@ -306,7 +310,7 @@ describe('a turn whose conversation another program takes over', () => {
   }
 
   test('and who lets go of it again calls the model again, drops what had come, and counts both calls', async () => {
-    const { events, turned } = await taken(playing(begun), playing(failed))
+    const { events, turned } = await taken(playing(begun), () => playing(failed))
     expect(events.filter(({ type }) => type !== 'held')).toMatchObject([
       { type: 'text', text: 'No' },
       { type: 'retrying', error: { _tag: 'ModelAborted' }, wait: 0, try: 1 },
@@ -318,15 +322,25 @@ describe('a turn whose conversation another program takes over', () => {
   })
 
   test('calls the model no more often than it may, and tells of the calls that were aborted', async () => {
-    const { turned } = await taken(playing(begun), playing(failed), { maxCalls: 1 })
+    const { turned } = await taken(playing(begun), () => playing(failed), { maxCalls: 1 })
     const aborted = { error: 'ModelAborted', usage: { input_tokens: 7, output_tokens: 3 } }
     expect(turned).toMatchObject({ error: { _tag: 'TooManyCalls', failed: [aborted] } })
+  })
+
+  test('ends with nothing to answer if the message is then taken back, and tells of them as well', async () => {
+    const { turned } = await taken(playing(begun), (chat) =>
+      playing(async () => {
+        await chat.rewind({ turns: 1 })
+        return failed()
+      }),
+    )
+    expect(turned).toMatchObject({ error: { _tag: 'NothingToAnswer', failed: [{ error: 'ModelAborted' }] } })
   })
 
   test('and who finishes it returns their reply, with what it had done itself', async () => {
     const paying = () => reply(pay.content, 'tool_use')
     const run = { pay: { run: () => 'paid' } }
-    const { turned } = await taken(playing(paying, begun), playing(answered), { tools, run })
+    const { turned } = await taken(playing(paying, begun), () => playing(answered), { tools, run })
     const usage = { calls: 3, input: 21, output: 13 }
     expect(turned).toMatchObject({
       content: yes.content,
