@@ -16,9 +16,12 @@ const outcomeOf = async (plays: Plays): Promise<Outcome> => {
   return JSON.parse(output) as Outcome
 }
 
-/** What so many orders come to, by as many processes as the machine has cores. */
+/** A process loads for as long as it takes to play so many. */
+const worthAProcess = 50
+
+/** What so many orders come to, by at most as many processes as the machine has cores. */
 const outcomesOf = async (kind: Plays['kind'], count: number) => {
-  const lanes = availableParallelism()
+  const lanes = Math.min(availableParallelism(), Math.ceil(count / worthAProcess))
   const share = Math.min(mostAtOnce, Math.ceil(count / lanes))
   const batches = Array.from({ length: Math.ceil(count / share) }, (_, n) => first + n * share)
   const outcomes: Outcome[] = []
