@@ -1,7 +1,9 @@
 import { beside, type Beside, hasSubagent, subagentOf } from './claude-code-beside.ts'
 import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
-import { type Thread, thread } from './claude-code-thread.ts'
+import * as hidden from './claude-code-hidden.ts'
+import * as said from './claude-code-said.ts'
+import { finish as stepsOf, newThread, pass, type Thread } from './claude-code-thread.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
@@ -48,7 +50,7 @@ const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly Convers
 
 /** Passes the entries on; one that the recorder wrote a line before its parent is passed on after it. */
 const inOrder = ({
-  read: pass,
+  read: forward,
   has,
 }: Pick<Session, 'read' | 'has'>): {
   readonly read: (entry: Entry) => void
@@ -56,16 +58,16 @@ const inOrder = ({
 } => {
   let early: Entry | undefined
   const finish = (): void => {
-    if (early) pass(early)
+    if (early) forward(early)
     early = undefined
   }
   const read = (entry: Entry): void => {
     const { uuid, parentUuid } = entry.fields
-    if (stringOf(uuid) === undefined) return pass(entry)
+    if (stringOf(uuid) === undefined) return forward(entry)
     const isAwaited = early?.fields['parentUuid'] === uuid
     if (!isAwaited) finish()
     const isEarly = stringOf(parentUuid) !== undefined && !has(parentUuid)
-    if (isAwaited || !isEarly) pass(entry)
+    if (isAwaited || !isEarly) forward(entry)
     if (isAwaited) finish()
     else if (isEarly) early = entry
   }
@@ -93,7 +95,7 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
     first ??= entry.fields
     if (stringOf(sessionId) !== undefined) ids.add(String(sessionId))
     const key = isSidechain === true ? rootOf(entry.fields) : ''
-    const current = threads.get(key) ?? thread({ notes, shelf }, key === '' ? queue : noQueue)
+    const current = threads.get(key) ?? newThread(notes, shelf, key === '' ? queue : noQueue)
     threads.set(key, current)
     aside.see(entry.fields)
     if (!isAgain(entry.fields)) readEntry(entry, { current, queue, notes, aside })
@@ -104,8 +106,8 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
     if (ids.size > 1)
       notes.note(`the file has entries of ${ids.size} sessions, imported as one conversation, ${id}`)
     const main = idOf(id)
-    const plans = [...threads].flatMap(([key, { finish: stepsOf }]): ConversationPlan[] => {
-      const steps = stepsOf()
+    const plans = [...threads].flatMap(([key, thread]): ConversationPlan[] => {
+      const steps = stepsOf(thread)
       if (steps.length === 0) return []
       if (key !== '')
         notes.note(`subagent ${key} of session ${id} is a conversation of its own, linked to the session`)
@@ -137,9 +139,9 @@ const repeats =
     if (typeof uuid !== 'string') return false
     const before = seen.get(uuid)
     // A small integer, to save memory: there is one per entry.
-    const said = Number.parseInt(digest([type, message]).slice(0, 8), 16) | 0
-    if (before === undefined) seen.set(uuid, said)
-    else if (before === said) notes.leftOut(String(type), sameEntry)
+    const content = Number.parseInt(digest([type, message]).slice(0, 8), 16) | 0
+    if (before === undefined) seen.set(uuid, content)
+    else if (before === content) notes.leftOut(String(type), sameEntry)
     else notes.leftOut(String(type), otherEntry)
     return before !== undefined
   }
@@ -166,43 +168,43 @@ const readEntry = (entry: Entry, reading: Reading): void => {
   const { line, fields } = entry
   const { type, subtype, message, attachment } = fields
   if (type === 'queue-operation') return queue.operate(entry)
-  if (type === 'system' && subtype === 'compact_boundary') return current.boundary(fields)
-  if (type === 'system' && subtype === 'microcompact_boundary') return current.microcompact(entry)
+  if (type === 'system' && subtype === 'compact_boundary') return hidden.boundary(current, fields)
+  if (type === 'system' && subtype === 'microcompact_boundary') return hidden.microcompact(current, entry)
   if (isFields(attachment) && attachment['type'] === 'queued_command')
     return readQueued(entry, attachment, reading)
-  if (aside.title(fields)) return current.pass(fields)
+  if (aside.title(fields)) return pass(current, fields)
   if ((type !== 'user' && type !== 'assistant') || !isFields(message)) {
     const kind =
       type === 'system' && stringOf(subtype) !== undefined ? `system ${String(subtype)}` : String(type)
     notes.leftOut(kind, reasonFor(type))
-    return current.pass(fields)
+    return pass(current, fields)
   }
   // The client shows the error to the user and retries: no request ever contains it.
   if (fields['isApiErrorMessage'] === true) {
     notes.leftOut('API error', 'shown to the user, never sent to the model')
-    return current.pass(fields)
+    return pass(current, fields)
   }
-  const said = messageOf(type, fields, message)
-  const problem = messageProblem(said)
+  const spoken = messageOf(type, fields, message)
+  const problem = messageProblem(spoken)
   if (problem !== undefined) {
     notes.bad(line, problem)
-    return current.pass(fields)
+    return pass(current, fields)
   }
-  if (fields['isCompactSummary'] === true && type === 'user') return current.summary(entry, said)
-  if (type === 'assistant') return current.assistant(entry, said, stringOf(message['id']))
+  if (fields['isCompactSummary'] === true && type === 'user') return hidden.summary(current, entry, spoken)
+  if (type === 'assistant') return said.assistant(current, entry, spoken, stringOf(message['id']))
   queue.said(textOf(message['content']), 'user')
-  current.user(entry, said)
+  said.user(current, entry, spoken)
 }
 
 const readQueued = (entry: Entry, sent: Fields, { current, queue, notes }: Reading): void => {
-  const said = messageOf('user', entry.fields, { content: sent['prompt'] })
-  const problem = messageProblem(said)
+  const message = messageOf('user', entry.fields, { content: sent['prompt'] })
+  const problem = messageProblem(message)
   if (problem !== undefined) {
     notes.bad(entry.line, problem)
-    return current.pass(entry.fields)
+    return pass(current, entry.fields)
   }
   const text = textOf(sent['prompt'])
   queue.said(text, 'attachment')
   notes.mapped(kindOf(text))
-  current.queued(entry, said)
+  said.queued(current, entry, message)
 }

@@ -1,0 +1,75 @@
+import type { NewMessage } from '../commands/command.ts'
+import { isBlock } from '../events/blocks.ts'
+import { after, begin, link, settleBefore, type Thread } from './claude-code-thread.ts'
+import { callIds, type Parent, resultIds, type Round } from './claude-code-tree.ts'
+import type { Entry } from './source.ts'
+import { blocksOf } from './steps.ts'
+
+// What was said in a chain of a session: by the user, by tools, and by the model.
+
+export const user = (thread: Thread, entry: Entry, message: NewMessage): void => {
+  thread.notes.mapped('user')
+  const ids = resultIds(message)
+  const isRemark = entry.fields['isMeta'] === true
+  const parent =
+    ids.length > 0 || isRemark ? after(thread, entry.fields['parentUuid']) : settleBefore(thread, entry)
+  const { from, round } = seatOf(thread, parent, ids[0], isRemark)
+  const isAnswer = ids.length > 0 || (isRemark && from?.isAnswer === true)
+  const more = { isAnswer, results: ids.length > 1 ? ids : ids[0], round }
+  thread.steps.add({ type: 'message', ...begin(thread, entry, from, more), message })
+}
+
+/** Where a message of results or a remark comes. Parallel calls give sibling results, and hooks add remarks to them: the round lists them one after the other. */
+const seatOf = (
+  { callers, head }: Thread,
+  parent: Parent,
+  result: string | undefined,
+  isRemark: boolean,
+): { readonly from: Parent; readonly round: Round | undefined } => {
+  const caller = callers.get(result ?? '')
+  const round = parent?.round
+  const isOfRound = round?.tip === parent && (caller === undefined ? isRemark : caller === round)
+  if (!isOfRound) return { from: parent, round: undefined }
+  return round?.followed === true ? { from: head, round: undefined } : { from: parent, round }
+}
+
+/** What was typed meanwhile, recorded where it was sent. */
+export const queued = (thread: Thread, entry: Entry, message: NewMessage): void => {
+  const parent = after(thread, entry.fields['parentUuid'])
+  thread.steps.add({ type: 'message', ...begin(thread, entry, parent, { isAnswer: true }), message })
+}
+
+/** @param id of the message: the recorder writes a line for each of its blocks */
+export const assistant = (
+  thread: Thread,
+  entry: Entry,
+  message: NewMessage,
+  id: string | undefined,
+): void => {
+  const { notes, rounds, callers, steps } = thread
+  notes.mapped('assistant')
+  const open = id === undefined ? undefined : rounds.get(id)
+  if (open) return extend(thread, open, entry, message)
+  const content = blocksOf(message)
+  const parent = settleBefore(thread, entry)
+  const round: Round = { index: steps.count(), tip: undefined, followed: false }
+  if (id !== undefined) rounds.set(id, round)
+  for (const call of callIds(content)) callers.set(call, round)
+  const placed = begin(thread, entry, parent, { round })
+  // After a rewind, if there was one.
+  round.index = steps.count()
+  steps.add({ type: 'message', ...placed, message: { ...message, content } })
+}
+
+/** Adds another line of the same message; the last one has the call's outcome. */
+const extend = (thread: Thread, round: Round, { fields }: Entry, message: NewMessage): void => {
+  const { notes, callers, steps } = thread
+  link(thread, fields, round.tip)
+  const added = blocksOf(message).filter((block) => {
+    const isThere = isBlock(block, 'tool_use') && callers.get(block.id) === round
+    if (isThere) notes.leftOut('assistant block', 'a call that is already in the same message')
+    return !isThere
+  })
+  for (const call of callIds(added)) callers.set(call, round)
+  steps.extend(round.index, { content: added, origin: message.origin })
+}
