@@ -46,15 +46,25 @@ const livingIn = ({ progress, workers }: Known, { ttl, tardy }: InLine, now: num
     return isAlive && !isPaused ? [{ worker, hash: hashOf(worker), isReady }] : []
   })
 
+/** Where a worker is in the order of a conversation. */
+interface PlaceInLine {
+  readonly ahead: readonly Living[]
+  /** By which it is there: another number for each conversation and each worker. */
+  readonly weight: number
+}
+
 /** Tells who comes before this worker for a conversation: who held it last is first, its prompt cache is warm. */
 export const lineOf = (known: Known, me: InLine, now: number) => {
   const others = livingIn(known, me, now).filter(({ worker }) => worker !== me.worker)
   const mine = hashOf(me.worker)
-  return (conversation: string, step: OpenStep): readonly Living[] => {
+  return (conversation: string, step: OpenStep): PlaceInLine => {
     const last = step.last ?? known.lastClaim(conversation)?.worker
-    if (last === me.worker || others.length === 0) return []
+    if (last === me.worker || others.length === 0) return { ahead: [], weight: 0 }
     const hash = hashOf(conversation)
     const own = weight(hash, mine)
-    return others.filter((other) => other.worker === last || weight(hash, other.hash) < own)
+    return {
+      ahead: others.filter((other) => other.worker === last || weight(hash, other.hash) < own),
+      weight: own,
+    }
   }
 }

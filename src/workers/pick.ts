@@ -50,22 +50,24 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
 
 /**
  * The step that this worker should take now: of the best class; then of the tenant that has the least in progress for its weight, or has
- * had the fewest claims; then one that has waited more minutes; then one that comes to this worker first of all, so that not all of them
- * claim the same; then the one that has waited longest.
+ * had the fewest claims; then one that has waited more minutes; then one that comes to this worker first of all, and of these the one that
+ * has waited longest. What comes to others first, each worker takes in an order of its own, so that not all of them claim the same.
  */
 export const pick = (known: Known, me: Me, now: number): Picked => {
   const time = me.time()
   const standing = standingOf(known, time, me.taking())
-  const aheadOf = lineOf(known, me, now)
+  const placeOf = lineOf(known, me, now)
   let lookAt = Infinity
   let best: Omit<Picked, 'lookAt'> = { passed: [] }
   let order: readonly number[] = []
   const wait = (at: number): void => {
     lookAt = Math.min(lookAt, at)
   }
-  const orderOf = (step: OpenStep, tenant: string, isOthers: 0 | 1): readonly number[] => {
+  /** @param others for a step that comes to others before: in which order it comes to this worker */
+  const orderOf = (step: OpenStep, tenant: string, others?: number): readonly number[] => {
     const [load, turn] = [standing.load(tenant), known.fairness.of(tenant)]
-    return [classOf(step, now), load, turn, -minutesOf(step, now), isOthers, step.freeAt]
+    const last = others === undefined ? [0, step.freeAt] : [1, others]
+    return [classOf(step, now), load, turn, -minutesOf(step, now), ...last]
   }
 
   const consider = (conversation: string, step: OpenStep): void => {
@@ -73,13 +75,13 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
     const free = freeAt(conversation, step, known, me)
     const held = standing.held(conversation, step)
     if (held) return wait(now + (held.until ?? Infinity) - time)
-    const ahead = aheadOf(conversation, step)
+    const { ahead, weight } = placeOf(conversation, step)
     const waitedFor = ahead.filter(({ isReady }) => isReady)
     // Whatever its rank, it has waited long enough.
     const isLate = now - free >= me.rankWait * known.workers.size
     const at = free > now || isLate ? free : free + me.rankWait * waitedFor.length
     if (at > now) return wait(at)
-    const its = orderOf(step, tenantOf(step), ahead.length > 0 ? 1 : 0)
+    const its = orderOf(step, tenantOf(step), ahead.length > 0 ? weight : undefined)
     if (best.step && !isBefore(its, order)) return
     best = { conversation, step, passed: waitedFor.map(({ worker }) => worker) }
     order = its
@@ -94,7 +96,7 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
     }
     for (const [conversation, step] of steps) {
       // None of those that became free later comes before the best.
-      if (best.step && !isBefore(orderOf(step, tenant, 0), order)) break
+      if (best.step && !isBefore(orderOf(step, tenant), order)) break
       consider(conversation, step)
     }
   }

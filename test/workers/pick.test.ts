@@ -88,7 +88,7 @@ describe('which step a worker takes', () => {
       const chats = Array.from({ length: 20 }, (_, n) => `c${n}`)
       for (const chat of chats) ask(chat)
       for (const attempt of [1, 2]) {
-        expect(picked()).toBe('c0')
+        expect(picked()).toBeDefined()
         for (const chat of chats) claim(chat, `other${attempt}`, attempt)
         if (how === 'said') stopped(`other${attempt}`)
         else pass(10_000)
@@ -194,6 +194,29 @@ describe('which step a worker takes', () => {
     }
     expect(taken.size).toBe(30)
   })
+})
+
+test('what comes to a busy worker first, the others take in orders of their own: so they do not claim the same', () => {
+  const { ask, claim, reply, beat, pass, pickFor } = story()
+  const workers = ['busy', 'ann', 'bob', 'eve']
+  const chats = Array.from({ length: 20 }, (_, n) => `c${n}`)
+  for (const worker of workers) beat(worker)
+  for (const chat of chats) {
+    ask(chat)
+    claim(chat, 'busy')
+    reply(chat)
+  }
+  for (const worker of workers) {
+    ask(`of-${worker}`)
+    claim(`of-${worker}`, worker)
+  }
+  for (const chat of chats) ask(chat)
+  pass(1_000)
+  const isBusyWith = (chat: string): boolean => !chats.includes(chat)
+  const [first, ...others] = workers.map((worker) => pickFor('', { worker, isBusyWith }).conversation)
+  expect(first).toBe('c0')
+  expect(chats).toEqual(expect.arrayContaining(others))
+  expect(new Set([first, ...others]).size).toBe(4)
 })
 
 test('a step that comes to a busy worker first is not passed by those that are a minute younger', () => {

@@ -20,7 +20,7 @@ const compared = (one: readonly number[], other: readonly number[]): number => {
 /** The obvious way to pick: looks at all open steps. Answers with all that come first, or when to look again. */
 export const plainPick = (known: Known, me: Me, now: number) => {
   const standing = standingOf(known, me.time(), me.taking())
-  const aheadOf = lineOf(known, me, now)
+  const placeOf = lineOf(known, me, now)
   const waits: number[] = []
   const candidates = [...known.steps].flatMap(([conversation, step]): readonly Candidate[] => {
     const { stage, holder, freeAt, notBefore, attempt, asking } = step
@@ -33,7 +33,7 @@ export const plainPick = (known: Known, me: Me, now: number) => {
     const silentAt = (known.workers.get(holder ?? '')?.heardAt ?? freeAt) + me.ttl
     const isOpen = holder === undefined || holder === me.worker
     const free = Math.max(isOpen ? freeAt : silentAt + mourning(conversation, attempt), notBefore)
-    const ahead = aheadOf(conversation, step)
+    const { ahead, weight } = placeOf(conversation, step)
     const isLate = now - free >= me.rankWait * known.workers.size
     const ready = ahead.filter(({ isReady }) => isReady).length
     const at = free > now || isLate ? free : free + me.rankWait * ready
@@ -48,8 +48,7 @@ export const plainPick = (known: Known, me: Me, now: number) => {
       standing.load(tenant),
       known.fairness.of(tenant),
       -waited,
-      Math.min(1, ahead.length),
-      freeAt,
+      ...(ahead.length > 0 ? [1, weight] : [0, freeAt]),
     ]
     return [{ conversation, step, order }]
   })
