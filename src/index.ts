@@ -87,6 +87,8 @@ export type { ModelCall } from './receipts/calls.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
+export type { CommandInput } from './conversation/previewing.ts'
+export type { Preview } from './history/preview.ts'
 export type { EventsOptions } from './conversation/following.ts'
 export type {
   At,

@@ -143,6 +143,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     rewind: promised(chat.rewind),
     undo: promised(chat.undo),
     fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
+    preview: promised(chat.preview),
     position: promised(chat.position),
     effective: promised(chat.effective),
     context: promised(chat.context),

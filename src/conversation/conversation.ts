@@ -16,6 +16,7 @@ import { objectOf } from './envelope.ts'
 import { type Following, following } from './following.ts'
 import { type NoteStore, type Noting, noting } from './noting.ts'
 import type { At, Reading } from './reading.ts'
+import { type Previewing, previewing } from './previewing.ts'
 import { reading } from './reads.ts'
 import { split, type Writing, writing } from './writing.ts'
 
@@ -27,7 +28,8 @@ import { split, type Writing, writing } from './writing.ts'
  * fail with `StaleContext` where `after` is given and is not the last position, and with `EventTooLarge`. After an error nothing was
  * written. A writer that is repeated under the same `commandId` writes nothing and answers as the first time.
  */
-export interface ConversationOf<W extends Way, Forked> extends Writing<W>, Reading<W>, Following, Noting<W> {
+export interface ConversationOf<W extends Way, Forked>
+  extends Writing<W>, Previewing<W>, Reading<W>, Following, Noting<W> {
   /** 1 to 200 characters of `A–Z a–z 0–9 . _ : -`. */
   readonly id: string
   /**
@@ -87,6 +89,7 @@ export const conversation = (
         ),
         TE.map(() => conversation(store, handler, beside, target)),
       ),
+    ...previewing(store, id, checkedId),
     ...reading(store, id, checkedId),
     ...following(store, id, checkedId),
     ...noting(store, beside.notes, id, checkedId),

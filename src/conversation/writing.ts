@@ -118,7 +118,7 @@ const withContent = (message: Json): Json =>
     : message
 
 /** The messages as they are now, whatever the caller does with them from here on. A list may be of any length, so it is copied first. */
-const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
+export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
   pipe(
     copyJson(messages),
     E.bimap(

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Command, ConversationCommand } from '../commands/command.ts'
-import { decode } from '../events/codec.ts'
-import type { Actor, ConversationEvent } from '../events/events.ts'
+import type { Actor } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import type { Rejection } from '../commands/rejections.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
@@ -25,6 +24,7 @@ import { forks } from './fork.ts'
 import { inOrder } from './in-order.ts'
 import { continues, type Known, knownAfter, knownFrom } from './known.ts'
 import { momentAfter, momentsOf } from './moments.ts'
+import { placed } from './placed.ts'
 import { firstPage, reader } from './reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
@@ -116,7 +116,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const note = (conversation: string, known: Known, decided: Decided, chain: Chain): void => {
     const { events, moment, from = known.head, to } = decided
     ends.set(conversation, knownAfter({ ...known, head: from }, events, chain.hash, to))
-    const after = moment && momentAfter(moment, placed(conversation, known, chain))
+    const read = moment && placed(conversation, known, chain)
+    const after = read && E.isRight(read) ? momentAfter(moment, read.right) : undefined
     if (after) moments.keep(conversation, after)
   }
 
@@ -190,12 +191,3 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),
   }
 }
-
-/** What was written, as it will be read. */
-const placed = (conversation: string, known: Known, { events }: Chain): readonly ConversationEvent[] =>
-  events.flatMap((event, index) => {
-    const revision = known.revision + 1 + index
-    const position = lastPosition(known) + 1 + index
-    const decoded = decode(event, { stream: streamOf(conversation), revision, position })
-    return E.isRight(decoded) ? [decoded.right] : []
-  })

@@ -24,6 +24,7 @@ interface Options {
   readonly Approval: api.Approval
   readonly CancelOptions: api.CancelOptions
   readonly ChatCompletionsOptions: ChatCompletionsOptions
+  readonly CommandInput: api.CommandInput
   readonly CondenseInput: api.CondenseInput
   readonly ConfigureInput: api.ConfigureInput
   readonly ContextSettings: api.ContextSettings
