@@ -8,10 +8,17 @@ import { unknownField } from './nearest.ts'
  * Checks a value against a schema and returns **the value itself**, typed: zod's own output would lose unknown fields
  * and `__proto__` keys.
  */
-export const check = <S extends z.ZodType>(schema: S, value: unknown): E.Either<InvalidInput, z.infer<S>> => {
-  const { error } = schema.safeParse(value)
+export const check = <S extends z.ZodType>(schema: S, value: unknown): E.Either<InvalidInput, z.infer<S>> =>
+  E.map(() => value as z.infer<S>)(parsed(schema, value))
+
+/** As `check`, but returns what the schema makes of the value. */
+export const parsed = <S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+): E.Either<InvalidInput, z.infer<S>> => {
+  const { data, error } = schema.safeParse(value)
   const issue = error?.issues[0] && named(deepest(error.issues[0]), schema)
-  return issue ? E.left(invalidInput(pathText(issue.path), issue.message)) : E.right(value as z.infer<S>)
+  return issue ? E.left(invalidInput(pathText(issue.path), issue.message)) : E.right(data as z.infer<S>)
 }
 
 interface Issue {

@@ -49,7 +49,8 @@ const layers: Readonly<Record<string, string>> = {
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
   testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
-  cli: 'result events projections commands store telemetry formats context/tokens api /',
+  server: 'result events commands store context/tokens receipts turn/say turn/calls workers /',
+  cli: 'result events projections commands store telemetry formats context/tokens api / server',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []
@@ -61,6 +62,9 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   '@anthropic-ai/sdk': ['models/anthropic'],
   '@opentelemetry/api': ['telemetry'],
   openai: ['models/openai'],
+  hono: ['server'],
+  '@hono/node-server': ['server'],
+  pino: ['server'],
   commander: ['cli'],
   picocolors: ['cli'],
   'cli-progress': ['cli'],

@@ -53,7 +53,7 @@ describe('a preview', () => {
           if (log.length + now.length === 0) continue
           const { items, head, at } = await chat.context()
           const { after } = previewed
-          const shown = (all: typeof items) => all.map((item) => ({ ...item, time: '', messageId: '' }))
+          const shown = (these: typeof items) => these.map((item) => ({ ...item, time: '', messageId: '' }))
           expect({ at: after.at, head: after.head }).toEqual({ at, head })
           expect(shown(after.items)).toEqual(shown(items))
         }

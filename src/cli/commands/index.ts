@@ -22,10 +22,12 @@ import { addRestore } from './restore.ts'
 import { addRewind } from './rewind.ts'
 import { addCancel, addQueued, addSay } from './say.ts'
 import { addSent } from './sent.ts'
+import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
 import { addStart } from './start.ts'
 import { addStats } from './stats.ts'
 import { addSteps, addUnpark } from './steps.ts'
+import { addToken } from './token.ts'
 import { addTruncate } from './truncate.ts'
 import { addUndo } from './undo.ts'
 import { addVerify } from './verify.ts'
@@ -59,6 +61,7 @@ const groups: readonly (readonly [
     ],
   ],
   ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark, addPause, addResume]],
+  ['Server:', [addServe, addToken]],
   ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
 ]
 

@@ -1,0 +1,73 @@
+import { type Command, Option } from 'commander'
+import type { Scope } from '../../server/route.ts'
+import type { Shell } from '../shell.ts'
+import { writeTable } from '../views/table.ts'
+
+const defaultFile = 'tokens.json'
+const fileOption = ['--file <file>', 'the token file', defaultFile] as const
+// As in src/server/route.ts, which is not loaded for a help text.
+const scopes = ['read', 'write', 'audit', 'erase'] as const satisfies readonly Scope[]
+
+interface Options {
+  readonly file: string
+  readonly scopes: readonly Scope[]
+}
+
+/** Tokens of the server: they are in a file, not in a store. */
+export const addToken = (program: Command, shell: Shell): void => {
+  const token = program
+    .command('token')
+    .description('manage who may call the server')
+    .addHelpText('after', '\nExamples:\n  palimpsest token create ann\n  palimpsest token list')
+  token
+    .command('create <name>')
+    .description('add a token to the file, and print it: it is kept nowhere')
+    .option(...fileOption)
+    .addOption(
+      new Option('--scopes <scopes...>', 'what it may do').choices(scopes).default(['read', 'write']),
+    )
+    .addHelpText(
+      'after',
+      `
+The name is recorded as who acts and who approves.
+
+Examples:
+  palimpsest token create ann
+  palimpsest token create dashboard --scopes read --file tokens.json`,
+    )
+    .action(async (name: string, { file, scopes: given }: Options) => {
+      const { createToken } = await import('../../server/tokens.ts')
+      const made = createToken(file, name, given)
+      const { out, isJson } = shell.surroundings()
+      if (isJson) await out.json({ name, scopes: given, token: made, file })
+      else {
+        await out.line([made])
+        await out.aside([`for ${name}: ${given.join(', ')}; ${file} keeps only its hash`, 'dim'])
+      }
+    })
+  token
+    .command('revoke <name>')
+    .description('remove a token: a running server refuses it at once')
+    .option(...fileOption)
+    .addHelpText('after', '\nExamples:\n  palimpsest token revoke ann')
+    .action(async (name: string, { file }: Options) => {
+      const { revokeToken } = await import('../../server/tokens.ts')
+      revokeToken(file, name)
+      const { out, isJson } = shell.surroundings()
+      if (isJson) await out.json({ name, file })
+      else await out.line([`the token of ${name} is no longer valid`])
+    })
+  token
+    .command('list')
+    .description('list the tokens of the file, without what they are')
+    .option(...fileOption)
+    .addHelpText('after', '\nExamples:\n  palimpsest token list --json')
+    .action(async ({ file }: Options) => {
+      const { listTokens } = await import('../../server/tokens.ts')
+      const tokens = listTokens(file)
+      const { out, isJson } = shell.surroundings()
+      if (isJson) return out.json({ tokens })
+      const rows = tokens.map(({ name, scopes: its, created }) => [name, its.join(' '), created])
+      await writeTable(out, ['name', 'scopes', 'created'], rows)
+    })
+}

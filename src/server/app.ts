@@ -1,0 +1,254 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { getCookie, setCookie } from 'hono/cookie'
+import { z } from 'zod'
+import { parsed } from '../events/check.ts'
+import type { Store } from '../index.ts'
+import { isTyped, toError } from '../result/typed.ts'
+import { guard, loopback, safeHeaders } from './guard.ts'
+import { metrics, type Served } from './metrics.ts'
+import { openApi } from './openapi.ts'
+import { commandBook } from './preconditions.ts'
+import { problemOf, refused } from './problem.ts'
+import { type Answer, type Identity, type Route, type Streamed, scopes } from './route.ts'
+import { routes } from './routes/index.ts'
+import { sessions } from './sessions.ts'
+import { eventsMedia } from './sse.ts'
+import type { Authenticate } from './tokens.ts'
+
+export const basePath = '/api/v1'
+
+/** What a server serves, and to whom. */
+export interface ServerSettings {
+  readonly store: Store
+  /** Who a token belongs to. Without it everybody may do everything: for loopback only. */
+  readonly authenticate?: Authenticate | undefined
+  /** The names that it may be called by, besides those of loopback. */
+  readonly hosts?: readonly string[] | undefined
+  /** Refuse everything that writes. */
+  readonly isReadOnly?: boolean | undefined
+  /** The largest body of a request, in bytes. Default 64 MiB. */
+  readonly maxBody?: number | undefined
+  /** Told of each request when its answer begins. */
+  readonly onRequest?: ((request: Served) => void) | undefined
+  /** Told of faults of this server, which callers are not told of. */
+  readonly onFault?: ((error: unknown) => void) | undefined
+  /** Aborts when the server ends: streams end then. */
+  readonly ending?: AbortSignal | undefined
+}
+
+const everybody: Identity = { actor: { kind: 'user' }, by: 'user', scopes }
+const largestBody = 64 * 1024 * 1024
+const cookie = 'palimpsest'
+
+type Variables = { readonly identity: Identity }
+type Of = Context<{ Variables: Variables }>
+
+/** The API as a function of requests: `app(settings).fetch(request)`. */
+export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> => {
+  const { store, authenticate, hosts = [], isReadOnly = false, maxBody = largestBody } = settings
+  const { onRequest, onFault, ending = new AbortController().signal } = settings
+  const server = new Hono<{ Variables: Variables }>()
+  const isAllowed = guard([...loopback, ...hosts])
+  const isRepeat = commandBook()
+  const session = sessions()
+  const counts = metrics()
+
+  const identityOf = (c: Of): Identity | undefined => {
+    if (!authenticate) return everybody
+    const bearer = /^Bearer (\S+)$/.exec(c.req.header('authorization') ?? '')?.[1]
+    const token = bearer ?? session.tokenOf(getCookie(c, cookie))
+    return token === undefined ? undefined : authenticate(token)
+  }
+
+  const permitted = (c: Of, { scope, method }: Pick<Route, 'scope' | 'method'>): Identity => {
+    if (scope === null) return everybody
+    const identity = identityOf(c)
+    if (!identity) throw refused('Unauthorized', 'give a token that is valid: Authorization: Bearer …')
+    if (!identity.scopes.includes(scope))
+      throw refused('Forbidden', `this needs a token with the scope ${scope}`, { scope })
+    if (isReadOnly && method !== 'get') throw refused('ReadOnly', 'this server only reads')
+    return identity
+  }
+
+  const fail = (c: Context, error: unknown): Response => {
+    const known = isTyped(error) ? error : undefined
+    const problem = problemOf(
+      known ?? { _tag: 'Internal', message: 'this server has a fault; its log says which' },
+    )
+    if (problem.status >= 500) onFault?.(error)
+    const { conversation, after, last } = problem
+    const isStale = problem.status === 412 && Number(after) < Number(last)
+    const diff = `${basePath}/conversations/${String(conversation)}/diff?from=${String(after)}&to=${String(last)}`
+    const headers: Record<string, string> = { 'content-type': 'application/problem+json' }
+    if (problem.status === 401) headers['www-authenticate'] = 'Bearer'
+    if (problem.status === 503) headers['retry-after'] = '1'
+    return c.body(JSON.stringify(isStale ? { ...problem, diff } : problem), problem.status as 500, headers)
+  }
+
+  server.use(async (c, next) => {
+    const began = performance.now()
+    for (const [name, value] of Object.entries(safeHeaders)) c.header(name, value)
+    c.header('cache-control', 'private, no-cache')
+    await next()
+    const served: Served = {
+      method: c.req.method,
+      route: routeOf(c),
+      path: c.req.path,
+      status: c.res.status,
+      ms: performance.now() - began,
+      by: (c.get('identity') as Identity | undefined)?.by,
+    }
+    counts.count(served)
+    onRequest?.(served)
+  })
+  server.use(async (c, next) => {
+    isAllowed(c)
+    await next()
+  })
+  server.use(
+    bodyLimit({
+      maxSize: maxBody,
+      onError: (c) =>
+        fail(c, refused('BodyTooLarge', `a body has at most ${maxBody} bytes`, { limit: maxBody })),
+    }),
+  )
+
+  const document = openApi(routes, basePath)
+  server.get(`${basePath}/openapi.json`, (c) => c.json(document))
+  server.get('/healthz', (c) => c.json({ status: 'alive' }))
+  server.get('/readyz', async (c) => {
+    if (ending.aborted) return fail(c, refused('Ending', 'this server ends'))
+    for await (const _ of store.conversations()) break
+    return c.json({ status: 'ready' })
+  })
+  server.get('/metrics', (c) => {
+    permitted(c, { scope: 'read', method: 'get' })
+    return c.text(counts.text())
+  })
+  server.post(`${basePath}/session`, async (c) => {
+    const { token } = checked(z.strictObject({ token: z.string().min(1).max(200) }), await bodyOf(c))
+    if (!authenticate?.(token)) throw refused('Unauthorized', 'this token is not valid')
+    const id = session.begin(token)
+    setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/' })
+    return c.json({})
+  })
+
+  for (const route of routes) {
+    const { method, path, params, query, body } = route
+    server.on(method, `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, async (c) => {
+      const identity = permitted(c, route)
+      c.set('identity', identity)
+      const answer = await route.handle({
+        params: params ? checked(params, c.req.param()) : {},
+        query: checked(query ?? noFields, queryOf(c)),
+        body: body ? checked(body, await bodyOf(c)) : undefined,
+        headers: c.req.raw.headers,
+        identity,
+        store,
+        isRepeat,
+        signal: AbortSignal.any([c.req.raw.signal, ending]),
+      })
+      return isAnswer(answer) ? answered(c, answer) : streamed(c, counted(answer))
+    })
+  }
+
+  async function* counted(texts: Streamed): Streamed {
+    counts.streams(1)
+    try {
+      yield* texts
+    } finally {
+      counts.streams(-1)
+    }
+  }
+
+  server.notFound((c) => {
+    const others = methodsAt(c.req.path)
+    if (others.length === 0)
+      return fail(
+        c,
+        refused('NotFound', `there is no ${c.req.path}: ${basePath}/openapi.json lists what there is`),
+      )
+    c.header('allow', others.join(', '))
+    return fail(c, refused('MethodNotAllowed', `${c.req.path} takes ${others.join(', ')}`))
+  })
+  server.onError((error, c) => fail(c, error))
+  return server
+}
+
+const noFields = z.strictObject({})
+
+const patterns = routes.map(({ method, path }) => ({
+  method: method.toUpperCase(),
+  pattern: new RegExp(`^${basePath}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}))
+const methodsAt = (path: string): readonly string[] =>
+  patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+
+const routeOf = (c: Context): string | undefined => {
+  const path = c.req.routePath
+  return path === '*' || path === '/*' ? undefined : path
+}
+
+const checked = <S extends z.ZodType>(schema: S, value: unknown): z.infer<S> => {
+  const given = parsed(schema, value)
+  if (E.isLeft(given)) throw toError(given.left)
+  return given.right
+}
+
+/** Each field once. */
+const queryOf = (c: Context): Record<string, string> => {
+  const fields: [string, string][] = []
+  for (const [name, values] of Object.entries(c.req.queries())) {
+    const [value = '', ...more] = values
+    if (more.length > 0)
+      throw refused('InvalidRequest', `${name} is given ${values.length} times: give it once`)
+    fields.push([name, value])
+  }
+  return Object.fromEntries(fields)
+}
+
+const bodyOf = async (c: Context): Promise<unknown> => {
+  const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  const text = await c.req.text()
+  if (text === '') return {}
+  if (type !== 'application/json')
+    throw refused('UnsupportedMediaType', 'send JSON: Content-Type: application/json')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw refused('InvalidRequest', `the body is not JSON: ${(error as Error).message}`)
+  }
+}
+
+const isAnswer = (answer: Answer | Streamed): answer is Answer => 'body' in answer
+
+const answered = (c: Context, { status = 200, headers = {}, body }: Answer): Response => {
+  for (const [name, value] of Object.entries(headers))
+    c.header(name, name === 'location' ? `${basePath}${value}` : value)
+  const { etag } = headers
+  const known = c.req
+    .header('if-none-match')
+    ?.split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+  if (c.req.method === 'GET' && etag !== undefined && known?.includes(etag)) return c.body(null, 304)
+  return c.body(JSON.stringify(body), status as 200, { 'content-type': 'application/json' })
+}
+
+const streamed = (c: Context, texts: Streamed): Response => {
+  const encoder = new TextEncoder()
+  const bytes = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await texts.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: async () => void (await texts.return()),
+  })
+  return c.body(bytes, 200, {
+    'content-type': eventsMedia,
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+  })
+}

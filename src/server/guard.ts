@@ -1,0 +1,44 @@
+import type { Context } from 'hono'
+import { refused } from './problem.ts'
+
+// What a request must be, whoever sends it: against pages of other origins, and names that were made to point here.
+
+export const safeHeaders: Readonly<Record<string, string>> = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+const nameOf = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCase()
+
+/** Names of this machine that no other machine can have. */
+export const loopback: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+
+/** Throws `HostRefused` or `OriginRefused`. @param hosts the names that the server is called by */
+export const guard =
+  (hosts: readonly string[]) =>
+  ({ req }: Context): void => {
+    const host = req.header('host') ?? ''
+    if (!hosts.includes(nameOf(host)))
+      throw refused(
+        'HostRefused',
+        `this server is not called ${host || 'nothing'}: name it with --allow-host`,
+      )
+    if (req.method === 'GET' || req.method === 'HEAD') return
+    const origin = req.header('origin')
+    const site = req.header('sec-fetch-site')
+    const isOwn = origin === undefined || originHost(origin) === host.toLowerCase()
+    if (!isOwn || site === 'cross-site')
+      throw refused('OriginRefused', 'pages of other origins may not write here')
+  }
+
+const originHost = (origin: string): string | undefined => {
+  try {
+    return new URL(origin).host
+  } catch {
+    return undefined
+  }
+}

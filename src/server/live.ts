@@ -1,0 +1,40 @@
+import type { Conversation, Store } from '../index.ts'
+import type { Told } from './sse.ts'
+
+/**
+ * A conversation's events after a position, then new ones as they come; `caught-up` once, where those through `last`, its last position,
+ * have been told.
+ */
+export async function* conversationLive(
+  chat: Conversation,
+  after: number,
+  last: number,
+  signal: AbortSignal,
+): AsyncGenerator<Told, void> {
+  let isTold = after >= last
+  const caughtUp = { event: 'caught-up', data: { position: last } }
+  if (isTold) yield caughtUp
+  for await (const event of chat.events({ from: after + 1, follow: true, signal })) {
+    yield { id: String(event.position), event: event.type, data: event }
+    if (isTold || event.position < last) continue
+    isTold = true
+    yield caughtUp
+  }
+}
+
+/** All events after a checkpoint, then new ones as they come. */
+export async function* storeLive(
+  store: Store,
+  after: string | undefined,
+  prefixes: readonly string[] | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Told, void> {
+  for await (const followed of store.follow({ after, prefixes, signal })) {
+    const { checkpoint: id } = followed
+    if (followed.type === 'checkpoint') yield { id }
+    else {
+      const { conversation, event } = followed
+      yield { id, event: event.type, data: { conversation, event } }
+    }
+  }
+}

@@ -1,0 +1,81 @@
+// What is counted of requests, in the text format of Prometheus, version 0.0.4.
+
+/** A request that was answered. Never with content. */
+export interface Served {
+  readonly method: string
+  /** The route, with its parameters in braces; undefined if there is none. */
+  readonly route: string | undefined
+  readonly path: string
+  readonly status: number
+  /** Until the answer began, in milliseconds. */
+  readonly ms: number
+  readonly by: string | undefined
+}
+
+/** Upper ends of the buckets of durations, in seconds. */
+const ends = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface Durations {
+  readonly within: number[]
+  sum: number
+  count: number
+}
+
+const label = (fields: Readonly<Record<string, string>>): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(',')
+
+/** Counts requests, by route, never by conversation. */
+export const metrics = () => {
+  const requests = new Map<string, number>()
+  const durations = new Map<string, Durations>()
+  let streams = 0
+
+  return {
+    count: ({ method, route = 'none', status, ms }: Served): void => {
+      const one = label({ method, route, status: String(status) })
+      requests.set(one, (requests.get(one) ?? 0) + 1)
+      const its = durations.get(route) ?? { within: ends.map(() => 0), sum: 0, count: 0 }
+      durations.set(route, its)
+      const seconds = ms / 1_000
+      its.sum += seconds
+      its.count++
+      for (const [index, end] of ends.entries())
+        if (seconds <= end) its.within[index] = (its.within[index] ?? 0) + 1
+    },
+    /** Another reader of an event stream, or one fewer. */
+    streams: (change: 1 | -1): void => {
+      streams += change
+    },
+    text: (): string => {
+      const { rss, heapUsed } = process.memoryUsage()
+      const lines = [
+        '# HELP palimpsest_requests_total Requests answered.',
+        '# TYPE palimpsest_requests_total counter',
+        ...[...requests].map(([one, count]) => `palimpsest_requests_total{${one}} ${count}`),
+        '# HELP palimpsest_request_seconds Until the answer began.',
+        '# TYPE palimpsest_request_seconds histogram',
+        ...[...durations].flatMap(([route, { within, sum, count }]) => [
+          ...within.map(
+            (n, index) =>
+              `palimpsest_request_seconds_bucket{${label({ route, le: String(ends[index]) })}} ${n}`,
+          ),
+          `palimpsest_request_seconds_bucket{${label({ route, le: '+Inf' })}} ${count}`,
+          `palimpsest_request_seconds_sum{${label({ route })}} ${sum}`,
+          `palimpsest_request_seconds_count{${label({ route })}} ${count}`,
+        ]),
+        '# HELP palimpsest_event_streams Readers of event streams now.',
+        '# TYPE palimpsest_event_streams gauge',
+        `palimpsest_event_streams ${streams}`,
+        '# HELP process_resident_memory_bytes Resident memory.',
+        '# TYPE process_resident_memory_bytes gauge',
+        `process_resident_memory_bytes ${rss}`,
+        '# HELP process_heap_bytes Heap in use.',
+        '# TYPE process_heap_bytes gauge',
+        `process_heap_bytes ${heapUsed}`,
+      ]
+      return `${lines.join('\n')}\n`
+    },
+  }
+}

@@ -1,0 +1,18 @@
+import { z } from 'zod'
+import { conversationIdSchema } from '../events/ids.ts'
+
+// What stands in paths and queries: texts, which become numbers and flags.
+
+const wholeText = z.string().regex(/^-?\d{1,16}$/, { error: 'is a whole number' })
+
+/** A whole number in this range. */
+export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
+  wholeText.transform(Number).pipe(z.int().min(least).max(most))
+export const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
+
+export const ofConversation = z.strictObject({ id: conversationIdSchema })
+export const at = whole(-1).optional().describe('The position to look from. Default: the last one')
+
+/** The largest page. */
+export const maxLimit = 1_000
+export const limit = whole(1, maxLimit).default(200)

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { refused } from './problem.ts'
+
+// Optimistic concurrency and repeats, as HTTP says them.
+
+/** The ETag of a conversation that ends at this position. */
+export const revisionTag = (position: number): string => `"r${position}"`
+
+/**
+ * The position that a command was decided on: from its body, or of `If-Match`; undefined for `If-Match: *`. Throws `PreconditionRequired`
+ * if there is neither, so that nobody overwrites what he has not seen.
+ */
+export const fenceOf = (after: number | undefined, headers: Headers): number | undefined => {
+  const match = headers.get('if-match')
+  if (match === null) {
+    if (after !== undefined) return after
+    throw refused(
+      'PreconditionRequired',
+      'say what the command was decided on: `after`, the last position that you have seen, or If-Match with the ETag of the conversation (`*`: whatever there is)',
+    )
+  }
+  if (match === '*') return after
+  const position = /^"r(-?\d{1,16})"$/.exec(match)?.[1]
+  if (position === undefined)
+    throw refused('InvalidRequest', 'If-Match is the ETag of a conversation, like "r12", or *')
+  if (after !== undefined && after !== Number(position))
+    throw refused('InvalidRequest', `If-Match says ${position} and the body's \`after\` ${after}: give one`)
+  return Number(position)
+}
+
+/** The id of a command: from its body, or of `Idempotency-Key`. */
+export const commandIdOf = (commandId: string | undefined, headers: Headers): string | undefined => {
+  const key = headers.get('idempotency-key') ?? undefined
+  if (key !== undefined && commandId !== undefined && key !== commandId)
+    throw refused('InvalidRequest', 'Idempotency-Key and commandId differ: give one of them')
+  return commandId ?? key
+}
+
+/** How many commands are remembered. */
+const most = 10_000
+
+/**
+ * Which command an id stands for, of the last 10,000 that had one: a second one with the same id is refused (`CommandReused`), not taken
+ * for a repeat.
+ */
+export const commandBook = () => {
+  const digests = new Map<string, string>()
+  /** @returns whether it was seen before */
+  return (conversation: string, commandId: string, command: unknown): boolean => {
+    const key = JSON.stringify([conversation, commandId])
+    const digest = createHash('sha256').update(JSON.stringify(command)).digest('base64')
+    const known = digests.get(key)
+    if (known !== undefined && known !== digest)
+      throw refused('CommandReused', `commandId ${commandId} stands for another command: use a new one`)
+    digests.delete(key)
+    digests.set(key, digest)
+    for (const [oldest] of digests) {
+      if (digests.size <= most) break
+      digests.delete(oldest)
+    }
+    return known !== undefined
+  }
+}

@@ -1,0 +1,139 @@
+import type { CallOutOfRange, UnknownRenderer } from '../receipts/errors.ts'
+import { toError } from '../result/typed.ts'
+import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
+import type { DecisionError } from '../turn/calls/decisions.ts'
+import type { SayError } from '../turn/say/say.ts'
+import type { WorkerError } from '../workers/pausing.ts'
+
+/** An error as RFC 9457 has it. The data of a typed error are fields of it. */
+export interface Problem {
+  /** `urn:palimpsest:` and the tag in kebab case: `urn:palimpsest:stale-context`. */
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  /** What to do. */
+  readonly detail: string
+  readonly [field: string]: unknown
+}
+
+/** What only a request over HTTP can be refused for. */
+export type RequestTag =
+  | 'Unauthorized'
+  | 'Forbidden'
+  | 'HostRefused'
+  | 'OriginRefused'
+  | 'InvalidRequest'
+  | 'NotFound'
+  | 'MethodNotAllowed'
+  | 'PreconditionRequired'
+  | 'CommandReused'
+  | 'BodyTooLarge'
+  | 'BodyTimeout'
+  | 'UnsupportedMediaType'
+  | 'NotAcceptable'
+  | 'ReadOnly'
+  | 'Ending'
+  | 'Internal'
+
+type LibraryError =
+  | ReadError
+  | WriteError
+  | NoteError
+  | SayError
+  | DecisionError
+  | WorkerError
+  | CallOutOfRange
+  | UnknownRenderer
+/** An error of this server, or of the library. */
+export type Tag = RequestTag | LibraryError['_tag']
+
+/** The status of each error. */
+const statuses: Readonly<Record<Tag, number>> = {
+  Unauthorized: 401,
+  Forbidden: 403,
+  HostRefused: 403,
+  OriginRefused: 403,
+  InvalidRequest: 400,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  PreconditionRequired: 428,
+  CommandReused: 422,
+  BodyTooLarge: 413,
+  BodyTimeout: 408,
+  UnsupportedMediaType: 415,
+  NotAcceptable: 406,
+  ReadOnly: 403,
+  Ending: 503,
+  Internal: 500,
+  InvalidInput: 400,
+  EventTooLarge: 413,
+  StaleContext: 412,
+  OutOfRange: 404,
+  NotShown: 409,
+  UnsafeCut: 409,
+  NothingToHide: 409,
+  NothingToUndo: 409,
+  NothingToRewind: 409,
+  ConversationNotFound: 404,
+  ConversationExists: 409,
+  CallOutOfRange: 404,
+  UnknownRenderer: 501,
+  AlreadyDecided: 409,
+  NotWaiting: 409,
+  Busy: 409,
+  WorkerNotFound: 404,
+  // The store.
+  Conflict: 409,
+  OutcomeUnknown: 503,
+  StoreBusy: 503,
+  StoreUnavailable: 503,
+  StoreClosed: 503,
+  StoreReplaced: 503,
+  StoreFull: 507,
+  StoreReadOnly: 403,
+  StoreDenied: 502,
+  DecodeFailed: 500,
+  HistoryLost: 500,
+  BlobMissing: 500,
+  BlobDamaged: 500,
+  StoreCorrupt: 500,
+  StoreFaulty: 500,
+  StoreNotFound: 500,
+  StoreTooNew: 500,
+  ImportUnfinished: 409,
+}
+
+const kebab = (tag: string): string =>
+  tag.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `-${letter}`).toLowerCase()
+/** A tag in words. */
+export const titleOf = (tag: string): string => {
+  const [first = '', ...rest] = kebab(tag).replaceAll('-', ' ')
+  return first.toUpperCase() + rest.join('')
+}
+
+/** What a caller is told of an error besides its message. A driver's own error may say anything; paths are the server's. */
+const hidden = ['_tag', 'message', 'name', 'stack', 'cause', 'store', 'partial']
+
+interface Failed {
+  readonly _tag: string
+  readonly message: string
+}
+
+const isTag = (tag: string): tag is Tag => tag in statuses
+
+export const problemOf = (error: Failed): Problem => ({
+  type: `urn:palimpsest:${kebab(error._tag)}`,
+  title: titleOf(error._tag),
+  status: isTag(error._tag) ? statuses[error._tag] : 500,
+  detail: error.message,
+  tag: error._tag,
+  ...Object.fromEntries(Object.entries(error).filter(([field]) => !hidden.includes(field))),
+})
+
+/** A request that the library does not see, as an error. */
+export const refused = (tag: RequestTag, message: string, data: object = {}): Error & Failed =>
+  toError({ ...data, _tag: tag, message })
+
+/** Every status that one of these errors may have. */
+export const statusesOf = (tags: readonly Tag[]): readonly number[] =>
+  [...new Set(tags.map((tag) => statuses[tag]))].toSorted((one, other) => one - other)

@@ -1,0 +1,76 @@
+import type { z } from 'zod'
+import type { Store } from '../index.ts'
+import type { Actor } from '../events/events.ts'
+import type { Tag } from './problem.ts'
+
+// An operation of the API as data. The router, the OpenAPI document and the tests read the same.
+
+/** What a token may do. */
+export const scopes = ['read', 'write', 'audit', 'erase'] as const
+export type Scope = (typeof scopes)[number]
+
+/** Who calls. */
+export interface Identity {
+  readonly actor: Actor
+  /** Who decides or cancels, in the log's words. */
+  readonly by: string
+  readonly scopes: readonly Scope[]
+}
+
+type Fields = z.ZodObject
+/** What an operation is called with, checked. */
+export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
+  readonly params: z.infer<P>
+  readonly query: z.infer<Q>
+  readonly body: z.infer<B>
+  readonly headers: Headers
+  readonly identity: Identity
+  readonly store: Store
+  /** Notes that a command came; whether it had come before. Throws `CommandReused`. */
+  readonly isRepeat: (conversation: string, commandId: string, command: unknown) => boolean
+  /** Aborts when the caller goes away, or the server ends. */
+  readonly signal: AbortSignal
+}
+
+/** What an operation answers. */
+export interface Answer {
+  /** Default 200. */
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** As the schema of the status says: the tests check each. */
+  readonly body: object
+}
+
+/** The texts of an event stream, as they come. */
+export type Streamed = AsyncGenerator<string, void>
+
+export interface Route<
+  P extends Fields = Fields,
+  Q extends Fields = Fields,
+  B extends z.ZodType = z.ZodType,
+> {
+  readonly method: 'get' | 'post'
+  /** With parameters in braces. */
+  readonly path: string
+  /** Names the operation in the document. */
+  readonly name: string
+  readonly summary: string
+  /** What a token needs; null: nobody is asked for one. */
+  readonly scope: Scope | null
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  /** The JSON of the answer, by status. */
+  readonly answers: Readonly<Record<number, z.ZodType>>
+  /** Other types that it may answer with, by what the caller accepts. */
+  readonly media?: readonly string[]
+  /** Typed errors that it may be refused with, besides those of every request. */
+  readonly errors?: readonly Tag[]
+  // A method, so that routes of all types are in one list.
+  handle(call: Call<P, Q, B>): Promise<Answer | Streamed>
+}
+
+/** A route, its types inferred from its schemas. */
+export const route = <P extends Fields, Q extends Fields, B extends z.ZodType>(
+  given: Route<P, Q, B>,
+): Route => given

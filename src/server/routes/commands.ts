@@ -1,0 +1,268 @@
+import { z } from 'zod'
+import { commandSchemas } from '../../commands/command.ts'
+import { askedSchema } from '../../events/events.ts'
+import { conversationIdSchema } from '../../events/ids.ts'
+import { countTokens } from '../../context/tokens/tokens.ts'
+import type { CommandInput, Conversation, Effective, Written } from '../../index.ts'
+import { flag, ofConversation } from '../parameters.ts'
+import { commandIdOf, fenceOf, revisionTag } from '../preconditions.ts'
+import { refused } from '../problem.ts'
+import { route } from '../route.ts'
+import {
+  awaitedShape,
+  decidedShape,
+  linkShape,
+  noteShape,
+  previewShape,
+  saidShape,
+  writtenShape,
+} from '../shapes.ts'
+
+// What writes to one conversation. Who acts is the token's identity, never the body's word.
+
+const envelope = {
+  commandId: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe('Repeated under the same id, a command writes nothing'),
+  correlationId: z.string().optional(),
+  causationId: z.string().optional(),
+}
+const asked = {
+  answer: askedSchema.optional().describe('A worker is to answer this'),
+  interrupts: z
+    .literal(true)
+    .optional()
+    .describe('A turn in progress drops its reply, and continues from here'),
+}
+const named = <T extends string>(type: T) => ({ type: z.literal(type), ...envelope })
+
+const commandShape = z
+  .discriminatedUnion('type', [
+    commandSchemas.append.safeExtend({ ...named('append'), ...asked }),
+    commandSchemas.configure.safeExtend(named('configure')),
+    commandSchemas.condense.safeExtend(named('condense')),
+    commandSchemas.truncate.safeExtend(named('truncate')),
+    commandSchemas.restore.safeExtend(named('restore')),
+    commandSchemas.rewind.safeExtend({ ...named('rewind'), ...asked }),
+    commandSchemas.undo.safeExtend(named('undo')),
+    commandSchemas.fork.safeExtend(named('fork')),
+  ])
+  .meta({ id: 'Command' })
+
+const written = (chat: Conversation, command: CommandInput): Promise<Written> => {
+  switch (command.type) {
+    case 'append': {
+      const { messages, ...options } = without(command)
+      return chat.append(messages, options)
+    }
+    case 'configure':
+      return chat.configure(without(command))
+    case 'condense':
+      return chat.condense(without(command))
+    case 'truncate':
+      return chat.truncate(without(command))
+    case 'restore':
+      return chat.restore(without(command))
+    case 'rewind':
+      return chat.rewind(without(command))
+    case 'undo':
+      return chat.undo(without(command))
+  }
+}
+type Input<C> = C extends { readonly type: string } ? Omit<C, 'type'> : never
+const without = <C extends CommandInput>(command: C): Input<C> => {
+  const { type: _, ...input } = command
+  return input as Input<C>
+}
+
+const shown = (effective: Effective) => ({
+  items: effective.items.length,
+  tokens: countTokens(effective).total,
+})
+
+export const commands = route({
+  method: 'post',
+  path: '/conversations/{id}/commands',
+  name: 'command',
+  summary: 'Carries out a command; with `dryRun=true` only says what it would write',
+  scope: 'write',
+  params: ofConversation,
+  query: z.strictObject({ dryRun: flag.default(false) }),
+  body: commandShape,
+  answers: { 200: z.union([writtenShape, previewShape]) },
+  errors: [
+    'PreconditionRequired',
+    'StaleContext',
+    'CommandReused',
+    'ConversationNotFound',
+    'ConversationExists',
+    'OutOfRange',
+    'NotShown',
+    'UnsafeCut',
+    'NothingToHide',
+    'NothingToRewind',
+    'NothingToUndo',
+    'EventTooLarge',
+  ],
+  handle: async ({ params: { id }, query, body, headers, identity, store, isRepeat }) => {
+    const chat = store.conversation(id)
+    const commandId = commandIdOf(body.commandId, headers)
+    const own = { ...(commandId !== undefined && { commandId }), actor: identity.actor }
+    if (body.type === 'fork') {
+      if (query.dryRun) throw refused('InvalidRequest', 'a fork writes one event: it has no dry run')
+      const { type: _, id: target, ...options } = body
+      const fork = await chat.fork(target, { ...options, ...own })
+      const position = await fork.position()
+      return {
+        headers: { location: `/conversations/${target}` },
+        body: { conversation: target, position, events: [] },
+      }
+    }
+    const after = fenceOf(body.after, headers)
+    const command = { ...body, ...own, ...(after !== undefined && { after }) } as CommandInput
+    if (query.dryRun) {
+      const preview = await chat.preview(command)
+      return { body: { ...preview, before: shown(preview.before), after: shown(preview.after) } }
+    }
+    const seen = commandId !== undefined && isRepeat(id, commandId, body)
+    const answer = await written(chat, command)
+    return {
+      headers: { etag: revisionTag(answer.position), ...(seen && { 'idempotency-replayed': 'true' }) },
+      body: answer,
+    }
+  },
+})
+
+const message = commandSchemas.append.shape.messages
+
+export const say = route({
+  method: 'post',
+  path: '/conversations/{id}/messages',
+  name: 'say',
+  summary: 'Records what the user says, at any time: while the model is busy it waits in the inbox',
+  scope: 'write',
+  params: ofConversation,
+  body: z.strictObject({
+    messages: message,
+    whileBusy: z.enum(['enqueue', 'interrupt', 'rollback', 'reject']).optional(),
+    ...envelope,
+    answer: asked.answer,
+  }),
+  answers: { 200: saidShape },
+  errors: ['Busy', 'EventTooLarge'],
+  handle: async ({ params, body: { messages, ...options }, headers, identity, store }) => {
+    const commandId = commandIdOf(options.commandId, headers)
+    const chat = store.conversation(params.id)
+    return { body: await chat.say(messages, { ...options, commandId, actor: identity.actor }) }
+  },
+})
+
+export const cancel = route({
+  method: 'post',
+  path: '/conversations/{id}/cancel',
+  name: 'cancel',
+  summary: 'Ends the turn that is being given, in whichever process',
+  scope: 'write',
+  params: ofConversation,
+  body: z.strictObject({ reason: z.string().optional() }),
+  answers: { 200: z.object({ conversation: conversationIdSchema }) },
+  errors: ['ConversationNotFound'],
+  handle: async ({ params: { id }, body, identity, store }) => {
+    await store.conversation(id).cancel({ ...body, by: identity.by })
+    return { body: { conversation: id } }
+  },
+})
+
+export const waiting = route({
+  method: 'get',
+  path: '/conversations/{id}/waiting',
+  name: 'waiting',
+  summary: 'The calls that wait for an approval, or for a result from outside',
+  scope: 'read',
+  params: ofConversation,
+  answers: { 200: z.object({ items: z.array(awaitedShape) }) },
+  errors: ['ConversationNotFound'],
+  handle: async ({ params, store }) => ({
+    body: { items: await store.conversation(params.id).waiting() },
+  }),
+})
+
+const ofCall = ofConversation.extend({ call: z.string().min(1).max(500) })
+const decisionErrors = ['ConversationNotFound', 'AlreadyDecided', 'NotWaiting'] as const
+
+export const approve = route({
+  method: 'post',
+  path: '/conversations/{id}/waiting/{call}/approve',
+  name: 'approve',
+  summary: 'Lets a call run that waits for an approval',
+  scope: 'write',
+  params: ofCall,
+  body: z.strictObject({
+    note: z.string().optional(),
+    input: z.record(z.string(), z.unknown()).optional().describe("In place of the model's"),
+  }),
+  answers: { 200: decidedShape },
+  errors: decisionErrors,
+  handle: async ({ params: { id, call }, body, identity, store }) => ({
+    body: await store.conversation(id).approve(call, { ...body, by: identity.by }),
+  }),
+})
+
+export const deny = route({
+  method: 'post',
+  path: '/conversations/{id}/waiting/{call}/deny',
+  name: 'deny',
+  summary: 'The call is not run, and the model is told why',
+  scope: 'write',
+  params: ofCall,
+  body: z.strictObject({ reason: z.string().optional() }),
+  answers: { 200: decidedShape },
+  errors: decisionErrors,
+  handle: async ({ params: { id, call }, body, identity, store }) => ({
+    body: await store.conversation(id).deny(call, { ...body, by: identity.by }),
+  }),
+})
+
+export const note = route({
+  method: 'post',
+  path: '/conversations/{id}/notes',
+  name: 'note',
+  summary: 'Notes something beside the conversation',
+  scope: 'write',
+  params: ofConversation,
+  body: z.strictObject({ kind: z.string(), data: z.unknown().optional(), commandId: envelope.commandId }),
+  answers: { 200: noteShape },
+  errors: ['ConversationNotFound', 'EventTooLarge'],
+  handle: async ({ params, body: { commandId, ...given }, headers, identity, store }) => {
+    const options = { commandId: commandIdOf(commandId, headers), actor: identity.actor }
+    return { body: await store.conversation(params.id).note(given, options) }
+  },
+})
+
+const linked = {
+  relation: z.string(),
+  position: z.int().min(0).optional(),
+  call: z.string().optional(),
+  commandId: envelope.commandId,
+}
+export const link = route({
+  method: 'post',
+  path: '/conversations/{id}/links',
+  name: 'link',
+  summary: 'Links the conversation to another one',
+  scope: 'write',
+  params: ofConversation,
+  body: z.union([
+    z.strictObject({ ...linked, conversation: conversationIdSchema, ref: z.string().optional() }),
+    z.strictObject({ ...linked, ref: z.string() }),
+  ]),
+  answers: { 200: linkShape },
+  errors: ['ConversationNotFound', 'EventTooLarge'],
+  handle: async ({ params, body: { commandId, ...given }, headers, identity, store }) => {
+    const options = { commandId: commandIdOf(commandId, headers), actor: identity.actor }
+    return { body: await store.conversation(params.id).link(given, options) }
+  },
+})

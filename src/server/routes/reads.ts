@@ -1,0 +1,291 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { Conversation } from '../../index.ts'
+import { type Answer, route } from '../route.ts'
+import { conversationLive, storeLive } from '../live.ts'
+import { acceptsEvents, eventStream } from '../sse.ts'
+import { at, flag, limit, ofConversation, whole } from '../parameters.ts'
+import { refused } from '../problem.ts'
+import {
+  callShape,
+  diffShape,
+  entryShape,
+  eventShape,
+  itemShape,
+  linkShape,
+  noteShape,
+  requestShape,
+  sentShape,
+} from '../shapes.ts'
+
+// What reads one conversation. What was true at a position stays true: such answers have strong ETags.
+
+const notFound = ['ConversationNotFound', 'OutOfRange'] as const
+
+/** The event at a position, by which the whole history before it is known. */
+const eventAt = async (chat: Conversation, position: number) => {
+  for await (const event of chat.events({ from: position, to: position })) return event
+  return undefined
+}
+
+/** Names what is seen from a position in this way. */
+const tagOf = async (chat: Conversation, position: number, way: object): Promise<string> => {
+  const event = position < 0 ? undefined : await eventAt(chat, position)
+  const text = JSON.stringify([chat.id, event?.id ?? 'empty', way])
+  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`
+}
+
+/** An answer that is the same for ever, from this position, in this way. */
+const from = async (chat: Conversation, position: number, way: object, body: object): Promise<Answer> => ({
+  headers: { etag: await tagOf(chat, position, way) },
+  body,
+})
+
+const pageShape = <S extends z.ZodType>(item: S) =>
+  z.object({
+    at: z.int().describe('The position looked from'),
+    total: z.int(),
+    next: z.int().optional().describe('The `offset` of the next page, if there is one'),
+    items: z.array(item),
+  })
+const offset = whole(0).default(0)
+const paged = <T>(position: number, all: readonly T[], first: number, most: number) => ({
+  at: position,
+  total: all.length,
+  ...(first + most < all.length && { next: first + most }),
+  items: all.slice(first, first + most),
+})
+
+/** Where a reader of an event stream had come to. */
+const lastSeen = (headers: Headers): number | undefined => {
+  const id = headers.get('last-event-id')
+  if (id === null) return undefined
+  if (!/^\d{1,16}$/.test(id))
+    throw refused('InvalidRequest', 'Last-Event-ID is the id of an event of this stream')
+  return Number(id)
+}
+
+export const allEvents = route({
+  method: 'get',
+  path: '/events',
+  name: 'follow',
+  summary: 'The events of all conversations, live: those after a checkpoint, then new ones as they come',
+  scope: 'read',
+  query: z.strictObject({
+    after: z
+      .string()
+      .max(500)
+      .optional()
+      .describe('The id of an event of this stream. Default: from the first event on'),
+    beginning: z.string().max(200).optional().describe('Only conversations whose id begins so'),
+  }),
+  answers: {},
+  media: ['text/event-stream'],
+  errors: ['NotAcceptable'],
+  handle: async ({ query: { after, beginning }, headers, store, signal }) => {
+    if (!acceptsEvents(headers))
+      throw refused('NotAcceptable', 'this is a stream: ask with Accept: text/event-stream')
+    const begin = headers.get('last-event-id') ?? after
+    return eventStream(
+      storeLive(store, begin, beginning === undefined ? undefined : [beginning], signal),
+      signal,
+    )
+  },
+})
+
+export const events = route({
+  method: 'get',
+  path: '/conversations/{id}/events',
+  name: 'events',
+  summary: 'Events as recorded, by position; with `Accept: text/event-stream` live',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({
+    from: whole(0).default(0).describe('First position, that one included'),
+    limit,
+    after: whole(-1).optional().describe('Live: begin after this position. Default: with the next event'),
+  }),
+  answers: {
+    200: z.object({
+      last: z.int().describe('The last position of the conversation'),
+      next: z.int().optional().describe('`from` of the next page, if there is one'),
+      items: z.array(eventShape),
+    }),
+  },
+  media: ['text/event-stream'],
+  errors: ['ConversationNotFound'],
+  handle: async ({ params, query, headers, store, signal }) => {
+    const chat = store.conversation(params.id)
+    const last = await chat.position()
+    if (acceptsEvents(headers)) {
+      const after = lastSeen(headers) ?? query.after ?? last
+      if (after > last)
+        throw refused(
+          'InvalidRequest',
+          `conversation ${chat.id} ends at position ${last}: nothing comes after ${after}`,
+        )
+      return eventStream(conversationLive(chat, after, last, signal), signal)
+    }
+    const until = Math.min(last, query.from + query.limit - 1)
+    const items = []
+    for await (const event of chat.events({ from: query.from, to: until })) items.push(event)
+    const next = until < last ? until + 1 : undefined
+    const link = `<?from=${next}&limit=${query.limit}>; rel="next"`
+    return {
+      ...(next !== undefined && { headers: { link } }),
+      body: { last, ...(next !== undefined && { next }), items },
+    }
+  },
+})
+
+export const oneEvent = route({
+  method: 'get',
+  path: '/conversations/{id}/events/{position}',
+  name: 'event',
+  summary: 'One event',
+  scope: 'read',
+  params: ofConversation.extend({ position: whole(0) }),
+  answers: { 200: eventShape },
+  errors: notFound,
+  handle: async ({ params, store }) => {
+    const chat = store.conversation(params.id)
+    const event = await eventAt(chat, params.position)
+    if (event) return { headers: { etag: `"${event.id}"` }, body: event }
+    const last = await chat.position()
+    throw refused(
+      'NotFound',
+      `conversation ${params.id} has no position ${params.position}; it has 0 to ${last}`,
+    )
+  },
+})
+
+export const effective = route({
+  method: 'get',
+  path: '/conversations/{id}/effective',
+  name: 'effective',
+  summary: 'The effective history: what the model sees at a position',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({ at, offset, limit }),
+  answers: { 200: pageShape(itemShape) },
+  errors: notFound,
+  handle: async ({ params, query, store }) => {
+    const chat = store.conversation(params.id)
+    const { at: position, items } = await chat.context({ at: query.at })
+    const { offset: first, limit: most } = query
+    return from(chat, position, ['effective', first, most], paged(position, items, first, most))
+  },
+})
+
+export const full = route({
+  method: 'get',
+  path: '/conversations/{id}/full',
+  name: 'full',
+  summary: 'The full history: every message and marker, and what became of it',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({
+    at,
+    last: limit.describe('The newest so many entries'),
+    before: whole(0).optional().describe('Only entries before this position'),
+    abandoned: flag.default(false).describe('Also those that were rewound away'),
+  }),
+  answers: { 200: z.object({ at: z.int(), items: z.array(entryShape) }) },
+  errors: notFound,
+  handle: async ({ params, query, store }) => {
+    const chat = store.conversation(params.id)
+    const position = query.at ?? (await chat.position())
+    const items = await chat.full({ ...query, at: position })
+    return from(chat, position, ['full', query], { at: position, items })
+  },
+})
+
+export const request = route({
+  method: 'get',
+  path: '/conversations/{id}/request',
+  name: 'render',
+  summary: 'What the model would be sent, as the Messages API takes it',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({ at, cache: z.enum(['5m', '1h']).optional(), systemMessages: flag.optional() }),
+  answers: { 200: requestShape },
+  errors: notFound,
+  handle: async ({ params, query, store }) => {
+    const chat = store.conversation(params.id)
+    const position = query.at ?? (await chat.position())
+    const rendered = await chat.render({ ...query, at: position })
+    return from(chat, position, ['request', query], { at: position, ...rendered })
+  },
+})
+
+export const diff = route({
+  method: 'get',
+  path: '/conversations/{id}/diff',
+  name: 'diff',
+  summary: 'How what the model sees differs between two positions',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({ from: whole(-1), to: whole(-1).optional() }),
+  answers: { 200: diffShape },
+  errors: notFound,
+  handle: async ({ params, query, store }) => {
+    const chat = store.conversation(params.id)
+    const to = query.to ?? (await chat.position())
+    return from(chat, Math.max(to, query.from), ['diff', query.from, to], await chat.diff({ ...query, to }))
+  },
+})
+
+export const calls = route({
+  method: 'get',
+  path: '/conversations/{id}/calls',
+  name: 'calls',
+  summary: 'The calls of a model that have a receipt',
+  scope: 'read',
+  params: ofConversation,
+  answers: { 200: z.object({ items: z.array(callShape) }) },
+  errors: ['ConversationNotFound'],
+  handle: async ({ params, store }) => {
+    const items = []
+    for await (const call of store.conversation(params.id).calls()) items.push(call)
+    return { body: { items } }
+  },
+})
+
+export const sent = route({
+  method: 'get',
+  path: '/conversations/{id}/calls/{number}',
+  name: 'sent',
+  summary: 'What the model was sent in a call, made again from the log and compared with the receipt',
+  scope: 'read',
+  params: ofConversation.extend({ number: whole(1) }),
+  answers: { 200: sentShape },
+  errors: ['ConversationNotFound', 'CallOutOfRange', 'UnknownRenderer'],
+  handle: async ({ params, store }) => ({ body: await store.conversation(params.id).sent(params.number) }),
+})
+
+export const notes = route({
+  method: 'get',
+  path: '/conversations/{id}/notes',
+  name: 'notes',
+  summary: 'Notes beside the conversation, in the order in which they were recorded',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({ kind: z.string().optional(), last: whole(1, 1_000).optional() }),
+  answers: { 200: z.object({ items: z.array(noteShape) }) },
+  errors: ['ConversationNotFound'],
+  handle: async ({ params, query, store }) => ({
+    body: { items: await store.conversation(params.id).notes(query) },
+  }),
+})
+
+export const links = route({
+  method: 'get',
+  path: '/conversations/{id}/links',
+  name: 'links',
+  summary: 'Links of the conversation, and those that others have to it',
+  scope: 'read',
+  params: ofConversation,
+  answers: { 200: z.object({ items: z.array(linkShape) }) },
+  errors: ['ConversationNotFound'],
+  handle: async ({ params, store }) => ({ body: { items: await store.conversation(params.id).links() } }),
+})

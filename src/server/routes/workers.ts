@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { askingShape } from '../../events/events.ts'
+import { ofConversation } from '../parameters.ts'
+import { route } from '../route.ts'
+import { stepShape, workerShape } from '../shapes.ts'
+
+// Who works on what, and what people tell workers.
+
+const done = { 200: z.object({}) }
+const reason = z.strictObject({ reason: z.string().optional() })
+
+export const workers = route({
+  method: 'get',
+  path: '/workers',
+  name: 'workers',
+  summary: 'The workers, and what each works on',
+  scope: 'read',
+  answers: { 200: z.object({ claims: z.int(), items: z.array(workerShape) }) },
+  handle: async ({ store }) => {
+    for await (const { workers: items, claims } of store.workers()) return { body: { claims, items } }
+    return { body: { claims: 0, items: [] } }
+  },
+})
+
+export const turns = route({
+  method: 'get',
+  path: '/turns',
+  name: 'steps',
+  summary: 'What workers are asked to do, the oldest first',
+  scope: 'read',
+  query: z.strictObject({
+    state: z.enum(['open', 'claimed', 'waiting', 'parked']).optional(),
+    beginning: z.string().max(200).optional(),
+  }),
+  answers: { 200: z.object({ items: z.array(stepShape) }) },
+  handle: async ({ query: { state, beginning }, store }) => {
+    const items = []
+    const conversations = beginning === undefined ? undefined : [beginning]
+    for await (const step of store.steps({ state, conversations })) items.push(step)
+    return { body: { items } }
+  },
+})
+
+const ofConversations = { params: ofConversation, scope: 'write', errors: ['ConversationNotFound'] } as const
+
+export const request = route({
+  ...ofConversations,
+  method: 'post',
+  path: '/conversations/{id}/request',
+  name: 'request',
+  summary: 'Asks workers to answer what is there',
+  body: z.strictObject(askingShape),
+  answers: done,
+  handle: async ({ params, body, store }) => {
+    await store.conversation(params.id).request(body)
+    return { body: {} }
+  },
+})
+
+export const unpark = route({
+  ...ofConversations,
+  method: 'post',
+  path: '/conversations/{id}/unpark',
+  name: 'unpark',
+  summary: 'Has a parked step tried again',
+  body: reason,
+  answers: done,
+  handle: async ({ params, identity, store }) => {
+    await store.conversation(params.id).unpark({ by: identity.by })
+    return { body: {} }
+  },
+})
+
+export const pause = route({
+  ...ofConversations,
+  method: 'post',
+  path: '/conversations/{id}/pause',
+  name: 'pause',
+  summary: 'Has workers begin no step of the conversation until it is resumed',
+  body: reason,
+  answers: done,
+  handle: async ({ params, body, identity, store }) => {
+    await store.conversation(params.id).pause({ ...body, by: identity.by })
+    return { body: {} }
+  },
+})
+
+export const resume = route({
+  ...ofConversations,
+  method: 'post',
+  path: '/conversations/{id}/resume',
+  name: 'resume',
+  summary: 'Has workers serve a paused conversation again',
+  body: reason,
+  answers: done,
+  handle: async ({ params, identity, store }) => {
+    await store.conversation(params.id).resume({ by: identity.by })
+    return { body: {} }
+  },
+})
+
+const ofWorker = z.strictObject({ worker: z.string().min(1).max(300) })
+const ofWorkers = { params: ofWorker, scope: 'write', errors: ['WorkerNotFound'] } as const
+
+export const pauseWorker = route({
+  ...ofWorkers,
+  method: 'post',
+  path: '/workers/{worker}/pause',
+  name: 'pauseWorker',
+  summary: 'Has a worker begin no further step until it is resumed',
+  body: reason,
+  answers: done,
+  handle: async ({ params, body, identity, store }) => {
+    await store.pauseWorker(params.worker, { ...body, by: identity.by })
+    return { body: {} }
+  },
+})
+
+export const resumeWorker = route({
+  ...ofWorkers,
+  method: 'post',
+  path: '/workers/{worker}/resume',
+  name: 'resumeWorker',
+  summary: 'Has a paused worker take steps again',
+  body: reason,
+  answers: done,
+  handle: async ({ params, identity, store }) => {
+    await store.resumeWorker(params.worker, { by: identity.by })
+    return { body: {} }
+  },
+})

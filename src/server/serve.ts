@@ -1,0 +1,100 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createAdaptorServer } from '@hono/node-server'
+import { pino } from 'pino'
+import type { Store } from '../index.ts'
+import { toError } from '../result/typed.ts'
+import { app } from './app.ts'
+import { loopback } from './guard.ts'
+import { tokensIn } from './tokens.ts'
+
+export interface ServeOptions {
+  readonly store: Store
+  /** Default 4141; 0: any that is free. */
+  readonly port?: number | undefined
+  /** Default 127.0.0.1. Any other than loopback needs `tokenFile`. */
+  readonly host?: string | undefined
+  /** More names that the server may be called by. */
+  readonly names?: readonly string[] | undefined
+  readonly isReadOnly?: boolean | undefined
+  /** Who may call. Default: everybody, from this machine. */
+  readonly tokenFile?: string | undefined
+  /** Where the access log goes: a line of JSON for each request. Default: nowhere. */
+  readonly log?: NodeJS.WritableStream | undefined
+}
+
+/** A server that listens. */
+export interface Listening {
+  readonly url: string
+  /** Answers what has begun, ends event streams, and takes no more. */
+  readonly close: () => Promise<void>
+}
+
+/** Why a server does not begin. */
+export interface ServeError {
+  readonly _tag: 'TokenRequired' | 'PortTaken' | 'HostUnusable'
+  readonly message: string
+}
+const serveError = (_tag: ServeError['_tag'], message: string) => toError({ _tag, message })
+
+/** How long what has begun may take to end, in milliseconds. */
+const grace = 10_000
+/** How long a request may take to arrive, in milliseconds. */
+const patience = 120_000
+/** How long a reader of a stream may take nothing. */
+const stall = 60_000
+
+/** Serves a store over HTTP. Rejects with a `ServeError` or a `TokenFileError`. */
+export const serve = async (options: ServeOptions): Promise<Listening> => {
+  const { store, port = 4141, host = '127.0.0.1', names = [], isReadOnly, tokenFile, log } = options
+  const isLocal = loopback.includes(host) || host === '::1'
+  if (!isLocal && tokenFile === undefined)
+    throw serveError(
+      'TokenRequired',
+      `${host} can be reached from other machines: give --token-file (palimpsest token create makes it), or listen on 127.0.0.1`,
+    )
+  const logger = log && pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, log)
+  const ending = new AbortController()
+  const { fetch } = app({
+    store,
+    isReadOnly,
+    hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),
+    ...(tokenFile !== undefined && { authenticate: tokensIn(tokenFile) }),
+    onRequest: (request) => logger?.info(request),
+    onFault: (error) => logger?.error(error),
+    ending: ending.signal,
+  })
+  const server = createAdaptorServer({
+    fetch,
+    hostname: host,
+    serverOptions: { requestTimeout: patience, headersTimeout: 20_000, maxHeaderSize: 16_384 },
+  }) as Server
+  // A reader that takes nothing any more is not waited for; it may come again, and continue.
+  server.on('connection', (socket) => socket.setTimeout(stall, () => socket.destroy()))
+  await listening(server, port, host)
+  const { port: taken } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host.replaceAll(/[[\]]/g, '')}]` : host}:${taken}`,
+    close: async () => {
+      ending.abort()
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      const late = setTimeout(() => server.closeAllConnections(), grace)
+      await closed
+      clearTimeout(late)
+    },
+  }
+}
+
+const listening = (server: Server, port: number, host: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const isTaken = error.code === 'EADDRINUSE'
+      reject(
+        isTaken
+          ? serveError('PortTaken', `port ${port} is taken: choose another one with --port`)
+          : serveError('HostUnusable', `cannot listen on ${host}: ${error.message}`),
+      )
+    })
+    server.listen(port, host.replaceAll(/[[\]]/g, ''), resolve)
+  })

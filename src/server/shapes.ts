@@ -1,0 +1,194 @@
+import { z } from 'zod'
+import { coversSchema, dataSchemas, messageSchema, metadataSchema, originSchema } from '../events/events.ts'
+import { conversationIdSchema } from '../events/ids.ts'
+
+// What the API answers: the shapes that the library has, as schemas. More fields may come.
+
+const position = z.int().min(-1).describe('0-based; -1 is before the first event')
+const time = z.iso.datetime().describe('UTC')
+const count = z.int().min(0)
+
+export const blockShape = z.looseObject({ type: z.string() }).meta({ id: 'Block' })
+const message = z.looseObject({ role: messageSchema.shape.role, content: z.array(blockShape) })
+const origin = z.looseObject(originSchema.shape)
+
+/** Which data an event of each type has. Content is anything: it was checked when it was written. */
+const eventData = z.looseObject({})
+export const eventShape = z
+  .looseObject({
+    position,
+    id: z.string(),
+    type: z.enum(Object.keys(dataSchemas) as [keyof typeof dataSchemas]),
+    data: eventData,
+    metadata: z.looseObject(metadataSchema.omit({ sealed: true }).shape),
+  })
+  .meta({ id: 'Event' })
+
+const placed = { position, time }
+const marker = {
+  ...placed,
+  covers: coversSchema,
+  messagesHidden: count,
+  tokens: z.object({ before: count, after: count }),
+}
+const messageItem = z.looseObject({
+  kind: z.literal('message'),
+  ...placed,
+  messageId: z.string(),
+  role: message.shape.role,
+  content: message.shape.content,
+  origin: origin.optional(),
+})
+const summaryItem = z.looseObject({
+  kind: z.literal('summary'),
+  ...marker,
+  messages: z.array(message),
+  method: dataSchemas.Condensed.shape.method,
+})
+const truncationItem = z.looseObject({
+  kind: z.literal('truncation'),
+  ...marker,
+  reason: z.string().optional(),
+})
+export const itemShape = z
+  .discriminatedUnion('kind', [messageItem, summaryItem, truncationItem])
+  .meta({ id: 'Item', description: 'What the model sees: a message, or what is shown in place of several' })
+
+const fate = {
+  status: z.enum(['active', 'condensed', 'truncated', 'restored', 'abandoned']),
+  by: position.optional().describe('The position of the event that made it so'),
+}
+export const entryShape = z
+  .discriminatedUnion('kind', [
+    messageItem.extend(fate),
+    summaryItem.extend(fate),
+    truncationItem.extend(fate),
+  ])
+  .meta({ id: 'Entry', description: 'An item of the full history, and what became of it' })
+
+export const overviewShape = z
+  .looseObject({
+    id: conversationIdSchema,
+    title: z.string(),
+    messages: count.optional(),
+    events: count,
+    updated: z.string(),
+    parent: z.string().optional(),
+    problem: z.string().optional(),
+  })
+  .meta({ id: 'Overview' })
+
+export const writtenShape = z
+  .looseObject({
+    conversation: conversationIdSchema,
+    position,
+    events: z.array(z.looseObject({ position, id: z.string(), type: eventShape.shape.type })),
+  })
+  .meta({ id: 'Written' })
+
+const shown = z.object({ items: count, tokens: count }).describe('Tokens are estimated')
+export const previewShape = z
+  .looseObject({
+    conversation: conversationIdSchema,
+    position: position.describe('The last position: give it as `after`'),
+    events: z.array(z.looseObject({ type: eventShape.shape.type, data: eventData })),
+    before: shown,
+    after: shown,
+  })
+  .meta({ id: 'Preview', description: 'What a command would write, and what the model would see then' })
+
+export const diffShape = z
+  .looseObject({
+    from: position,
+    to: position,
+    changes: z.array(
+      z.looseObject({ change: z.enum(['kept', 'appeared', 'disappeared']), entry: entryShape }),
+    ),
+  })
+  .meta({ id: 'Diff' })
+
+export const requestShape = z
+  .looseObject({
+    at: position,
+    messages: z.array(z.looseObject({ role: z.string() })),
+    awaits: z.enum(['model', 'user', 'beginning']),
+    repairs: z.array(z.looseObject({})),
+  })
+  .meta({ id: 'Rendered', description: 'What the model would be sent' })
+
+export const callShape = z
+  .looseObject({
+    number: z.int().min(1),
+    position,
+    kind: z.enum(['reply', 'summary']),
+    origin,
+    receipt: z.looseObject({ position, digest: z.string() }),
+  })
+  .meta({ id: 'ModelCall' })
+export const sentShape = callShape
+  .extend({ request: z.looseObject({}), isSame: z.boolean() })
+  .meta({ id: 'SentCall' })
+
+export const noteShape = z
+  .looseObject({ conversation: z.string(), kind: z.string(), data: z.unknown().optional(), at: position })
+  .meta({ id: 'Note' })
+export const linkShape = z
+  .looseObject({ from: z.string(), relation: z.string(), at: position })
+  .meta({ id: 'Link' })
+
+export const saidShape = z
+  .union([
+    z.looseObject({ status: z.literal('recorded'), conversation: z.string(), position }),
+    z.looseObject({ status: z.literal('queued'), conversation: z.string(), id: z.string() }),
+  ])
+  .meta({ id: 'Said' })
+export const awaitedShape = z
+  .looseObject({
+    call: z.string(),
+    tool: z.string(),
+    why: z.enum(['approval', 'handed-back']),
+    reply: position,
+    since: z.string(),
+  })
+  .meta({ id: 'Awaited' })
+export const decidedShape = z
+  .looseObject({
+    conversation: z.string(),
+    call: z.string(),
+    decision: z.enum(['approved', 'denied']),
+    by: z.string(),
+  })
+  .meta({ id: 'Decided' })
+
+export const stepShape = z
+  .looseObject({
+    conversation: z.string(),
+    state: z.enum(['open', 'claimed', 'waiting', 'parked']),
+    step: z.string(),
+    since: z.string(),
+    attempt: count,
+    holder: z.string().optional(),
+    errors: z.array(z.string()),
+  })
+  .meta({ id: 'Step' })
+export const workerShape = z
+  .looseObject({
+    worker: z.string(),
+    heard: z.string(),
+    slots: count.optional(),
+    paused: z.boolean(),
+    steps: z.array(
+      z.looseObject({ conversation: z.string(), step: z.string(), attempt: count, since: z.string() }),
+    ),
+  })
+  .meta({ id: 'Worker' })
+
+export const problemShape = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().describe('What to do'),
+    tag: z.string().optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457; the data of a typed error are fields of it' })

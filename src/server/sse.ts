@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isTyped } from '../result/typed.ts'
+import { problemOf } from './problem.ts'
+
+/** A message of an event stream (HTML living standard, section 9.2). */
+export interface Told {
+  /** Where to continue after it. */
+  readonly id?: string
+  readonly event?: string
+  /** Any JSON. Without it, the reader only notes the id. */
+  readonly data?: unknown
+}
+
+export const eventsMedia = 'text/event-stream'
+export const acceptsEvents = (headers: Headers): boolean =>
+  headers.get('accept')?.includes(eventsMedia) === true
+
+/** How often a silent stream shows that it lives, in milliseconds: below what proxies wait. */
+export const heartbeat = 15_000
+const retry = 'retry: 2000\n\n'
+
+const textOf = ({ id, event, data }: Told): string =>
+  [
+    ...(event === undefined ? [] : [`event: ${event}`]),
+    ...(id === undefined ? [] : [`id: ${id}`]),
+    ...(data === undefined ? [] : [`data: ${JSON.stringify(data)}`]),
+    '\n',
+  ].join('\n')
+
+/**
+ * What is told, as the texts of an event stream, until the signal aborts, which has to end what tells. A message is taken when the reader has room for it: however slow he is, nothing piles up
+ * here. An error is the last message, `problem`.
+ */
+export async function* eventStream(
+  told: AsyncIterable<Told>,
+  signal: AbortSignal,
+  every = heartbeat,
+): AsyncGenerator<string, void> {
+  const iterator = told[Symbol.asyncIterator]()
+  try {
+    yield retry
+    for (let next = iterator.next(); ;) {
+      const beat = new AbortController()
+      const silence = sleep(every, undefined, { signal: beat.signal, ref: false }).catch(() => undefined)
+      const got = await Promise.race([next, silence])
+      beat.abort()
+      if (signal.aborted || got?.done) return
+      if (got === undefined) {
+        yield ':\n\n'
+        continue
+      }
+      yield textOf(got.value)
+      next = iterator.next()
+    }
+  } catch (error) {
+    if (!isTyped(error)) throw error
+    yield textOf({ event: 'problem', data: problemOf(error) })
+  } finally {
+    // It may be waiting for what never comes: it ends with the signal.
+    void iterator.return?.()
+  }
+}

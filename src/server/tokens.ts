@@ -1,0 +1,132 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs'
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { check } from '../events/check.ts'
+import { toError } from '../result/typed.ts'
+import { type Identity, type Scope, scopes } from './route.ts'
+
+// Who may call: a file of tokens, of which only hashes are kept.
+
+const entrySchema = z.strictObject({
+  name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, { error: 'has 1 to 64 characters of A–Z a–z 0–9 . _ -' }),
+  scopes: z.array(z.enum(scopes)).min(1),
+  /** SHA-256 of the token, hex. */
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  created: z.iso.datetime(),
+})
+const fileSchema = z.strictObject({ tokens: z.array(entrySchema) })
+type Entry = z.infer<typeof entrySchema>
+
+/** Why a token file cannot be used, or not be changed. */
+export interface TokenFileError {
+  readonly _tag: 'TokenFileError'
+  readonly message: string
+  readonly file: string
+}
+const problem = (file: string, message: string): Error & TokenFileError =>
+  toError({ _tag: 'TokenFileError' as const, message: `token file ${file}: ${message}`, file })
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT'
+
+const read = (file: string): readonly Entry[] => {
+  let given: unknown
+  try {
+    given = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw isMissing(error) ? error : problem(file, 'is not JSON')
+  }
+  const checked = check(fileSchema, given)
+  if (E.isLeft(checked)) throw problem(file, checked.left.message)
+  return checked.right.tokens
+}
+const existing = (file: string): readonly Entry[] => {
+  try {
+    return read(file)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+/** Replaces the file as a whole, readable to its owner only. */
+const write = (file: string, tokens: readonly Entry[]): void => {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
+  const fd = openSync(draft, 'wx', 0o600)
+  try {
+    writeSync(fd, `${JSON.stringify({ tokens }, null, 2)}\n`)
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+  renameSync(draft, file)
+}
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+/** Adds a token to a file, which is created if it is missing. @returns the token, which is kept nowhere */
+export const createToken = (file: string, name: string, given: readonly Scope[]): string => {
+  const tokens = existing(file)
+  if (tokens.some((entry) => entry.name === name))
+    throw problem(file, `has a token named ${name}: revoke it first`)
+  const token = `pal_${randomBytes(32).toString('base64url')}`
+  const entry = {
+    name,
+    scopes: [...given],
+    sha256: hashOf(token).toString('hex'),
+    created: new Date().toISOString(),
+  }
+  const checked = check(entrySchema, entry)
+  if (E.isLeft(checked)) throw problem(file, checked.left.message)
+  write(file, [...tokens, entry])
+  return token
+}
+
+/** Removes a token: a running server refuses it from its next request on. */
+export const revokeToken = (file: string, name: string): void => {
+  const tokens = existing(file)
+  if (!tokens.some((entry) => entry.name === name)) throw problem(file, `has no token named ${name}`)
+  write(
+    file,
+    tokens.filter((entry) => entry.name !== name),
+  )
+}
+
+/** The tokens of a file, without their hashes. */
+export const listTokens = (file: string): readonly Omit<Entry, 'sha256'>[] =>
+  read(file).map(({ name, scopes: given, created }) => ({ name, scopes: given, created }))
+
+/** Finds who a token belongs to; undefined for one that is not, or no longer, in the file. */
+export type Authenticate = (token: string) => Identity | undefined
+
+/** Tells tokens by a file, as it is now: it is read again when it has changed. Throws `TokenFileError` if it cannot be read at the start. */
+export const tokensIn = (file: string): Authenticate => {
+  const stamp = (): string => {
+    const { mtimeNs, ino, size } = statSync(file, { bigint: true })
+    return `${mtimeNs} ${ino} ${size}`
+  }
+  const load = () => ({ stamp: stamp(), entries: read(file) })
+  const begin = () => {
+    try {
+      return load()
+    } catch (error) {
+      throw isMissing(error) ? problem(file, 'is missing: palimpsest token create makes it') : error
+    }
+  }
+  let known = begin()
+  const now = (): readonly Entry[] => {
+    try {
+      if (stamp() !== known.stamp) known = load()
+    } catch {
+      // Whoever removes or breaks the file locks everybody out.
+      return []
+    }
+    return known.entries
+  }
+  return (token) => {
+    const hash = hashOf(token)
+    const found = now().find(({ sha256 }) => timingSafeEqual(Buffer.from(sha256, 'hex'), hash))
+    return found && { actor: { kind: 'user', id: found.name }, by: found.name, scopes: found.scopes }
+  }
+}

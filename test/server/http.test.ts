@@ -1,0 +1,377 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Model } from '../../src/index.ts'
+import { routes } from '../../src/server/routes/index.ts'
+import { createToken, revokeToken, tokensIn } from '../../src/server/tokens.ts'
+import { atEnd } from '../support/at-end.ts'
+import { answered, type Asked, type Scene, serving } from '../support/server/asking.ts'
+
+const hello = { role: 'user', content: 'Hello.' }
+const yes = { role: 'assistant', content: 'Yes.' }
+
+/** A conversation `a` of three messages. */
+const talking = async (settings?: Parameters<typeof serving>[0]): Promise<Scene> => {
+  const scene = await serving(settings)
+  await scene.store.conversation('a').append([hello, yes, { role: 'user', content: 'And then?' }] as never)
+  return scene
+}
+const commands = 'conversations/a/commands'
+
+describe('a conversation over HTTP', () => {
+  test('is begun once, and found in the list', async () => {
+    const { ask } = await serving()
+    const begun = await ask('conversations', { json: { id: 'a', messages: [hello] } })
+    expect(begun).toMatchObject({ status: 201, json: { id: 'a', position: 0 } })
+    expect(begun.headers.get('location')).toBe('/api/v1/conversations/a')
+    const again = await ask('conversations', { json: { id: 'a', messages: [hello] } })
+    expect(again).toMatchObject({ status: 409, json: { tag: 'ConversationExists', conversation: 'a' } })
+    const other = await ask('conversations', { json: { messages: [hello] } })
+    const { json } = await ask('conversations?limit=1')
+    expect(json).toMatchObject({ items: [{ id: other.json['id'] }], next: other.json['id'] })
+    expect((await ask(`conversations?limit=1&cursor=${String(other.json['id'])}`)).json).toEqual({
+      items: [expect.objectContaining({ id: 'a' })],
+    })
+    expect(await ask('conversations?cursor=no')).toMatchObject({ status: 404 })
+  })
+
+  test('is forked up to a position', async () => {
+    const { ask } = await talking()
+    const forked = await ask('conversations', { json: { id: 'b', from: { conversation: 'a', at: 1 } } })
+    expect(forked).toMatchObject({ status: 201, json: { id: 'b', position: 2 } })
+    const { json } = await ask('conversations/b/effective')
+    expect(json['items']).toHaveLength(2)
+    expect(await ask(commands, { json: { type: 'fork', id: 'c' } })).toMatchObject({ status: 200 })
+    expect(await ask(commands, { json: { type: 'fork', id: 'c' } })).toMatchObject({ status: 409 })
+    expect(await ask('conversations', { json: { id: 'd', from: { conversation: 'none' } } })).toMatchObject({
+      status: 404,
+    })
+    expect(await ask('conversations', { json: { id: 'd' } })).toMatchObject({ status: 400 })
+  })
+
+  test('is read whole and in pages, as the library reads it', async () => {
+    const { ask, store } = await talking()
+    const chat = store.conversation('a')
+    await chat.truncate({ covers: { first: 0, last: 1 } })
+    const same = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+    expect((await ask('conversations/a')).json).toMatchObject({ id: 'a', position: 3, items: 2 })
+    expect((await ask('conversations/a/effective')).json['items']).toEqual(same(await chat.effective()))
+    expect((await ask('conversations/a/effective?at=1&limit=1')).json).toMatchObject({
+      at: 1,
+      total: 2,
+      next: 1,
+    })
+    expect((await ask('conversations/a/full')).json['items']).toEqual(same(await chat.full()))
+    expect((await ask('conversations/a/request')).json).toMatchObject(same(await chat.render()) as object)
+    expect((await ask('conversations/a/diff?from=2')).json).toEqual(same(await chat.diff({ from: 2 })))
+    const page = await ask('conversations/a/events?from=1&limit=2')
+    expect(page.json).toMatchObject({ last: 3, next: 3, items: [{ position: 1 }, { position: 2 }] })
+    expect(page.headers.get('link')).toBe('<?from=3&limit=2>; rel="next"')
+    expect((await ask('conversations/a/events/3')).json).toMatchObject({ type: 'Truncated' })
+    expect((await ask('conversations/a/calls')).json).toEqual({ items: [] })
+    expect(await ask('conversations/a/calls/1')).toMatchObject({
+      status: 404,
+      json: { tag: 'CallOutOfRange' },
+    })
+  })
+
+  test('at a position stays what it is: a second look costs nothing', async () => {
+    const { ask } = await talking()
+    for (const path of ['effective?at=1', 'full?at=1', 'request?at=1', 'diff?from=0&to=1', 'events/1']) {
+      const first = await ask(`conversations/a/${path}`)
+      const etag = first.headers.get('etag') ?? ''
+      await ask(commands, { json: { type: 'append', messages: [yes] }, headers: { 'if-match': '*' } })
+      const again = await ask(`conversations/a/${path}`, { headers: { 'if-none-match': `W/"x", ${etag}` } })
+      expect(again).toMatchObject({ status: 304, text: '' })
+    }
+    const other = await ask('conversations/a/effective?at=1&limit=1')
+    expect(other.headers.get('etag')).not.toBe(
+      (await ask('conversations/a/effective?at=1')).headers.get('etag'),
+    )
+  })
+
+  test('takes notes and links', async () => {
+    const { ask } = await talking()
+    const json = { kind: 'title', data: 'Hello' }
+    const headers = { 'idempotency-key': 'one' }
+    const noted = await ask('conversations/a/notes', { json, headers })
+    expect(noted).toMatchObject({ status: 200, json })
+    expect((await ask('conversations/a/notes', { json, headers })).json['id']).toBe(noted.json['id'])
+    expect((await ask('conversations/a/notes?kind=title&last=5')).json['items']).toHaveLength(1)
+    await ask('conversations/a/links', { json: { relation: 'continues', conversation: 'b' } })
+    expect((await ask('conversations/a/links')).json['items']).toMatchObject([{ relation: 'continues' }])
+    expect(await ask('conversations/none/notes', { json })).toMatchObject({ status: 404 })
+  })
+})
+
+describe('a command', () => {
+  const append = { type: 'append', messages: [hello] }
+
+  test('says what it was decided on, or is not carried out', async () => {
+    const { ask, store } = await talking()
+    expect(await ask(commands, { json: append })).toMatchObject({ status: 428 })
+    expect((await ask('conversations/a')).headers.get('etag')).toBe('"r2"')
+    for (const asked of [
+      { json: { ...append, after: 1 } },
+      { json: append, headers: { 'if-match': '"r1"' } },
+    ] satisfies Asked[])
+      expect(await ask(commands, asked)).toMatchObject({
+        status: 412,
+        json: { tag: 'StaleContext', after: 1, last: 2, diff: '/api/v1/conversations/a/diff?from=1&to=2' },
+      })
+    const both = { json: { ...append, after: 2 }, headers: { 'if-match': '"r1"' } }
+    expect(await ask(commands, both)).toMatchObject({ status: 400 })
+    expect(await ask(commands, { json: append, headers: { 'if-match': 'r2' } })).toMatchObject({
+      status: 400,
+    })
+    expect(await store.conversation('a').position()).toBe(2)
+    const done = await ask(commands, { json: append, headers: { 'if-match': '"r2"' } })
+    expect(done).toMatchObject({ status: 200, json: { conversation: 'a', position: 3 } })
+    expect(done.headers.get('etag')).toBe('"r3"')
+  })
+
+  test('is carried out once under an id, which stands for it alone', async () => {
+    const { ask, store } = await talking()
+    const headers = { 'idempotency-key': 'k', 'if-match': '"r2"' }
+    const first = await ask(commands, { json: append, headers })
+    const again = await ask(commands, { json: append, headers })
+    expect(again.json).toEqual(first.json)
+    expect([first, again].map((got) => got.headers.get('idempotency-replayed'))).toEqual([null, 'true'])
+    const other = { ...append, messages: [yes] }
+    expect(await ask(commands, { json: other, headers })).toMatchObject({ status: 422 })
+    expect(await ask(commands, { json: { ...append, commandId: 'l' }, headers })).toMatchObject({
+      status: 400,
+    })
+    expect(await store.conversation('a').position()).toBe(3)
+  })
+
+  test.each([
+    append,
+    { type: 'configure', system: 'Be brief.' },
+    { type: 'condense', summary: 'They met.', covers: { first: 0, last: 1 } },
+    { type: 'truncate', covers: { first: 0, last: 1 } },
+    { type: 'rewind', turns: 1 },
+  ])('$type says in a dry run what it would write, and then writes that', async (json) => {
+    const { ask } = await talking()
+    const headers = { 'if-match': '"r2"' }
+    const dry = await ask(`${commands}?dryRun=true`, { json, headers })
+    const { position, events, before, after } = dry.json as Record<string, unknown>
+    expect({ status: dry.status, position }).toEqual({ status: 200, position: 2 })
+    expect((await ask('conversations/a')).json).toMatchObject({ position: 2, ...(before as object) })
+    await ask(commands, { json, headers })
+    expect((await ask('conversations/a')).json).toMatchObject({ ...(after as object) })
+    const { items } = (await ask('conversations/a/events?from=3')).json
+    const written = items as readonly { readonly type: string; readonly data: object }[] | undefined
+    expect(written?.map(({ type, data }) => ({ type, data }))).toEqual(events)
+    const marker = { json: { type: 'restore', marker: 3 }, headers: { 'if-match': '*' } }
+    const undo = { json: { type: 'undo' }, headers: { 'if-match': '*' } }
+    expect((await ask(commands, json.type === 'truncate' ? marker : undo)).status).toBeLessThan(500)
+  })
+
+  test('that cannot be carried out says why, as a problem', async () => {
+    const { ask } = await talking()
+    const headers = { 'if-match': '*' }
+    const wrong = async (json: object) => (await ask(commands, { json, headers })).json
+    expect(await wrong({ type: 'undo' })).toMatchObject({
+      type: 'urn:palimpsest:nothing-to-undo',
+      title: 'Nothing to undo',
+      status: 409,
+      tag: 'NothingToUndo',
+    })
+    expect(await wrong({ type: 'rewind', to: 99 })).toMatchObject({ status: 404, tag: 'OutOfRange', last: 2 })
+    expect(await wrong({ type: 'restore', marker: 1 })).toMatchObject({ status: 409, tag: 'NotShown' })
+    expect(await wrong({ type: 'rewind', turn: 1 })).toMatchObject({ status: 400, path: 'turn' })
+    expect(await wrong({ type: 'erase' })).toMatchObject({ status: 400, path: 'type' })
+    expect(await ask('conversations/none/commands', { json: { type: 'undo' }, headers })).toMatchObject({
+      status: 404,
+    })
+    expect(await ask('conversations/a%20b', {})).toMatchObject({ status: 400, json: { path: 'id' } })
+  })
+})
+
+describe('people and workers', () => {
+  test('what the user says is recorded, and workers are asked', async () => {
+    const { ask } = await serving()
+    const said = await ask('conversations/a/messages', { json: { messages: [hello], answer: true } })
+    expect(said.json).toEqual({ status: 'recorded', conversation: 'a', position: 0 })
+    expect((await ask('turns?state=open')).json['items']).toMatchObject([{ conversation: 'a', attempt: 0 }])
+    expect((await ask('workers')).json).toEqual({ claims: 0, items: [] })
+    for (const word of ['pause', 'resume', 'request', 'unpark', 'cancel'])
+      expect(await ask(`conversations/a/${word}`, { json: {} })).toMatchObject({ status: 200 })
+    for (const word of ['pause', 'resume'])
+      expect(await ask(`workers/none/${word}`, { json: {} })).toMatchObject({ status: 404 })
+  })
+
+  test('a call that waits is approved or denied once, by the one whose token it is', async () => {
+    const { ask, store } = await serving()
+    const chat = store.conversation('a')
+    await chat.append(hello as never)
+    await chat.turn({
+      client: wiper,
+      model: 'm',
+      tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
+      run: { wipe: { run: () => 'wiped', approve: true } },
+    })
+    expect((await ask('conversations/a/waiting')).json['items']).toMatchObject([
+      { call: 'call_1', why: 'approval' },
+    ])
+    const denied = await ask('conversations/a/waiting/call_1/deny', { json: { reason: 'no' } })
+    expect(denied.json).toMatchObject({ call: 'call_1', decision: 'denied', by: 'user' })
+    expect(await ask('conversations/a/waiting/call_1/approve', { json: {} })).toMatchObject({ status: 409 })
+    expect(await ask('conversations/a/waiting/call_2/approve', { json: {} })).toMatchObject({
+      status: 409,
+      json: { tag: 'NotWaiting' },
+    })
+  })
+})
+
+describe('a request', () => {
+  const file = (): string => {
+    const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+    atEnd(() => rmSync(folder, { recursive: true, force: true }))
+    return join(folder, 'tokens.json')
+  }
+  const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+
+  test('needs a token with the scope of what it asks for, until that is revoked', async () => {
+    const tokens = file()
+    const [ann, bob] = [createToken(tokens, 'ann', ['read', 'write']), createToken(tokens, 'bob', ['read'])]
+    const { ask } = await talking({ authenticate: tokensIn(tokens) })
+    const nobody = await ask('conversations')
+    expect(nobody).toMatchObject({ status: 401, json: { tag: 'Unauthorized' } })
+    expect(nobody.headers.get('www-authenticate')).toBe('Bearer')
+    expect(await ask('conversations', bearer('pal_no'))).toMatchObject({ status: 401 })
+    expect(await ask('conversations', bearer(bob))).toMatchObject({ status: 200 })
+    const json = { type: 'append', messages: [yes], after: 2 }
+    expect(await ask(commands, { json, ...bearer(bob) })).toMatchObject({
+      status: 403,
+      json: { scope: 'write' },
+    })
+    expect(await ask(commands, { json, ...bearer(ann) })).toMatchObject({ status: 200 })
+    expect((await ask('conversations/a/events/3', bearer(bob))).json['metadata']).toMatchObject({
+      actor: { kind: 'user', id: 'ann' },
+    })
+    expect(await ask('/metrics')).toMatchObject({ status: 401 })
+    expect(await ask('/healthz')).toMatchObject({ status: 200 })
+    revokeToken(tokens, 'bob')
+    expect(await ask('conversations', bearer(bob))).toMatchObject({ status: 401 })
+    rmSync(tokens)
+    expect(await ask('conversations', bearer(ann))).toMatchObject({ status: 401 })
+  })
+
+  test('of a page has a cookie, for as long as the token is valid', async () => {
+    const tokens = file()
+    const ann = createToken(tokens, 'ann', ['read'])
+    const { ask } = await talking({ authenticate: tokensIn(tokens) })
+    expect(await ask('session', { json: { token: 'pal_no' } })).toMatchObject({ status: 401 })
+    const { headers } = await ask('session', { json: { token: ann } })
+    const cookie = headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/)
+    expect(cookie).not.toContain(ann)
+    const asked = { headers: { cookie: cookie.split(';')[0] ?? '' } }
+    expect(await ask('conversations', asked)).toMatchObject({ status: 200 })
+    revokeToken(tokens, 'ann')
+    expect(await ask('conversations', asked)).toMatchObject({ status: 401 })
+  })
+
+  test('to a server that only reads writes nothing', async () => {
+    const { ask, store } = await talking({ isReadOnly: true })
+    for (const route of routes.filter(({ method }) => method === 'post'))
+      expect(await ask(route.path.slice(1).replaceAll(/\{\w+\}/g, 'a'), { json: {} })).toMatchObject({
+        status: 403,
+        json: { tag: 'ReadOnly' },
+      })
+    expect(await store.conversation('a').position()).toBe(2)
+  })
+
+  test('by another name, or from a page of another origin, is refused', async () => {
+    const { ask } = await talking({ hosts: ['agents.example'] })
+    const headers = (more: Record<string, string>) => ({ headers: more })
+    expect(await ask('conversations', headers({ host: 'evil.example' }))).toMatchObject({ status: 403 })
+    expect(await ask('conversations', headers({ host: 'agents.example:80' }))).toMatchObject({ status: 200 })
+    expect(await ask('conversations', headers({ host: '[::1]:4141' }))).toMatchObject({ status: 200 })
+    const json = { type: 'undo' }
+    for (const origin of ['http://evil.example', 'null', 'http://localhost:81'])
+      expect(await ask(commands, { json, headers: { origin } })).toMatchObject({
+        status: 403,
+        json: { tag: 'OriginRefused' },
+      })
+    expect(await ask(commands, { json, headers: { 'sec-fetch-site': 'cross-site' } })).toMatchObject({
+      status: 403,
+    })
+    expect(await ask(commands, { json, headers: { origin: 'http://localhost' } })).toMatchObject({
+      status: 428,
+    })
+  })
+
+  test('that is not what it should be gets a problem', async () => {
+    const { ask } = await talking({ maxBody: 1_000 })
+    expect(await ask(commands, { text: '{' })).toMatchObject({ status: 400 })
+    expect(await ask(commands, { text: 'a=1', headers: { 'content-type': 'text/plain' } })).toMatchObject({
+      status: 415,
+    })
+    expect(await ask(commands, { json: { pad: 'x'.repeat(2_000) } })).toMatchObject({
+      status: 413,
+      json: { limit: 1_000 },
+    })
+    expect(await ask('conversations?limit=0')).toMatchObject({ status: 400, json: { path: 'limit' } })
+    expect(await ask('conversations?limit=1&limit=2')).toMatchObject({ status: 400 })
+    expect(await ask('conversations?page=2')).toMatchObject({ status: 400, json: { path: 'page' } })
+    expect(await ask('nothing')).toMatchObject({ status: 404 })
+    const wrong = await ask('conversations/a', { method: 'DELETE' })
+    expect({ status: wrong.status, allow: wrong.headers.get('allow') }).toEqual({ status: 405, allow: 'GET' })
+    expect(await ask('events')).toMatchObject({ status: 406 })
+  })
+
+  test('gets headers with which a page cannot do more than it should', async () => {
+    const { ask } = await talking()
+    for (const path of ['conversations/a', 'nothing', '/healthz']) {
+      const { headers } = await ask(path)
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('cache-control')).toContain('no-cache')
+    }
+  })
+
+  test('is counted by its route, never by its conversation', async () => {
+    const { ask } = await talking()
+    await ask('conversations/a')
+    const { text } = await ask('/metrics')
+    expect(text).toContain(
+      'palimpsest_requests_total{method="GET",route="/api/v1/conversations/:id",status="200"} 1',
+    )
+    expect(text).not.toContain('conversations/a')
+  })
+})
+
+describe('the document', () => {
+  test('is OpenAPI 3.1, and refers to nothing that there is not', async () => {
+    const { fetch } = await serving()
+    const document = (await (await fetch('openapi.json')).json()) as Record<string, unknown>
+    const { valid, errors } = await new Validator().validate(document)
+    expect({ valid, errors }).toEqual({ valid: true, errors: undefined })
+    const text = JSON.stringify(document)
+    const { components } = document as { components: { schemas: object } }
+    const names = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name)
+    expect(names.filter((name) => !Object.keys(components.schemas).includes(name ?? ''))).toEqual([])
+  })
+})
+
+/** Calls a tool that needs an approval. */
+const wiper: Model = {
+  call: async () =>
+    E.right({
+      content: [{ type: 'tool_use', id: 'call_1', name: 'wipe', input: {} }],
+      origin: { stopReason: 'tool_use', model: 'm' },
+    }),
+  countTokens: async () => E.right(1),
+}
+
+test('every operation was answered well by one of these', () => {
+  const elsewhere = new Set(['follow', 'sent', 'pauseWorker', 'resumeWorker', 'approve'])
+  const operations = routes.map(({ name }) => name).filter((name) => !elsewhere.has(name))
+  expect(operations.filter((name) => !answered.has(name))).toEqual([])
+})

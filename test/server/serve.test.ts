@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { serve } from '../../src/server/serve.ts'
+import { atEnd } from '../support/at-end.ts'
+import { startHeard } from '../support/node.ts'
+import { opened, temporaryFolder } from '../support/stores.ts'
+import { inDirectory, program, shell } from '../cli/palimpsest.ts'
+
+describe('palimpsest serve', () => {
+  test('serves until it is told to end, and logs each request without its content', async () => {
+    const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
+    const child = startHeard(await program(), 'serve', '--port', '0', '--store', url, '--json')
+    atEnd(() => void child.kill('SIGKILL'))
+    let log = ''
+    child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()))
+    const lines = createInterface(child.stdout as NodeJS.ReadableStream)
+    const [line] = (await once(lines, 'line')) as [string]
+    const api = `${(JSON.parse(line) as { url: string }).url}/api/v1`
+    const headers = { 'content-type': 'application/json' }
+    const messages = [{ role: 'user', content: 'A secret plan.' }]
+    const body = JSON.stringify({ id: 'a', messages })
+    expect((await fetch(`${api}/conversations`, { method: 'POST', headers, body })).status).toBe(201)
+    const stream = await fetch(`${api}/conversations/a/events`, { headers: { accept: 'text/event-stream' } })
+    const told = stream.body?.pipeThrough(new TextDecoderStream()).values()
+    let text = ''
+    while (!text.includes('event: caught-up')) text += String((await told?.next())?.value)
+    child.kill('SIGTERM')
+    expect((await told?.next())?.done).toBe(true)
+    expect((await once(child, 'exit'))[0]).toBe(0)
+    const requests = log
+      .trim()
+      .split('\n')
+      .map((one) => JSON.parse(one) as object)
+    expect(requests).toMatchObject([
+      { method: 'POST', route: '/api/v1/conversations', status: 201, by: 'user' },
+      { method: 'GET', route: '/api/v1/conversations/:id/events', status: 200, by: 'user' },
+    ])
+    expect(log).not.toContain('secret')
+    const store = await openStore(url)
+    expect(await store.conversation('a').position()).toBe(0)
+    await store.close()
+  })
+
+  test('needs tokens where other machines can reach it, and says why it does not begin', () =>
+    inDirectory(async (directory) => {
+      const says = (command: string) => shell(`palimpsest ${command}`, directory)
+      expect(await says('serve --host 0.0.0.0')).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('give --token-file') as string,
+      })
+      expect(await says('serve --token-file none.json')).toMatchObject({
+        code: 1,
+        stderr: 'error: token file none.json: is missing: palimpsest token create makes it\n',
+      })
+      const { stdout } = await says('token create ann --json')
+      expect(JSON.parse(stdout)).toMatchObject({ name: 'ann', scopes: ['read', 'write'] })
+      expect((await says('token list')).stdout).toMatch(/^ann\tread write\t2/)
+      expect((await says('token create ann')).stderr).toContain('has a token named ann')
+      expect((await says('token create "a b"')).stderr).toContain('name: has 1 to 64 characters')
+      expect((await says('token revoke ann')).stdout).toBe('the token of ann is no longer valid\n')
+      expect((await says('token revoke ann')).code).toBe(1)
+    }))
+})
+
+test('a port that is taken is named', async () => {
+  const store = await opened('memory:')
+  const server = await serve({ store, port: 0 })
+  atEnd(server.close)
+  const port = Number(new URL(server.url).port)
+  await expect(serve({ store, port })).rejects.toMatchObject({ _tag: 'PortTaken' })
+  await expect(serve({ store, port: 0, host: '192.0.2.1', tokenFile: 'x' })).rejects.toMatchObject({
+    _tag: 'TokenFileError',
+  })
+})

@@ -1,0 +1,108 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'vitest'
+import { openStore, type Store } from '../../../src/index.ts'
+import { app, type ServerSettings } from '../../../src/server/app.ts'
+import { atEnd } from '../at-end.ts'
+
+// A server in this process. Every answer is checked against the document that the server gives of itself.
+
+export interface Asked {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD'
+  /** As JSON. */
+  readonly json?: unknown
+  /** As it is. */
+  readonly text?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+export interface Got {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The JSON of the answer. */
+  readonly json: { readonly [field: string]: unknown }
+}
+export type Ask = (path: string, asked?: Asked) => Promise<Got>
+
+export interface Scene {
+  readonly store: Store
+  readonly ask: Ask
+  readonly fetch: (path: string, asked?: Asked) => Promise<Response>
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, object>> }
+}
+interface Operation {
+  readonly operationId: string
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >
+}
+
+/** Operations that were answered well in this process. */
+export const answered = new Set<string>()
+
+const faults: unknown[] = []
+
+export const serving = async (settings: Partial<ServerSettings> = {}): Promise<Scene> => {
+  const store = settings.store ?? (await openStore('memory:'))
+  if (!settings.store) atEnd(store.close)
+  const server = app({ onFault: (error) => faults.push(error), ...settings, store })
+  const fetch: Scene['fetch'] = async (path, { method, json, text, headers } = {}) => {
+    const body = text ?? (json === undefined ? undefined : JSON.stringify(json))
+    const url = path.startsWith('/') ? `http://localhost${path}` : `http://localhost/api/v1/${path}`
+    return server.fetch(
+      new Request(url, {
+        method: method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: {
+          host: 'localhost',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body }),
+      }),
+    )
+  }
+  const check = validator((await (await fetch('openapi.json')).json()) as Document)
+  const ask: Ask = async (path, asked) => {
+    const response = await fetch(path, asked)
+    const text = await response.text()
+    const { status, headers } = response
+    if (status >= 500) throw new Error(`${path}: ${text} ${String(faults.at(-1))}`)
+    const isJson = headers.get('content-type')?.includes('json') === true
+    const json = (isJson ? JSON.parse(text) : {}) as Got['json']
+    check(
+      new URL(path, 'http://localhost/api/v1/').pathname,
+      asked?.method ?? (asked?.json || asked?.text !== undefined ? 'POST' : 'GET'),
+      status,
+      json,
+    )
+    return { status, headers, text, json }
+  }
+  return { store, ask, fetch }
+}
+
+/** Whether an answer is what the document says. */
+const validator = ({ paths, components }: Document) => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema({ $id: 'api', components })
+  const operations = Object.entries(paths).map(([path, methods]) => ({
+    pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    methods,
+  }))
+  const local = (schema: object): object =>
+    JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components')) as object
+  return (path: string, method: string, status: number, json: unknown): void => {
+    const operation = operations.find(({ pattern }) => pattern.test(path))?.methods[method.toLowerCase()]
+    if (!operation || status === 304) return
+    const response = operation.responses[status]
+    expect(response, `${operation.operationId} says nothing of ${status}`).toBeDefined()
+    const schema = Object.entries(response?.content ?? {}).find(([type]) => type.includes('json'))?.[1].schema
+    if (schema) {
+      const isValid = ajv.compile(local(schema))
+      expect(isValid(json) ? [] : isValid.errors, `${operation.operationId} ${status}`).toEqual([])
+    }
+    if (status < 300) answered.add(operation.operationId)
+  }
+}
