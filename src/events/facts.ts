@@ -38,7 +38,8 @@ export type DecodeFact<S extends Schemas> = (
   place: { readonly stream: string; readonly revision: number },
 ) => E.Either<DecodeFailed, FactOf<S, keyof S> & Recorded>
 
-interface Codec<S extends Schemas> {
+/** Writes and reads the facts of one kind of stream. */
+export interface Codec<S extends Schemas> {
   readonly encode: EncodeFact<S>
   readonly decode: DecodeFact<S>
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { START } from './events.ts'
-import { codecOf, type FactOf, type Recorded } from './facts.ts'
+import { type Codec, codecOf, type FactOf, type Recorded } from './facts.ts'
 import { newMessage } from './new-message.ts'
 
 // What the user says while the model is busy, until it is moved into the conversation. In a stream of its own (ADR 24).
@@ -20,4 +20,4 @@ type InboxEventType = keyof typeof inboxSchemas
 export type InboxFact<T extends InboxEventType = InboxEventType> = FactOf<typeof inboxSchemas, T>
 export type InboxEvent<T extends InboxEventType = InboxEventType> = InboxFact<T> & Recorded
 
-export const { encode: encodeInboxFact, decode: decodeInboxEvent } = codecOf(inboxSchemas)
+export const inboxCodec: Codec<typeof inboxSchemas> = codecOf(inboxSchemas)

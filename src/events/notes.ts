@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { START } from './events.ts'
-import { codecOf, type FactOf, type Recorded } from './facts.ts'
+import { type Codec, codecOf, type FactOf, type Recorded } from './facts.ts'
 import { conversationIdSchema } from './ids.ts'
 
 // Facts beside a conversation. They are in a stream of their own (ADR 20), so they are no part of the conversation's log.
@@ -43,4 +43,4 @@ export type NoteEvent<T extends NoteType = NoteType> = Fact<T> & Recorded
 /** Whether this is the type of an event in a stream of notes. */
 export const isNoteType = (type: string): type is NoteType => Object.hasOwn(noteSchemas, type)
 
-export const { encode: encodeNote, decode: decodeNote } = codecOf(noteSchemas)
+export const noteCodec: Codec<typeof noteSchemas> = codecOf(noteSchemas)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { DeepReadonly } from './events.ts'
-import { codecOf } from './facts.ts'
+import { type Codec, codecOf } from './facts.ts'
 
 // What workers know at a place of the store, so that a new one need not read what comes before it (ADR 27).
 
@@ -71,7 +71,8 @@ export const settledSchema = z.object({
 
 export type SettledData = DeepReadonly<z.infer<typeof settledSchema>>
 
-export const { encode: encodeSettled } = codecOf({ Settled: settledSchema })
+const settledSchemas = { Settled: settledSchema }
+export const settledCodec: Codec<typeof settledSchemas> = codecOf(settledSchemas)
 
 const stream = 'workers-checkpoint'
 

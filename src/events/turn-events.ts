@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { askingShape, isoTime, START } from './events.ts'
-import { codecOf, type DataOf, type FactOf, type Recorded } from './facts.ts'
+import { type Codec, codecOf, type DataOf, type FactOf, type Recorded } from './facts.ts'
 
 // What the turns of a conversation do besides saying something. It is in a stream of its own (ADR 21): none of it is history.
 
@@ -84,4 +84,4 @@ export type TurnEventData = DataOf<typeof turnSchemas>
 export type TurnFact<T extends TurnEventType = TurnEventType> = FactOf<typeof turnSchemas, T>
 export type RecordedTurnFact<T extends TurnEventType = TurnEventType> = TurnFact<T> & Recorded
 
-export const { encode: encodeTurnFact, decode: decodeTurnFact } = codecOf(turnSchemas)
+export const turnCodec: Codec<typeof turnSchemas> = codecOf(turnSchemas)

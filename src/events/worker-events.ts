@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { codecOf, type FactOf } from './facts.ts'
+import { type Codec, codecOf, type FactOf } from './facts.ts'
 
 // What a worker says of itself, in a stream of its own: one for all conversations that it serves (ADR 26).
 
@@ -19,4 +19,4 @@ const workerSchemas = {
 
 export type WorkerFact = FactOf<typeof workerSchemas, keyof typeof workerSchemas>
 
-export const { encode: encodeWorkerFact } = codecOf(workerSchemas)
+export const workerCodec: Codec<typeof workerSchemas> = codecOf(workerSchemas)

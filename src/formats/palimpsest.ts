@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { decode, hashOf, type StoredEvent } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, notesStreamOf, streamOf } from '../events/ids.ts'
-import { decodeNote, isNoteType, type NoteEvent } from '../events/notes.ts'
+import { isNoteType, noteCodec, type NoteEvent } from '../events/notes.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { StoredConversation } from './plan.ts'
 import { listOn, type Shelf } from './shelf.ts'
@@ -127,7 +127,7 @@ const followNote = (
   const expected = chain.places.length
   if (revision !== expected)
     return E.left(`note ${String(revision)} of ${conversation}, where note ${expected} must follow`)
-  const decoded = decodeNote(stored, { stream: notesStreamOf(conversation), revision: expected })
+  const decoded = noteCodec.decode(stored, { stream: notesStreamOf(conversation), revision: expected })
   if (E.isLeft(decoded)) return E.left(decoded.left.message)
   if (decoded.right.metadata.prev !== chain.hash)
     return E.left(`the notes of ${conversation} break at revision ${expected}: one was changed or is missing`)

@@ -3,7 +3,7 @@ import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { Actor } from '../events/events.ts'
 import { eventId, inboxStreamOf, streamOf } from '../events/ids.ts'
-import { decodeInboxEvent, encodeInboxFact, type InboxEvent, type InboxFact } from '../events/inbox-events.ts'
+import { inboxCodec, type InboxEvent, type InboxFact } from '../events/inbox-events.ts'
 import type { NewMessage } from '../events/new-message.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { eventMissing } from '../store/dense.ts'
@@ -36,7 +36,7 @@ const page = 32
 export const inboxOf = (store: EventStore, actor: Actor, conversation: string): Inbox => {
   const stream = inboxStreamOf(conversation)
 
-  const decoded = (event: RecordedEvent): E.Either<StoreError, InboxEvent> => decodeInboxEvent(event, event)
+  const decoded = (event: RecordedEvent): E.Either<StoreError, InboxEvent> => inboxCodec.decode(event, event)
 
   async function* pending(): Steps<StoreError, readonly Queued[]> {
     const queued: Queued[] = []
@@ -71,7 +71,7 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
     const { commandId, isNamed } = envelope
     const id = isNamed ? eventId(stream, commandId, 0) : commandId
     const metadata = { ...metadataOf(envelope), prev: last ? hashOf(last) : null }
-    const stored = yield* ok(encodeInboxFact(fact, id, metadata))
+    const stored = yield* ok(inboxCodec.encode(fact, id, metadata))
     const expected = last?.revision ?? -1
     yield* ok(store.append({ stream, events: [stored], expected, findable: isNamed, isNew: !isNamed }))
     return expected + 1

@@ -1,6 +1,6 @@
 import { conversationNotFound } from '../commands/rejections.ts'
 import { notesStreamOf } from '../events/ids.ts'
-import { decodeNote, type NoteEvent, type NoteType } from '../events/notes.ts'
+import { noteCodec, type NoteEvent, type NoteType } from '../events/notes.ts'
 import {
   entryOf,
   type Link,
@@ -37,7 +37,7 @@ export async function* newestNotes(
   for (let from = end.last?.revision ?? -1; from >= 0;) {
     const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit: streamPage }))
     for (const event of page)
-      if (type === undefined || event.type === type) yield await orThrow(decodeNote(event, event))
+      if (type === undefined || event.type === type) yield await orThrow(noteCodec.decode(event, event))
     from -= page.length
     if (page.length === 0) return
     await breath()

@@ -3,7 +3,7 @@ import { conversationNotFound } from '../commands/rejections.ts'
 import { hashOf } from '../events/codec.ts'
 import type { Actor } from '../events/events.ts'
 import { eventId, notesStreamOf } from '../events/ids.ts'
-import { decodeNote, encodeNote, type Fact, type NoteEvent } from '../events/notes.ts'
+import { type Fact, noteCodec, type NoteEvent } from '../events/notes.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { eventMissing } from '../store/dense.ts'
 import { importUnfinished, type NoteError } from '../store/errors.ts'
@@ -58,7 +58,7 @@ async function* writeOnce(
   if (earlier !== undefined) return yield* noteAt(store, stream, earlier)
   const at = lastPosition({ lineage, revision: last.revision })
   const stored = yield* ok(
-    encodeNote(fact(at), id, { ...metadataOf(envelope), prev: before ? hashOf(before) : null }),
+    noteCodec.encode(fact(at), id, { ...metadataOf(envelope), prev: before ? hashOf(before) : null }),
   )
   const expected = before?.revision ?? -1
   yield* ok(store.append({ stream, events: [stored], expected, findable: isNamed, isNew: !isNamed }))
@@ -69,5 +69,5 @@ async function* writeOnce(
 async function* noteAt(store: EventStore, stream: string, revision: number): Steps<NoteError, NoteEvent> {
   const read = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
   const [event] = read
-  return event ? yield* ok(decodeNote(event, event)) : yield eventMissing(stream, revision)
+  return event ? yield* ok(noteCodec.decode(event, event)) : yield eventMissing(stream, revision)
 }

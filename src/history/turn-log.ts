@@ -3,12 +3,7 @@ import { hashOf, type StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import { type Actor, START } from '../events/events.ts'
 import { newCommandId, turnsStreamOf } from '../events/ids.ts'
-import {
-  decodeTurnFact,
-  encodeTurnFact,
-  type RecordedTurnFact,
-  type TurnFact,
-} from '../events/turn-events.ts'
+import { type RecordedTurnFact, turnCodec, type TurnFact } from '../events/turn-events.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import { conflict, type ReadError, type StoreError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
@@ -74,7 +69,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     if (!last) return empty
     if (last.revision === known?.revision) return known
     const begun = known?.begun ?? (last.revision === 0 ? last.id : undefined)
-    const { at } = (yield* ok(decodeTurnFact(last, last))).data
+    const { at } = (yield* ok(turnCodec.decode(last, last))).data
     return { revision: last.revision, begun, hash: hashOf(last), at }
   }
   async function* look(): Steps<StoreError, Known> {
@@ -87,7 +82,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     for (let from = Number.MAX_SAFE_INTEGER, isFirst = true; from >= 0; isFirst = false) {
       const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit }))
       if (isFirst) known = await orThrow(run(see(page[0])))
-      for (const event of page) yield await orThrow(decodeTurnFact(event, event))
+      for (const event of page) yield await orThrow(turnCodec.decode(event, event))
       from = (page.at(-1)?.revision ?? 0) - 1
     }
   }
@@ -95,7 +90,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   async function* factsAfter(revision: number): Steps<StoreError, readonly RecordedTurnFact[]> {
     const facts: RecordedTurnFact[] = []
     for await (const page of pagesOf(store, stream, { from: revision + 1 }))
-      for (const event of yield* ok(page)) facts.push(yield* ok(decodeTurnFact(event, event)))
+      for (const event of yield* ok(page)) facts.push(yield* ok(turnCodec.decode(event, event)))
     heeded = Math.max(heeded, facts.at(-1)?.revision ?? revision)
     return facts
   }
@@ -115,7 +110,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
       const fact = { type, data: { ...data, at } } as TurnFact
       const commandId = newCommandId()
       const metadata = metadataOf(completeEnvelope({ ...envelope, commandId }, actor))
-      const stored = yield* ok(encodeTurnFact(fact, commandId, { ...metadata, prev: hash }))
+      const stored = yield* ok(turnCodec.encode(fact, commandId, { ...metadata, prev: hash }))
       events.push(stored)
       hash = hashOf(stored)
     }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Actor } from '../events/events.ts'
 import { newCommandId, workerStreamOf } from '../events/ids.ts'
-import { encodeWorkerFact, type WorkerFact } from '../events/worker-events.ts'
+import { workerCodec, type WorkerFact } from '../events/worker-events.ts'
 import { completeEnvelope, metadataOf } from './encode.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
@@ -20,7 +20,7 @@ export async function* tell(
   const stream = workerStreamOf(worker)
   const commandId = newCommandId()
   const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }
-  const events = [yield* ok(encodeWorkerFact(fact, commandId, metadata))]
+  const events = [yield* ok(workerCodec.encode(fact, commandId, metadata))]
   for (let tries = 1; ; tries++) {
     const from = Number.MAX_SAFE_INTEGER
     const [last] = yield* ok(store.read({ stream, from, direction: 'backwards', limit: 1 }))

@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../events/codec.ts'
 import { type ConversationEvent, type Metadata, START } from '../events/events.ts'
 import { inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
-import { decodeInboxEvent } from '../events/inbox-events.ts'
-import { decodeTurnFact, type RecordedTurnFact } from '../events/turn-events.ts'
+import { inboxCodec } from '../events/inbox-events.ts'
+import { type RecordedTurnFact, turnCodec } from '../events/turn-events.ts'
 import { isFinal } from '../projections/final.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
@@ -108,7 +108,7 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): St
   const turns = reader(
     store,
     yield* endOf(turnsStreamOf(id)),
-    (event) => decodeTurnFact(event, event),
+    (event) => turnCodec.decode(event, event),
     (fact) => {
       ahead = Math.max(ahead, fact.data.at)
       if (isAboutClaims(fact)) newest ??= fact
@@ -117,7 +117,7 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): St
   const inbox = reader(
     store,
     yield* endOf(inboxStreamOf(id)),
-    (event) => decodeInboxEvent(event, event),
+    (event) => inboxCodec.decode(event, event),
     (fact) => {
       ahead = Math.max(ahead, fact.data.at)
     },

@@ -1,6 +1,6 @@
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { eventId, notesStreamOf } from '../events/ids.ts'
-import { encodeNote, type Fact } from '../events/notes.ts'
+import { type Fact, noteCodec } from '../events/notes.ts'
 import type { PlannedNote } from '../formats/plan.ts'
 import type { List } from '../formats/shelf.ts'
 import { chainEndAt } from '../history/ends.ts'
@@ -56,7 +56,7 @@ export async function* prepareNotes(
       commandId: ref,
       prev,
     }
-    const stored = yield* ok(encodeNote({ type, data: { ...data, at } } as Fact, eventIs, metadata))
+    const stored = yield* ok(noteCodec.encode({ type, data: { ...data, at } } as Fact, eventIs, metadata))
     yield* ok(store.check(stored))
     events.push(stored)
     prev = hashOf(stored)

@@ -3,9 +3,9 @@ import { hashOf, type StoredEvent } from '../events/codec.ts'
 import type { DecodeFailed } from '../events/errors.ts'
 import type { Metadata } from '../events/events.ts'
 import { inboxStreamOf, notesStreamOf, turnsStreamOf } from '../events/ids.ts'
-import { decodeInboxEvent } from '../events/inbox-events.ts'
-import { decodeNote } from '../events/notes.ts'
-import { decodeTurnFact } from '../events/turn-events.ts'
+import { inboxCodec } from '../events/inbox-events.ts'
+import { noteCodec } from '../events/notes.ts'
+import { turnCodec } from '../events/turn-events.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
@@ -38,13 +38,18 @@ interface Beside {
  */
 export async function* verifyBeside(store: EventStore, conversation: string): Steps<StoreError, Found> {
   const all: readonly Beside[] = [
-    { kind: 'note', stream: notesStreamOf(conversation), name: 'note', decode: decodeNote },
-    { kind: 'turn', stream: turnsStreamOf(conversation), name: 'event of its turns', decode: decodeTurnFact },
+    { kind: 'note', stream: notesStreamOf(conversation), name: 'note', decode: noteCodec.decode },
+    {
+      kind: 'turn',
+      stream: turnsStreamOf(conversation),
+      name: 'event of its turns',
+      decode: turnCodec.decode,
+    },
     {
       kind: 'inbox',
       stream: inboxStreamOf(conversation),
       name: 'event of its inbox',
-      decode: decodeInboxEvent,
+      decode: inboxCodec.decode,
     },
   ]
   let notes = 0

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Actor } from '../events/events.ts'
 import { newCommandId } from '../events/ids.ts'
-import { encodeSettled, type SettledData, settledStreamOf } from '../events/settled.ts'
+import { settledCodec, type SettledData, settledStreamOf } from '../events/settled.ts'
 import { completeEnvelope, metadataOf } from '../history/encode.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
@@ -117,7 +117,7 @@ export async function* writeSettled(
   for (const data of partsOf(settled, conversations)) {
     const commandId = newCommandId()
     const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }
-    const events = [yield* ok(encodeSettled({ type: 'Settled', data }, commandId, metadata))]
+    const events = [yield* ok(settledCodec.encode({ type: 'Settled', data }, commandId, metadata))]
     yield* ok(store.append({ stream, events, expected: last++, isNew: true }))
   }
   return last

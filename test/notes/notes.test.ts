@@ -5,7 +5,7 @@ import { storeOn } from '../../src/api/open.ts'
 import { promiseStore } from '../../src/api/promises.ts'
 import { hashOf, type StoredEvent } from '../../src/events/codec.ts'
 import { notesStreamOf } from '../../src/events/ids.ts'
-import { decodeNote, noteSchemas } from '../../src/events/notes.ts'
+import { noteCodec, noteSchemas } from '../../src/events/notes.ts'
 import type { NewLink, NewNote, Store } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
@@ -278,7 +278,7 @@ describe('a stored note of schema version 1', () => {
     '%i, a %s, decodes to what it always did, and has the hash that it always had',
     (_, __, { stored, hash, decoded }) => {
       const { revision } = decoded
-      expect(decodeNote(stored, { stream: 's', revision })).toEqual(E.right(decoded))
+      expect(noteCodec.decode(stored, { stream: 's', revision })).toEqual(E.right(decoded))
       expect(hashOf(stored)).toBe(hash)
     },
   )

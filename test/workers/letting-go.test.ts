@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
 import { START } from '../../src/events/events.ts'
-import { encodeTurnFact } from '../../src/events/turn-events.ts'
+import { turnCodec } from '../../src/events/turn-events.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import type { TurnError } from '../../src/turn/turned.ts'
@@ -93,7 +93,9 @@ test('however an attempt fails, that can be recorded', () => {
       if (outcome.reason === 'settled') throw new Error('nothing was answered')
       const data = { step: 'conversation@0', worker: 'w', at: START, ...outcome }
       const metadata = { time: '2026-01-01T00:00:00.000Z', actor, commandId: 'c', prev: null }
-      expect(encodeTurnFact({ type: 'TurnReleased', data }, 'id', metadata)).toMatchObject({ _tag: 'Right' })
+      expect(turnCodec.encode({ type: 'TurnReleased', data }, 'id', metadata)).toMatchObject({
+        _tag: 'Right',
+      })
     }),
   )
 })
