@@ -5,6 +5,12 @@ import type { EventStore } from '../../../src/store/port.ts'
 
 // A store as it is after years: many conversations with which nobody is concerned any more, and a few that await an answer.
 
+export interface OldStore {
+  readonly old?: number
+  readonly open?: number
+  readonly prefix?: string
+}
+
 /** How many appends wait for the store at once: it writes them in one transaction. */
 const atOnce = 1_000
 
@@ -33,15 +39,20 @@ const beginAll = async (store: EventStore, ids: readonly string[], isAsking: boo
 /**
  * Writes conversations `old-0`, `old-1`, … of one message that nobody is asked to answer, and `open-0`, … that ask workers for an answer:
  * these are spread among the old ones evenly.
+ *
+ * @param prefix what their names begin with
  */
 export const fillOldStore = async (
   store: EventStore,
-  { old = 1_000_000, open = 50 }: { readonly old?: number; readonly open?: number } = {},
+  { old = 1_000_000, open = 50, prefix = '' }: OldStore = {},
 ): Promise<void> => {
   const share = Math.ceil(old / Math.max(open, 1))
   for (let n = 0, from = 0; from < old; n++, from += share) {
-    const ids = Array.from({ length: Math.min(share, old - from) }, (_, index) => `old-${from + index}`)
+    const ids = Array.from(
+      { length: Math.min(share, old - from) },
+      (_, index) => `${prefix}old-${from + index}`,
+    )
     await beginAll(store, ids, false)
-    if (n < open) await beginAll(store, [`open-${n}`], true)
+    if (n < open) await beginAll(store, [`${prefix}open-${n}`], true)
   }
 }

@@ -26,6 +26,7 @@ if (hours > 0) {
   } as DateConstructor
 }
 
+const { isPoisoned } = await import('../../support/workers/chaos/talk.ts')
 const { openStore } = await import('../../../src/index.ts')
 const store = await openStore(url)
 const kinds = ['none', 'idempotent', 'unsafe'] as const
@@ -62,7 +63,7 @@ const worker = store.worker({
       model: 'claude-opus-5-5',
       tools: kinds.map((name) => ({ name, input_schema: { type: 'object' } })),
       run,
-      stallTimeout: stall,
+      stallTimeout: isPoisoned(chat) ? stall : 600_000,
       maxRetries: 0,
     }
   },

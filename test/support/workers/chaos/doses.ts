@@ -25,7 +25,7 @@ const short = (seed: number) =>
   ({
     // Takes longest: its attempts wait for each other.
     'C7 EventStoreDB': {
-      setting: { on: 'EventStoreDB', workers: 3, slots: 4, stall: 1_500, ...calm, seed },
+      setting: { on: 'EventStoreDB', workers: 3, slots: 4, stall: 1_000, ...calm, seed },
       talk: { conversations: 20, rounds: 1, say: poisonOneOf(5) },
       doses: [{ fault: 'restart', times: 1, every: [2_000, 5_000] }],
     },
@@ -78,6 +78,12 @@ const short = (seed: number) =>
     'C10 SQLite': {
       setting: { on: 'SQLite', workers: 2, slots: 4, ...calm, seed },
       talk: { conversations: 80, rounds: 1, tenant: 'big' },
+    },
+    'C11 SQLite': {
+      // As many as a worker reads before it settles what it knows.
+      setting: { on: 'SQLite', workers: 2, slots: 4, ...calm, before: { old: 10_000, open: 8 }, seed },
+      talk: { conversations: 8, rounds: 3 },
+      doses: [{ fault: 'kill', times: 2, every: [300, 900] }],
     },
   }) as const satisfies Readonly<Record<string, Plan>>
 
@@ -144,6 +150,11 @@ const full = (seed: number): Readonly<Record<SceneName | 'C7 without poison', Pl
   'C10 SQLite': {
     setting: { on: 'SQLite', workers: 2, slots: 8, slow: 500, ...calm, seed },
     talk: { conversations: 1_000, rounds: 1, tenant: 'big' },
+  },
+  'C11 SQLite': {
+    setting: { on: 'SQLite', workers: 2, slots: 8, ...calm, before: { old: 100_000, open: 50 }, seed },
+    talk: { conversations: 16, rounds: 3 },
+    doses: [{ fault: 'kill', times: 5, every: [1_000, 2_000] }],
   },
 })
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { start } from '../../node.ts'
-import type { Child } from './fleet.ts'
+import { startHeard } from '../../node.ts'
+import { type Child, said } from './fleet.ts'
 import type { Scene } from './scene.ts'
 
 // One function for each thing that goes wrong. Each is over when the damage is: what it was done to works again, or another in its place.
@@ -35,8 +35,8 @@ const restart: Fault = async ({ place, dice, returns }) => {
 
 /** A process that writes to the file dies in its transaction. */
 const holdLock: Fault = async ({ place, dice, returns }) => {
-  const holder = start('workers/children/holder.ts', place.url)
-  await new Promise((resolve) => holder.stdout?.once('data', resolve))
+  const holder = startHeard('workers/children/holder.ts', place.url)
+  await said(holder)
   await sleep(100 + dice() * 1_000)
   const exit = new Promise((resolve) => holder.once('exit', resolve))
   returns.push(Date.now())
@@ -88,7 +88,7 @@ export interface Dose {
 export const inflict = async (scene: Scene, { fault, times, every: [least, most], lanes = 1 }: Dose) => {
   let left = times
   const lane = async (): Promise<void> => {
-    while (left-- > 0) {
+    while (left-- > 0 && !scene.signal.aborted) {
       await sleep(least + scene.dice() * (most - least))
       await faults[fault](scene)
     }

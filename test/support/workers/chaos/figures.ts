@@ -1,4 +1,6 @@
-import type { RecordedEvent } from '../../../../src/store/port.ts'
+import * as E from 'fp-ts/lib/Either.js'
+import type { EventStore, RecordedEvent } from '../../../../src/store/port.ts'
+import { listSteps } from '../../../../src/workers/listing.ts'
 import { untoldIn, wrongEffects, wrongIn } from '../judge.ts'
 import type { Scene } from './scene.ts'
 import type { Talked } from './talk.ts'
@@ -29,6 +31,12 @@ export interface Figures {
   /** Claims of what a living worker held, within a TTL after the store was back. */
   readonly tooSoon: readonly string[]
   readonly waits: readonly number[]
+  /** When whatever had to be said, and can be answered, was answered. */
+  readonly answeredAfter: number
+  /** From when a worker could begin to its first claim. */
+  readonly starts: readonly number[]
+  /** How many events whoever begins now has to read. */
+  readonly toRead: number
   /** How often each parked conversation was claimed. */
   readonly attemptsParked: readonly number[]
   /** Unsafe calls whose effect is not known, or not as their results say. */
@@ -41,6 +49,17 @@ export interface Figures {
   /** How often the store was away. */
   readonly returns: number
   readonly seconds: number
+}
+
+const eventsToRead = async (store: EventStore, prefix: string): Promise<number> => {
+  let read = 0
+  const readAll: EventStore['readAll'] = (range) => async () => {
+    const page = await store.readAll(range)()
+    if (E.isRight(page)) read += page.right.events.length
+    return page
+  }
+  for await (const _ of listSteps({ ...store, readAll }, { conversations: [prefix] }));
+  return read
 }
 
 const overlapsIn = ({ model, fleet }: Scene): readonly string[] => {
@@ -58,7 +77,7 @@ const overlapsIn = ({ model, fleet }: Scene): readonly string[] => {
   )
 }
 
-export const figuresOf = async (scene: Scene, { turns, waits }: Talked): Promise<Figures> => {
+export const figuresOf = async (scene: Scene, { turns, waits, answeredAfter }: Talked): Promise<Figures> => {
   const { events: store, prefix, watch, model, effects, fleet, returns, ttl, began } = scene
   const events = await rawEvents(store, prefix)
   const open: string[] = []
@@ -89,6 +108,12 @@ export const figuresOf = async (scene: Scene, { turns, waits }: Talked): Promise
   return {
     turns,
     waits,
+    answeredAfter,
+    starts: fleet.begun.flatMap(({ id, at }) => {
+      const first = watch.claims.find(({ worker }) => worker === id)
+      return first ? [first.at - at] : []
+    }),
+    toRead: await eventsToRead(store, prefix),
     events,
     replies: replies.length,
     claims: watch.claims,

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { start } from '../../node.ts'
+import { startHeard } from '../../node.ts'
 import type { Place } from './places.ts'
 import type { Proxy } from './proxy.ts'
 
@@ -14,12 +14,26 @@ export interface WorkerSpec {
   readonly ttl: number
   readonly slots: number
   readonly grace: number
-  /** Without any sign of a reply, before its call has stalled. */
+  /** Without any sign of a reply, before a call for poison has stalled. However busy the machine, no other call does. */
   readonly stall: number
   /** What its conversations begin with. */
   readonly prefix: string
   /** By how many hours its wall clock may be wrong; 0: it is right. */
   readonly hours: number
+}
+
+/** A process, and what it has said on stderr. */
+interface Started {
+  readonly process: ChildProcess
+  id: string
+  said: string
+  /** Somebody has ended it, or is about to. */
+  isEnded: boolean
+}
+
+const stateOf = ({ process: { pid, exitCode, signalCode }, id, said }: Started): string => {
+  const end = exitCode ?? signalCode
+  return `${pid} ${id}: ${end === null ? 'lives' : `ended with ${end}`}${said === '' ? '' : `\n${said}`}`
 }
 
 export interface Child {
@@ -28,6 +42,8 @@ export interface Child {
   /** What the log calls it. */
   readonly id: string
   readonly network: Proxy | undefined
+  /** When it could begin to work, by the clock of the test. */
+  readonly at: number
 }
 
 /** When a worker could not be relied on, by the clock of the test. */
@@ -42,6 +58,12 @@ export interface Trouble {
 
 export interface Fleet {
   readonly living: readonly Child[]
+  /** All that there were. */
+  readonly begun: readonly Child[]
+  /** Resolves to what is known of a worker that has ended although nobody has ended it. */
+  readonly lost: Promise<string>
+  /** Each process that there was: whether it lives, how it ended, and its last words. */
+  readonly states: () => readonly string[]
   readonly troubles: readonly Trouble[]
   /** From now on a worker cannot be relied on. */
   readonly trouble: (child: Child, what: Trouble['what']) => Trouble
@@ -54,19 +76,34 @@ export interface Fleet {
   readonly close: () => Promise<void>
 }
 
+/** The first line of a process; rejects if it ends without one. */
+export const said = async (process: ChildProcess): Promise<unknown> => {
+  const stdout = process.stdout as NonNullable<ChildProcess['stdout']>
+  const ended = once(process, 'close').then(([code, signal]) => {
+    throw new Error(`a process has ended without a word, with ${String(code ?? signal)}`)
+  })
+  // It may end later.
+  ended.catch(() => {})
+  return Promise.race([once(stdout, 'data'), ended])
+}
+
 /**
+ * @param program that of the worker processes
  * @param isDead told of what was killed
  * @param heldBy how many conversations a worker holds
  */
 export const fleet = (
+  program: string,
   place: Place,
   spec: Omit<WorkerSpec, 'url'>,
   isDead: (child: Child) => Promise<void>,
   heldBy: (worker: string) => number,
 ): Fleet => {
   const living: Child[] = []
+  const begun: Child[] = []
   const troubles: Trouble[] = []
-  const all: ChildProcess[] = []
+  const all: Started[] = []
+  const lost = Promise.withResolvers<string>()
   let isOver = false
 
   const trouble: Fleet['trouble'] = ({ id }, what) => {
@@ -77,22 +114,39 @@ export const fleet = (
   const leave = (child: Child): boolean => {
     const at = living.indexOf(child)
     if (at >= 0) living.splice(at, 1)
+    for (const started of all) started.isEnded ||= started.process === child.process
     return at >= 0
+  }
+  /** At the end of a scene processes are killed whose start somebody waits for. */
+  const unlessOver = (started: Started) => (): string => {
+    if (isOver) return ''
+    throw new Error(`nobody has ended this worker: ${stateOf(started)}`)
   }
   const begin = async (): Promise<Child> => {
     const { url, network } = await place.way()
-    const started = start('workers/children/worker.ts', JSON.stringify({ ...spec, url } satisfies WorkerSpec))
+    const process = startHeard(program, JSON.stringify({ ...spec, url } satisfies WorkerSpec))
+    const started: Started = { process, id: '', said: '', isEnded: false }
     all.push(started)
-    const stdout = started.stdout as NonNullable<ChildProcess['stdout']>
-    const id = await Promise.race([once(stdout, 'data'), once(started, 'exit').then(() => '')])
-    const child = { process: started, pid: started.pid ?? 0, id: String(id).trim(), network }
-    if (isOver) started.kill('SIGKILL')
+    process.stderr?.on(
+      'data',
+      (chunk: Buffer) => (started.said = (started.said + chunk.toString()).slice(-4_000)),
+    )
+    process.once('close', () => {
+      if (!started.isEnded && !isOver) lost.resolve(stateOf(started))
+    })
+    started.id = String(await said(process).catch(unlessOver(started))).trim()
+    const child = { process, pid: process.pid ?? 0, id: started.id, network, at: performance.now() }
+    begun.push(child)
+    if (isOver) process.kill('SIGKILL')
     else living.push(child)
     return child
   }
 
   return {
     living,
+    begun,
+    lost: lost.promise,
+    states: () => all.map(stateOf),
     troubles,
     trouble,
     begin,
@@ -120,7 +174,8 @@ export const fleet = (
     },
     close: async () => {
       isOver = true
-      const open = all.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+      const processes = all.map(({ process }) => process)
+      const open = processes.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
       const ended = open.map((child) => once(child, 'exit'))
       for (const child of open) {
         child.kill('SIGCONT')

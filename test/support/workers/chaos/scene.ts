@@ -6,6 +6,7 @@ import { openEvents } from '../../../../src/api/open.ts'
 import type { EventStore } from '../../../../src/store/port.ts'
 import type { Failure, Reply } from '../../../../src/testing/messages-api/replies.ts'
 import { text } from '../../log.ts'
+import { fillOldStore, type OldStore } from '../old-store.ts'
 import { randomOf } from '../scheduler.ts'
 import { type Effects, effectsServer, type Moment } from './effects.ts'
 import { type Fleet, fleet, type WorkerSpec } from './fleet.ts'
@@ -28,6 +29,8 @@ export interface Setting {
   readonly seed: number
   /** Of the deaths, which fraction somebody reports; the others have to be noticed. */
   readonly reported?: number
+  /** What is in the store before its workers begin. */
+  readonly before?: Omit<OldStore, 'prefix'>
   /** The fraction of tool calls whose process dies of them. */
   readonly deadly?: number
 }
@@ -51,6 +54,8 @@ export interface Scene {
   readonly dice: () => number
   /** Carried out however often the store is away meanwhile. */
   readonly persistently: <A>(command: (commandId: string) => Promise<A>) => Promise<A>
+  /** Aborts when the scene is over. */
+  readonly signal: AbortSignal
   readonly close: () => Promise<void>
 }
 
@@ -69,7 +74,8 @@ const breakdown: Failure = { status: 500, type: 'api_error', message: 'it broke'
 const refusal: Failure = { status: 400, type: 'invalid_request_error', message: 'no' }
 const never = (): Promise<never> => new Promise(() => {})
 
-export const scene = async (setting: Setting): Promise<Scene> => {
+/** @param program that of the worker processes */
+export const scene = async (setting: Setting, program: string): Promise<Scene> => {
   const { on, workers, slots, ttl = 1_000, grace = 10_000, stall = 60_000, hours = 0 } = setting
   const { seed, slow = 50, reported = 1, deadly = 0 } = setting
   const dice = randomOf(seed)
@@ -78,11 +84,13 @@ export const scene = async (setting: Setting): Promise<Scene> => {
   const opened = await openEvents(place.url)()
   if (E.isLeft(opened)) throw new Error(opened.left.message)
   const events = opened.right
+  const over = new AbortController()
   const prefix = `${randomUUID().slice(0, 8)}-`
 
   const persistently: Scene['persistently'] = async (command) => {
     for (const commandId = randomUUID(); ; await sleep(50))
       try {
+        over.signal.throwIfAborted()
         return await command(commandId)
       } catch (error) {
         if (!away.some((tag) => isError(error, tag))) throw error
@@ -91,7 +99,8 @@ export const scene = async (setting: Setting): Promise<Scene> => {
 
   const killed = (pid: number): void => {
     const child = workersHere.living.find((one) => one.pid === pid)
-    if (child) void workersHere.kill(child)
+    // If no other begins in its place, the scene ends with that.
+    if (child) workersHere.kill(child).catch(() => {})
   }
   const answer = async (messages: readonly object[], call: Call): Promise<Reply | Failure> => {
     const last = JSON.stringify(messages.at(-1))
@@ -129,8 +138,24 @@ export const scene = async (setting: Setting): Promise<Scene> => {
   const dead = async ({ id }: { readonly id: string }): Promise<void> => {
     if (dice() < reported) await persistently(() => store.workerStopped(id))
   }
-  const workersHere = fleet(place, spec, dead, heldBy)
-  await Promise.all(Array.from({ length: workers }, workersHere.begin))
+  const workersHere = fleet(program, place, spec, dead, heldBy)
+  const close = async (): Promise<void> => {
+    over.abort()
+    watch.close()
+    await workersHere.close()
+    model.close()
+    effects.close()
+    await store.close()
+    await events.close()()
+    await place.close()
+  }
+  try {
+    if (setting.before) await fillOldStore(events, { ...setting.before, prefix })
+    await Promise.all(Array.from({ length: workers }, workersHere.begin))
+  } catch (error) {
+    await close()
+    throw error
+  }
   return {
     place,
     prefix,
@@ -145,14 +170,7 @@ export const scene = async (setting: Setting): Promise<Scene> => {
     returns: [],
     dice,
     persistently,
-    close: async () => {
-      watch.close()
-      await workersHere.close()
-      model.close()
-      effects.close()
-      await store.close()
-      await events.close()()
-      await place.close()
-    },
+    signal: over.signal,
+    close,
   }
 }

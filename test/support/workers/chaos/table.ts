@@ -11,7 +11,7 @@ const columns: readonly (readonly [string, (figures: Figures) => string | number
   ['steps held then', ({ held }) => held],
   ['turns', ({ turns }) => turns],
   ['replies', ({ replies }) => replies],
-  ['doubled, misplaced', ({ wrong }) => wrong.length],
+  ['doubled, misplaced, effects twice', ({ wrong }) => wrong.length],
   ['open at the end', ({ open }) => open.length],
   ['parked', ({ parked }) => parked],
   ['model calls', ({ calls }) => calls],
@@ -23,21 +23,43 @@ const columns: readonly (readonly [string, (figures: Figures) => string | number
   ['two at once', ({ overlaps }) => overlaps.length],
   ['turn ms, p50', ({ waits }) => at(waits, 0.5)],
   ['p99', ({ waits }) => at(waits, 0.99)],
+  ['first claim after ms, p50', ({ starts }) => at(starts, 0.5)],
+  ['max', ({ starts }) => at(starts, 1)],
+  ['all answered after s', ({ answeredAfter }) => (answeredAfter / 1_000).toFixed(1)],
   ['seconds', ({ seconds }) => seconds.toFixed(0)],
 ]
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |\n`
 
+/** What is said when a scene is over. */
+export const progressOf = (name: string, outcome: PromiseSettledResult<Figures>): string => {
+  if (outcome.status === 'rejected') return `${name}: failed\n`
+  const { seconds, turns, wrong, open, troubles, returns } = outcome.value
+  const found = `${wrong.length} wrong, ${open.length} open`
+  return `${name}: ${seconds.toFixed(0)} s, ${troubles + returns} faults, ${turns} turns, ${found}\n`
+}
+
+/** How much longer the other messages wait where there is poison among them, if both scenes came to an end. */
+const delayedIn = (all: ReadonlyMap<string, Figures>): string => {
+  const [poisoned, without] = [all.get('C7 EventStoreDB'), all.get('C7 without poison')]
+  if (!poisoned || !without) return ''
+  const ratio = poisoned.answeredAfter / without.answeredAfter
+  return `\nC7: with poison, the other messages were answered after ${ratio.toFixed(2)} times the time that it takes without.\n`
+}
+
 /** The figures of scenes, in Markdown. */
 export const table = async (results: ReadonlyMap<string, Promise<Figures>>): Promise<string> => {
   const rows: string[] = []
+  const came = new Map<string, Figures>()
   for (const [name, promise] of results) {
     const figures = await promise.catch(() => undefined)
+    if (figures) came.set(name, figures)
     rows.push(row([name, ...columns.map(([, cell]) => (figures ? cell(figures) : 'failed'))]))
   }
   return [
     row(['', ...columns.map(([title]) => title)]),
     row(['---', ...columns.map(() => '--:')]),
     ...rows,
+    delayedIn(came),
   ].join('')
 }

@@ -16,11 +16,16 @@ export interface Talk {
 /** What no worker can answer. */
 export const isPoison = (said: string): boolean => said.startsWith('poison')
 
+/** Whether that is said in a conversation of this id. */
+export const isPoisoned = (id: string): boolean => id.includes('-poison')
+
 export interface Talked {
   /** Messages that were not taken back. */
   readonly turns: number
-  /** How long each took, in milliseconds. */
+  /** How long each took, in milliseconds; those that no worker can answer, until they were parked. */
   readonly waits: readonly number[]
+  /** After how many milliseconds whatever had to be said, and can be answered, was answered. */
+  readonly answeredAfter: number
 }
 
 /** Says something in each conversation, waits for the answer, and says more, at least until all is said that has to be, and `isLong` no more. */
@@ -30,8 +35,10 @@ export const talk = async (
   isLong: () => boolean = () => false,
 ): Promise<Talked> => {
   const waits: number[] = []
+  const start = performance.now()
+  let answeredAfter = 0
   const one = async (n: number): Promise<void> => {
-    const chat = store.conversation(`${prefix}${tenant ?? 'c'}${n}`)
+    const chat = store.conversation(`${prefix}${isPoison(say(n)) ? 'poison' : (tenant ?? 'c')}${n}`)
     const answer = tenant === undefined ? true : { tenant }
     for (let round = 0; round < rounds || (isLong() && !isPoison(say(n))); round++) {
       const over = watch.over(chat.id)
@@ -44,9 +51,11 @@ export const talk = async (
         continue
       }
       await watch.next(chat.id, over)
-      waits.push(performance.now() - began)
+      const now = performance.now()
+      waits.push(now - began)
+      if (round < rounds && !isPoison(say(n))) answeredAfter = now - start
     }
   }
   await Promise.all(Array.from({ length: conversations }, (_, n) => one(n)))
-  return { turns: waits.length, waits }
+  return { turns: waits.length, waits, answeredAfter }
 }

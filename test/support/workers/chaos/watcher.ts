@@ -24,8 +24,16 @@ export interface Watcher {
   readonly over: (chat: string) => number
   /** Resolves once there are more than so many. */
   readonly next: (chat: string, over: number) => Promise<void>
+  /** How often something was claimed, answered or parked, or a tool started. */
+  readonly happened: () => number
+  /** The newest events. */
+  readonly last: readonly string[]
+  readonly waitedFor: () => readonly string[]
   readonly close: () => void
 }
+
+/** How many events are kept to be told. */
+const told = 30
 
 interface Fields {
   readonly [field: string]: unknown
@@ -43,11 +51,16 @@ export const watcher = (store: EventStore, prefix: string): Watcher => {
   const over = new Map<string, number>()
   const waiting = new Map<string, Set<() => void>>()
   const ends = new AbortController()
+  const last: string[] = []
+  let happened = 0
 
   const see = (event: RecordedEvent): void => {
     const { stream, type } = event
     const chat = stream.slice(stream.indexOf('-') + 1)
     const data = JSON.parse(event.data) as Fields
+    last.push(`${stream}@${event.revision} ${type} ${event.data.slice(0, 160)}`)
+    if (last.length > told) last.shift()
+    if (type === 'TurnClaimed' || type === 'ToolStarted') happened++
     if (type === 'TurnClaimed') {
       const worker = String(data['worker'])
       const { time } = JSON.parse(event.metadata) as { readonly time: string }
@@ -58,6 +71,7 @@ export const watcher = (store: EventStore, prefix: string): Watcher => {
     }
     if (type === 'TurnReleased' && data['worker'] === holders.get(chat)) holders.delete(chat)
     if (type !== 'TurnParked' && !isFinal(event)) return
+    happened++
     holders.delete(chat)
     over.set(chat, (over.get(chat) ?? 0) + 1)
     for (const wake of waiting.get(chat) ?? []) wake()
@@ -81,6 +95,9 @@ export const watcher = (store: EventStore, prefix: string): Watcher => {
   return {
     claims,
     holders,
+    happened: () => happened,
+    last,
+    waitedFor: () => [...waiting].flatMap(([chat, wakes]) => (wakes.size > 0 ? [chat] : [])),
     over: (chat) => over.get(chat) ?? 0,
     next: async (chat, before) => {
       const wakes = waiting.get(chat) ?? new Set()
