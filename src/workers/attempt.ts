@@ -99,6 +99,22 @@ export const attempt = async (
   }
 }
 
+/** What a worker leaves a conversation with. */
+type Left = Exclude<Outcome, { readonly reason: 'settled' }> & { readonly step: string }
+/** Number of the attempt that ends, and the errors of those before it. */
+type Attempts = Pick<OpenStep, 'attempt' | 'errors'>
+
+/** What a worker records that leaves a conversation. */
+export const leaving = (
+  worker: string,
+  { step, ...how }: Left,
+  { attempt: attempts, errors }: Attempts,
+): TurnFact<'TurnReleased' | 'TurnParked'> => {
+  if (how.reason !== 'parked') return { type: 'TurnReleased', data: { step, worker, ...how, at: START } }
+  const all = [...errors.slice(0, attempts - 1), how.error]
+  return { type: 'TurnParked', data: { step, attempts, errors: all, at: START } }
+}
+
 /**
  * Lets go of a conversation, unless it is another's by now. A decision that has come since the claim may not have been seen: whoever is
  * free looks again.
@@ -108,11 +124,12 @@ export const attempt = async (
 export async function* release(
   { chat, worker }: Pick<Hold, 'chat' | 'worker'>,
   claimed: number,
-  { step, reason, ...rest }: Exclude<Outcome, { readonly reason: 'settled' }> & { readonly step: string },
+  left: Left,
+  attempts: Attempts,
 ): Steps<StoreError | WriteError, void> {
   yield* letGo(chat.turnLog, claimed, (since) => {
     if (isLostIn(since, worker)) return undefined
-    const isDecided = reason === 'waiting' && since.some(({ type }) => type === 'CallDecided')
-    return { step, worker, reason: isDecided ? 'free' : reason, ...rest }
+    const isDecided = left.reason === 'waiting' && since.some(({ type }) => type === 'CallDecided')
+    return leaving(worker, isDecided ? { ...left, reason: 'free' } : left, attempts)
   })
 }

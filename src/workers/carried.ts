@@ -4,10 +4,10 @@ import type { Spent } from './spending.ts'
 // What is known at a place of the store, for an observer that begins there: plain data, which depends on nobody's clock.
 
 /** Version of the rules by which events become what is known. Changed rules, or something more to carry, make it one more. */
-export const rules = 5
+export const rules = 6
 
 /** A step without the times of its observer's clock. */
-export interface CarriedStep extends Omit<OpenStep, 'freeAt' | 'notBefore'> {
+export interface CarriedStep extends Omit<OpenStep, 'waitsSince' | 'freeAt' | 'notBefore'> {
   readonly conversation: string
   /** How long it has to wait from when this is read, in milliseconds. Default 0. */
   readonly waitMs?: number | undefined
@@ -37,17 +37,20 @@ export interface Carried {
 
 export const carriedStep = (
   conversation: string,
-  { freeAt, notBefore, ...step }: OpenStep,
+  open: OpenStep,
   turnsAt: number | undefined,
-): CarriedStep => ({
-  conversation,
-  ...step,
-  ...(notBefore > freeAt && { waitMs: Math.round(notBefore - freeAt) }),
-  ...(turnsAt !== undefined && { turnsAt }),
-})
+): CarriedStep => {
+  const { waitsSince: _, freeAt, notBefore, ...step } = open
+  return {
+    conversation,
+    ...step,
+    ...(notBefore > freeAt && { waitMs: Math.round(notBefore - freeAt) }),
+    ...(turnsAt !== undefined && { turnsAt }),
+  }
+}
 
 /** The step, as if all of its events had been received now. */
 export const restoredStep = (
   { waitMs = 0, ...step }: Omit<CarriedStep, 'conversation' | 'turnsAt'>,
   now: number,
-): OpenStep => ({ ...step, freeAt: now, notBefore: now + waitMs })
+): OpenStep => ({ ...step, waitsSince: now, freeAt: now, notBefore: now + waitMs })

@@ -164,7 +164,7 @@ export const knownBy = (
     },
     carried: () => ({
       steps: [...steps, ...others]
-        .toSorted(([, one], [, other]) => one.freeAt - other.freeAt)
+        .toSorted(([, one], [, other]) => one.waitsSince - other.waitsSince)
         .map(([conversation, step]) => carriedStep(conversation, step, turns.get(conversation))),
       workers: [...workers].map(([worker, { heard, slots, isPaused }]) => {
         return { worker, heard, slots, ...(isPaused && { isPaused }) }

@@ -1,6 +1,6 @@
 import { isFree, isInProgress, type OpenStep, tenantOf } from './open-step.ts'
 
-/** The open steps of a tenant, of one priority, that nobody has: the one that became free first comes first. */
+/** The open steps of a tenant, of one priority, that nobody has: the one that has waited longest comes first. */
 export interface Lane {
   readonly tenant: string
   readonly steps: ReadonlyMap<string, OpenStep>
@@ -19,9 +19,12 @@ const keyOf = (step: OpenStep): string => `${step.asking.priority ?? 0} ${tenant
 
 /** Whether a step keeps its place in its lane. */
 const stays = (before: OpenStep, after: OpenStep | undefined): boolean =>
-  after !== undefined && isFree(after) && keyOf(before) === keyOf(after) && before.freeAt === after.freeAt
+  after !== undefined &&
+  isFree(after) &&
+  keyOf(before) === keyOf(after) &&
+  before.waitsSince === after.waitsSince
 
-/** As a lane, with the time at which its last step became free. */
+/** As a lane, with the time since which its last step waits. */
 interface OwnLane extends Lane {
   steps: Map<string, OpenStep>
   newest: number
@@ -42,10 +45,12 @@ export const lanes = (): Lanes => {
     const lane: OwnLane = free.get(key) ?? { tenant: tenantOf(step), steps: new Map(), newest: -Infinity }
     const isNew = !lane.steps.has(conversation)
     lane.steps.set(conversation, step)
-    // It was asked for otherwise, and is as old as before.
-    if (isNew && step.freeAt < lane.newest)
-      lane.steps = new Map([...lane.steps].toSorted(([, one], [, other]) => one.freeAt - other.freeAt))
-    lane.newest = Math.max(lane.newest, step.freeAt)
+    // It was asked for otherwise, or somebody has let go of it: it keeps its place.
+    if (isNew && step.waitsSince < lane.newest)
+      lane.steps = new Map(
+        [...lane.steps].toSorted(([, one], [, other]) => one.waitsSince - other.waitsSince),
+      )
+    lane.newest = Math.max(lane.newest, step.waitsSince)
     free.set(key, lane)
   }
 

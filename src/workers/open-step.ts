@@ -31,7 +31,8 @@ export interface OpenStep {
   readonly since: string
   /** When its holder claimed the conversation: ISO 8601, UTC. */
   readonly claimedAt?: string | undefined
-  /** By the observer's own clock, in milliseconds: since when it is free, and when it may be claimed. */
+  /** By the observer's own clock, in milliseconds: since when it waits, which gives it its place; since when it is free; when it may be claimed. */
+  readonly waitsSince: number
   readonly freeAt: number
   readonly notBefore: number
   /** It waits until `notBefore` at most: then its approvals are too late, and the model has to be told. */
@@ -42,8 +43,8 @@ export interface OpenStep {
   readonly isProgram?: true | undefined
   /** The step at which a program has claimed it, which does not know its name. */
   readonly claimedStep?: string | undefined
-  /** The step at which somebody has cancelled the turn that its holder gives. */
-  readonly cancelled?: string | undefined
+  /** Somebody has cancelled the turn that its holder gives: unless an answer is requested again, nothing is left to do. */
+  readonly isCancelled?: true | undefined
   /** The command that brought the last reply. */
   readonly overBy?: string | undefined
 }
@@ -76,6 +77,8 @@ const next = (step: OpenStep, { name, time }: SeenEvent, now: number): OpenStep 
   errors: [],
   since: time,
   ...(step.holder === undefined && { freeAt: now, notBefore: now }),
+  // Who says more while it waits keeps its place.
+  ...(step.stage !== 'open' && { waitsSince: now }),
   overBy: undefined,
 })
 
@@ -87,6 +90,7 @@ const begun = (asking: Asking, { name, time }: SeenEvent, now: number): OpenStep
   attempt: 1,
   errors: [],
   since: time,
+  waitsSince: now,
   freeAt: now,
   notBefore: now,
   hasMail: false,
@@ -124,6 +128,7 @@ export const evolved = (
         asking: { ...asked.asking, ...asks },
         isUnasked: undefined,
         isProgram: undefined,
+        isCancelled: undefined,
       }
     : (current ?? (what.type === 'TurnClaimed' ? claimedUnasked(event, now, answersAll) : undefined))
   if (!step) return undefined
@@ -155,17 +160,20 @@ export const evolved = (
         claimedAt: event.time,
         attempt: isTurn ? step.attempt + (holder === worker ? 0 : 1) : counted,
         claimedStep: isTurn ? step.name : undefined,
-        errors: isSilent ? [...errors, `${holder} fell silent`] : errors,
+        errors: isSilent ? withError(step, `${holder} fell silent`) : errors,
       }
     }
     case 'TurnReleased':
       return released(step, what.data, now)
     case 'TurnParked':
-      return { ...freed(step, now), stage: 'parked', errors: what.data.errors }
+      // Something was said, rewound or decided since its writer looked: that opens it again.
+      return what.data.step === step.name
+        ? { ...freed(step, now), stage: 'parked', errors: what.data.errors }
+        : freed(step, now)
     case 'TurnUnparked':
       return next(step, event, now)
     case 'TurnCancelled':
-      return step.holder === undefined ? step : { ...step, cancelled: step.name }
+      return step.holder === undefined ? step : { ...step, isCancelled: true }
     case 'goes-on':
     case 'forked':
     case 'other':
@@ -186,7 +194,7 @@ const released = (
   now: number,
 ): OpenStep | undefined => {
   if (step.holder !== worker) return step
-  if (step.isProgram || step.cancelled === step.name) return undefined
+  if (step.isProgram || step.isCancelled) return undefined
   const free = freed(step, now, waitMs)
   // Said, rewound or decided since the worker looked: somebody has to look again.
   const isCurrent = known === step.name || step.claimedStep === step.name
@@ -195,12 +203,26 @@ const released = (
     const expires = waitMs === undefined ? undefined : true
     return { ...free, stage: 'waiting', attempt: 1, expires }
   }
-  if (reason === 'failed') return { ...free, errors: [...step.errors, error ?? 'failed'] }
-  return { ...free, attempt: Math.max(1, step.attempt - 1) }
+  if (reason === 'failed') return { ...free, errors: withError(step, error ?? 'failed') }
+  // Its error is shown while it is the last one: the next attempt has the same number.
+  return {
+    ...free,
+    attempt: Math.max(1, step.attempt - 1),
+    errors: error === undefined ? step.errors : withError(step, error),
+  }
 }
 
-/** A step whose holder is known to have ended. */
-export const bereaved = (conversation: string, step: OpenStep, now: number): OpenStep => ({
-  ...freed(step, now, mourning(conversation, step.attempt)),
-  errors: [...step.errors, `${step.holder} ended`],
-})
+/** The errors of the attempts that count, and that of the one which ends now. */
+const withError = ({ errors, attempt }: OpenStep, error: string): readonly string[] => [
+  ...errors.slice(0, Math.max(0, attempt - 2)),
+  error,
+]
+
+/** A step whose holder is known to have ended; undefined if nothing is left to do. */
+export const bereaved = (conversation: string, step: OpenStep, now: number): OpenStep | undefined =>
+  step.isCancelled
+    ? undefined
+    : {
+        ...freed(step, now, mourning(conversation, step.attempt)),
+        errors: withError(step, `${step.holder} ended`),
+      }

@@ -11,9 +11,10 @@ interface Failure extends Pick<TurnError, '_tag' | 'message'> {
 }
 type Reason = TurnEventData['TurnReleased']['reason']
 
-/** How an attempt ended: the reply that is in the log says so (`settled`), or a release does. */
+/** How an attempt ended: the reply that is in the log says so (`settled`), or a release does, or that the step is parked. */
 export type Outcome =
   | { readonly reason: 'settled' }
+  | { readonly reason: 'parked'; readonly error: string }
   | { readonly reason: Reason; readonly error?: string; readonly waitMs?: number }
 
 /** How long to wait, in milliseconds, if the API is overloaded and does not say. */
@@ -22,6 +23,22 @@ const overloadWait = 5_000
 const leastWait = 1_000
 /** How much of an error is recorded, in characters: some APIs answer with whole pages, and a store takes only so much. */
 const longestError = 10_000
+
+/** How long to wait, in milliseconds, if the API refuses the key or the account. */
+const accountWait = 60_000
+const accountStatuses: ReadonlySet<unknown> = new Set([401, 402, 403])
+/** The Messages API says with status 400 that an account is out of credit or has reached its limit. */
+const aboutAccount = /credit balance|usage limit|billing/i
+
+/** What is wrong with the account, and not with the step: all steps would be parked for it. */
+const isOfAccount = ({ _tag, status, message }: Failure): boolean =>
+  _tag === 'ModelFailed' && (accountStatuses.has(status) || (status === 400 && aboutAccount.test(message)))
+
+const hopeless: ReadonlySet<unknown> = new Set([400, 404, 413, 422])
+
+/** The same request will be refused again, and no smaller one can be made. */
+const isHopeless = ({ _tag, status }: Failure): boolean =>
+  _tag === 'ContextTooLarge' || _tag === 'ContextExceeded' || (_tag === 'ModelFailed' && hopeless.has(status))
 
 /** What the turn of a step came to. */
 export const outcomeOf = (
@@ -43,6 +60,8 @@ export const outcomeOf = (
   // Too many calls are no fault of the step: it is tried again as often as it takes.
   if (isRefused(turned.left))
     return { reason: 'free', error, waitMs: wholeWait(Math.max(wait ?? overloadWait, leastWait)) }
+  if (isOfAccount(turned.left)) return { reason: 'free', error, waitMs: accountWait }
+  if (isHopeless(turned.left)) return { reason: 'parked', error }
   return { reason: 'failed', error, waitMs: backoff(attempt, wait) }
 }
 

@@ -36,8 +36,8 @@ const freeAt = (conversation: string, step: OpenStep, { workers }: Known, { work
 
 const minute = 60_000
 
-/** For how many whole minutes a step has been free. */
-const minutesOf = ({ freeAt: since }: OpenStep, now: number): number => Math.floor((now - since) / minute)
+/** For how many whole minutes a step has waited, its attempts included: whoever lost one keeps its place. */
+const minutesOf = ({ waitsSince }: OpenStep, now: number): number => Math.floor((now - waitsSince) / minute)
 
 /** The class of a step: it rises as the step waits. */
 const classOf = (step: OpenStep, now: number): number =>
@@ -66,7 +66,7 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
   /** @param others for a step that comes to others before: in which order it comes to this worker */
   const orderOf = (step: OpenStep, tenant: string, others?: number): readonly number[] => {
     const [load, turn] = [standing.load(tenant), known.fairness.of(tenant)]
-    const last = others === undefined ? [0, step.freeAt] : [1, others]
+    const last = others === undefined ? [0, step.waitsSince] : [1, others]
     return [classOf(step, now), load, turn, -minutesOf(step, now), ...last]
   }
 
@@ -95,7 +95,7 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
       continue
     }
     for (const [conversation, step] of steps) {
-      // None of those that became free later comes before the best.
+      // None of those that have waited less comes before the best.
       if (best.step && !isBefore(orderOf(step, tenant), order)) break
       consider(conversation, step)
     }

@@ -31,9 +31,7 @@ const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
 export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<void> => {
   if (!(await claimed(shift, its, step))) return
   signals.claimed(its)
-  const ended = (await mayBegin(shift, its, step))
-    ? await tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
-    : { reason: 'free' as const, step: step.name }
+  const ended = await begun(shift, its, step, signals)
   if (ended.reason === 'lost') return
   if (ended.reason !== 'settled') await letGo(shift, its, ended)
   its.isOver = true
@@ -41,6 +39,14 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
   await shift.watch.until(() => hasSeenClaim(shift, its) && !holds(shift, its), patience)
   // The model has finished, but not by what the log says of it.
   if (holds(shift, its)) await letGo(shift, its, { reason: 'done', step: ended.step })
+}
+
+/** Begins the attempt, unless there is nothing to do, or nothing may be done now. */
+const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
+  // Its last holder has fallen silent, and so cannot say that it is over.
+  if (step.isCancelled) return { reason: 'done', step: step.name }
+  if (!(await mayBegin(shift, its, step))) return { reason: 'free', step: step.name }
+  return tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
 }
 
 /** Records the claim. @returns whether the conversation is this worker's */
@@ -111,9 +117,11 @@ const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: num
 }
 
 /** Records that the worker lets go of the conversation, as soon as the store answers. */
-const letGo = async ({ worker, around, over }: Shift, its: Run, how: LetGo): Promise<void> => {
+const letGo = async ({ worker, around, known, over }: Shift, its: Run, how: LetGo): Promise<void> => {
+  const { attempt: next = its.attempt + 1, errors = [] } = known.steps.get(its.conversation) ?? {}
+  const before = { attempt: Math.max(1, next - 1), errors }
   for (;;) {
-    const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how))
+    const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how, before))
     if (E.isRight(released) || isStoreGone(released) || over.aborted) return
     // Whatever keeps it from being recorded, nothing is worked on: the slot is free.
     its.isOver = true

@@ -28,7 +28,8 @@ export const tracedAttempt = <A extends { readonly reason: string; readonly erro
       const made = await make()
       span?.set({ 'palimpsest.outcome': made.reason })
       // The tag of the error, of which the rest may repeat what was said.
-      if (made.reason === 'failed') span?.failed(made.error?.split(':')[0] ?? made.reason)
+      if (made.reason === 'failed' || made.reason === 'parked')
+        span?.failed(made.error?.split(':')[0] ?? made.reason)
       return made
     },
   )

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
-import { START } from '../../src/events/events.ts'
 import { turnCodec } from '../../src/events/turn-events.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import type { TurnError } from '../../src/turn/turned.ts'
+import { leaving } from '../../src/workers/attempt.ts'
 import { outcomeOf } from '../../src/workers/outcome.ts'
 import { settled } from '../support/workers/hand-clock.ts'
 import { hand, say, stepsOf, until } from '../support/workers/hands.ts'
@@ -81,7 +81,7 @@ const failure = fc.record(
     _tag: fc.constantFrom<TurnError['_tag']>('ModelFailed', 'ModelStalled', 'NothingToAnswer'),
     message: fc.string({ unit: 'binary' }),
     retryAfter: fc.oneof(fc.double(), fc.constantFrom(1_234.5, Infinity, Number.NaN, 1e300, -1)),
-    status: fc.constantFrom(400, 429, 529),
+    status: fc.constantFrom(400, 401, 429, 500, 529),
   },
   { requiredKeys: ['_tag', 'message'] },
 )
@@ -91,11 +91,9 @@ test('however an attempt fails, that can be recorded', () => {
     fc.property(failure, fc.integer({ min: 1, max: 6 }), (error, attempt) => {
       const outcome = outcomeOf(E.left(error), { attempt, isStopping: false })
       if (outcome.reason === 'settled') throw new Error('nothing was answered')
-      const data = { step: 'conversation@0', worker: 'w', at: START, ...outcome }
+      const fact = leaving('w', { step: 'conversation@0', ...outcome }, { attempt, errors: [] })
       const metadata = { time: '2026-01-01T00:00:00.000Z', actor, commandId: 'c', prev: null }
-      expect(turnCodec.encode({ type: 'TurnReleased', data }, 'id', metadata)).toMatchObject({
-        _tag: 'Right',
-      })
+      expect(turnCodec.encode(fact, 'id', metadata)).toMatchObject({ _tag: 'Right' })
     }),
   )
 })

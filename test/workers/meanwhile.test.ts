@@ -1,16 +1,20 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openStore, type StepTaken, type TurnOptions } from '../../src/index.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import { storeOn } from '../../src/api/open.ts'
+import { orThrow, run } from '../../src/result/steps.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
 import { cancelling } from '../../src/turn/say/cancel.ts'
 import type { TurnError } from '../../src/turn/turned.ts'
+import { type Clock, ownClock } from '../../src/workers/clock.ts'
 import { requesting } from '../../src/workers/requests.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
-import { hand, lasting, say } from '../support/workers/hands.ts'
+import { hand, lasting, say, stepsOf, until } from '../support/workers/hands.ts'
 
 const ask = { role: 'user' as const, content: 'Is it there?' }
 const looks = {
@@ -58,9 +62,6 @@ const scene = async (turn: (again: () => Promise<void>) => Partial<TurnOptions>,
     await done
   })
   return { store, chat, asked, ended, again }
-}
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await sleep(5)
 }
 
 test('what is said after the last step by stopWhen is answered', async () => {
@@ -158,4 +159,62 @@ test('and also if it is a request without words', async () => {
   })
   await until(() => given > 1)
   expect(given).toBe(2)
+})
+
+describe('a turn that is cancelled whose worker dies', () => {
+  /** A worker has claimed the conversation and is gone, and somebody has cancelled its turn. */
+  const cancelledWithout = async (deed: (store: EventStore) => Promise<unknown> = async () => {}) => {
+    const store = memoryStore()
+    await say(store, 'c', true)
+    const gone = hand(store, 'gone', { give: lasting })
+    await until(async () => (await stepsOf(store)).join() === 'c claimed')
+    await cancelling(storeOn(store, { kind: 'test' }).conversation('c'))()()
+    await deed(store)
+    return { store, gone }
+  }
+  const report = (store: EventStore) => storeOn(store, { kind: 'test' }).workerStopped('gone')()
+
+  test('is over: nobody takes it over', async () => {
+    const { store } = await cancelledWithout()
+    await report(store)
+    expect(await stepsOf(store)).toEqual([])
+  })
+
+  test('also if nobody reports the death, and something is said that requests nothing', async () => {
+    const { store, gone } = await cancelledWithout((its) => say(its, 'c'))
+    let given = 0
+    const give = () => {
+      given++
+      return Promise.resolve(E.left({ _tag: 'ModelFailed', message: 'no' } as const))
+    }
+    // Its clock runs so fast that the other worker is silent to it.
+    const quick: Clock = {
+      now: () => performance.now() * 1_000,
+      after: (ms, ring) => ownClock.after(ms / 1_000, ring),
+    }
+    hand(store, 'heir', { give, ttl: 1_000_000 }, quick)
+    await until(async () => (await stepsOf(store)).length === 0)
+    expect(given).toBe(0)
+    gone.stop()
+  })
+
+  test('until an answer is requested again', async () => {
+    const { store } = await cancelledWithout((its) => say(its, 'c', true))
+    await report(store)
+    expect(await stepsOf(store)).toEqual(['c open'])
+  })
+})
+
+test('what is requested while a step is being parked opens it again', async () => {
+  const store = memoryStore()
+  await say(store, 'c', true)
+  const { turnLog } = storeOn(store, { kind: 'test' }).conversation('c')
+  const errors = ['no', 'no', 'no', 'no', 'no']
+  const facts = [
+    { type: 'TurnsBegun', data: { at: 0 } },
+    { type: 'TurnRequested', data: { at: 0 } },
+    { type: 'TurnParked', data: { step: 'conversation@0', attempts: 5, errors, at: 0 } },
+  ] as const
+  await orThrow(run(turnLog.append(facts, -1)))
+  expect(await stepsOf(store)).toEqual(['c open'])
 })

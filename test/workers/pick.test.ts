@@ -10,6 +10,61 @@ describe('which step a worker takes', () => {
     expect(picked()).toBe('one')
   })
 
+  test('what was lost, failed or let go of keeps the place that it had', () => {
+    for (const lose of ['stopped', 'failed', 'free'] as const) {
+      const { ask, claim, release, stopped, pass, picked } = story()
+      ask('one')
+      pass(1)
+      ask('two')
+      claim('one', 'other')
+      pass(1)
+      if (lose !== 'stopped') release('one', 'other', lose)
+      // Otherwise it would be the first for what it had last.
+      stopped('other')
+      expect(picked()).toBe('one')
+    }
+  })
+
+  test('what was lost in the middle of a turn waits since that was asked for', () => {
+    const { ask, claim, goOn, stopped, pass, picked } = story()
+    ask('one', { priority: 1 })
+    claim('one', 'other')
+    pass(60_001)
+    goOn('one')
+    ask('two')
+    stopped('other')
+    expect(picked()).toBe('one')
+  })
+
+  test('who says more while it waits keeps the place; who was answered is the last again', () => {
+    const { ask, claim, reply, pass, picked } = story()
+    ask('one')
+    pass(1)
+    ask('two')
+    pass(1)
+    ask('one')
+    expect(picked()).toBe('one')
+    claim('one', 'other')
+    reply('one')
+    pass(1)
+    ask('one')
+    expect(picked()).toBe('two')
+  })
+
+  test('what its workers die of waits for the same place, and does not come before it may', () => {
+    const { ask, claim, stopped, pass, picked } = story()
+    ask('kills')
+    pass(1)
+    ask('two')
+    for (const worker of ['v', 'w']) {
+      claim('kills', worker)
+      stopped(worker)
+    }
+    expect(picked()).toBe('two')
+    pass(8_001)
+    expect(picked()).toBe('kills')
+  })
+
   test('the class with the lower number first, whatever is older', () => {
     const { ask, pass, picked } = story()
     ask('batch', { priority: 2 })

@@ -62,7 +62,7 @@ describe('a worker that has received nothing of the turns of a conversation', ()
     const claimed = await claimAs('w')
     const { checkpoint } = await orThrow(store.readAll({ limit: 100 }))
     const done = { step: 'conversation@0', reason: 'done' } as const
-    await orThrow(run(release({ chat, worker: 'w' }, claimed, done)))
+    await orThrow(run(release({ chat, worker: 'w' }, claimed, done, { attempt: 1, errors: [] })))
     await say(store, 'b', true)
     const { open, place } = await step(checkpoint)
     expect(open.name).toBe('conversation@1')
@@ -80,7 +80,7 @@ describe('a worker that answers all and has received nothing of the turns of a c
     const { chat, step, claimAs } = await scene(true)
     const claimed = await claimAs('w')
     const free = { step: `turns@${claimed - 1}`, reason: 'free' } as const
-    await orThrow(run(release({ chat, worker: 'w' }, claimed, free)))
+    await orThrow(run(release({ chat, worker: 'w' }, claimed, free, { attempt: 1, errors: [] })))
     expect(await (await step()).place()).toBeUndefined()
   })
   test('claims what was said after the claims that it has not received', async () => {

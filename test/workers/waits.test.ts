@@ -13,6 +13,7 @@ const step: OpenStep = {
   attempt: 3,
   errors: [],
   since: '2026-01-01T00:00:00.000Z',
+  waitsSince: 0,
   freeAt: 0,
   notBefore: 0,
   hasMail: false,
@@ -46,7 +47,7 @@ describe('how long a step has to wait', () => {
             conversation: _,
             turnsAt: __,
             ...carried
-          } = carriedStep('c', bereaved('c', step, ends), undefined)
+          } = carriedStep('c', bereaved('c', step, ends) ?? step, undefined)
           expect(carried.waitMs).toBe(wait)
           expect(restoredStep(carried, later).notBefore).toBe(later + wait)
         },

@@ -36,7 +36,7 @@ describe('a worker', () => {
   test('tries again after a failed attempt, and counts it', async () => {
     let isBroken = true
     const { store, worker, calls, taken } = await scene(() =>
-      isBroken ? { status: 400, type: 'invalid_request_error', message: 'no' } : { content: [text('Yes.')] },
+      isBroken ? { status: 500, type: 'api_error', message: 'no' } : { content: [text('Yes.')] },
     )
     const chat = store.conversation('c')
     await chat.append(ask, { answer: true })
@@ -59,9 +59,49 @@ describe('a worker', () => {
       { outcome: 'free', attempt: 1, error: expect.stringContaining('later') as string },
     ])
     await until(async () => (await steps(store))[0]?.state === 'open')
-    expect(await steps(store)).toMatchObject([{ state: 'open', attempt: 0, errors: [] }])
+    const errors = [expect.stringContaining('later') as string]
+    expect(await steps(store)).toMatchObject([{ state: 'open', attempt: 0, errors }])
     expect(calls()).toBe(1)
   })
+
+  test.each([400, 404, 413, 422])('parks at once what the API refuses with status %i', async (status) => {
+    let isBroken = true
+    const { store, worker, taken, calls } = await scene(() =>
+      isBroken ? { status, type: 'invalid_request_error', message: 'bad' } : { content: [text('Yes.')] },
+    )
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    worker({}, { maxRetries: 3 })
+    const errors = [expect.stringContaining('bad') as string]
+    await until(async () => (await steps(store))[0]?.state === 'parked')
+    expect(await steps(store)).toMatchObject([{ state: 'parked', attempt: 1, errors }])
+    expect(taken).toMatchObject([{ outcome: 'parked', attempt: 1, error: errors[0] }])
+    expect(calls()).toBe(1)
+    isBroken = false
+    await chat.unpark({ by: 'ann' })
+    await until(async () => (await roles(chat)).length === 2)
+  })
+
+  test.each([
+    [401, 'authentication_error', 'invalid x-api-key'],
+    [402, 'billing_error', 'pay first'],
+    [403, 'permission_error', 'no'],
+    [400, 'invalid_request_error', 'Your credit balance is too low to access the API.'],
+    [400, 'invalid_request_error', 'You have reached your specified API usage limits.'],
+  ])(
+    'counts no attempt and says why where the account is refused (%i %s: %s)',
+    async (status, type, message) => {
+      const { store, worker, taken, calls } = await scene(() => ({ status, type, message }))
+      await store.conversation('c').append(ask, { answer: true })
+      worker()
+      await until(() => taken.length > 0)
+      await until(async () => (await steps(store))[0]?.state === 'open')
+      const errors = [expect.stringContaining(message) as string]
+      expect(taken).toMatchObject([{ outcome: 'free', attempt: 1, error: errors[0] }])
+      expect(await steps(store)).toMatchObject([{ state: 'open', attempt: 0, errors }])
+      expect(calls()).toBe(1)
+    },
+  )
 
   test.each([
     ['a fraction of a millisecond', 3_600.0005],

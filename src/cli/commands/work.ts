@@ -121,7 +121,7 @@ const newsParts = (news: News): readonly Part[] => {
     const text = `  attempt ${attempt}  ${Math.round(ms)} ms`
     return [
       [conversation, 'bold'],
-      [`  ${outcome}`, outcome === 'failed' ? 'warning' : 'assistant'],
+      [`  ${outcome}`, outcome === 'failed' || outcome === 'parked' ? 'warning' : 'assistant'],
       [text],
       [error ? `  ${error}` : ''],
     ]

@@ -208,7 +208,7 @@ export const holding = (
     yield* letGo(log, revision, (since) => {
       if (since.some(({ type }) => type === 'TurnClaimed')) return undefined
       const reason = isNew || since.some(({ type }) => type === 'CallDecided') ? 'free' : wanted
-      return { step: `${name}@${seen}`, worker: party.id, reason }
+      return { type: 'TurnReleased', data: { step: `${name}@${seen}`, worker: party.id, reason, at: seen } }
     })
   }
 

@@ -23,7 +23,7 @@ export const plainPick = (known: Known, me: Me, now: number) => {
   const placeOf = lineOf(known, me, now)
   const waits: number[] = []
   const candidates = [...known.steps].flatMap(([conversation, step]): readonly Candidate[] => {
-    const { stage, holder, freeAt, notBefore, attempt, asking } = step
+    const { stage, holder, waitsSince, freeAt, notBefore, attempt, asking } = step
     if (stage !== 'open' || me.isBusyWith(conversation)) return []
     const held = standing.held(conversation, step)
     if (held) {
@@ -42,13 +42,13 @@ export const plainPick = (known: Known, me: Me, now: number) => {
       return []
     }
     const tenant = tenantOf(step)
-    const waited = Math.floor((now - freeAt) / 60_000)
+    const waited = Math.floor((now - waitsSince) / 60_000)
     const order = [
       Math.max(0, (asking.priority ?? 0) - waited),
       standing.load(tenant),
       known.fairness.of(tenant),
       -waited,
-      ...(ahead.length > 0 ? [1, weight] : [0, freeAt]),
+      ...(ahead.length > 0 ? [1, weight] : [0, waitsSince]),
     ]
     return [{ conversation, step, order }]
   })

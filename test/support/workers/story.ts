@@ -14,6 +14,8 @@ export interface Story {
   /** Something is said into the inbox. */
   readonly queue: (conversation: string, answer?: Asked) => void
   readonly claim: (conversation: string, worker: string, attempt?: number) => void
+  /** A tool has answered. */
+  readonly goOn: (conversation: string) => void
   /** The model has finished. */
   readonly reply: (conversation: string, origin?: Origin) => void
   readonly release: (conversation: string, worker: string, reason: 'free' | 'failed') => void
@@ -81,6 +83,8 @@ export const story = ({
     queue: (conversation, answer = true) => record(`inbox-${conversation}`, 'Queued', {}, { answer }),
     claim: (conversation, worker, attempt = attemptOf(conversation).attempt) =>
       record(`turns-${conversation}`, 'TurnClaimed', { ...attemptOf(conversation), attempt, worker }),
+    goOn: (conversation) =>
+      record(`conversation-${conversation}`, 'MessageAppended', { role: 'user', content: [] }),
     reply: (conversation, origin = {}) =>
       record(`conversation-${conversation}`, 'MessageAppended', { role: 'assistant', content: [], origin }),
     release: (conversation, worker, reason) => {
