@@ -13,7 +13,7 @@ import { turnLog } from '../history/turn-log.ts'
 import { backupOf } from '../jobs/backup.ts'
 import { collect } from '../jobs/gc.ts'
 import { overviewer } from '../jobs/overview.ts'
-import { run, task } from '../result/steps.ts'
+import { run, type Steps, task } from '../result/steps.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
 import { asNow, unknownOption } from '../store/options.ts'
 import { ownStore } from '../store/own-store.ts'
@@ -23,6 +23,8 @@ import { readers } from './read-all.ts'
 import { foreignStore } from './foreign-store.ts'
 import { type Creation, isBuiltIn, type OpenError, openAdapter } from './schemes.ts'
 import { tell } from '../history/worker-log.ts'
+import { isConversationId } from '../events/ids.ts'
+import type { WriteError } from '../store/errors.ts'
 import { type Clock, ownClock } from '../workers/clock.ts'
 import { listSteps } from '../workers/listing.ts'
 import { pausing } from '../workers/pausing.ts'
@@ -148,9 +150,10 @@ export const storeOn = (
     conversation: conversationOf,
     worker: (options) => serving(surroundings, options, (chat) => chat),
     workerStopped: (worker, { reason } = {}) =>
-      task(() =>
-        tell(adapter, actor, worker, { type: 'WorkerStopped', data: { ...(reason && { reason }) } }),
-      ),
+      task(async function* (): Steps<WriteError, void> {
+        if (!isConversationId(worker)) return yield noWorkerId
+        yield* tell(adapter, actor, worker, { type: 'WorkerStopped', data: { ...(reason && { reason }) } })
+      }),
     ...pausing(adapter, actor),
     steps: (options) => listSteps(adapter, options),
     workers: (options) => rosters(adapter, options),
@@ -163,6 +166,11 @@ export const storeOn = (
     close: events.close,
   }
 }
+
+const noWorkerId = invalidInput(
+  'worker',
+  'is the id of a worker: `id` of `store.worker`, or as `store.workers()` lists it',
+)
 
 /** The importers are a large part of the library, so they are loaded by the first import. */
 const importing =

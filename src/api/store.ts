@@ -98,8 +98,8 @@ export interface StoreOf<W extends Way, Chat> {
    */
   readonly worker: (options: WorkerOptions<Chat>) => Worker<W>
   /**
-   * Says that the process of a worker has ended, for whoever knows: others take over its steps at once. `worker` is its id.
-   * Errors: a `WriteError`.
+   * Says that the process of a worker has ended, for whoever knows: others take over its steps at once. `worker` is its id, which need not be
+   * known yet: it may have died before it said anything. Errors: `InvalidInput` for what is no id of a worker; a `WriteError`.
    *
    * @example
    * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })

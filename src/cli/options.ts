@@ -27,6 +27,12 @@ export const positionOrStart = wholeFrom(-1)
 /** How many, at least one. */
 export const several = wholeFrom(1)
 const count = wholeFrom(0)
+/** What a worker may be called: its id, with a UUID, names a stream. */
+export const nameRule = 'has 1 to 163 characters of A–Z a–z 0–9 . _ : -'
+export const workerName = (text: string): string => {
+  if (!/^[A-Za-z0-9._:-]{1,163}$/.test(text)) throw new InvalidArgumentError(`It ${nameRule}.`)
+  return text
+}
 /** How long, in hours. */
 export const hours = count
 

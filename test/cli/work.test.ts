@@ -188,6 +188,31 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
     expect(system).toContain('--max-semi-space-size=16')
   })
 
+  test.each(['a b', '', 'x'.repeat(164)])(
+    'refuses a name that no stream can have (%j), and starts nothing',
+    async (name) => {
+      const { begin } = await working(['--name', name])
+      const { child, news } = begin()
+      const [code] = (await once(child, 'exit')) as [number]
+      expect(code).toBe(2)
+      expect(news).toEqual([])
+    },
+  )
+
+  test('refuses such a name of the agent, too: nothing is recorded of a worker', async () => {
+    const named = (api: string) =>
+      agent(api).replace('export default', 'const turn =') +
+      `
+export default { turn, name: 'a b' }
+`
+    const { begin, store } = await working([], named)
+    const { child, news } = begin()
+    const [code] = (await once(child, 'exit')) as [number]
+    expect(code).not.toBe(0)
+    expect(news).toEqual([])
+    for await (const { workers } of store.workers()) expect(workers).toEqual([])
+  })
+
   test('continues once the file of its store is put back, and creates no other one meanwhile', async () => {
     const { store, where, begin, open } = await working([])
     open()

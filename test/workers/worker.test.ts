@@ -191,4 +191,10 @@ describe('a worker', () => {
     await until(async () => (await roles(chat)).length === 2)
     expect(taken.map(({ outcome }) => outcome)).toEqual(['shutdown', 'settled'])
   })
+
+  test('of a name that no stream can have is not reported as ended, and neither is anything else without an id', async () => {
+    const { store } = await scene()
+    for (const id of ['a b', '', 'x'.repeat(201)])
+      await expect(store.workerStopped(id)).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'worker' })
+  })
 })

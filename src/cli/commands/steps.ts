@@ -11,7 +11,7 @@ const meanings: Readonly<Record<StepState, string>> = {
   open: 'for a worker to take',
   claimed: 'in progress',
   waiting: 'for an approval or a result',
-  parked: 'failed five times',
+  parked: 'refused, or failed five times',
 }
 
 type Options = { readonly [S in StepState]?: true } & { readonly agent?: string }
@@ -77,8 +77,8 @@ export const addUnpark = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-A step is parked after five failed attempts: \`palimpsest steps --parked\` shows
-the errors. It also opens again once something is said, rewound or requested.
+A step is parked after five failed attempts, or once the API refuses its
+request: \`palimpsest steps --parked\` shows the errors. It also opens again once something is said, rewound or requested.
 
 Examples:
   palimpsest unpark task-42

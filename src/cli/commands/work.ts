@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { flush } from '../../telemetry/open-telemetry.ts'
 import { usage } from '../errors.ts'
-import type { Store } from '../../index.ts'
+import { openStore, type Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import type { Output } from '../output.ts'
-import { several } from '../options.ts'
+import { several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
 import type { GlobalOptions, Shell } from '../shell.ts'
 import type { Part } from '../text.ts'
@@ -78,7 +78,7 @@ Examples:
                 },
               ),
             onNews: (news) => void (isJson ? out.json(news, false) : out.parts(newsParts(news))),
-            onDeath: (worker, reason) => report(store, out, worker, reason),
+            onDeath: (worker, reason) => report(store, given.store, out, worker, reason),
             ...stops,
           })
         } finally {
@@ -89,19 +89,39 @@ Examples:
     )
 }
 
-/** Others take over the steps of a dead worker after its time anyway. */
-const report = async (store: Store, out: Output, worker: string, reason: string): Promise<void> => {
+/** Others take over the steps of a dead worker after its time anyway. The file of the store may be another one by now: then it is opened again. */
+const report = async (
+  store: Store,
+  url: string,
+  out: Output,
+  worker: string,
+  reason: string,
+): Promise<void> => {
   try {
     await store.workerStopped(worker, { reason })
   } catch {
+    if (await reportAgain(url, worker, reason)) return
     await out.aside([`the death of ${worker} cannot be recorded`, 'warning'])
+  }
+}
+const reportAgain = async (url: string, worker: string, reason: string): Promise<boolean> => {
+  try {
+    const store = await openStore(url, { create: false })
+    try {
+      await store.workerStopped(worker, { reason })
+    } finally {
+      await store.close()
+    }
+    return true
+  } catch {
+    return false
   }
 }
 
 const withWorkerOptions = (command: Command): Command =>
   command
     .option('--slots <n>', 'how many conversations each works on at once (default: 8)', several)
-    .option('--name <name>', 'begins the ids of the workers (default: worker)')
+    .option('--name <name>', 'begins the ids of the workers (default: worker)', workerName)
     .option('--conversations <prefixes...>', 'serve only conversations whose id begins so')
     .option('--grace <seconds>', 'how long turns may take to end (default: 30)', several)
     .option('--answer-all', 'answer whatever awaits the model, also if nobody has asked for it')

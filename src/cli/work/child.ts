@@ -1,5 +1,9 @@
 import type { Store } from '../../index.ts'
+import { invalidInput } from '../../events/errors.ts'
+import { isConversationId } from '../../events/ids.ts'
+import { toError } from '../../result/typed.ts'
 import { failureOf } from '../errors.ts'
+import { nameRule } from '../options.ts'
 import { type Agent, loadAgent } from './agent.ts'
 import { type Said, stopWord } from './said.ts'
 
@@ -41,6 +45,8 @@ export const workHere = async (store: Store, file: string, given: Given): Promis
         onStep?.(step)
       },
     })
+    // Before anybody hears of a worker that cannot work.
+    if (!isConversationId(worker.id)) throw toError(invalidInput('name', nameRule))
     const { grace = defaultGrace } = { ...agent, ...given }
     const patience = grace + extra
     signal.addEventListener('abort', () => setTimeout(() => process.exit(1), patience).unref())
