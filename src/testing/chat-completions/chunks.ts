@@ -1,19 +1,6 @@
+import { pieces } from '../messages-api/events.ts'
 import type { Fields, Model } from './body.ts'
 import type { Completion } from './replies.ts'
-
-/** UTF-16 units of one delta. */
-const deltaLength = 24
-
-const pieces = (text: string): readonly string[] => {
-  const all: string[] = []
-  for (let at = 0; at < text.length;) {
-    const isSplit = !text.slice(at, at + deltaLength).isWellFormed()
-    const end = at + deltaLength - (isSplit ? 1 : 0)
-    all.push(text.slice(at, end))
-    at = end
-  }
-  return all
-}
 
 /** An answer as a stream. */
 export const chunksOf = (

@@ -11,7 +11,7 @@ export interface StreamEvent {
 const deltaLength = 24
 
 /** A text in pieces, each non-empty and ending with a whole character. */
-const pieces = (text: string): readonly string[] => {
+export const pieces = (text: string): readonly string[] => {
   const all: string[] = []
   for (let at = 0; at < text.length;) {
     const isSplit = !text.slice(at, at + deltaLength).isWellFormed()
