@@ -13,8 +13,8 @@ import { full } from '../../src/projections/full.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { toolCalls } from '../../src/projections/pairs.ts'
 import { apply, histories } from '../support/histories.ts'
-import { right } from '../support/either.ts'
-import { assistant, logOf, text, toolResult, toolUse, user } from '../support/log.ts'
+import { left, right } from '../support/either.ts'
+import { assistant, logOf, text, thinking, toolResult, toolUse, truncated, user } from '../support/log.ts'
 import { runs, scale } from '../support/runs.ts'
 
 /** The log with usage in some of its replies: sometimes what it might be, sometimes anything. */
@@ -125,6 +125,36 @@ describe('managing any context', () => {
       expect(seen.shorten).toBeGreaterThan(0)
       expect(seen.tooLarge).toBeGreaterThan(20)
     }
+  })
+
+  it('cuts no results down where the rest does not fit then: what the API counted is hidden only later', () => {
+    const usage = (input: number) => ({
+      stopReason: 'end_turn',
+      usage: { input_tokens: input, output_tokens: 1 },
+    })
+    const image = { type: 'image', source: { type: 'base64' } }
+    const cache = { cache_control: { type: 'ephemeral' } }
+    const log = logOf(
+      user([]),
+      user([]),
+      user('Hello.'),
+      assistant([]),
+      truncated(0, 0),
+      user([]),
+      assistant([toolUse('twice', { path: 'a.ts' })], usage(120)),
+      assistant([]),
+      user([toolResult('twice', 'ok')]),
+      user('Hello.'),
+      user([{ ...toolResult('twice', 'ok'), ...cache }]),
+      assistant(
+        [toolUse('twice', { path: 'a.ts' }), { type: 'thinking', thinking: 'no signature' }],
+        usage(220),
+      ),
+      user([toolResult('twice', 'ok')]),
+      user([{ ...toolResult('twice', [{ ...thinking('inside') }, image]), ...cache }]),
+    )
+    const managed = manageContext(effective(log), { window: 56, reserved: 0 }, { canCondense: false })
+    expect(left(managed)._tag).toBe('ContextTooLarge')
   })
 
   it('hides after results were cut down what was to be hidden then: an edited turn of the user is still the newest', () => {

@@ -78,8 +78,12 @@ export const manageContext = (
   const isDue = isTooLarge || (100 * used) / limits.window >= limits.percentage
   const hasWaited = said === undefined || said >= wait * limits.window
   const step = isTooLarge ? truncation(effective, limits, { count, allowed }) : undefined
+  const countLeft = (edited: Effective): TokenCount => {
+    const now = countTokens(edited)
+    return now.total > allowed ? truncation(edited, limits, { count: now, allowed }).count : now
+  }
   const shorter = (after: Step): E.Either<ContextTooLarge, Plan> => {
-    const { edits, count: left } = shortening(after.effective, allowed)
+    const { edits, count: left } = shortening(effective, after, allowed, countLeft)
     return edits.length > 0 && (left.total <= allowed || refused)
       ? E.right({ type: 'shorten', ...measured, edits })
       : E.left(tooLarge(left, allowed))
