@@ -68,6 +68,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
       tools,
       isDefined: (name) => names?.has(name) ?? false,
       recordsStarts: (reply) => starts.get(reply) !== undefined && starts.get(reply) === states.end.begun,
+      isRepeated: (reply, id) => open.filter(({ use, call }) => use === reply && call.id === id).length > 1,
       wasLeft: (reply, at) => wasLeft(reply, at, rewinds),
       said: held ? saidSince(now, held.before) : Infinity,
       now: Date.now(),

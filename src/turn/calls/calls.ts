@@ -35,6 +35,8 @@ export interface Circumstances {
   readonly isDefined: (name: string) => boolean
   /** Whether the writer of the reply at this position records which of its calls were started. */
   readonly recordsStarts: (reply: number) => boolean
+  /** Whether the reply at this position makes several open calls of this id. */
+  readonly isRepeated: (reply: number, call: string) => boolean
   /** Whether the conversation has left the reply since that position. */
   readonly wasLeft: (reply: number, since: number) => boolean
   /** Position of what the user has said after the calls; Infinity if nothing. */
@@ -53,7 +55,7 @@ const interrupted = 'This call was interrupted: whether it took effect is not kn
 export const taskFor = async (
   { call, use }: OpenCall,
   state: CallState,
-  { tools, isDefined, recordsStarts, wasLeft, said, now, expires, signal }: Circumstances,
+  { tools, isDefined, recordsStarts, isRepeated, wasLeft, said, now, expires, signal }: Circumstances,
 ): Promise<Task> => {
   const answer = (text: string): Task => ({ type: 'answer', result: failed(call, text) })
   const tool = toolOf(tools, call.name)
@@ -94,6 +96,11 @@ export const taskFor = async (
   if (!wait) {
     const asked = await isAsked(tool, call, signal)
     if (E.isLeft(asked)) return answer(asked.left)
+    // Nobody could approve one of them, or change its input, without the others.
+    if (asked.right && isRepeated(use, call.id))
+      return answer(
+        'Several calls of this reply have the same id, so nobody can approve one of them. Call again.',
+      )
     const until = expires === undefined ? undefined : new Date(now + expires).toISOString()
     return asked.right ? { type: 'wait', why: 'approval', isNew: true, until } : run
   }
