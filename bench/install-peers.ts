@@ -21,7 +21,9 @@ const isInstalled = (): boolean => {
   if (!existsSync(list)) return false
   const { packages } = JSON.parse(readFileSync(list, 'utf8')) as Installed
   return Object.entries(wanted.dependencies).every(
-    ([name, version]) => packages[`node_modules/${name}`]?.version === version,
+    ([name, version]) =>
+      packages[`node_modules/${name}`]?.version === version &&
+      existsSync(new URL(`node_modules/${name}/package.json`, folder)),
   )
 }
 

@@ -21,6 +21,15 @@ const given = process.argv.slice(2)
 const isQuick = given.includes('--quick')
 const named = given.filter(isPart)
 
+/** What a part finds; if it fails, the others are measured all the same. */
+const measured = async (name: Part, folder: string): Promise<PartResult> => {
+  try {
+    return await parts[name](folder, isQuick)
+  } catch (error) {
+    return { title: name, figures: [], notes: [`Not measured: ${String(error)}`] }
+  }
+}
+
 const loadBefore = loadavg()
 // On the project's own disk, as a temporary folder may be in memory.
 const reports = new URL('../reports', import.meta.url).pathname
@@ -32,7 +41,7 @@ try {
     say(`${name} …\n`)
     const own = join(folder, name)
     await mkdir(own)
-    results.push(await parts[name](own, isQuick))
+    results.push(await measured(name, own))
   }
   const head = headText(loadBefore, `npm run bench:workers${isQuick ? ' -- --quick' : ''}`)
   const text = `${[head, ...results.map(partText), summaryText(results)].join('\n\n')}\n`

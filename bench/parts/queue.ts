@@ -45,13 +45,19 @@ export const queue = async (folder: string, isQuick: boolean): Promise<PartResul
   }
 }
 
+/** Rejects once a process has ended. */
+const endOf = async (child: ChildProcess): Promise<never> => {
+  const [code] = (await once(child, 'exit')) as readonly unknown[]
+  throw new Error(`its process has ended (${String(code)})`)
+}
+
 /** Processes that work, and one that adds. */
 const begin = async (file: string, poll: number, workers: number, heard: (said: Said) => void) => {
   const script = new URL('../children/plainjob.mjs', import.meta.url).pathname
   const start = async (works: boolean): Promise<ChildProcess> => {
     const env = { ...systemEnvironment(), ...(works && { PLAINJOB_WORKS: '1' }) }
     const child = fork(script, [file, String(poll)], { execPath: systemNode(), env, execArgv: [] })
-    await once(child, 'message')
+    await Promise.race([once(child, 'message'), endOf(child)])
     child.on('message', (said) => heard(said as Said))
     return child
   }
