@@ -50,7 +50,7 @@ export async function* allPages(
     const page = await store.readAll({ after: from, limit: streamPage, ...(prefixes && { prefixes }) })()
     if (E.isLeft(page)) return yield page
     yield E.right(page.right.events)
-    if (page.right.checkpoint === from) return
+    if (page.right.isEnd || page.right.checkpoint === from) return
     from = page.right.checkpoint
   }
 }

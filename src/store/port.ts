@@ -88,6 +88,11 @@ export interface AllPage {
   readonly events: readonly RecordedEvent[]
   /** How far the store was searched: continue from here. Undefined in a store without events. */
   readonly checkpoint: Checkpoint | undefined
+  /**
+   * Nothing came after it when it was read: who wants what is there needs no further page. Where a store does not say so, a page without
+   * events that is no further than the one before does: while others write, that may take as long as they do.
+   */
+  readonly isEnd?: boolean | undefined
 }
 
 /** What was written since a checkpoint. */

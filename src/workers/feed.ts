@@ -35,6 +35,7 @@ export const readTo = async (
     for (const event of page.events) tell(event)
     if (page.checkpoint === undefined || (page.events.length === 0 && page.checkpoint === after)) return after
     after = page.checkpoint
+    if (page.isEnd) return after
     await breath()
   }
 }

@@ -76,7 +76,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     const part = bounded(page.events)
     const isWhole = part.length === page.events.length
     const checkpoint = isWhole ? page.checkpoint : part.at(-1)?.checkpoint
-    return { events: yield* ok(restored(store.blobs, part)), checkpoint }
+    return { events: yield* ok(restored(store.blobs, part)), checkpoint, isEnd: isWhole && page.isEnd }
   }
 
   /** The store keeps the hash of the event as it stores it. */

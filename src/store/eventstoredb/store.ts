@@ -126,7 +126,8 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     if (events.length === 0 && (await isBeyond(place))) return yield noCheckpoint(url, after)
     const last = events.at(-1)
     const own = events.filter((event) => !isOfServer(event))
-    return { events: own.map(recordedOf), checkpoint: last ? checkpointOf(last.place) : after }
+    const isEnd = events.length < limit
+    return { events: own.map(recordedOf), checkpoint: last ? checkpointOf(last.place) : after, isEnd }
   }
 
   async function* followed(options: FollowOptions): AsyncGenerator<Followed, void> {

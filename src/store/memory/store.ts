@@ -122,7 +122,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
         const names = events?.map(({ stream }) => stream).filter((name) => name.startsWith(prefix))
         return E.right({ checkpoint: all.at(-1)?.checkpoint, streams: names && new Set(names) })
       }),
-    readAll: (range) => () => page(range).then(E.map(({ events, checkpoint }) => ({ events, checkpoint }))),
+    readAll: (range) => () => page(range),
     follow: (options) => followTail(source, tail, options),
     blobs: memoryBlobs(url, () => isClosed),
     maxAppendBytes: Infinity,

@@ -107,7 +107,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     streams: (prefix, after, limit) => reading(() => E.right(streams.streams(prefix, after, limit))),
     newest: (prefixes, before, limit) => reading(() => E.right(streams.newest(prefixes, before, limit))),
     changed: (prefix, since) => reading(() => E.right(all.changed(prefix, since))),
-    readAll: (range) => () => page(range).then(E.map(({ events, checkpoint }) => ({ events, checkpoint }))),
+    readAll: (range) => () => page(range),
     follow: (options) => followTail(source, tail, options),
     blobs: sqliteBlobs(db, settings, guard, () => isClosed),
     integrity: () => async () => {

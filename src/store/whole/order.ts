@@ -97,7 +97,9 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     const page = yield* ok(store.readAll({ after: from, prefixes: withRecords(prefixes), limit }))
     if (page.events.every(isPlain)) return page
     const events = yield* upTo(limit, inOrder(page.events, prefixes))
-    return { events, checkpoint: events.length === limit ? events.at(-1)?.checkpoint : page.checkpoint }
+    const isFull = events.length === limit
+    const checkpoint = isFull ? events.at(-1)?.checkpoint : page.checkpoint
+    return { events, checkpoint, isEnd: !isFull && page.isEnd }
   }
 
   async function* inOrder(
