@@ -63,9 +63,9 @@ const inOrder = ({
   }
   const read = (entry: Entry): void => {
     const { uuid, parentUuid } = entry.fields
-    if (stringOf(uuid) === undefined) return forward(entry)
-    const isAwaited = early?.fields['parentUuid'] === uuid
+    const isAwaited = stringOf(uuid) !== undefined && early?.fields['parentUuid'] === uuid
     if (!isAwaited) finish()
+    if (stringOf(uuid) === undefined) return forward(entry)
     const isEarly = stringOf(parentUuid) !== undefined && !has(parentUuid)
     if (isAwaited || !isEarly) forward(entry)
     if (isAwaited) finish()

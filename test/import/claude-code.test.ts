@@ -375,6 +375,29 @@ describe('Claude Code: what the model sees', () => {
   })
 })
 
+describe('Claude Code: an entry whose parent is not there yet', () => {
+  const orphan = user('b', 'gone')
+  const typed = (operation: string, content: string): Fields => ({
+    type: 'queue-operation',
+    operation,
+    timestamp: '2026-01-01T00:00:00.000Z',
+    content,
+  })
+
+  it('waits for the next line only: what is queued later does not overtake it', () => {
+    const lines = [
+      user('a', null, result('c')),
+      typed('enqueue', 'Later.'),
+      { ...orphan, isCompactSummary: true },
+      typed('remove', 'Later.'),
+    ]
+    const file = (count: number) => ({ text: jsonl(...lines.slice(0, count)), file: 'f' })
+    const format = 'claude-code' as const
+    const parts = importFile({ ...file(4), format }, importFile({ ...file(3), format }))
+    expect(shownIn(onlyLog(parts))).toEqual(shown(...lines))
+  })
+})
+
 describe('Claude Code: any tree', () => {
   const anyLine = fc.record({ kind: fc.nat(13), back: fc.nat(12), id: fc.nat(4) })
   const lineOf = ({ kind, back, id }: { kind: number; back: number; id: number }, index: number): Fields => {
