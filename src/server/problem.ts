@@ -112,7 +112,7 @@ export const titleOf = (tag: string): string => {
 }
 
 /** What a caller is told of an error besides its message. A driver's own error may say anything; paths are the server's. */
-const hidden = ['_tag', 'message', 'name', 'stack', 'cause', 'store', 'partial']
+const hidden = new Set(['_tag', 'message', 'name', 'stack', 'cause', 'store', 'partial'])
 
 interface Failed {
   readonly _tag: string
@@ -127,7 +127,7 @@ export const problemOf = (error: Failed): Problem => ({
   status: isTag(error._tag) ? statuses[error._tag] : 500,
   detail: error.message,
   tag: error._tag,
-  ...Object.fromEntries(Object.entries(error).filter(([field]) => !hidden.includes(field))),
+  ...Object.fromEntries(Object.entries(error).filter(([field]) => !hidden.has(field))),
 })
 
 /** A request that the library does not see, as an error. */
