@@ -51,7 +51,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   const { onRequest, onFault, ending = new AbortController().signal } = settings
   const server = new Hono<{ Variables: Variables }>()
   const isAllowed = guard([...loopback, ...hosts])
-  const isRepeat = commandBook()
+  const book = commandBook()
   const session = sessions()
   const counts = metrics()
 
@@ -147,7 +147,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
         headers: c.req.raw.headers,
         identity,
         store,
-        isRepeat,
+        book,
         signal: AbortSignal.any([c.req.raw.signal, ending]),
       })
       return isAnswer(answer) ? answered(c, answer) : streamed(c, counted(answer))

@@ -39,25 +39,37 @@ export const commandIdOf = (commandId: string | undefined, headers: Headers): st
 /** How many commands are remembered. */
 const most = 10_000
 
-/**
- * Which command an id stands for, of the last 10,000 that had one: a second one with the same id is refused (`CommandReused`), not taken
- * for a repeat.
- */
-export const commandBook = () => {
+/** Which command an id stands for, of the last 10,000 that were carried out. */
+export interface CommandBook {
+  /** Whether it was carried out before. Throws `CommandReused` if another one was: that is no repeat. */
+  readonly isRepeat: (conversation: string, commandId: string, command: object) => boolean
+  readonly note: (conversation: string, commandId: string, command: object) => void
+}
+
+export const commandBook = (): CommandBook => {
   const digests = new Map<string, string>()
-  /** @returns whether it was seen before */
-  return (conversation: string, commandId: string, command: unknown): boolean => {
-    const key = JSON.stringify([conversation, commandId])
-    const digest = createHash('sha256').update(JSON.stringify(command)).digest('base64')
-    const known = digests.get(key)
-    if (known !== undefined && known !== digest)
-      throw refused('CommandReused', `commandId ${commandId} stands for another command: use a new one`)
-    digests.delete(key)
-    digests.set(key, digest)
-    for (const [oldest] of digests) {
-      if (digests.size <= most) break
-      digests.delete(oldest)
-    }
-    return known !== undefined
+  const keyOf = (conversation: string, commandId: string): string => JSON.stringify([conversation, commandId])
+  return {
+    isRepeat: (conversation, commandId, command) => {
+      const known = digests.get(keyOf(conversation, commandId))
+      if (known !== undefined && known !== digestOf(command))
+        throw refused('CommandReused', `commandId ${commandId} stands for another command: use a new one`)
+      return known !== undefined
+    },
+    note: (conversation, commandId, command) => {
+      const key = keyOf(conversation, commandId)
+      digests.delete(key)
+      digests.set(key, digestOf(command))
+      for (const [oldest] of digests) {
+        if (digests.size <= most) break
+        digests.delete(oldest)
+      }
+    },
   }
 }
+
+/** Of what a command does: what it was decided on may be another position when it is sent again. */
+const digestOf = (command: object): string =>
+  createHash('sha256')
+    .update(JSON.stringify({ ...command, after: undefined, commandId: undefined }))
+    .digest('base64')

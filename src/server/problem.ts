@@ -28,7 +28,6 @@ export type RequestTag =
   | 'PreconditionRequired'
   | 'CommandReused'
   | 'BodyTooLarge'
-  | 'BodyTimeout'
   | 'UnsupportedMediaType'
   | 'NotAcceptable'
   | 'ReadOnly'
@@ -59,7 +58,6 @@ const statuses: Readonly<Record<Tag, number>> = {
   PreconditionRequired: 428,
   CommandReused: 422,
   BodyTooLarge: 413,
-  BodyTimeout: 408,
   UnsupportedMediaType: 415,
   NotAcceptable: 406,
   ReadOnly: 403,

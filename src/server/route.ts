@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Store } from '../index.ts'
 import type { Actor } from '../events/events.ts'
+import type { CommandBook } from './preconditions.ts'
 import type { Tag } from './problem.ts'
 
 // An operation of the API as data. The router, the OpenAPI document and the tests read the same.
@@ -26,8 +27,7 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly headers: Headers
   readonly identity: Identity
   readonly store: Store
-  /** Notes that a command came; whether it had come before. Throws `CommandReused`. */
-  readonly isRepeat: (conversation: string, commandId: string, command: unknown) => boolean
+  readonly book: CommandBook
   /** Aborts when the caller goes away, or the server ends. */
   readonly signal: AbortSignal
 }

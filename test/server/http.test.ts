@@ -148,6 +148,16 @@ describe('a command', () => {
     expect(await store.conversation('a').position()).toBe(3)
   })
 
+  test('that was refused can be sent again under its id, decided again or changed', async () => {
+    const { ask, store } = await talking()
+    const sent = (json: object) => ask(commands, { json: { ...json, commandId: 'k' } })
+    expect(await sent({ ...append, after: 1 })).toMatchObject({ status: 412 })
+    expect(await sent({ type: 'undo', after: 2 })).toMatchObject({ status: 409 })
+    expect(await sent({ ...append, after: 2 })).toMatchObject({ status: 200 })
+    expect(await sent({ ...append, after: 3 })).toMatchObject({ status: 200, json: { position: 3 } })
+    expect(await store.conversation('a').position()).toBe(3)
+  })
+
   test.each([
     append,
     { type: 'configure', system: 'Be brief.' },

@@ -107,7 +107,7 @@ export const commands = route({
     'NothingToUndo',
     'EventTooLarge',
   ],
-  handle: async ({ params: { id }, query, body, headers, identity, store, isRepeat }) => {
+  handle: async ({ params: { id }, query, body, headers, identity, store, book }) => {
     const chat = store.conversation(id)
     const commandId = commandIdOf(body.commandId, headers)
     const own = { ...(commandId !== undefined && { commandId }), actor: identity.actor }
@@ -127,8 +127,9 @@ export const commands = route({
       const preview = await chat.preview(command)
       return { body: { ...preview, before: shown(preview.before), after: shown(preview.after) } }
     }
-    const seen = commandId !== undefined && isRepeat(id, commandId, body)
+    const seen = commandId !== undefined && book.isRepeat(id, commandId, body)
     const answer = await written(chat, command)
+    if (commandId !== undefined) book.note(id, commandId, body)
     return {
       headers: { etag: revisionTag(answer.position), ...(seen && { 'idempotency-replayed': 'true' }) },
       body: answer,
