@@ -58,7 +58,7 @@ export const turning = (chat: Conversation): Turning => {
         if (!isTaken || party.isWorker) return yield* ok(turned)
       } finally {
         watch.end()
-        await hold.leave(hasFinished(turned), watch.cancelled() ? 'done' : reasonOf(turned))
+        await hold.leave(finalReplyOf(turned), watch.cancelled() ? 'done' : reasonOf(turned))
       }
       // Somebody else has taken the conversation over: what comes of that counts. Nobody takes it back.
       course.losses++
@@ -80,8 +80,10 @@ const takenOver: ModelAborted = {
 }
 
 /** Whether the log says so: with its last reply, the model has finished. */
-const hasFinished = (turned: Outcome): boolean =>
+const finalReplyOf = (turned: Outcome): number | undefined =>
   turned?._tag === 'Right' && turned.right.ended === 'stop' && turned.right.calls > 0 && !goesOn(turned.right)
+    ? turned.right.position
+    : undefined
 
 /** What is left for others to do; undefined: the caller's own functions have thrown. */
 const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {

@@ -84,6 +84,19 @@ const roles = async (chat: Conversation): Promise<readonly string[]> =>
   (await chat.effective()).map((item) => (item.kind === 'message' ? item.role : item.kind))
 
 describe('a program that gives a turn', () => {
+  test('lets go of what it has claimed again after its last reply', async () => {
+    // After a compaction the turn looks again, and finds a call that nobody is to carry out.
+    const refused: Reply = {
+      content: [{ type: 'compaction', content: 'What came before.' }, ...pay.content],
+      stop_reason: 'refusal',
+    }
+    const { store, options, facts } = await scene(() => refused)
+    const chat = store.conversation('c')
+    await chat.append(ask, { answer: true })
+    await chat.turn({ ...options, tools, run: { pay: () => 'paid' } })
+    expect(await facts('c')).toEqual(['TurnsBegun', 'TurnClaimed', 'TurnClaimed', 'TurnReleased'])
+  })
+
   test('to a conversation that workers are asked about keeps them from it', async () => {
     const { store, options, calls, worker } = await scene(async () => {
       await sleep(60)

@@ -31,8 +31,12 @@ export interface Holding extends Claiming {
   readonly recorded: (facts: readonly TurnFact[], end: TurnsEnd) => void
   /** Whether the turn has claimed the conversation, lost or not. */
   readonly hasClaimed: () => boolean
-  /** The turn has ended: lets go of the conversation, unless its last reply, with which the model has finished, says so. */
-  readonly leave: (isFinal: boolean, reason: Reason) => Promise<void>
+  /**
+   * The turn has ended: lets go of the conversation, unless its last reply says so.
+   *
+   * @param final the position of that reply, if the model has finished with it
+   */
+  readonly leave: (final: number | undefined, reason: Reason) => Promise<void>
 }
 
 /** What a turn leaves: nothing to do, calls that wait for somebody, or something for whoever is free. */
@@ -238,13 +242,14 @@ export const holding = (
     },
     isLost: () => isLost,
     hasClaimed: () => own !== undefined,
-    leave: async (isFinal, reason) => {
+    leave: async (lastFinal, reason) => {
       await announcing
       stopBeating?.()
       party.holds.delete(name)
       if (!own) return
-      const { revision } = own
-      if (party.isWorker || isLost || isFinal) return
+      const { revision, at } = own
+      // A final reply ends the claims before it: not one that came after it, to look whether there is more to do.
+      if (party.isWorker || isLost || (lastFinal !== undefined && at < lastFinal)) return
       // What cannot be recorded, others conclude from the silence.
       await run(release(revision, reason))
     },
