@@ -35,6 +35,8 @@ export const workerName = (text: string): string => {
 }
 /** How long, in hours. */
 export const hours = count
+/** Of a server; 0: any that is free. */
+export const port = count
 
 const share = (text: string): number => {
   const number = Number(text)

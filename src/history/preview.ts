@@ -38,11 +38,13 @@ export async function* previewOf(
   const end = yield* readConversationEnd(store, conversation)
   const known = knownFrom(yield* chainEndOf(conversation, end), end.last?.type)
   const reading = reader(store, known.lineage)
+  const moments = momentsOf()
   const { events } = isBlind(command)
     ? yield* ok(decideBlind(conversation, known, command))
-    : yield* decideOn(conversation, { reading, known, moments: momentsOf() }, command)
+    : yield* decideOn(conversation, { reading, known, moments }, command)
   const position = lastPosition(known)
-  const now = yield* loadEffective(reading, position)
+  // What was looked at to decide is not read again.
+  const now = yield* loadEffective(reading, position, true, (at) => moments.at(conversation, at))
   const preview = { conversation, position, events, before: now.effective }
   const chain = yield* ok(encodeChain(conversation, known.hash, events, nobody))
   const written = yield* ok(placed(conversation, known, chain))

@@ -63,7 +63,6 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   }
 
   const permitted = (c: Of, { scope, method }: Pick<Route, 'scope' | 'method'>): Identity => {
-    if (scope === null) return everybody
     const identity = identityOf(c)
     if (!identity) throw refused('Unauthorized', 'give a token that is valid: Authorization: Bearer …')
     if (!identity.scopes.includes(scope))

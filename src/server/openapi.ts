@@ -56,12 +56,7 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
 
   const operation = (route: Route): Json => {
     const { name, summary, scope, body, answers, media = [], errors = [], method } = route
-    const refusals = [
-      ...anyRequest,
-      ...(scope === null ? [] : withToken),
-      ...(method === 'post' ? withBody : []),
-      ...errors,
-    ]
+    const refusals = [...anyRequest, ...withToken, ...(method === 'post' ? withBody : []), ...errors]
     const stream = Object.fromEntries(media.map((type) => [type, { schema: { type: 'string' } }]))
     const given = Object.entries(answers).map(([status, schema]) => [
       status,
@@ -71,7 +66,7 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
     return {
       operationId: name,
       summary,
-      ...(scope !== null && { security: [{ token: [scope] }, { session: [] }] }),
+      security: [{ token: [scope] }, { session: [] }],
       parameters: parameters(route),
       ...(body && { requestBody: { required: true, content: json(jsonSchema(body, 'input')) } }),
       responses: {

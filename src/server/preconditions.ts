@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { remembered } from '../store/lru.ts'
 import { refused } from './problem.ts'
 
 // Optimistic concurrency and repeats, as HTTP says them.
@@ -39,7 +40,7 @@ export const commandIdOf = (commandId: string | undefined, headers: Headers): st
 /** How many commands are remembered. */
 const most = 10_000
 
-/** Which command an id stands for, of the last 10,000 that were carried out. */
+/** Which command an id stands for, of the last 10,000 that were used. */
 export interface CommandBook {
   /** Whether it was carried out before. Throws `CommandReused` if another one was: that is no repeat. */
   readonly isRepeat: (conversation: string, commandId: string, command: object) => boolean
@@ -47,7 +48,7 @@ export interface CommandBook {
 }
 
 export const commandBook = (): CommandBook => {
-  const digests = new Map<string, string>()
+  const digests = remembered<string>(most)
   const keyOf = (conversation: string, commandId: string): string => JSON.stringify([conversation, commandId])
   return {
     isRepeat: (conversation, commandId, command) => {
@@ -56,15 +57,8 @@ export const commandBook = (): CommandBook => {
         throw refused('CommandReused', `commandId ${commandId} stands for another command: use a new one`)
       return known !== undefined
     },
-    note: (conversation, commandId, command) => {
-      const key = keyOf(conversation, commandId)
-      digests.delete(key)
-      digests.set(key, digestOf(command))
-      for (const [oldest] of digests) {
-        if (digests.size <= most) break
-        digests.delete(oldest)
-      }
-    },
+    note: (conversation, commandId, command) =>
+      digests.set(keyOf(conversation, commandId), digestOf(command)),
   }
 }
 

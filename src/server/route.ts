@@ -55,8 +55,8 @@ export interface Route<
   /** Names the operation in the document. */
   readonly name: string
   readonly summary: string
-  /** What a token needs; null: nobody is asked for one. */
-  readonly scope: Scope | null
+  /** What a token needs. */
+  readonly scope: Scope
   readonly params?: P
   readonly query?: Q
   readonly body?: B

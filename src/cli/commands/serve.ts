@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import type { Command } from 'commander'
-import { several } from '../options.ts'
+import { port } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { signalled } from '../work/signalled.ts'
 
@@ -43,7 +44,7 @@ Examples:
           const { url } = server
           if (isJson) await out.json({ url }, false)
           else await out.line([`${store.url} is served on ${url}/api/v1`])
-          await aborted(stops.drain.signal)
+          if (!stops.drain.signal.aborted) await once(stops.drain.signal, 'abort')
           await server.close()
         } finally {
           stops.forget()
@@ -51,11 +52,3 @@ Examples:
       }),
     )
 }
-
-const port = (text: string): number => (text === '0' ? 0 : several(text))
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })

@@ -1,12 +1,10 @@
 import { type Command, Option } from 'commander'
-import type { Scope } from '../../server/route.ts'
+import { type Scope, scopes } from '../../server/route.ts'
 import type { Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
 
 const defaultFile = 'tokens.json'
 const fileOption = ['--file <file>', 'the token file', defaultFile] as const
-// As in src/server/route.ts, which is not loaded for a help text.
-const scopes = ['read', 'write', 'audit', 'erase'] as const satisfies readonly Scope[]
 
 interface Options {
   readonly file: string
