@@ -14,6 +14,7 @@ import { backupOf } from '../jobs/backup.ts'
 import { collect } from '../jobs/gc.ts'
 import { overviewer } from '../jobs/overview.ts'
 import { run, type Steps, task } from '../result/steps.ts'
+import { toError } from '../result/typed.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
 import { asNow, unknownOption } from '../store/options.ts'
 import { ownStore } from '../store/own-store.ts'
@@ -163,8 +164,15 @@ export const storeOn = (
     check: () => events.integrity?.() ?? TE.right(undefined),
     backup: (file, options = {}) => backupOf(events, file, options),
     gc: (options) => task(() => collect(adapter, options)),
+    blob: (sha256) => blobOf(adapter, sha256),
     close: events.close,
   }
+}
+
+async function* blobOf({ blobs }: EventStore, sha256: string): AsyncGenerator<Uint8Array, void> {
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
+    throw toError(invalidInput('sha256', 'is a SHA-256 in hex: 64 characters of 0–9 a–f'))
+  yield* blobs.get(sha256)
 }
 
 const noWorkerId = invalidInput(

@@ -201,5 +201,6 @@ export const promiseStore = (store: TaskStore): Store => ({
   check: promised(store.check),
   backup: promised(store.backup),
   gc: promised(store.gc),
+  blob: store.blob,
   close: promised(store.close),
 })

@@ -168,6 +168,15 @@ export interface StoreOf<W extends Way, Chat> {
    */
   readonly gc: (options?: GcOptions) => Answer<W, StoreError | InvalidInput, Collected>
   /**
+   * The bytes of large content that is stored outside events, by their SHA-256 in hex, in pieces; none if there is no such content. They are
+   * the UTF-8 of a string, or the text between its quotes in JSON where that would be another text. Iteration throws a `StoreError`, or
+   * `InvalidInput`.
+   *
+   * @example
+   * for await (const bytes of store.blob('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')) console.log(bytes.length)
+   */
+  readonly blob: (sha256: string) => AsyncIterable<Uint8Array>
+  /**
    * Waits for appends in progress, then closes. Later calls fail with `StoreClosed`.
    *
    * @example

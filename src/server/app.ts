@@ -6,12 +6,13 @@ import { z } from 'zod'
 import { parsed } from '../events/check.ts'
 import type { Store } from '../index.ts'
 import { isTyped, toError } from '../result/typed.ts'
+import { bytesAnswered, flowing, isKnown } from './bytes.ts'
 import { guard, loopback, safeHeaders } from './guard.ts'
 import { metrics, type Served } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { commandBook } from './preconditions.ts'
 import { problemOf, refused } from './problem.ts'
-import { type Answer, type Identity, type Route, type Streamed, scopes } from './route.ts'
+import { type Answer, type Flow, type Identity, type Route, type Streamed, scopes } from './route.ts'
 import { routes } from './routes/index.ts'
 import { sessions } from './sessions.ts'
 import { eventsMedia } from './sse.ts'
@@ -83,6 +84,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     const headers: Record<string, string> = { 'content-type': 'application/problem+json' }
     if (problem.status === 401) headers['www-authenticate'] = 'Bearer'
     if (problem.status === 503) headers['retry-after'] = '1'
+    if (problem.status === 416) headers['content-range'] = `bytes */${String(problem['size'])}`
     return c.body(JSON.stringify(isStale ? { ...problem, diff } : problem), problem.status as 500, headers)
   }
 
@@ -149,7 +151,9 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
         book,
         signal: AbortSignal.any([c.req.raw.signal, ending]),
       })
-      return isAnswer(answer) ? answered(c, answer) : streamed(c, counted(answer))
+      if ('body' in answer) return answered(c, answer)
+      if ('bytes' in answer) return bytesAnswered(c, answer)
+      return 'flow' in answer ? flowing(c, answer) : flowing(c, eventsOf(counted(answer)))
     })
   }
 
@@ -221,33 +225,15 @@ const bodyOf = async (c: Context): Promise<unknown> => {
   }
 }
 
-const isAnswer = (answer: Answer | Streamed): answer is Answer => 'body' in answer
-
 const answered = (c: Context, { status = 200, headers = {}, body }: Answer): Response => {
   for (const [name, value] of Object.entries(headers))
     c.header(name, name === 'location' ? `${basePath}${value}` : value)
-  const { etag } = headers
-  const known = c.req
-    .header('if-none-match')
-    ?.split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-  if (c.req.method === 'GET' && etag !== undefined && known?.includes(etag)) return c.body(null, 304)
+  if (isKnown(c, headers['etag'])) return c.body(null, 304)
   return c.body(JSON.stringify(body), status as 200, { 'content-type': 'application/json' })
 }
 
-const streamed = (c: Context, texts: Streamed): Response => {
-  const encoder = new TextEncoder()
-  const bytes = new ReadableStream<Uint8Array>({
-    pull: async (controller) => {
-      const { done, value } = await texts.next()
-      if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
-    },
-    cancel: async () => void (await texts.return()),
-  })
-  return c.body(bytes, 200, {
-    'content-type': eventsMedia,
-    'cache-control': 'no-store',
-    'x-accel-buffering': 'no',
-  })
-}
+const eventsOf = (flow: Streamed): Flow => ({
+  headers: { 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+  type: eventsMedia,
+  flow,
+})

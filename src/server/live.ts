@@ -1,4 +1,4 @@
-import type { Conversation, Store } from '../index.ts'
+import type { Conversation, ConversationEvent, Store } from '../index.ts'
 import type { Told } from './sse.ts'
 
 /**
@@ -10,12 +10,13 @@ export async function* conversationLive(
   after: number,
   last: number,
   signal: AbortSignal,
+  shown: (event: ConversationEvent) => object = (event) => event,
 ): AsyncGenerator<Told, void> {
   let isTold = after >= last
   const caughtUp = { event: 'caught-up', data: { position: last } }
   if (isTold) yield caughtUp
   for await (const event of chat.events({ from: after + 1, follow: true, signal })) {
-    yield { id: String(event.position), event: event.type, data: event }
+    yield { id: String(event.position), event: event.type, data: shown(event) }
     if (isTold || event.position < last) continue
     isTold = true
     yield caughtUp

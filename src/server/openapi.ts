@@ -55,14 +55,17 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
   const problem = { 'application/problem+json': { schema: jsonSchema(problemShape, 'output') } }
 
   const operation = (route: Route): Json => {
-    const { name, summary, scope, body, answers, media = [], errors = [], method } = route
+    const { name, summary, scope, body, answers, media = [], isRanged, errors = [], method } = route
     const refusals = [...anyRequest, ...withToken, ...(method === 'post' ? withBody : []), ...errors]
-    const stream = Object.fromEntries(media.map((type) => [type, { schema: { type: 'string' } }]))
+    const stream = Object.fromEntries(
+      media.map((type) => [type, { schema: type === 'application/json' ? {} : { type: 'string' } }]),
+    )
     const given = Object.entries(answers).map(([status, schema]) => [
       status,
       { description: 'done', content: { ...json(jsonSchema(schema, 'output')), ...stream } },
     ])
-    const all = given.length > 0 ? given : [['200', { description: 'a stream', content: stream }]]
+    const all =
+      given.length > 0 ? given : [['200', { description: isRanged ? 'whole' : 'a stream', content: stream }]]
     return {
       operationId: name,
       summary,
@@ -71,6 +74,7 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
       ...(body && { requestBody: { required: true, content: json(jsonSchema(body, 'input')) } }),
       responses: {
         ...Object.fromEntries(all),
+        ...(isRanged && { 206: { description: 'the part that Range asks for', content: stream } }),
         ...(method === 'get' && { 304: { description: 'as in If-None-Match' } }),
         ...Object.fromEntries(
           statusesOf(refusals).map((status) => [

@@ -16,3 +16,8 @@ export const at = whole(-1).optional().describe('The position to look from. Defa
 /** The largest page. */
 export const maxLimit = 1_000
 export const limit = whole(1, maxLimit).default(200)
+export const clip = whole(1)
+  .optional()
+  .describe(
+    'Strings of blocks longer than so many characters are cut; `cuts` says which, and how long they are',
+  )

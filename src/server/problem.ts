@@ -30,6 +30,7 @@ export type RequestTag =
   | 'BodyTooLarge'
   | 'UnsupportedMediaType'
   | 'NotAcceptable'
+  | 'RangeNotSatisfiable'
   | 'ReadOnly'
   | 'Ending'
   | 'Internal'
@@ -60,6 +61,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   BodyTooLarge: 413,
   UnsupportedMediaType: 415,
   NotAcceptable: 406,
+  RangeNotSatisfiable: 416,
   ReadOnly: 403,
   Ending: 503,
   Internal: 500,

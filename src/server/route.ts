@@ -41,8 +41,24 @@ export interface Answer {
   readonly body: object
 }
 
+/** Content as it is, with an ETag: a part of it can be asked for. */
+export interface Bytes {
+  readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
+  readonly type: string
+  readonly bytes: Uint8Array
+}
+
+/** Content of any length, as it comes. */
+export interface Flow {
+  readonly headers: Readonly<Record<string, string>>
+  readonly type: string
+  readonly flow: AsyncGenerator<Uint8Array | string, void>
+}
+
 /** The texts of an event stream, as they come. */
 export type Streamed = AsyncGenerator<string, void>
+
+export type Answered = Answer | Bytes | Flow | Streamed
 
 export interface Route<
   P extends Fields = Fields,
@@ -64,10 +80,12 @@ export interface Route<
   readonly answers: Readonly<Record<number, z.ZodType>>
   /** Other types that it may answer with, by what the caller accepts. */
   readonly media?: readonly string[]
+  /** It takes `Range`: its answers are `Bytes`. */
+  readonly isRanged?: true
   /** Typed errors that it may be refused with, besides those of every request. */
   readonly errors?: readonly Tag[]
   // A method, so that routes of all types are in one list.
-  handle(call: Call<P, Q, B>): Promise<Answer | Streamed>
+  handle(call: Call<P, Q, B>): Promise<Answered>
 }
 
 /** A route, its types inferred from its schemas. */

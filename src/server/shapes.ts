@@ -12,6 +12,11 @@ export const blockShape = z.looseObject({ type: z.string() }).meta({ id: 'Block'
 const message = z.looseObject({ role: messageSchema.shape.role, content: z.array(blockShape) })
 const origin = z.looseObject(originSchema.shape)
 
+const cuts = z
+  .array(z.object({ block: count, field: z.string(), length: count }))
+  .optional()
+  .describe('With `clip`: the blocks that were cut, and the whole length of what was')
+
 /** Which data an event of each type has. Content is anything: it was checked when it was written. */
 const eventData = z.looseObject({})
 export const eventShape = z
@@ -21,6 +26,7 @@ export const eventShape = z
     type: z.enum(Object.keys(dataSchemas) as [keyof typeof dataSchemas]),
     data: eventData,
     metadata: z.looseObject(metadataSchema.omit({ sealed: true }).shape),
+    cuts,
   })
   .meta({ id: 'Event' })
 
@@ -37,12 +43,14 @@ const messageItem = z.looseObject({
   messageId: z.string(),
   role: message.shape.role,
   content: message.shape.content,
+  cuts,
   origin: origin.optional(),
 })
 const summaryItem = z.looseObject({
   kind: z.literal('summary'),
   ...marker,
   messages: z.array(message),
+  cuts,
   method: dataSchemas.Condensed.shape.method,
 })
 const truncationItem = z.looseObject({

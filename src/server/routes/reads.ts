@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Conversation } from '../../index.ts'
+import type { Conversation, ConversationEvent, Entry, Item } from '../../index.ts'
 import { type Answer, route } from '../route.ts'
 import { conversationLive, storeLive } from '../live.ts'
+import { clippedEvent, clippedItem } from '../clip.ts'
 import { acceptsEvents, eventStream } from '../sse.ts'
-import { at, flag, limit, ofConversation, whole } from '../parameters.ts'
+import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import {
   callShape,
@@ -56,6 +57,9 @@ const paged = <T>(position: number, all: readonly T[], first: number, most: numb
   items: all.slice(first, first + most),
 })
 
+const shownItems = <I extends Item | Entry>(items: readonly I[], longest: number | undefined): readonly I[] =>
+  longest === undefined ? items : items.map((item) => clippedItem(item, longest))
+
 /** Where a reader of an event stream had come to. */
 const lastSeen = (headers: Headers): number | undefined => {
   const id = headers.get('last-event-id')
@@ -103,6 +107,7 @@ export const events = route({
   query: z.strictObject({
     from: whole(0).default(0).describe('First position, that one included'),
     limit,
+    clip,
     after: whole(-1).optional().describe('Live: begin after this position. Default: with the next event'),
   }),
   answers: {
@@ -117,6 +122,8 @@ export const events = route({
   handle: async ({ params, query, headers, store, signal }) => {
     const chat = store.conversation(params.id)
     const last = await chat.position()
+    const shown = (event: ConversationEvent) =>
+      query.clip === undefined ? event : clippedEvent(event, query.clip)
     if (acceptsEvents(headers)) {
       const after = lastSeen(headers) ?? query.after ?? last
       if (after > last)
@@ -124,13 +131,14 @@ export const events = route({
           'InvalidRequest',
           `conversation ${chat.id} ends at position ${last}: nothing comes after ${after}`,
         )
-      return eventStream(conversationLive(chat, after, last, signal), signal)
+      return eventStream(conversationLive(chat, after, last, signal, shown), signal)
     }
     const until = Math.min(last, query.from + query.limit - 1)
     const items = []
-    for await (const event of chat.events({ from: query.from, to: until })) items.push(event)
+    for await (const event of chat.events({ from: query.from, to: until })) items.push(shown(event))
     const next = until < last ? until + 1 : undefined
-    const link = `<?from=${next}&limit=${query.limit}>; rel="next"`
+    const clipped = query.clip === undefined ? '' : `&clip=${query.clip}`
+    const link = `<?from=${next}&limit=${query.limit}${clipped}>; rel="next"`
     return {
       ...(next !== undefined && { headers: { link } }),
       body: { last, ...(next !== undefined && { next }), items },
@@ -166,14 +174,18 @@ export const effective = route({
   summary: 'The effective history: what the model sees at a position',
   scope: 'read',
   params: ofConversation,
-  query: z.strictObject({ at, offset, limit }),
+  query: z.strictObject({ at, offset, limit, clip }),
   answers: { 200: pageShape(itemShape) },
   errors: notFound,
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
     const { at: position, items } = await chat.context({ at: query.at })
-    const { offset: first, limit: most } = query
-    return from(chat, position, ['effective', first, most], paged(position, items, first, most))
+    const { offset: first, limit: most, clip: longest } = query
+    const page = paged(position, items, first, most)
+    return from(chat, position, ['effective', first, most, longest], {
+      ...page,
+      items: shownItems(page.items, longest),
+    })
   },
 })
 
@@ -186,6 +198,7 @@ export const full = route({
   params: ofConversation,
   query: z.strictObject({
     at,
+    clip,
     last: limit.describe('The newest so many entries'),
     before: whole(0).optional().describe('Only entries before this position'),
     abandoned: flag.default(false).describe('Also those that were rewound away'),
@@ -195,8 +208,9 @@ export const full = route({
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
     const position = query.at ?? (await chat.position())
-    const items = await chat.full({ ...query, at: position })
-    return from(chat, position, ['full', query], { at: position, items })
+    const { clip: longest, ...options } = query
+    const items = await chat.full({ ...options, at: position })
+    return from(chat, position, ['full', query], { at: position, items: shownItems(items, longest) })
   },
 })
 

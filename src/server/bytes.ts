@@ -1,0 +1,67 @@
+import type { Context } from 'hono'
+import { refused } from './problem.ts'
+import type { Bytes, Flow } from './route.ts'
+
+// Answers that are no JSON of this API: content as it is, whole or in parts (RFC 9110, sections 13 and 14).
+
+/** A part of a content, both ends included. */
+interface Span {
+  readonly first: number
+  readonly last: number
+}
+
+/**
+ * What a `Range` asks of so many bytes; undefined: all, as for anything but a single range of bytes. Throws `RangeNotSatisfiable` where
+ * there is none of it.
+ */
+export const spanOf = (range: string | undefined, size: number): Span | undefined => {
+  const [, from = '', to = ''] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(range ?? '') ?? []
+  if (from === '' && to === '') return undefined
+  const first = from === '' ? Math.max(0, size - Number(to)) : Number(from)
+  const last = from === '' || to === '' ? size - 1 : Math.min(size - 1, Number(to))
+  if (from !== '' && to !== '' && Number(to) < first) return undefined
+  if (first > last) throw refused('RangeNotSatisfiable', `there are ${size} bytes: ask for less`, { size })
+  return { first, last }
+}
+
+/** Whether the caller has the answer with this ETag: he is told so, in place of it. */
+export const isKnown = (c: Context, etag: string | undefined): boolean => {
+  const known = c.req
+    .header('if-none-match')
+    ?.split(',')
+    .map((tag) => tag.trim().replace(/^W\//, ''))
+  return c.req.method === 'GET' && etag !== undefined && known?.includes(etag) === true
+}
+
+/** The whole bytes, or the part that is asked for if `If-Range` names these. */
+export const bytesAnswered = (c: Context, { headers, bytes, type }: Bytes): Response => {
+  const { etag } = headers
+  c.header('accept-ranges', 'bytes')
+  for (const [name, value] of Object.entries(headers)) c.header(name, value)
+  if (isKnown(c, etag)) return c.body(null, 304)
+  const ifRange = c.req.header('if-range')
+  const isThese = ifRange === undefined || ifRange === etag
+  const isRanged = c.req.method === 'GET' && isThese
+  const span = isRanged ? spanOf(c.req.header('range'), bytes.length) : undefined
+  if (!span) return c.body(Uint8Array.from(bytes), 200, { 'content-type': type })
+  const { first, last } = span
+  return c.body(Uint8Array.from(bytes.subarray(first, last + 1)), 206, {
+    'content-type': type,
+    'content-range': `bytes ${first}-${last}/${bytes.length}`,
+  })
+}
+
+/** What comes, as the caller takes it: nothing piles up for a slow one. */
+export const flowing = (c: Context, { headers, type, flow }: Flow): Response => {
+  if (isKnown(c, headers['etag'])) return c.body(null, 304)
+  const encoder = new TextEncoder()
+  const bytes = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { done, value } = await flow.next()
+      if (done) controller.close()
+      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+    },
+    cancel: async () => void (await flow.return()),
+  })
+  return c.body(bytes, 200, { ...headers, 'content-type': type })
+}

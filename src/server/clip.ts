@@ -1,0 +1,124 @@
+import type { Block } from '../events/blocks.ts'
+import { type ConversationEvent, contentOf } from '../events/events.ts'
+import type { Entry, Item } from '../index.ts'
+
+// Long strings of blocks cut down for a first look: a page of a conversation costs what it shows of it.
+
+/** A field of a block of which only the beginning is there. */
+export interface BlockCut {
+  /** Index of the block in its event, as `blocksOf` counts. */
+  readonly block: number
+  /** `text`, `thinking`, `input`, `content` …; `data` for the source of an image or a document. */
+  readonly field: string
+  /** Of the whole string in UTF-16 code units; of its JSON, for a field that is no string. */
+  readonly length: number
+}
+type Clipped<A> = A & { readonly cuts?: readonly BlockCut[] }
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What says what a block is, and to what it belongs: never cut, however long. */
+const identifying = new Set(['type', 'id', 'tool_use_id', 'name', 'role', 'media_type', 'cache_control'])
+
+/** The blocks of an event, in order: of its message, of the messages of its summary, or the system prompt and then the tools of a configuration. */
+export const blocksOf = (event: ConversationEvent): readonly Fields[] => {
+  if (event.type !== 'Configured') return contentOf(event).flatMap(({ content }) => content)
+  const { system = [], tools = [] } = event.data
+  return [...(typeof system === 'string' ? [{ type: 'text', text: system }] : system), ...tools]
+}
+
+/** @param most the most characters (UTF-16 code units) that are left of a string; one fewer where a surrogate pair would be parted */
+export const clippedItem = <I extends Item | Entry>(item: I, most: number): Clipped<I> => {
+  const { block, cuts } = clipping(most)
+  if (item.kind === 'truncation') return item
+  const clipped =
+    item.kind === 'message'
+      ? { ...item, content: item.content.map(block) }
+      : {
+          ...item,
+          messages: item.messages.map((said) => ({ ...said, content: said.content.map(block) })),
+        }
+  return cuts.length > 0 ? { ...clipped, cuts } : item
+}
+
+/** @param most as in `clippedItem` */
+export const clippedEvent = (event: ConversationEvent, most: number): Clipped<ConversationEvent> => {
+  const { block, cuts } = clipping(most)
+  const clipped = eventWith(event, block)
+  return cuts.length > 0 ? { ...clipped, cuts } : event
+}
+
+type Change = <B extends Block | Fields>(block: B) => B
+
+const eventWith = (event: ConversationEvent, block: Change): ConversationEvent => {
+  switch (event.type) {
+    case 'MessageAppended':
+      return { ...event, data: { ...event.data, content: event.data.content.map(block) } }
+    case 'Condensed': {
+      const summary = event.data.summary.map((said) => ({ ...said, content: said.content.map(block) }))
+      return { ...event, data: { ...event.data, summary } }
+    }
+    case 'Configured': {
+      const { system, tools } = event.data
+      const prompt = typeof system === 'string' ? block({ text: system }).text : system?.map(block)
+      const data = {
+        ...event.data,
+        ...(prompt !== undefined && { system: prompt }),
+        ...(tools && { tools: tools.map(block) }),
+      }
+      return { ...event, data }
+    }
+    case 'Truncated':
+    case 'Restored':
+    case 'Rewound':
+    case 'Forked':
+      return event
+  }
+}
+
+/** Cuts block after block, and notes what it cut. */
+const clipping = (most: number) => {
+  const cuts: BlockCut[] = []
+  let count = 0
+  const block: Change = (given) => {
+    const index = count++
+    const cut = Object.entries(given).map(([field, value]: [string, unknown]) => {
+      if (identifying.has(field)) return [field, value]
+      const short = shortened(value, most, field === 'input')
+      if (short !== value) cuts.push({ block: index, ...wholeOf(field, value) })
+      return [field, short]
+    })
+    return Object.fromEntries(cut) as typeof given
+  }
+  return { block, cuts }
+}
+
+/** The value with every string in it cut: the value itself, if none is too long. */
+const shortened = (value: unknown, most: number, isInput: boolean): unknown => {
+  if (typeof value === 'string') return beginning(value, most)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => {
+    const isKept = !isInput && identifying.has(key)
+    return [key, inner, isKept ? inner : shortened(inner, most, isInput)] as const
+  })
+  if (entries.every(([, inner, short]) => inner === short)) return value
+  return Array.isArray(value)
+    ? entries.map(([, , short]) => short)
+    : Object.fromEntries(entries.map(([key, , short]) => [key, short]))
+}
+
+const beginning = (text: string, most: number): string => {
+  if (text.length <= most) return text
+  const partsPair = (text.codePointAt(most - 1) ?? 0) > 0xffff
+  return text.slice(0, partsPair ? most - 1 : most)
+}
+
+/** What was cut, as `BlockCut` names it. */
+const wholeOf = (field: string, value: unknown): Omit<BlockCut, 'block'> => {
+  const data = field === 'source' ? (value as { readonly data?: unknown } | null)?.data : undefined
+  const whole = data ?? value
+  return {
+    field: field === 'source' ? 'data' : field,
+    length: typeof whole === 'string' ? whole.length : JSON.stringify(whole).length,
+  }
+}

@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { blocksOf } from '../clip.ts'
+import { ofConversation, whole } from '../parameters.ts'
+import { refused } from '../problem.ts'
+import { route } from '../route.ts'
+
+// Content of any length, as bytes.
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Pictures that browsers show. */
+const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+/** The content of a block and its type; for anything that has none of its own, and for texts that UTF-8 cannot hold, its JSON. */
+const contentOf = (block: Fields): { readonly type: string; readonly bytes: Uint8Array } => {
+  const { type, text, source } = block
+  if (type === 'text' && typeof text === 'string' && text.isWellFormed())
+    return { type: 'text/plain; charset=utf-8', bytes: Buffer.from(text) }
+  return (type === 'image' ? pictureIn(source) : undefined) ?? jsonOf(block)
+}
+
+const jsonOf = (block: Fields) => ({ type: 'application/json', bytes: Buffer.from(JSON.stringify(block)) })
+
+const pictureIn = (source: unknown) => {
+  const { type, media_type: media, data } = (source ?? {}) as Fields
+  if (type !== 'base64' || typeof data !== 'string') return undefined
+  const bytes = Buffer.from(data, 'base64')
+  const isShown = typeof media === 'string' && pictures.has(media)
+  // What is not written as usual could not be told from its bytes.
+  if (bytes.toString('base64') !== data) return undefined
+  return { type: isShown ? media : 'application/octet-stream', bytes }
+}
+
+export const block = route({
+  method: 'get',
+  path: '/conversations/{id}/events/{position}/blocks/{index}',
+  name: 'block',
+  summary: 'A content block whole: the bytes of a text or a picture, the JSON of any other. Takes `Range`',
+  scope: 'read',
+  params: ofConversation.extend({ position: whole(0), index: whole(0) }),
+  query: z.strictObject({
+    as: z.literal('json').optional().describe('The JSON of the block, whatever it is'),
+  }),
+  answers: {},
+  media: [
+    'text/plain',
+    'application/json',
+    'image/png',
+    'image/jpeg',
+    'image/gif',
+    'image/webp',
+    'application/octet-stream',
+  ],
+  isRanged: true,
+  errors: ['ConversationNotFound', 'RangeNotSatisfiable'],
+  handle: async ({ params: { id, position, index }, query, store }) => {
+    const chat = store.conversation(id)
+    for await (const event of chat.events({ from: position, to: position })) {
+      const found = blocksOf(event)[index]
+      if (!found)
+        throw refused(
+          'NotFound',
+          `position ${position} of conversation ${id} has ${blocksOf(event).length} content blocks: there is no ${index}`,
+        )
+      const content = query.as === 'json' ? jsonOf(found) : contentOf(found)
+      return { headers: { etag: `"${event.id}.${index}${query.as ?? ''}"` }, ...content }
+    }
+    throw refused('NotFound', `conversation ${id} has no position ${position}`)
+  },
+})
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, { error: 'is a SHA-256 in hex' })
+
+export const blob = route({
+  method: 'get',
+  path: '/blobs/{sha256}',
+  name: 'blob',
+  summary: 'Large content that the store keeps outside events, by the SHA-256 of its bytes',
+  scope: 'read',
+  params: z.strictObject({ sha256 }),
+  answers: {},
+  media: ['application/octet-stream'],
+  errors: ['NotFound'],
+  handle: async ({ params, store }) => {
+    const chunks = store.blob(params.sha256)[Symbol.asyncIterator]()
+    const first = await chunks.next()
+    if (first.done) throw refused('NotFound', `the store has no content ${params.sha256}`)
+    return {
+      headers: { etag: `"${params.sha256}"` },
+      type: 'application/octet-stream',
+      flow: after(first.value, chunks),
+    }
+  },
+})
+
+async function* after(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  yield first
+  try {
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
+  } finally {
+    await rest.return?.()
+  }
+}
