@@ -1,11 +1,9 @@
-import { cpSync, existsSync, globSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { cpSync, globSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { build } from 'rolldown'
 import config from '../../rolldown.config.ts'
+import { kept, root as cwd } from './kept.ts'
 import { tsc } from './tsc.ts'
-
-const cwd = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The package's JavaScript, made as the published one is: a process loads it in a third of the time that the sources take. */
 const buildInto = async (dir: string): Promise<void> => {
@@ -29,24 +27,9 @@ const made = [
 ]
 
 /** A folder that is made anew whenever these files have changed. */
-const kept = async (what: string, make: (folder: string) => Promise<void>): Promise<string> => {
-  const cache = join(cwd, 'node_modules/.cache', what)
+const keptFor = (what: string, make: (folder: string) => Promise<void>): Promise<string> => {
   const times = globSync(made, { cwd }).map((file) => statSync(join(cwd, file)).mtimeMs)
-  const name = `${times.length}-${Math.max(...times)}`
-  const folder = join(cache, name)
-  if (existsSync(folder)) return folder
-  for (const other of globSync('*', { cwd: cache }).filter((entry) => !entry.startsWith(name)))
-    rmSync(join(cache, other), { recursive: true, force: true })
-  const unfinished = `${folder}.${process.pid}`
-  await make(unfinished)
-  try {
-    renameSync(unfinished, folder)
-  } catch (error) {
-    // Another worker was faster.
-    if (!existsSync(folder)) throw error
-    rmSync(unfinished, { recursive: true })
-  }
-  return folder
+  return kept(what, `${times.length}-${Math.max(...times)}`, make)
 }
 
 const publish = async (folder: string): Promise<void> => {
@@ -57,7 +40,7 @@ const publish = async (folder: string): Promise<void> => {
 
 let built: Promise<string> | undefined
 /** The folder of the package as it is published, without declarations: `bin`, `dist`, `examples` and `package.json`. */
-export const builtPackage = (): Promise<string> => (built ??= kept('built', publish))
+export const builtPackage = (): Promise<string> => (built ??= keptFor('built', publish))
 
 const declare = async (folder: string): Promise<void> => {
   const said = await tsc(['-p', 'tsconfig.build.json', '--outDir', folder])
@@ -66,4 +49,4 @@ const declare = async (folder: string): Promise<void> => {
 
 let declared: Promise<string> | undefined
 /** The folder of the package's declarations as they are published. */
-export const builtDeclarations = (): Promise<string> => (declared ??= kept('declared', declare))
+export const builtDeclarations = (): Promise<string> => (declared ??= keptFor('declared', declare))

@@ -1,0 +1,123 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Anthropic from '@anthropic-ai/sdk'
+import type { AnyBlock } from '../../src/events/blocks.ts'
+import type { Conversation, Store, ToolFunction, ToolSettings, TurnOptions } from '../../src/index.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import { tools, toolsIn } from '../agent/tools.ts'
+import { agentSays, explorerSays, forkSays, summaries } from './said.ts'
+
+// An afternoon with an agent, played by the strict stand-in for the Messages API: whatever can become of a conversation happens once.
+
+export const main = 'hours-invoice'
+export const fork = 'hours-invoice-other-way'
+export const explorer = 'hours-invoice.explore'
+
+const model = 'claude-opus-5-5'
+const helper = 'claude-sonnet-5-5'
+const window = 6_500
+const system =
+  'You work on a small program. Its files are reached with your tools only; nothing can be run. Look before you change something, change as little as is needed, and say in two or three sentences what you did.'
+
+const more = [
+  {
+    name: 'explore',
+    description: 'Sends somebody to find something out.',
+    input_schema: { type: 'object', properties: { question: { type: 'string' } }, required: ['question'] },
+  },
+  {
+    name: 'publish',
+    description: 'Publishes a version. Somebody has to agree.',
+    input_schema: { type: 'object', properties: { version: { type: 'string' } }, required: ['version'] },
+  },
+]
+
+/** Plays it in an empty store. */
+export const play = async (store: Store): Promise<void> => {
+  const folder = await mkdtemp(join(tmpdir(), 'palimpsest-sample-'))
+  await cp(new URL('../agent/project', import.meta.url), folder, { recursive: true })
+  const chat = store.conversation(main)
+  let says: Iterator<readonly AnyBlock[]> = agentSays.values()
+  const summary = summaries.values()
+  const found = explorerSays.values()
+  const api = await messagesApi({
+    models: { [model]: { contextWindow: window }, [helper]: { contextWindow: 200_000 } },
+    // A prompt cache that never grows old.
+    now: () => 0,
+    reply: ({ model: asked }) => {
+      const said = asked === model ? says : asked === helper ? found : summary
+      return { content: said.next().value ?? [{ type: 'text', text: 'Done.' }] }
+    },
+  })
+  const client = new Anthropic({ baseURL: api.url, apiKey: 'none' })
+  const explore = async (
+    { question }: { readonly question: string },
+    { id: call }: { readonly id: string },
+  ): Promise<readonly AnyBlock[]> => {
+    const sent = store.conversation(explorer)
+    await chat.link({ relation: 'subagent', conversation: explorer, call })
+    await sent.append({ role: 'user', content: question })
+    const options = { client, model: helper, tools, run: toolsIn(folder) }
+    return (await sent.turn(options)).content.filter(({ type }) => type === 'text')
+  }
+  const options: TurnOptions = {
+    client,
+    model,
+    system,
+    tools: [...tools, ...more],
+    run: {
+      ...oneAfterTheOther(toolsIn(folder)),
+      explore: { idempotent: true, run: explore },
+      publish: { idempotent: true, approve: true, run: () => 'Published.' },
+    },
+    parameters: { thinking: { type: 'adaptive' } },
+    context: { window, maxOutput: 800 },
+    summarizer: { model: 'claude-haiku-4-5', window: 200_000 },
+  }
+  const asked = async (of: Conversation, content: string): Promise<void> => {
+    await of.append({ role: 'user', content })
+    await of.turn(options)
+  }
+  try {
+    await asked(
+      chat,
+      'An invoice lists 1:30 at 80.00 an hour as 80.00. It should be 120.00. Find out why, and fix it.',
+    )
+    const fixed = await chat.position()
+    await asked(chat, 'Good. Now do the TODOs of src/money.js and src/dates.js.')
+    const before = await chat.position()
+    await asked(chat, 'Amounts of a million and more do not line up in reports. Make room for them.')
+    await chat.rewind({ to: before, reason: 'it was asked for room, not for a new module' })
+    await asked(
+      chat,
+      'Amounts of a million and more do not line up in reports. Make room for them in report.js; no new files.',
+    )
+    const { position } = await chat.truncate({ fraction: 0.5, reason: 'does it know without them?' })
+    await chat.restore({ marker: position })
+    await asked(chat, 'Check all callers, and note the changes.')
+    await chat.truncate({ fraction: 0.4, reason: 'settled' })
+    await asked(chat, 'Publish it.')
+    says = forkSays.values()
+    await chat.fork(fork, { at: fixed })
+    await asked(store.conversation(fork), 'Is there a way without fractions of an hour?')
+  } finally {
+    await api.close()
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** Two edits of a file at once would depend on which is faster. */
+const oneAfterTheOther = (run: NonNullable<TurnOptions['run']>): NonNullable<TurnOptions['run']> => {
+  let last: Promise<unknown> = Promise.resolve()
+  const queued =
+    (tool: ToolFunction): ToolFunction =>
+    (input, context) => {
+      const ran = last.then(() => tool(input, context))
+      last = ran.catch(() => undefined)
+      return ran
+    }
+  const settled = (tool: ToolFunction | ToolSettings): ToolSettings =>
+    typeof tool === 'function' ? { run: queued(tool) } : { ...tool, run: queued(tool.run) }
+  return Object.fromEntries(Object.entries(run).map(([name, tool]) => [name, settled(tool)]))
+}
