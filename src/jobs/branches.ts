@@ -6,16 +6,18 @@ import type { StoreError } from '../store/errors.ts'
 /** What an event changed in the outline before it. */
 type Step =
   | { readonly type: 'nothing' }
-  | { readonly type: 'hide'; readonly slots: readonly Slot[] }
+  | { readonly type: 'hide'; readonly slots: Packed }
   | {
       readonly type: 'restore'
       readonly marker: number
-      readonly slots: readonly Slot[]
+      readonly slots: Packed
       /** The last spans before it, and the one that it joined them to. */
       readonly joined: readonly Span[]
       readonly span: Span
     }
   | { readonly type: 'configure'; readonly before: Configured; readonly after: Configured }
+/** The positions of slots, the complement (`~`) where it is a marker's: all that markers hide is kept, and objects would take four times the memory. */
+type Packed = readonly number[]
 type Configured = Partial<Pick<Draft, (typeof configuredKeys)[number]>>
 const configuredKeys = ['configured', 'configuration', 'promptSince', 'toolsFrom', 'formerTools'] as const
 
@@ -80,7 +82,7 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): Branches =>
     const { marker } = event.data
     if (marker < offset) return yield* replacedBy(marker)
     const step = steps.get(marker)
-    return step?.type === 'hide' ? step.slots : undefined
+    return step?.type === 'hide' ? unpacked(step.slots) : undefined
   }
 
   return {
@@ -110,10 +112,16 @@ const stepOf = (
     return { type: 'configure', before: configuredOf(before), after: configuredOf(after) }
   if (!slots) return { type: 'nothing' }
   const span = after.restored.at(-1)
-  if (event.type !== 'Restored' || !span) return { type: 'hide', slots }
+  if (event.type !== 'Restored' || !span) return { type: 'hide', slots: packed(slots) }
   const joined = before.restored.slice(after.restored.length - 1)
-  return { type: 'restore', marker: event.data.marker, slots, joined, span }
+  return { type: 'restore', marker: event.data.marker, slots: packed(slots), joined, span }
 }
+
+const packed = (slots: readonly Slot[]): Packed =>
+  slots.map(({ position, marker }) => (marker ? ~position : position))
+
+const unpacked = (slots: Packed): readonly Slot[] =>
+  slots.map((slot) => (slot < 0 ? { position: ~slot, marker: true } : { position: slot, marker: false }))
 
 const configuredOf = (draft: Draft): Configured =>
   Object.fromEntries(configuredKeys.flatMap((key) => (key in draft ? [[key, draft[key]]] : [])))
@@ -124,10 +132,10 @@ const redo = (draft: Draft, position: number, step: Step | undefined): void => {
       draft.slots.push({ position, marker: false })
       break
     case 'hide':
-      replace(draft, step.slots, [{ position, marker: true }])
+      replace(draft, unpacked(step.slots), [{ position, marker: true }])
       break
     case 'restore':
-      replace(draft, [{ position: step.marker, marker: true }], step.slots)
+      replace(draft, [{ position: step.marker, marker: true }], unpacked(step.slots))
       draft.restored = draft.restored.slice(0, draft.restored.length - step.joined.length).concat(step.span)
       break
     case 'configure':
@@ -144,10 +152,10 @@ const undo = (draft: Draft, position: number, step: Step | undefined): void => {
       draft.slots.pop()
       break
     case 'hide':
-      replace(draft, [{ position, marker: true }], step.slots)
+      replace(draft, [{ position, marker: true }], unpacked(step.slots))
       break
     case 'restore':
-      replace(draft, step.slots, [{ position: step.marker, marker: true }])
+      replace(draft, unpacked(step.slots), [{ position: step.marker, marker: true }])
       draft.restored = draft.restored.slice(0, -1).concat(step.joined)
       break
     case 'configure':
