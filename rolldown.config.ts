@@ -49,7 +49,7 @@ function builtins(): Plugin {
 }
 
 /** Puts the licenses of the packages whose code is taken beside it. */
-function licenses(): Plugin {
+export function licenses(): Plugin {
   return {
     name: 'licenses',
     generateBundle(_, bundle) {

@@ -10,6 +10,7 @@ import { bytesAnswered, flowing, isKnown } from './bytes.ts'
 import { guard, loopback, safeHeaders } from './guard.ts'
 import { metrics, type Served } from './metrics.ts'
 import { openApi } from './openapi.ts'
+import { type PageFiles, servePage } from './page.ts'
 import { commandBook } from './preconditions.ts'
 import { problemOf, refused } from './problem.ts'
 import { type Answer, type Flow, type Identity, type Route, type Streamed, scopes } from './route.ts'
@@ -29,6 +30,8 @@ export interface ServerSettings {
   readonly hosts?: readonly string[] | undefined
   /** Refuse everything that writes. */
   readonly isReadOnly?: boolean | undefined
+  /** The page that people look at. Without it, its addresses say how it is built. */
+  readonly page?: PageFiles | undefined
   /** The largest body of a request, in bytes. Default 64 MiB. */
   readonly maxBody?: number | undefined
   /** Told of each request when its answer begins. */
@@ -135,6 +138,8 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/' })
     return c.json({})
   })
+
+  servePage(server, settings.page)
 
   for (const route of routes) {
     const { method, path, params, query, body } = route

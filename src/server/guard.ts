@@ -27,9 +27,15 @@ export const guard =
         'HostRefused',
         `this server is not called ${host || 'nothing'}: name it with --allow-host`,
       )
-    if (req.method === 'GET' || req.method === 'HEAD') return
-    const origin = req.header('origin')
     const site = req.header('sec-fetch-site')
+    if (req.method === 'GET' || req.method === 'HEAD') {
+      // A link to here may stand anywhere; nothing else that another page asks for is answered.
+      const isOther = site === 'cross-site' || site === 'same-site'
+      const isLink = req.header('sec-fetch-mode') === 'navigate' && !req.path.startsWith('/api/')
+      if (isOther && !isLink) throw refused('OriginRefused', 'pages of other origins may not read here')
+      return
+    }
+    const origin = req.header('origin')
     const isOwn = origin === undefined || originHost(origin) === host.toLowerCase()
     if (!isOwn || site === 'cross-site')
       throw refused('OriginRefused', 'pages of other origins may not write here')

@@ -6,6 +6,7 @@ import type { Store } from '../index.ts'
 import { toError } from '../result/typed.ts'
 import { app } from './app.ts'
 import { loopback } from './guard.ts'
+import { pageIn } from './page.ts'
 import { tokensIn } from './tokens.ts'
 
 export interface ServeOptions {
@@ -19,6 +20,8 @@ export interface ServeOptions {
   readonly isReadOnly?: boolean | undefined
   /** Who may call. Default: everybody, from this machine. */
   readonly tokenFile?: string | undefined
+  /** The folder of the built page. Default: the package's own. */
+  readonly page?: string | undefined
   /** Where the access log goes: a line of JSON for each request. Default: nowhere. */
   readonly log?: NodeJS.WritableStream | undefined
 }
@@ -58,6 +61,7 @@ export const serve = async (options: ServeOptions): Promise<Listening> => {
   const { fetch } = app({
     store,
     isReadOnly,
+    page: pageIn(options.page),
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),
     ...(tokenFile !== undefined && { authenticate: tokensIn(tokenFile) }),
     onRequest: (request) => logger?.info(request),

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
@@ -50,6 +50,8 @@ const layers: Readonly<Record<string, string>> = {
   'testing/chat-completions': 'testing/messages-api',
   testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
   server: 'result events commands store context/tokens receipts turn/say turn/calls workers /',
+  // What a browser runs: of the rest only the core, which needs no Node.
+  ui: '/',
   cli: 'result events projections commands store telemetry formats context/tokens api / server',
 }
 const floors = Object.keys(layers)
@@ -69,9 +71,14 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   picocolors: ['cli'],
   'cli-progress': ['cli'],
   'cli-table3': ['cli'],
+  preact: ['ui'],
+  'preact/hooks': ['ui'],
+  '@tanstack/virtual-core': ['ui'],
+  marked: ['ui'],
+  dompurify: ['ui'],
 }
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
-  file.endsWith('.ts'),
+  /\.tsx?$/.test(file),
 )
 
 const layerOf = (file: string): string => {
@@ -137,6 +144,14 @@ describe('imports point one way', () => {
   test('from the outside in, and only adapters know drivers', () => {
     expect(files.flatMap(problemsOf)).toEqual([])
     expect(files.flatMap(importsOf).length).toBeGreaterThan(100)
+  })
+
+  test('the page needs of the rest only the core', () => {
+    const others = files
+      .filter((file) => layerOf(file) === 'ui')
+      .flatMap((file) => importsOf(file).map((name) => join(dirname(file), name)))
+      .filter((name) => !name.startsWith('ui/') && existsSync(join(source, name)))
+    expect([...new Set(others)]).toEqual(['core.ts'])
   })
 
   test('what is remembered by object is remembered by memo', () => {

@@ -15,7 +15,7 @@ interface Options {
 export const addServe = (program: Command, shell: Shell): void => {
   program
     .command('serve')
-    .description('serve the store over HTTP')
+    .description('serve the store over HTTP: a page to look at, and an API')
     .option('--port <n>', 'the port to listen on; 0: any that is free', port, 4141)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--allow-host <names...>', 'more names that the server may be called by')
@@ -30,7 +30,7 @@ The access log, a line of JSON for each request, goes to the standard error.
 SIGTERM or SIGINT: what has begun is answered, then the server ends.
 
 Examples:
-  palimpsest serve
+  palimpsest serve                 # then open http://127.0.0.1:4141
   curl http://127.0.0.1:4141/api/v1/conversations
   palimpsest serve --host 0.0.0.0 --token-file tokens.json`,
     )
@@ -43,7 +43,7 @@ Examples:
           const server = await serve({ store, port: wanted, host, names, isReadOnly, tokenFile, log: stderr })
           const { url } = server
           if (isJson) await out.json({ url }, false)
-          else await out.line([`${store.url} is served on ${url}/api/v1`])
+          else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
           if (!stops.drain.signal.aborted) await once(stops.drain.signal, 'abort')
           await server.close()
         } finally {

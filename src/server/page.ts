@@ -1,0 +1,73 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Context, Env, Hono } from 'hono'
+import { refused } from './problem.ts'
+
+// The page, as it was built. It holds nothing of the store: what it shows it asks the API for.
+
+/** Where the build puts it. The sources of the server and its build are both two folders below the package's own. */
+const builtPage = fileURLToPath(new URL('../../dist/ui', import.meta.url))
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+interface File {
+  readonly type: string
+  readonly body: Uint8Array<ArrayBuffer>
+  readonly zipped: Uint8Array<ArrayBuffer>
+}
+/** Files by their paths (`index.html`, `assets/…`). */
+export type PageFiles = ReadonlyMap<string, File>
+
+/** The files of a page, read once; undefined if it has not been built. */
+export const pageIn = (folder = builtPage): PageFiles | undefined => {
+  try {
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    const files = names.flatMap((name) => {
+      const type = types[extname(name)]
+      if (type === undefined) return []
+      const body = new Uint8Array(readFileSync(join(folder, name)))
+      return [[name.replaceAll('\\', '/'), { type, body, zipped: new Uint8Array(gzipSync(body)) }] as const]
+    })
+    return files.some(([name]) => name === 'index.html') ? new Map(files) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Where the one document of the page is. */
+const addresses = ['/', '/c/*', '/workers']
+
+/** Answers the page's addresses with the page. */
+export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | undefined): void => {
+  for (const address of addresses)
+    server.get(address, (c) => {
+      const document = files?.get('index.html')
+      if (!document)
+        throw refused(
+          'NotFound',
+          'the page is not built: npm run build:ui builds it, then start the server again',
+        )
+      return answered(c, document)
+    })
+  server.get('/assets/:file', (c) => {
+    const file = files?.get(`assets/${c.req.param('file')}`)
+    if (!file) throw refused('NotFound', `there is no ${c.req.path}: load the page again`)
+    // Its name has a hash of what is in it.
+    c.header('cache-control', 'public, max-age=31536000, immutable')
+    return answered(c, file)
+  })
+}
+
+const answered = (c: Context, { type, body, zipped }: File): Response => {
+  const isZipped = c.req.header('accept-encoding')?.includes('gzip') === true
+  c.header('vary', 'accept-encoding')
+  if (isZipped) c.header('content-encoding', 'gzip')
+  return c.body(isZipped ? zipped : body, 200, { 'content-type': type })
+}

@@ -1,0 +1,36 @@
+import { useEffect, useState } from 'preact/hooks'
+
+let say: ((text: string) => void) | undefined
+/** Tells readers of the screen one sentence; others see it for a moment. At most one every two seconds: the last. */
+export const announced = (text: string): void => say?.(text)
+
+const least = 2_000
+
+export const Announcer = () => {
+  const [text, setText] = useState('')
+  useEffect(() => {
+    let last = -Infinity
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let gone: ReturnType<typeof setTimeout> | undefined
+    say = (next) => {
+      clearTimeout(timer)
+      clearTimeout(gone)
+      const tell = (): void => {
+        last = performance.now()
+        setText(next)
+        gone = setTimeout(() => setText(''), 2 * least)
+      }
+      timer = setTimeout(tell, Math.max(0, last + least - performance.now()))
+    }
+    return () => {
+      say = undefined
+      clearTimeout(timer)
+      clearTimeout(gone)
+    }
+  }, [])
+  return (
+    <div class="announcer" role="status" aria-live="polite">
+      {text}
+    </div>
+  )
+}

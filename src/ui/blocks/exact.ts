@@ -1,0 +1,109 @@
+// Text as it is: what cannot be seen is named, what is long is cut with its size, what is very long is laid out in pieces.
+
+/** Either text, or the name of a character that would be invisible or turn its neighbours around. */
+export type Piece = string | { readonly name: string }
+
+// Controls but tab and newline, soft hyphens, marks of direction, zero-width characters, separators, tag characters.
+const invisible =
+  // oxlint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E007F}]/gu
+
+const known: Readonly<Record<string, string>> = {
+  '\u0000': 'NUL',
+  '\u0007': 'BEL',
+  '\u0008': 'BS',
+  '\r': 'CR',
+  '\u001B': 'ESC',
+  '\u007F': 'DEL',
+  '\u200B': 'ZWSP',
+  '\u200C': 'ZWNJ',
+  '\u200D': 'ZWJ',
+  '\u200E': 'LRM',
+  '\u200F': 'RLM',
+  '\u202A': 'LRE',
+  '\u202B': 'RLE',
+  '\u202C': 'PDF',
+  '\u202D': 'LRO',
+  '\u202E': 'RLO',
+  '\u2066': 'LRI',
+  '\u2067': 'RLI',
+  '\u2068': 'FSI',
+  '\u2069': 'PDI',
+  '\uFEFF': 'BOM',
+}
+
+/** A text with its invisible characters named. Joiners inside of emoji and letters of scripts that need them are text. */
+export const exact = (text: string): readonly Piece[] => {
+  const pieces: Piece[] = []
+  let from = 0
+  for (const { 0: character, index } of text.matchAll(invisible)) {
+    if (character === '\r' && text[index + 1] === '\n') continue
+    if (isJoiner(character) && isJoined(text, index)) continue
+    if (index > from) pieces.push(text.slice(from, index))
+    pieces.push({ name: nameOf(character) })
+    from = index + character.length
+  }
+  if (from < text.length) pieces.push(text.slice(from))
+  return pieces
+}
+
+const isJoiner = (character: string): boolean => character === '\u200D' || character === '\u200C'
+const joined =
+  /^[\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}\p{Script=Arabic}\p{Script=Devanagari}\p{Script=Bengali}]/u
+const isJoined = (text: string, index: number): boolean => {
+  const before = String.fromCodePoint(text.codePointAt(index - 2) ?? 0)
+  const last = text[index - 1] ?? ''
+  return joined.test(text.slice(index + 1, index + 3)) && (joined.test(before) || joined.test(last))
+}
+
+const nameOf = (character: string): string => {
+  const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+  return known[character] ?? `U+${hex}`
+}
+
+/** How many characters of a text are shown before it is opened. */
+export const clampLength = 700
+/** How many more a text may have and is still shown whole: a cut that saves less than that only annoys. */
+const slack = 100
+
+/** The beginning of a text that is longer than 700 characters; undefined for one that is shown whole. No character is split. */
+export const clamped = (text: string, most = clampLength): string | undefined => {
+  if (text.length <= most + slack) return undefined
+  const isSplit = /[\uD800-\uDBFF]/.test(text[most - 1] ?? '')
+  return text.slice(0, isSplit ? most - 1 : most)
+}
+
+const chunkLength = 16 * 1024
+const chunkLines = 500
+
+/** A text in pieces of at most 16 kB or 500 lines, which a browser can lay out one by one. Together they are the text. */
+export const chunks = (text: string): readonly string[] => {
+  const found: string[] = []
+  for (let from = 0; from < text.length;) {
+    const to = endOf(text, from)
+    found.push(text.slice(from, to))
+    from = to
+  }
+  return found
+}
+
+const endOf = (text: string, from: number): number => {
+  const most = Math.min(from + chunkLength, text.length)
+  let end = from
+  for (let lines = 0; lines < chunkLines; lines++) {
+    const newline = text.indexOf('\n', end)
+    if (newline < 0 || newline >= most) break
+    end = newline + 1
+    if (lines === chunkLines - 1) return end
+  }
+  if (most === text.length) return most
+  if (end > from) return end
+  return /[\uD800-\uDBFF]/.test(text[most - 1] ?? '') ? most - 1 : most
+}
+
+/** What is said of a text in which nothing can be seen; undefined if there is something. */
+export const blank = (text: string): string | undefined => {
+  if (text === '') return 'empty'
+  if (text.trim() !== '') return undefined
+  return text.length === 1 ? '1 blank character' : `${text.length} blank characters`
+}

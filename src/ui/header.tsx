@@ -1,0 +1,26 @@
+import type { ComponentChildren } from 'preact'
+import { KeysSheet } from './keys-sheet.tsx'
+import { openSheet } from './sheet.tsx'
+import { hrefs } from './url.ts'
+
+interface HeaderProps {
+  /** Where one is, after the name: links and words. */
+  readonly children?: ComponentChildren
+  /** At the right end. */
+  readonly end?: ComponentChildren
+}
+
+/** The line at the top of every page. */
+export const Header = ({ children, end }: HeaderProps) => (
+  <header class="top">
+    <a class="brand" href={hrefs.list}>
+      palimpsest
+    </a>
+    {children}
+    <span class="spacer" />
+    {end}
+    <button type="button" class="quiet" onClick={() => openSheet(<KeysSheet />)} aria-keyshortcuts="?">
+      <kbd>?</kbd> <span class="wide-only">keys</span>
+    </button>
+  </header>
+)

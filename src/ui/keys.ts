@@ -1,0 +1,129 @@
+// Every key in one table: what is handled, the sheet of keys and the palette are made of it.
+
+/** Where in the sheet of keys an action is listed. */
+export const topics = ['Move', 'Look', 'Find', 'Act', 'Page'] as const
+export type Topic = (typeof topics)[number]
+
+interface Binding {
+  /** Each is a key (`Shift+j` is `J`), or several in a row (`g g`). */
+  readonly keys: readonly string[]
+  /** What it does, as an order. */
+  readonly does: string
+  readonly topic: Topic
+}
+
+const of =
+  (topic: Topic) =>
+  (does: string, ...keys: string[]): Binding => ({ keys, does, topic })
+const move = of('Move')
+const look = of('Look')
+const find = of('Find')
+const act = of('Act')
+const page = of('Page')
+
+/** A page handles what it can do (`useActions`); what nothing handles is not listed. */
+export const keymap = {
+  next: move('next position', 'j'),
+  previous: move('previous position', 'k'),
+  nextTurn: move('next turn', 'J', 'PageDown'),
+  previousTurn: move('previous turn', 'K', 'PageUp'),
+  nextMark: move('next marker, rewind or restore', ']'),
+  previousMark: move('previous marker, rewind or restore', '['),
+  nextCall: move('next call of the model', '}'),
+  previousCall: move('previous call of the model', '{'),
+  start: move('go to the start', 'g g', 'Home'),
+  head: move('go to the head, and follow it', 'G', 'End'),
+  goTo: move('go to a position …', ':'),
+  rowDown: move('select the next row', 'ArrowDown'),
+  rowUp: move('select the previous row', 'ArrowUp'),
+  goToRow: move('go to the selected row', 'Enter'),
+  cover: move('go to the marker that covers the selected row', 'c'),
+  paneAll: look('show everything that happened', '1'),
+  paneBoth: look('show both sides', '2'),
+  paneModel: look('show what the model sees', '3'),
+  open: look('open or close what is hidden here', 'e'),
+  openAll: look('open or close all that is hidden', 'E'),
+  text: look('exact or rendered text', 'x'),
+  whole: look('open the selected row in full', 'o'),
+  diff: look('compare with another position …', 'd'),
+  request: look('show the request of this call', 'r'),
+  compare: look('compare with another conversation …', 'v'),
+  inspector: look('show or hide the inspector', 'i'),
+  marks: look('list markers and rewinds', 'l'),
+  pin: look('pin this position', 'm'),
+  pins: look('list the pins', "'"),
+  search: find('search', '/'),
+  nextHit: find('next hit', 'n'),
+  previousHit: find('previous hit', 'N'),
+  rewind: act('rewind to here …', 'R'),
+  fork: act('fork from here …', 'F'),
+  condense: act('condense …', 'C'),
+  truncate: act('truncate …', 'T'),
+  restore: act('restore …', 'U'),
+  undo: act('undo', 'z'),
+  redo: act('redo', 'Z'),
+  approve: act('approve …', 'a'),
+  copyLink: page('copy a link to this view', 'y'),
+  copyContent: page('copy the content of the selected row', 'Y'),
+  export: page('export what is seen …', 's'),
+  conversations: page('go to the conversations', 'g c'),
+  workers: page('go to the workers', 'g w'),
+  theme: page('light, dark, or as the system says', 'g t'),
+  singleKeys: page('switch single-letter keys on or off', 'Control+.'),
+  palette: page('do anything by name', 'Control+k'),
+  keys: page('list the keys', '?'),
+} as const satisfies Readonly<Record<string, Binding>>
+
+export type Action = keyof typeof keymap
+export const actions = Object.keys(keymap) as readonly Action[]
+
+const byKeys: ReadonlyMap<string, Action> = new Map(
+  actions.flatMap((action) => keymap[action].keys.map((keys) => [keys, action] as const)),
+)
+const beginnings: ReadonlySet<string> = new Set(
+  [...byKeys.keys()].flatMap((keys) => (keys.includes(' ') ? [keys.slice(0, keys.indexOf(' '))] : [])),
+)
+
+/** What of a `KeyboardEvent` is looked at. */
+export interface Pressed {
+  readonly key: string
+  readonly ctrlKey: boolean
+  readonly metaKey: boolean
+  readonly altKey: boolean
+}
+
+/** The name that a key has in the table; undefined for combinations that no action has, which are the browser's. */
+export const nameOf = ({ key, ctrlKey, metaKey, altKey }: Pressed): string | undefined => {
+  if (altKey) return undefined
+  return ctrlKey || metaKey ? `Control+${key.toLowerCase()}` : key
+}
+
+/** Either what a key does, or the beginning of a sequence that it is, or nothing. */
+export type Meaning = { readonly action: Action } | { readonly began: string } | undefined
+
+/** What a key means after the beginning of a sequence (`g`), if there was one. */
+export const meaningOf = (name: string, began: string | undefined): Meaning => {
+  const action = (began === undefined ? undefined : byKeys.get(`${began} ${name}`)) ?? byKeys.get(name)
+  if (action !== undefined) return { action }
+  return beginnings.has(name) ? { began: name } : undefined
+}
+
+/** Whether a key types something: those are off while somebody types, and can be switched off (WCAG 2.1.4). */
+export const isCharacter = (name: string): boolean => /^.$/u.test(name)
+
+const shown: Readonly<Record<string, string>> = {
+  ArrowDown: '↓',
+  ArrowUp: '↑',
+  PageDown: 'PgDn',
+  PageUp: 'PgUp',
+  Enter: '⏎',
+}
+/** A key as it is printed. */
+export const printed = (keys: string): string =>
+  keys
+    .split(' ')
+    .map(
+      (key) =>
+        shown[key] ?? key.replace(/^Control\+(.)$/, (_, letter: string) => `Ctrl+${letter.toUpperCase()}`),
+    )
+    .join(' ')

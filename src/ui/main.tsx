@@ -1,0 +1,18 @@
+import './theme.css'
+import { render } from 'preact'
+import { followLinks } from './router.ts'
+import { applyTheme } from './settings.ts'
+import { Shell } from './shell.tsx'
+import { signInByFragment } from './sign-in.tsx'
+import { httpSource } from './source/http.ts'
+import { listenForKeys } from './use-keys.ts'
+
+let unauthorized: (() => void) | undefined
+const source = httpSource({ onUnauthorized: () => unauthorized?.() })
+
+applyTheme()
+followLinks()
+listenForKeys()
+await signInByFragment(source)
+const root = document.querySelector('#page')
+if (root) render(<Shell source={source} onUnauthorized={(tell) => (unauthorized = tell)} />, root)

@@ -1,0 +1,63 @@
+import { useEffect, useState } from 'preact/hooks'
+
+// Where the page is: the address, and who is told when it changes.
+
+const listeners = new Set<() => void>()
+const tell = (): void => {
+  for (const listener of listeners) listener()
+}
+
+export interface Place {
+  readonly path: string
+  readonly search: string
+}
+const here = (): Place => ({ path: location.pathname, search: location.search })
+
+/** Goes to an address of the page. `replace`: Back does not come here again. */
+export const go = (href: string, { replace = false }: { readonly replace?: boolean } = {}): void => {
+  clearTimeout(resting)
+  if (href === location.pathname + location.search) return
+  if (replace) history.replaceState(null, '', href)
+  else history.pushState(null, '', href)
+  tell()
+}
+
+let resting: ReturnType<typeof setTimeout> | undefined
+/** How long a drag has to rest before the address says where, in milliseconds. */
+const rest = 150
+
+/** Replaces the address once nothing has moved for 150 ms: for a drag, which itself keeps what it shows. */
+export const goWhenAtRest = (href: string): void => {
+  clearTimeout(resting)
+  resting = setTimeout(() => go(href, { replace: true }), rest)
+}
+
+/** The address, of now and whenever it changes. */
+export const usePlace = (): Place => {
+  const [place, setPlace] = useState(here)
+  useEffect(() => {
+    const listener = (): void => setPlace(here())
+    listeners.add(listener)
+    addEventListener('popstate', listener)
+    listener()
+    return () => {
+      listeners.delete(listener)
+      removeEventListener('popstate', listener)
+    }
+  }, [])
+  return place
+}
+
+/** Links of the page's own are followed without loading it again. */
+export const followLinks = (): void => {
+  document.addEventListener('click', (event) => {
+    const { defaultPrevented, button, metaKey, ctrlKey, shiftKey, altKey } = event
+    if (defaultPrevented || button !== 0 || metaKey || ctrlKey || shiftKey || altKey) return
+    const link = event.target instanceof Element ? event.target.closest('a') : undefined
+    if (!link || link.origin !== location.origin || link.target || link.hasAttribute('download')) return
+    if (link.pathname.startsWith('/api/')) return
+    event.preventDefault()
+    go(link.pathname + link.search)
+    if (link.hash) document.querySelector(link.hash)?.scrollIntoView()
+  })
+}

@@ -1,0 +1,42 @@
+// What this browser remembers of how somebody likes the page. Nothing of conversations.
+
+export interface Settings {
+  readonly theme: 'system' | 'light' | 'dark'
+  readonly 'single-keys': 'on' | 'off'
+  readonly inspector: 'shown' | 'hidden'
+}
+const defaults: Settings = { theme: 'system', 'single-keys': 'on', inspector: 'shown' }
+
+const nameOf = (name: string): string => `palimpsest.${name}`
+
+export const setting = <N extends keyof Settings>(name: N): Settings[N] => {
+  try {
+    return (localStorage.getItem(nameOf(name)) as Settings[N] | null) ?? defaults[name]
+  } catch {
+    // A browser that keeps nothing.
+    return defaults[name]
+  }
+}
+
+export const set = <N extends keyof Settings>(name: N, value: Settings[N]): void => {
+  try {
+    localStorage.setItem(nameOf(name), value)
+  } catch {
+    // It is not kept, and is so for now.
+  }
+}
+
+/** Makes the page light or dark, as the reader wants it. */
+export const applyTheme = (): void => {
+  const theme = setting('theme')
+  document.documentElement.style.colorScheme = theme === 'system' ? '' : theme
+  dispatchEvent(new Event('themechange'))
+}
+
+const next = { system: 'light', light: 'dark', dark: 'system' } as const
+export const nextTheme = (): Settings['theme'] => {
+  const theme = next[setting('theme')]
+  set('theme', theme)
+  applyTheme()
+  return theme
+}

@@ -1,0 +1,105 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
+import { announced, Announcer } from './announcer.tsx'
+import { Header } from './header.tsx'
+import { KeysSheet } from './keys-sheet.tsx'
+import type { Page } from './page.ts'
+import { go, usePlace } from './router.ts'
+import { routeOf } from './routes.tsx'
+import { nextTheme, set, setting } from './settings.ts'
+import { openSheet, SheetHost } from './sheet.tsx'
+import { SignIn } from './sign-in.tsx'
+import type { Source } from './source/source.ts'
+import { Empty, Failed, Skeleton } from './states.tsx'
+import { hrefs } from './url.ts'
+import { useActions } from './use-keys.ts'
+
+interface ShellProps {
+  readonly source: Source
+  /** Called with what to call when the server asks for a token. */
+  readonly onUnauthorized: (tell: () => void) => void
+}
+
+/** What is around every page. */
+export const Shell = ({ source, onUnauthorized }: ShellProps) => {
+  const [isRefused, setRefused] = useState(false)
+  onUnauthorized(() => setRefused(true))
+  useActions({
+    keys: () => openSheet(<KeysSheet />),
+    conversations: () => go(hrefs.list),
+    theme: () => announced(`Theme: ${nextTheme()}`),
+    singleKeys: () => {
+      const value = setting('single-keys') === 'on' ? 'off' : 'on'
+      set('single-keys', value)
+      announced(`Single-letter keys are ${value}`)
+    },
+  })
+  return (
+    <>
+      {isRefused ? (
+        <main class="plain">
+          <SignIn source={source} done={() => setRefused(false)} />
+        </main>
+      ) : (
+        <Routed source={source} />
+      )}
+      <SheetHost />
+      <Announcer />
+    </>
+  )
+}
+
+const loaded = new Map<string, Page>()
+
+const Routed = ({ source }: { readonly source: Source }) => {
+  const { path, search } = usePlace()
+  const [error, reset] = useErrorBoundary()
+  const [, setLoaded] = useState(0)
+  const [failure, setFailure] = useState<unknown>()
+  const route = routeOf(path)
+  useEffect(() => {
+    reset()
+    setFailure(undefined)
+    if (!route || !('load' in route) || loaded.has(route.path)) return
+    const load = async (): Promise<void> => {
+      loaded.set(route.path, await route.load())
+      setLoaded(loaded.size)
+    }
+    load().catch(setFailure)
+  }, [path])
+
+  const problem: unknown = error ?? failure
+  if (problem !== undefined)
+    return (
+      <Plain>
+        <Failed error={problem} retry={() => location.reload()} />
+      </Plain>
+    )
+  if (!route)
+    return (
+      <Plain>
+        <Empty title="There is no such page">
+          <p>
+            <a href={hrefs.list}>All conversations</a>
+          </p>
+        </Empty>
+      </Plain>
+    )
+  const Shown = 'page' in route ? route.page : loaded.get(route.path)
+  if (!Shown)
+    return (
+      <Plain>
+        <Skeleton />
+      </Plain>
+    )
+  // Another conversation is another page; another position is not.
+  const key = `${route.path} ${route.params['id'] ?? ''}`
+  return <Shown key={key} source={source} params={route.params} search={search} />
+}
+
+const Plain = ({ children }: { readonly children: ComponentChildren }) => (
+  <>
+    <Header />
+    <main class="plain">{children}</main>
+  </>
+)

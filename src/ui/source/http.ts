@@ -1,0 +1,137 @@
+import { eventReader } from './lines.ts'
+import { type Bytes, failed, type Following, type Problem, type Source } from './source.ts'
+
+/** Told of a 401: the page asks for a token then. */
+export interface HttpOptions {
+  /** Default: this page's own server. */
+  readonly base?: string | undefined
+  readonly onUnauthorized?: (() => void) | undefined
+}
+
+/** How long to wait before a broken stream is asked for again, in milliseconds: by how many times it failed in a row. */
+const pauses = [500, 1_000, 2_000, 4_000, 8_000]
+/** A stream says something every 15 seconds: one that is silent for this long is broken. */
+const silence = 40_000
+
+/** The server's API. */
+export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): Source => {
+  const ask = async (path: string, init: RequestInit): Promise<Response> => {
+    const response = await fetch(base + path, { credentials: 'same-origin', ...init }).catch(
+      (error: unknown) => {
+        throw isAbort(error) ? error : failed(unreachable)
+      },
+    )
+    if (response.ok) return response
+    if (response.status === 401) onUnauthorized?.()
+    throw failed(await problemIn(response))
+  }
+  const json = async <T>(response: Promise<Response>): Promise<T> => (await (await response).json()) as T
+
+  return {
+    isLive: true,
+    get: (path, { signal } = {}) => json(ask(path, withSignal(signal))),
+    post: (path, body, { signal } = {}) =>
+      json(
+        ask(path, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+          ...withSignal(signal),
+        }),
+      ),
+    bytes: async (path, { from, to, signal } = {}) => {
+      const range = from === undefined ? undefined : { range: `bytes=${from}-${to ?? ''}` }
+      const response = await ask(path, { ...(range && { headers: range }), ...withSignal(signal) })
+      return bytesOf(response, await response.blob())
+    },
+    follow: (path, after, following) => follow(ask, path, after, following),
+  }
+}
+
+type Ask = (path: string, init: RequestInit) => Promise<Response>
+
+const follow = (ask: Ask, path: string, after: string | number | undefined, following: Following) => {
+  const { told, connection } = following
+  const ending = new AbortController()
+  let lastId = after === undefined ? undefined : String(after)
+  let failures = 0
+  let since: number | undefined
+
+  const read = async (): Promise<void> => {
+    const reader = eventReader()
+    const broken = new AbortController()
+    const signal = AbortSignal.any([ending.signal, broken.signal])
+    const query =
+      lastId === undefined ? '' : `${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(lastId)}`
+    let watch: ReturnType<typeof setTimeout> | undefined
+    const heard = (): void => {
+      clearTimeout(watch)
+      watch = setTimeout(() => broken.abort(), silence)
+    }
+    try {
+      heard()
+      const { body } = await ask(path + query, { headers: { accept: 'text/event-stream' }, signal })
+      failures = 0
+      since = undefined
+      connection?.({ state: 'live' })
+      const pieces = body?.pipeThrough(new TextDecoderStream()).getReader()
+      for (let got = await pieces?.read(); got && !got.done; got = await pieces?.read()) {
+        heard()
+        for (const message of reader.take(got.value)) told(message)
+        lastId = reader.lastId() ?? lastId
+      }
+    } finally {
+      clearTimeout(watch)
+    }
+  }
+
+  const run = async (): Promise<void> => {
+    connection?.({ state: 'connecting' })
+    while (!ending.signal.aborted) {
+      await read().catch(() => undefined)
+      if (ending.signal.aborted) return
+      since ??= Date.now()
+      const pause = pauses[Math.min(failures, pauses.length - 1)] ?? 0
+      failures += 1
+      connection?.(
+        failures > 2 ? { state: 'offline', since } : { state: 'reconnecting', next: Date.now() + pause },
+      )
+      await waited(pause, ending.signal)
+    }
+  }
+  void run()
+  return () => ending.abort()
+}
+
+const waited = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+const withSignal = (signal: AbortSignal | undefined) => (signal ? { signal } : {})
+const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'
+
+const unreachable: Problem = {
+  title: 'The server cannot be reached',
+  detail: 'Check that `palimpsest serve` still runs, then try again.',
+  status: 0,
+}
+
+const problemIn = async (response: Response): Promise<Problem> => {
+  const { status, statusText } = response
+  try {
+    return (await response.json()) as Problem
+  } catch {
+    return { title: statusText || `status ${status}`, detail: 'The answer is not one of this API.', status }
+  }
+}
+
+const bytesOf = (response: Response, blob: Blob): Bytes => {
+  const total = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1]
+  const type = response.headers.get('content-type') ?? 'application/octet-stream'
+  return { blob, type, total: total === undefined ? blob.size : Number(total) }
+}

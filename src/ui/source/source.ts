@@ -1,0 +1,70 @@
+// Where the page's data come from: a server, or the file that the page is in. Both answer the same paths with the same shapes.
+
+/** Why something could not be had: the API's problem (RFC 9457), or one like it. */
+export interface Problem {
+  readonly title: string
+  /** What to do about it. */
+  readonly detail: string
+  /** 0: there was no answer. */
+  readonly status: number
+  /** The typed error of the library. */
+  readonly tag?: string | undefined
+  readonly [field: string]: unknown
+}
+
+export interface Asking {
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Bytes of a content, both ends included; what they are of, and how many there are. */
+export interface Bytes {
+  readonly blob: Blob
+  /** The media type as the server gives it. */
+  readonly type: string
+  /** Of the whole content, in bytes. */
+  readonly total: number
+}
+export interface Part extends Asking {
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+
+/** A message of an event stream. */
+export interface Told {
+  readonly id?: string | undefined
+  readonly event: string
+  readonly data: unknown
+}
+/** How it stands with a stream. `since`, `next`: ms since 1970. */
+export type Connection =
+  | { readonly state: 'live' }
+  | { readonly state: 'connecting' }
+  | { readonly state: 'reconnecting'; readonly next: number }
+  | { readonly state: 'offline'; readonly since: number }
+export interface Following {
+  readonly told: (message: Told) => void
+  readonly connection?: ((connection: Connection) => void) | undefined
+}
+
+export interface Source {
+  /** False for a file: nothing new comes, and nothing can be written. */
+  readonly isLive: boolean
+  /** The JSON of an answer. Rejects with a `Problem`; with the signal's reason if it aborts. @param path below `/api/v1` */
+  readonly get: <T>(path: string, asking?: Asking) => Promise<T>
+  readonly post: <T>(path: string, body: object, asking?: Asking) => Promise<T>
+  readonly bytes: (path: string, part?: Part) => Promise<Bytes>
+  /** Tells what comes after `after`, until the function that it returns is called; continues by itself where a connection broke. */
+  readonly follow: (path: string, after: string | number | undefined, following: Following) => () => void
+}
+
+/** Any error as a problem. */
+export const problemOf = (error: unknown): Problem => {
+  if (isProblem(error)) return error
+  const detail = error instanceof Error ? error.message : String(error)
+  return { title: 'This page has a fault', detail, status: 0 }
+}
+const isProblem = (error: unknown): error is Problem =>
+  typeof error === 'object' && error !== null && 'title' in error && 'detail' in error
+
+/** A problem that can be thrown. */
+export const failed = (problem: Problem): Error & Problem => Object.assign(new Error(problem.detail), problem)

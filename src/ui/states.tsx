@@ -1,0 +1,79 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { problemOf, type Source } from './source/source.ts'
+
+/** A bar at the top while something is fetched for longer than 150 ms. What was shown stays. */
+export const Bar = ({ isBusy }: { readonly isBusy: boolean }) => (
+  <div class="bar" hidden={!isBusy} role="presentation" />
+)
+
+/** Rows to be: for the first load only. */
+export const Skeleton = ({ rows = 6 }: { readonly rows?: number }) => (
+  <div class="skeleton" role="status" aria-label="Loading">
+    {Array.from({ length: rows }, (_, index) => (
+      <div key={index} class={`skeleton-row s${index % 3}`} />
+    ))}
+  </div>
+)
+
+export const Empty = ({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children?: ComponentChildren
+}) => (
+  <section class="empty">
+    <h2>{title}</h2>
+    {children}
+  </section>
+)
+
+/** A problem in the place of what it is a problem of; the rest of the page still works. */
+export const Failed = ({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) => {
+  const { title, detail, tag, status } = problemOf(error)
+  return (
+    <section class="failed" role="alert">
+      <h2>{title}</h2>
+      <p>{detail}</p>
+      <p class="faint">
+        {tag}
+        {status > 0 && ` · status ${status}`}
+      </p>
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </section>
+  )
+}
+
+/** What is fetched: of the last answer, and whether another one is on its way. */
+export interface Fetched<T> {
+  readonly value: T | undefined
+  readonly error: unknown
+  readonly isBusy: boolean
+  readonly retry: () => void
+}
+
+/** Fetches a path whenever it changes, and keeps the last answer until the next one is there. An older answer never replaces a newer one. @param path undefined: nothing yet */
+export const useFetched = <T,>(source: Source, path: string | undefined): Fetched<T> => {
+  const [state, setState] = useState<Omit<Fetched<T>, 'retry'>>({
+    value: undefined,
+    error: undefined,
+    isBusy: path !== undefined,
+  })
+  const [attempt, setAttempt] = useState(0)
+  useEffect(() => {
+    if (path === undefined) return undefined
+    const asking = new AbortController()
+    setState((before) => ({ ...before, isBusy: true }))
+    source.get<T>(path, { signal: asking.signal }).then(
+      (value) => asking.signal.aborted || setState({ value, error: undefined, isBusy: false }),
+      (error: unknown) => asking.signal.aborted || setState(({ value }) => ({ value, error, isBusy: false })),
+    )
+    return () => asking.abort()
+  }, [source, path, attempt])
+  return { ...state, retry: () => setAttempt(attempt + 1) }
+}

@@ -1,0 +1,106 @@
+// What the page shows is in its address: a link to it is a link to this view.
+
+/** Both columns, only what happened, or only what the model sees. */
+export const panes = ['both', 'all', 'model'] as const
+export type Pane = (typeof panes)[number]
+
+/** What is seen of a conversation. */
+export interface View {
+  /** The position looked from. Undefined: the last one, and it follows. */
+  readonly at?: number | undefined
+  readonly pane: Pane
+  /** The markers and rewinds whose events are shown; `all` of them. */
+  readonly open: readonly number[] | 'all'
+  readonly text: 'exact' | 'rendered'
+  /** The position of the selected row. */
+  readonly sel?: number | undefined
+  /** Whether the abandoned events are drawn as a lane of their own. */
+  readonly lane: 'path' | 'all'
+  /** What is searched for in the conversation. */
+  readonly find?: string | undefined
+}
+
+export const noView: View = { pane: 'both', open: [], text: 'exact', lane: 'all' }
+
+const whole = (text: string | null | undefined): number | undefined =>
+  text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
+
+/** The view that a query names. What it does not name, or names wrongly, is as in `noView`. */
+export const viewOf = (search: string): View => {
+  const query = new URLSearchParams(search)
+  const open = query.get('open')
+  return {
+    at: whole(query.get('at')),
+    pane: panes.find((pane) => pane === query.get('pane')) ?? noView.pane,
+    open: open === 'all' ? 'all' : (open ?? '').split(',').flatMap((text) => whole(text) ?? []),
+    text: query.get('text') === 'rendered' ? 'rendered' : 'exact',
+    sel: whole(query.get('sel')),
+    lane: query.get('lane') === 'path' ? 'path' : 'all',
+    find: query.get('find') || undefined,
+  }
+}
+
+/** The query of a view, with its `?`; empty for `noView`. The same view has the same query. */
+export const searchOf = ({ at, pane, open, text, sel, lane, find }: View): string =>
+  queryOf({
+    at,
+    pane: pane === noView.pane ? undefined : pane,
+    open: open === 'all' ? open : open.toSorted((one, other) => one - other).join(','),
+    text: text === noView.text ? undefined : text,
+    sel,
+    lane: lane === noView.lane ? undefined : lane,
+    find,
+  })
+
+/** A query of the fields that have a value, in their order, with its `?`; empty if there is none. */
+export const queryOf = (fields: Readonly<Record<string, string | number | boolean | undefined>>): string => {
+  const given = Object.entries(fields).flatMap(([name, value]) =>
+    value === undefined || value === ''
+      ? []
+      : [`${name}=${encodeURIComponent(value).replaceAll('%2C', ',')}`],
+  )
+  return given.length > 0 ? `?${given.join('&')}` : ''
+}
+
+/** The API's path of a conversation. */
+export const apiOf = (id: string): string => `/conversations/${encodeURIComponent(id)}`
+
+/** The addresses of the page. */
+export const hrefs = {
+  list: '/',
+  workers: '/workers',
+  conversation: (id: string, view: Partial<View> = {}): string =>
+    `/c/${encodeURIComponent(id)}${searchOf({ ...noView, ...view })}`,
+  diff: (id: string, from: number, to: number): string =>
+    `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to })}`,
+  call: (id: string, number: number): string => `/c/${encodeURIComponent(id)}/calls/${number}`,
+  compare: (id: string, other: string, at?: number): string =>
+    `/c/${encodeURIComponent(id)}/compare${queryOf({ with: other, at })}`,
+}
+
+export type Parameters = Readonly<Record<string, string>>
+
+/** The parameters of a path, if it is of the pattern (`/c/:id/calls/:number`). */
+export const matched = (pattern: string, path: string): Parameters | undefined => {
+  const wanted = pattern.split('/')
+  const given = path.replace(/(?<=.)\/$/, '').split('/')
+  if (wanted.length !== given.length) return undefined
+  const found: Record<string, string> = {}
+  for (const [index, part] of wanted.entries()) {
+    const text = decoded(given[index] ?? '')
+    if (text === undefined) return undefined
+    if (!part.startsWith(':')) {
+      if (part !== text) return undefined
+    } else if (text === '') return undefined
+    else found[part.slice(1)] = text
+  }
+  return found
+}
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

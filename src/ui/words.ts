@@ -1,0 +1,79 @@
+// Numbers, sizes, times and kinds as words.
+
+const grouped = new Intl.NumberFormat('en')
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+/** 41,233 */
+export const number = (value: number): string => grouped.format(value)
+
+/** 133k, 1.2M: for columns of figures. */
+export const brief = (value: number): string => short.format(value).replace('K', 'k')
+
+/** 1 message, 3 messages. The plural of `y` is given. */
+export const count = (value: number, one: string, many = `${one}s`): string =>
+  `${number(value)} ${value === 1 ? one : many}`
+
+/** A size of text: 663 B, 12.4 kB, 5 MB. */
+export const size = (bytes: number): string => {
+  if (bytes < 1_000) return `${bytes} B`
+  const [value, unit] = bytes < 999_950 ? [bytes / 1_000, 'kB'] : [bytes / 1_000_000, 'MB']
+  return `${value < 100 ? Number(value.toFixed(1)) : number(Math.round(value))} ${unit}`
+}
+
+export const percent = (part: number, whole: number): string =>
+  whole > 0 ? `${Math.round((100 * part) / whole)} %` : ''
+
+const two = (value: number): string => String(value).padStart(2, '0')
+const dayOf = (date: Date): string =>
+  `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+
+/** 22:31:35, in the reader's time zone. */
+export const clock = (time: number | string): string => {
+  const date = new Date(time)
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+}
+/** 2026-11-21 22:31:35, in the reader's time zone. */
+export const moment = (time: number | string): string => `${dayOf(new Date(time))} ${clock(time)}`
+
+const steps = [
+  [60, 1, 's'],
+  [3_600, 60, 'min'],
+  [86_400, 3_600, 'h'],
+  [30 * 86_400, 86_400, 'd'],
+] as const
+
+/** 2 s ago, 3 d ago; the day for what is longer ago than a month. */
+export const ago = (time: number | string, now: number): string => {
+  const seconds = Math.max(0, Math.round((now - new Date(time).getTime()) / 1_000))
+  const step = steps.find(([below]) => seconds < below)
+  return step ? `${Math.floor(seconds / step[1])} ${step[2]} ago` : dayOf(new Date(time))
+}
+
+/** How long something took: 240 ms, 4.2 s, 3 min 5 s, 2 h 4 min. */
+export const duration = (ms: number): string => {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 3_600)} h ${Math.floor((seconds % 3_600) / 60)} min`
+}
+
+/** The kinds of events, a letter each, as the outline has them. */
+export const kinds = {
+  u: 'user',
+  r: 'tool result',
+  a: 'assistant',
+  c: 'tool call',
+  s: 'system',
+  C: 'condensed',
+  T: 'truncated',
+  W: 'rewind',
+  R: 'restore',
+  K: 'configuration',
+  '-': 'other',
+} as const
+export type Kind = keyof typeof kinds
+export const isKind = (letter: string | undefined): letter is Kind =>
+  letter !== undefined && Object.hasOwn(kinds, letter)
+/** The kind that a letter stands for, as words. */
+export const kindOf = (letter: string | undefined): string => kinds[isKind(letter) ? letter : '-']

@@ -1,0 +1,24 @@
+// The page: built into dist/ui, from where the server serves it.
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+import { licenses } from './rolldown.config.ts'
+
+const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
+
+export default defineConfig({
+  root: path('src/ui'),
+  // Nothing but the page's own files, and no address but its own origin.
+  publicDir: false,
+  build: {
+    outDir: path('dist/ui'),
+    emptyOutDir: true,
+    target: 'es2023',
+    // A data: URL is a place that the content security policy does not know.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  plugins: [licenses()],
+  logLevel: 'warn',
+})
