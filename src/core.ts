@@ -7,6 +7,7 @@ export type { Command, ConversationCommand, NewMessage } from './commands/comman
 export type { Rejection } from './commands/rejections.ts'
 export type { State } from './commands/state.ts'
 
+export { blocksOf, clippedEvent, clippedItem } from './projections/clip.ts'
 export { diff } from './projections/diff.ts'
 export { effective, messagesOf, sliceOf } from './projections/effective.ts'
 export { full } from './projections/full.ts'
@@ -31,6 +32,7 @@ export type {
   RequestToolUse,
 } from './projections/render/renderer.ts'
 export { timeline } from './projections/timeline.ts'
+export type { BlockCut } from './projections/clip.ts'
 export type { Change, Diff } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
 export type { Entry, Fate, FullOptions, Status } from './projections/full.ts'

@@ -56,8 +56,8 @@ export const play = async (store: Store): Promise<void> => {
     { id: call }: { readonly id: string },
   ): Promise<readonly AnyBlock[]> => {
     const sent = store.conversation(explorer)
-    await chat.link({ relation: 'subagent', conversation: explorer, call })
     await sent.append({ role: 'user', content: question })
+    await sent.link({ relation: 'subagent-of', conversation: main, call })
     const options = { client, model: helper, tools, run: toolsIn(folder) }
     return (await sent.turn(options)).content.filter(({ type }) => type === 'text')
   }

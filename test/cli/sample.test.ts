@@ -51,7 +51,9 @@ describe('the sample with receipts', () => {
     )
     expect(failed.length).toBeGreaterThan(1)
     expect(await chat.waiting()).toMatchObject([{ tool: 'publish', why: 'approval' }])
-    expect(await chat.links()).toMatchObject([{ relation: 'subagent', conversation: explorer }])
+    expect(await chat.links()).toMatchObject([
+      { from: explorer, relation: 'subagent-of', conversation: main },
+    ])
     expect((await store.conversation(fork).effective()).length).toBeGreaterThan(10)
   })
 

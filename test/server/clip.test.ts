@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
-import type { BlockCut } from '../../src/server/clip.ts'
+import type { BlockCut } from '../../src/projections/clip.ts'
 import { anyBlocks } from '../support/random-blocks.ts'
 import { runs } from '../support/runs.ts'
 import { type Scene, serving } from '../support/server/asking.ts'

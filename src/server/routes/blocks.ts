@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { blocksOf } from '../clip.ts'
+import { blocksOf } from '../../core.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'

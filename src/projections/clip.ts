@@ -1,6 +1,7 @@
 import type { Block } from '../events/blocks.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
-import type { Entry, Item } from '../index.ts'
+import type { Item } from './effective.ts'
+import type { Entry } from './full.ts'
 
 // Long strings of blocks cut down for a first look: a page of a conversation costs what it shows of it.
 
