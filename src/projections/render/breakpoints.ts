@@ -23,8 +23,14 @@ const inner = (part: Part): readonly Part[] =>
 
 const ttlsOfEach = mapped<readonly Part[], readonly string[]>()
 
+const hasTtl = (part: Part): boolean => ttlOf(part) !== undefined || inner(part).some(hasTtl)
+const noTtls: readonly string[] = []
+
+// Few contents have breakpoints, and long requests have many contents.
 const ttlsOf = (content: readonly Part[]): readonly string[] =>
-  content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? []))
+  content.some(hasTtl)
+    ? content.flatMap((part) => [...inner(part), part].flatMap((each) => ttlOf(each) ?? []))
+    : noTtls
 
 /**
  * Removes stored cache breakpoints that the API would refuse: all but the last `most`, and one-hour ones after a five-minute one. Parts

@@ -1,7 +1,7 @@
 import { type Configuration, START } from '../../events/events.ts'
 import { freeze } from '../../events/freeze.ts'
 import { configurationOf, type Effective, type Item } from '../effective.ts'
-import { sliceLength } from '../slices.ts'
+import { atOnce, sliceLength } from '../slices.ts'
 import { limitBreakpoints, type Place, placeBreakpoints } from './breakpoints.ts'
 import { clean, wellFormed } from './clean.ts'
 import type { Repair, Report } from './repairs.ts'
@@ -55,7 +55,11 @@ const maxMessages = 100_000
  * Total, and deterministic: the same history and options always give the same bytes. What it derives from a history is remembered.
  * The rules and their repairs: docs/render.md.
  */
-export const render = (effective: Effective, options: RenderOptions = {}): Rendered => {
+export const render = (effective: Effective, options: RenderOptions = {}): Rendered =>
+  atOnce(finishing(effective, options))
+
+/** Writes what is not written yet, then what depends on the whole; a pass over all messages is a slice. */
+function* finishing(effective: Effective, options: RenderOptions): Generator<void, Rendered> {
   const repairs: Repair[] = []
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
   const { systemMessages = false, prefill = false, truncationNotes = true, cache } = options
@@ -65,7 +69,9 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
   const all = script.ended(report, prefill)
   if (all.length > maxMessages) return renderEnd(effective, options)
   const messages = prefill ? trimEnd(all, report) : all
+  yield
   if (!tools?.length) reportUnknownTools(effective, messages, report)
+  yield
 
   const position = effective.outline.configured ?? 0
   const parts = [
@@ -77,6 +83,7 @@ export const render = (effective: Effective, options: RenderOptions = {}): Rende
     cache === undefined
       ? limitBreakpoints(parts, report)
       : placeBreakpoints(parts, placesIn(messages, summary, system !== undefined), cache, report)
+  yield
   return {
     ...(system !== undefined && {
       system: Array.isArray(system) ? freeze(limitedSystem as RequestText[]) : (system as string),
@@ -104,7 +111,7 @@ export function* rendering(
     written(effective, systemMessages, truncationNotes, end)
     yield
   }
-  return render(effective, options)
+  return yield* finishing(effective, options)
 }
 
 /**
