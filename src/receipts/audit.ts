@@ -1,10 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
-import type { ConversationEvent } from '../events/events.ts'
 import { caught, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
-import { callsIn, type ModelCall, numberedCalls } from './calls.ts'
+import { callsIn, isUnproven, type ModelCall, numberedCalls } from './calls.ts'
 import { findingIn, problemIn, type ReceiptFinding } from './finding.ts'
 import { checkCall } from './made-again.ts'
 import { historyOf } from './passing.ts'
@@ -61,10 +60,3 @@ const missing = {
   kind: 'missing',
   message: 'this reply has no receipt of what the model was sent, and replies before it have one',
 } as const
-
-/** Whether an event is a reply of a model, by its origin, without a receipt. */
-const isUnproven = (event: ConversationEvent): boolean => {
-  if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
-  const { model, requestId, usage, context } = event.data.origin ?? {}
-  return !context && (model !== undefined || requestId !== undefined || usage !== undefined)
-}

@@ -13,6 +13,16 @@ export interface ModelCall {
   readonly receipt: Receipt
 }
 
+/** A reply of a model, by its origin, that has no receipt: it has no number. */
+export interface UnprovenCall {
+  /** Position of the reply. */
+  readonly position: number
+  readonly kind: 'reply'
+  readonly origin: Origin
+  /** Calls before it have one. */
+  readonly isMissing: boolean
+}
+
 /** The calls that an event is the answer to, by its receipt: one, or all that a summary took. */
 const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
@@ -56,3 +66,27 @@ export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncG
   const calls = numberedCalls()
   for await (const event of events) yield* calls(event)
 }
+
+/** Every call of a model in these events, in order, and the replies of models without a receipt. */
+export async function* everyCallIn(
+  events: AsyncIterable<ConversationEvent>,
+): AsyncGenerator<ModelCall | UnprovenCall, void> {
+  const calls = numberedCalls()
+  let isMissing = false
+  for await (const event of events) {
+    for (const call of calls(event)) {
+      isMissing = true
+      yield call
+    }
+    if (isUnproven(event))
+      yield { position: event.position, kind: 'reply', origin: event.data.origin, isMissing }
+  }
+}
+
+/** Whether an event is a reply of a model, by its origin, without a receipt. */
+export const isUnproven = (event: ConversationEvent): event is Unproven => {
+  if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
+  const { model, requestId, usage, context } = event.data.origin ?? {}
+  return !context && (model !== undefined || requestId !== undefined || usage !== undefined)
+}
+type Unproven = ConversationEvent<'MessageAppended'> & { readonly data: { readonly origin: Origin } }

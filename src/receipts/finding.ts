@@ -24,7 +24,7 @@ export interface ReceiptFinding {
 }
 
 /** A finding without the call that it is about. */
-type Found = Omit<ReceiptFinding, 'call' | 'position'>
+export type Found = Omit<ReceiptFinding, 'call' | 'position'>
 
 /** @param prints fingerprints of the receipt's request, if they are known */
 export const findingIn = (

@@ -4,14 +4,18 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { ChatForm } from '../models/form.ts'
 import type { ModelRequest } from '../models/model.ts'
+import { calledBody } from '../models/anthropic/body.ts'
+import { calledChat } from '../models/openai/body.ts'
 import { chatBody } from '../models/openai/chat/chat.ts'
 import { caught, ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { callsIn, type ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
 import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
+import { type Found, findingIn } from './finding.ts'
 import { checkCall, formIn, reasonOf, requestIn, type Unusable } from './made-again.ts'
 import { asSent } from './outgoing.ts'
+import { fingerprintsIn } from './receipt-blocks.ts'
 
 /** A call with its request, made again from the log. */
 export interface SentCall extends ModelCall {
@@ -23,6 +27,8 @@ export interface SentCall extends ModelCall {
   readonly betas?: readonly string[]
   /** Whether the request has the digest of the receipt. */
   readonly isSame: boolean
+  /** What differs from the receipt, if anything does: other repairs or another container also with the same digest. */
+  readonly finding?: Found
 }
 
 /**
@@ -56,7 +62,31 @@ async function* sent(
   const isSame = digestOf(made) === call.receipt.digest
   const form = formIn(call.receipt) as ChatForm | undefined
   const body = form && chatBody(request, form)
-  return { ...call, request, ...(body && { body }), ...(betas && { betas }), isSame }
+  const finding = findingIn(call, effective, isSame ? undefined : printsOf(calls, call))
+  return {
+    ...call,
+    request,
+    ...(body && { body }),
+    ...(betas && { betas }),
+    isSame,
+    ...(finding && { finding }),
+  }
+}
+
+/** The body of a call as the adapters of this library send it, as JSON; of a call without a receipt as the Messages API takes it. */
+export const bodySent = ({ request, receipt }: Pick<SentCall, 'request'> & Partial<ModelCall>): string => {
+  const form = receipt && (formIn(receipt) as ChatForm | undefined)
+  return JSON.stringify(form ? calledChat(request, form) : calledBody(request))
+}
+
+/** The fingerprints of a call's request, if the receipts that it continues are there. */
+const printsOf = (calls: readonly ModelCall[], { number, receipt }: ModelCall): string | undefined => {
+  const prints = new Map<number, string>()
+  for (const call of calls.slice(0, number - 1)) {
+    const own = fingerprintsIn(call.receipt, (base) => prints.get(base))
+    if (own !== undefined) prints.set(call.position, own)
+  }
+  return fingerprintsIn(receipt, (base) => prints.get(base))
 }
 
 const callsOf = (chat: Source): Steps<ReadError, readonly ModelCall[]> =>

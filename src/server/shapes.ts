@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { coversSchema, dataSchemas, messageSchema, metadataSchema, originSchema } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
+import { receiptStates } from './calls.ts'
 
 // What the API answers: the shapes that the library has, as schemas. More fields may come.
 
@@ -126,15 +127,28 @@ export const requestShape = z
 
 export const callShape = z
   .looseObject({
-    number: z.int().min(1),
-    position,
-    kind: z.enum(['reply', 'summary']),
-    origin,
-    receipt: z.looseObject({ position, digest: z.string() }),
+    number: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('Without a receipt, a reply has none: it is called p and its position'),
+    position: position.optional().describe('Of the answer, if there is one'),
+    kind: z.enum(['reply', 'summary']).optional(),
+    origin: origin.optional(),
+    receipt: z.looseObject({ position, digest: z.string() }).optional(),
   })
   .meta({ id: 'ModelCall' })
 export const sentShape = callShape
-  .extend({ request: z.looseObject({}), isSame: z.boolean() })
+  .extend({
+    state: z
+      .enum(receiptStates)
+      .describe(
+        'verified: canonical JSON of system, tools and messages as in the receipt; differs: not so; without a receipt, missing (calls before it have one), reconstructed (none has), pending (no reply yet)',
+      ),
+    finding: z.looseObject({ kind: z.string(), message: z.string() }).optional(),
+    request: z.looseObject({}),
+    isSame: z.boolean().optional(),
+  })
   .meta({ id: 'SentCall' })
 
 export const noteShape = z

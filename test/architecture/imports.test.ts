@@ -27,7 +27,7 @@ const layers: Readonly<Record<string, string>> = {
   'models/streaming': 'events models',
   'models/anthropic': 'events models models/streaming',
   'models/openai': 'memo events projections models models/streaming',
-  receipts: 'result memo events projections store conversation models models/openai',
+  receipts: 'result memo events projections store conversation models models/anthropic models/openai',
   'context/tokens': 'result memo events projections store conversation models models/anthropic',
   'context/policy': 'events projections commands context/tokens',
   'context/summary':

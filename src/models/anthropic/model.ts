@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Model, ModelRequest, ReplyEvent } from '../model.ts'
+import type { Model, ReplyEvent } from '../model.ts'
 import { type Begun, streamedCall } from '../streaming/call.ts'
 import { failureOf } from '../streaming/failures.ts'
+import { bodyOf, calledBody } from './body.ts'
 import { anthropicDialect } from './dialect.ts'
 
 /** The used part of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or one for a cloud provider. */
@@ -52,7 +53,7 @@ export const anthropicModel = (
       streamedCall(
         {
           // Asynchronous, as a client that is not set up throws.
-          begin: async (signal) => begin({ ...bodyOf(request), stream: true }, signal),
+          begin: async (signal) => begin(calledBody(request), signal),
           eventsOf: (event) => [event as ReplyEvent],
           dialect: anthropicDialect,
         },
@@ -68,8 +69,3 @@ export const anthropicModel = (
     },
   }
 }
-
-const bodyOf = ({ parameters, ...request }: ModelRequest): Record<string, unknown> => ({
-  ...parameters,
-  ...request,
-})

@@ -2,7 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { ChatForm } from '../form.ts'
 import type { Model } from '../model.ts'
 import { type Begun, streamedCall } from '../streaming/call.ts'
-import { chatBody, currentChat, namesIn } from './chat/chat.ts'
+import { calledChat } from './body.ts'
+import { currentChat, namesIn } from './chat/chat.ts'
 import { chunkReader } from './chunks.ts'
 import { openAiDialect } from './dialect.ts'
 
@@ -53,13 +54,8 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
   return {
     form,
     call: (request, how = {}) => {
-      const { stream_options: more, ...body } = chatBody(request, form) as Record<string, unknown>
       const reader = chunkReader(provider, namesIn(request))
-      const streamed = {
-        ...body,
-        stream: true,
-        stream_options: { ...(more as object | undefined), include_usage: true },
-      }
+      const streamed = calledChat(request, form)
       return streamedCall(
         {
           // Asynchronous, as a client that is not set up throws.

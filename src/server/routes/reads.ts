@@ -8,7 +8,6 @@ import { acceptsEvents, eventStream } from '../sse.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import {
-  callShape,
   diffShape,
   entryShape,
   eventShape,
@@ -16,7 +15,6 @@ import {
   linkShape,
   noteShape,
   requestShape,
-  sentShape,
 } from '../shapes.ts'
 
 // What reads one conversation. What was true at a position stays true: such answers have strong ETags.
@@ -247,34 +245,6 @@ export const diff = route({
     const to = query.to ?? (await chat.position())
     return from(chat, Math.max(to, query.from), ['diff', query.from, to], await chat.diff({ ...query, to }))
   },
-})
-
-export const calls = route({
-  method: 'get',
-  path: '/conversations/{id}/calls',
-  name: 'calls',
-  summary: 'The calls of a model that have a receipt',
-  scope: 'read',
-  params: ofConversation,
-  answers: { 200: z.object({ items: z.array(callShape) }) },
-  errors: ['ConversationNotFound'],
-  handle: async ({ params, store }) => {
-    const items = []
-    for await (const call of store.conversation(params.id).calls()) items.push(call)
-    return { body: { items } }
-  },
-})
-
-export const sent = route({
-  method: 'get',
-  path: '/conversations/{id}/calls/{number}',
-  name: 'sent',
-  summary: 'What the model was sent in a call, made again from the log and compared with the receipt',
-  scope: 'read',
-  params: ofConversation.extend({ number: whole(1) }),
-  answers: { 200: sentShape },
-  errors: ['ConversationNotFound', 'CallOutOfRange', 'UnknownRenderer'],
-  handle: async ({ params, store }) => ({ body: await store.conversation(params.id).sent(params.number) }),
 })
 
 export const notes = route({

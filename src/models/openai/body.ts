@@ -1,0 +1,13 @@
+import type { ChatForm } from '../form.ts'
+import type { ModelRequest } from '../model.ts'
+import { chatBody } from './chat/chat.ts'
+
+/** The body of a call in this form, as the SDK sends it. */
+export const calledChat = (request: ModelRequest, form: ChatForm): Record<string, unknown> => {
+  const { stream_options: more, ...body } = chatBody(request, form) as Record<string, unknown>
+  return {
+    ...body,
+    stream: true,
+    stream_options: { ...(more as object | undefined), include_usage: true },
+  }
+}

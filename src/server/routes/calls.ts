@@ -1,0 +1,109 @@
+import { z } from 'zod'
+import { callsFrom, calledRequest, type CalledRequest } from '../calls.ts'
+import { limit, ofConversation, whole } from '../parameters.ts'
+import { refused } from '../problem.ts'
+import { route } from '../route.ts'
+import { callShape, sentShape } from '../shapes.ts'
+
+// The calls of a model: what it was sent, and what proves it.
+
+const call = z
+  .string()
+  .regex(/^p?\d{1,16}$/, { error: 'is the number of a call, or p and the position of a reply' })
+  .describe('Its number; for a reply without a receipt `p` and its position: p17')
+const ofCall = ofConversation.extend({ call })
+const errors = ['ConversationNotFound', 'CallOutOfRange', 'UnknownRenderer', 'NotFound'] as const
+
+export const calls = route({
+  method: 'get',
+  path: '/conversations/{id}/calls',
+  name: 'calls',
+  summary: 'The calls of a model, in the order of their answers; replies without a receipt have no number',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({
+    from: whole(0).default(0).describe('Only answers from this position on'),
+    limit: limit.default(1_000),
+  }),
+  answers: {
+    200: z.object({
+      next: z.int().optional().describe('`from` of the next page, if there is one'),
+      items: z.array(callShape),
+    }),
+  },
+  errors: ['ConversationNotFound'],
+  handle: async ({ params, query, store }) => {
+    const items = []
+    for await (const { origin, ...its } of callsFrom(store.conversation(params.id), query.from)) {
+      // A summary that took several calls is not parted.
+      if (items.length >= query.limit && items.at(-1)?.position !== its.position)
+        return { body: { next: its.position, items } }
+      // The receipt is beside it.
+      const { context: _, ...said } = origin
+      items.push({ ...its, origin: said })
+    }
+    return { body: { items } }
+  },
+})
+
+export const sent = route({
+  method: 'get',
+  path: '/conversations/{id}/calls/{call}',
+  name: 'sent',
+  summary: 'What the model was sent in a call, made again from the log and compared with the receipt',
+  scope: 'read',
+  params: ofCall,
+  answers: { 200: sentShape },
+  errors,
+  handle: async ({ params, store }) => {
+    const { event, json: _, ...body } = await calledRequest(store.conversation(params.id), params.call)
+    return { headers: { etag: `"${event}.${params.call}.${body.state}"` }, body }
+  },
+})
+
+const receiptHeaders = ({ state, receipt, finding, betas }: CalledRequest) => ({
+  'palimpsest-receipt': state,
+  ...(receipt && { 'palimpsest-digest': receipt.digest }),
+  ...(finding?.path !== undefined && { 'palimpsest-difference': finding.path }),
+  ...(Array.isArray(betas) && { 'palimpsest-betas': betas.join(',') }),
+})
+
+export const exact = route({
+  method: 'get',
+  path: '/conversations/{id}/calls/{call}/request',
+  name: 'exact',
+  summary: 'The body of a call, byte for byte as it was sent, made again from the log. Takes `Range`',
+  scope: 'read',
+  params: ofCall,
+  answers: {},
+  media: ['application/json'],
+  isRanged: true,
+  errors: [...errors, 'RangeNotSatisfiable'],
+  handle: async ({ params, store }) => {
+    const called = await calledRequest(store.conversation(params.id), params.call)
+    const etag = `"${called.event}.${params.call}.${called.state}.request"`
+    return {
+      headers: { ...receiptHeaders(called), etag },
+      type: 'application/json',
+      bytes: Buffer.from(called.json),
+    }
+  },
+})
+
+export const receipt = route({
+  method: 'get',
+  path: '/conversations/{id}/calls/{call}/receipt',
+  name: 'receipt',
+  summary: 'The receipt of a call, as it was recorded with the reply',
+  scope: 'read',
+  params: ofCall,
+  answers: { 200: callShape.shape.receipt.unwrap() },
+  errors: ['ConversationNotFound', 'CallOutOfRange', 'NotFound'],
+  handle: async ({ params, store }) => {
+    const chat = store.conversation(params.id)
+    for await (const each of callsFrom(chat, 0))
+      if ('receipt' in each && String(each.number) === params.call) return { body: each.receipt }
+    const { state } = await calledRequest(chat, params.call)
+    throw refused('NotFound', `this call has no receipt: its request is ${state}`)
+  },
+})
