@@ -13,20 +13,30 @@ export const markdown = (conversation: string, entries: readonly Entry[]): strin
 
 /** The paragraphs of `markdown`, one by one, control characters shown as pictures or escapes: for documents too large to hold whole. */
 export function* markdownParts(conversation: string, entries: readonly Entry[]): Generator<string> {
-  for (const part of partsOf(conversation, entries)) yield visibleDocument(part)
+  yield* markdownHead(conversation, entries)
+  for (const entry of entries) yield* entryParts(entry)
 }
 
-function* partsOf(conversation: string, entries: readonly Entry[]): Generator<string> {
+/** The paragraphs before the entries, whose content does not matter. */
+export const markdownHead = (conversation: string, entries: readonly Entry[]): readonly string[] => {
   const messages = entries.filter(({ kind }) => kind === 'message').length
   const shown = entries.filter(({ status }) => status === 'active').length
-  yield `# Conversation ${conversation}`
-  yield `${messages} messages; the model sees ${shown} of the ${entries.length} entries below.`
-  for (const entry of entries) {
-    yield `## ${entry.position} · ${titleOf(entry)} · ${entry.time}`
-    const fate = fateOf(entry)
-    if (fate !== undefined) yield `*${fate}*`
-    yield* bodyOf(entry)
-  }
+  return [
+    `# Conversation ${conversation}`,
+    `${messages} messages; the model sees ${shown} of the ${entries.length} entries below.`,
+  ].map(visibleDocument)
+}
+
+/** The paragraphs of an entry. */
+export function* entryParts(entry: Entry): Generator<string> {
+  for (const part of partsOf(entry)) yield visibleDocument(part)
+}
+
+function* partsOf(entry: Entry): Generator<string> {
+  yield `## ${entry.position} · ${titleOf(entry)} · ${entry.time}`
+  const fate = fateOf(entry)
+  if (fate !== undefined) yield `*${fate}*`
+  yield* bodyOf(entry)
 }
 
 const titleOf = (entry: Entry): string => {

@@ -71,7 +71,8 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     if (!identity) throw refused('Unauthorized', 'give a token that is valid: Authorization: Bearer …')
     if (!identity.scopes.includes(scope))
       throw refused('Forbidden', `this needs a token with the scope ${scope}`, { scope })
-    if (isReadOnly && method !== 'get') throw refused('ReadOnly', 'this server only reads')
+    if (isReadOnly && method !== 'get' && scope !== 'read')
+      throw refused('ReadOnly', 'this server only reads')
     return identity
   }
 
@@ -158,7 +159,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
       })
       if ('body' in answer) return answered(c, answer)
       if ('bytes' in answer) return bytesAnswered(c, answer)
-      return 'flow' in answer ? flowing(c, answer) : flowing(c, eventsOf(counted(answer)))
+      return flowing(c, 'flow' in answer ? answer : eventsOf(counted(answer)), (error) => onFault?.(error))
     })
   }
 

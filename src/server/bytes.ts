@@ -51,15 +51,31 @@ export const bytesAnswered = (c: Context, { headers, bytes, type }: Bytes): Resp
   })
 }
 
-/** What comes, as the caller takes it: nothing piles up for a slow one. */
-export const flowing = (c: Context, { headers, type, flow }: Flow): Response => {
+/**
+ * What comes, as the caller takes it: nothing piles up for a slow one. If it fails, the answer breaks off, so that nobody takes it for whole.
+ *
+ * @param onFault told why
+ */
+export const flowing = (
+  c: Context,
+  { headers, type, flow }: Flow,
+  onFault: (error: unknown) => void,
+): Response => {
   if (isKnown(c, headers['etag'])) return c.body(null, 304)
   const encoder = new TextEncoder()
   const bytes = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      const { done, value } = await flow.next()
-      if (done) controller.close()
-      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+      try {
+        const { done, value } = await flow.next()
+        if (done) controller.close()
+        else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+      } catch (error) {
+        onFault(error)
+        // The adapter would write the error onto the standard error and, if it can, into the answer.
+        const { outgoing } = c.env as { readonly outgoing?: { readonly destroy: () => void } }
+        if (!outgoing) throw error
+        outgoing.destroy()
+      }
     },
     cancel: async () => void (await flow.return()),
   })

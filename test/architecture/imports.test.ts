@@ -49,7 +49,8 @@ const layers: Readonly<Record<string, string>> = {
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
   testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
-  server: 'result events commands store context/tokens receipts turn/say turn/calls workers /',
+  server:
+    'result events projections commands store formats context/tokens receipts turn/say turn/calls workers /',
   // What a browser runs: of the rest only the core, which needs no Node.
   ui: '/',
   cli: 'result events projections commands store telemetry formats context/tokens api / server',

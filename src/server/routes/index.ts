@@ -3,10 +3,17 @@ import * as blocks from './blocks.ts'
 import * as calls from './calls.ts'
 import * as commands from './commands.ts'
 import * as conversations from './conversations.ts'
+import * as exports from './exports.ts'
 import * as reads from './reads.ts'
 import * as workers from './workers.ts'
 
 /** Every operation of the API. */
-export const routes: readonly Route[] = [conversations, reads, blocks, calls, commands, workers].flatMap(
-  (group) => Object.values<Route>(group),
-)
+export const routes: readonly Route[] = [
+  conversations,
+  reads,
+  blocks,
+  calls,
+  exports,
+  commands,
+  workers,
+].flatMap((group) => Object.values<Route>(group))

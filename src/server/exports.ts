@@ -1,0 +1,120 @@
+import { outOfRange } from '../commands/rejections.ts'
+import type { Conversation, ConversationEvent, PlacedEvent } from '../index.ts'
+import { ownFormats } from '../formats/registry.ts'
+import { anthropicRequest } from '../formats/write-anthropic.ts'
+import { entryParts, markdownHead } from '../formats/write-markdown.ts'
+import { palimpsestLine } from '../formats/write-palimpsest.ts'
+import { itemIn } from '../projections/effective.ts'
+import { full } from '../projections/full.ts'
+import { toError } from '../result/typed.ts'
+import { refused } from './problem.ts'
+import { redactor } from './redact.ts'
+
+// Exports in pieces, as they are taken.
+
+export interface ExportOptions {
+  /** The last position of the export: it exists. */
+  readonly at: number
+  /** Texts that it must not have. */
+  readonly redact: readonly string[]
+}
+interface Writer {
+  readonly extension: string
+  readonly write: (chat: Conversation, options: ExportOptions) => AsyncGenerator<string, void>
+}
+
+/**
+ * What writes a format; undefined if there is none of that name. Memory: of `palimpsest` some events; of `markdown` some events, and without
+ * their content all of them; of `anthropic` what the model sees; of a registered format everything, as `write` takes it.
+ */
+export const writerOf = (format: string): Writer | undefined => {
+  const write = ownFormats().get(format)?.write
+  if (!write) return writers.get(format)
+  return {
+    extension: 'txt',
+    write: async function* (chat, { at, redact }) {
+      const redacted = redactor(redact)
+      const log: ConversationEvent[] = []
+      for await (const event of chat.events({ to: at })) log.push(redacted(event))
+      yield* write(log, redacted(chat.id))
+    },
+  }
+}
+
+async function* palimpsest(chat: Conversation, { at, redact }: ExportOptions): AsyncGenerator<string, void> {
+  if (redact.length > 0)
+    throw refused('InvalidRequest', 'a palimpsest export is to the byte: take another format to redact it')
+  await refuseInherited(chat, at)
+  let start = 0
+  for await (const event of chat.stored()) {
+    if (event.conversation === chat.id) {
+      if (event.revision === 0 && event.type === 'Forked') start = forkedAt(event) + 1
+      if (positionOf(event, start) > at) continue
+    }
+    yield `${palimpsestLine(event)}\n`
+  }
+}
+
+const refuseInherited = async (chat: Conversation, at: number): Promise<void> => {
+  for await (const event of chat.events({ from: at + 1 }))
+    if (event.type === 'Forked')
+      throw refused(
+        'InvalidRequest',
+        `position ${at} is of conversation ${event.data.from.conversation}, which ${chat.id} was forked from: export that`,
+      )
+}
+
+interface Placing {
+  readonly at?: number
+  readonly from?: { readonly position: number }
+}
+const forkedAt = ({ data }: PlacedEvent): number => (JSON.parse(data) as Placing).from?.position ?? -1
+
+/** Of a note, the position that it was recorded at. */
+const positionOf = ({ type, data, revision }: PlacedEvent, start: number): number =>
+  type === 'Noted' || type === 'Linked' ? ((JSON.parse(data) as Placing).at ?? -1) : start + revision
+
+async function* anthropic(chat: Conversation, { at, redact }: ExportOptions): AsyncGenerator<string, void> {
+  yield JSON.stringify(redactor(redact)(anthropicRequest(await chat.context({ at }))), undefined, 2)
+  yield '\n'
+}
+
+/** Reads the log twice: first for what became of each entry, then for what it says. */
+async function* markdown(chat: Conversation, { at, redact }: ExportOptions): AsyncGenerator<string, void> {
+  const log: ConversationEvent[] = []
+  for await (const event of chat.events({ to: at })) log.push(withoutContent(event))
+  const entries = full(log, { at, abandoned: true })
+  log.length = 0
+  const redacted = redactor(redact)
+  yield markdownHead(redacted(chat.id), entries).join('\n\n')
+  let next = 0
+  for await (const event of chat.events({ to: at })) {
+    const entry = entries[next]
+    if (entry?.position !== event.position) continue
+    next++
+    const item = itemIn(event)
+    if (item) for (const part of entryParts(redacted({ ...entry, ...item }))) yield `\n\n${part}`
+  }
+  yield '\n'
+}
+
+const withoutContent = (event: ConversationEvent): ConversationEvent => {
+  if (event.type === 'MessageAppended') {
+    const { role, messageId } = event.data
+    return { ...event, data: { role, content: [], ...(messageId !== undefined && { messageId }) } }
+  }
+  return event.type === 'Condensed' ? { ...event, data: { ...event.data, summary: [] } } : event
+}
+
+const writers: ReadonlyMap<string, Writer> = new Map([
+  ['palimpsest', { extension: 'jsonl', write: palimpsest }],
+  ['anthropic', { extension: 'json', write: anthropic }],
+  ['markdown', { extension: 'md', write: markdown }],
+])
+
+/** The position that an export ends at. Throws a `ReadError`. */
+export const endOf = async (chat: Conversation, at: number | undefined): Promise<number> => {
+  const last = await chat.position()
+  if (at !== undefined && at > last) throw toError(outOfRange(chat.id, at, last))
+  return at ?? last
+}

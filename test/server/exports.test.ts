@@ -1,0 +1,190 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { openStore, registerFormat, type Store } from '../../src/index.ts'
+import { anthropicRequest } from '../../src/formats/write-anthropic.ts'
+import { markdown } from '../../src/formats/write-markdown.ts'
+import { palimpsestLines } from '../../src/formats/write-palimpsest.ts'
+import { ownFormats, writableFormats } from '../../src/formats/registry.ts'
+import { serve } from '../../src/server/serve.ts'
+import { atEnd } from '../support/at-end.ts'
+import { type Scene, serving } from '../support/server/asking.ts'
+
+const path = 'conversations/a/exports'
+
+/** A conversation `a` with a summary, an abandoned branch, a note, and a fork `b` of it. */
+const talking = async (): Promise<Scene> => {
+  const scene = await serving()
+  const chat = scene.store.conversation('a')
+  await chat.configure({ system: 'Be brief.' })
+  await chat.append([
+    { role: 'user', content: 'My key is hunter2.' },
+    {
+      role: 'assistant',
+      content: [{ type: 'tool_use', id: 'call_1', name: 'login', input: { hunter2: ['hunter22'] } }],
+    },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'no' }] },
+    { role: 'assistant', content: 'It failed.' },
+  ])
+  await chat.note({ kind: 'title', data: 'Keys' })
+  await chat.condense({ summary: 'They tried hunter2.', covers: { first: 1, last: 3 } })
+  await chat.rewind({ to: 4 })
+  await chat.append({ role: 'user', content: 'Again?' })
+  await chat.note({ kind: 'title', data: 'Later' })
+  const fork = await chat.fork('b', { at: 4 })
+  await fork.append({ role: 'user', content: 'Otherwise?' })
+  return scene
+}
+
+const lines = async (store: Store, id: string): Promise<string> => {
+  let all = ''
+  for await (const line of palimpsestLines(store.conversation(id).stored())) all += line
+  return all
+}
+const posted = (fetch: Scene['fetch'], json: object, id = 'a') =>
+  fetch(`conversations/${id}/exports`, { json })
+
+describe('an export over HTTP', () => {
+  test('is a file, the same as the library writes', async () => {
+    const { fetch, ask, store } = await talking()
+    const chat = store.conversation('a')
+    const entries = await chat.full({ abandoned: true })
+    const wanted = [
+      ['palimpsest', 'a.jsonl', await lines(store, 'a')],
+      ['anthropic', 'a.json', `${JSON.stringify(anthropicRequest(await chat.context()), undefined, 2)}\n`],
+      ['markdown', 'a.md', markdown('a', entries)],
+    ]
+    for (const [format, name, text] of wanted) {
+      const answer = await posted(fetch, { format })
+      expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${name}"`)
+      expect(answer.headers.get('content-type')).toBe('application/octet-stream')
+      expect(await answer.text()).toBe(text)
+      expect((await ask(path, { json: { format } })).status).toBe(200)
+    }
+    expect(await (await posted(fetch, { format: 'palimpsest' }, 'b')).text()).toBe(await lines(store, 'b'))
+  })
+
+  test('to a position is as it was then', async () => {
+    const { fetch, ask, store } = await talking()
+    const at = 4
+    const answer = await posted(fetch, { format: 'palimpsest', at })
+    const text = await answer.text()
+    const copy = await openStore('memory:')
+    atEnd(copy.close)
+    await copy.importSession({ file: 'a.jsonl', text })
+    expect(await copy.conversation('a').effective()).toEqual(await store.conversation('a').effective({ at }))
+    expect((await copy.conversation('a').notes()).length).toBe(1)
+    const entries = await store.conversation('a').full({ at, abandoned: true })
+    expect(await (await posted(fetch, { format: 'markdown', at })).text()).toBe(markdown('a', entries))
+    const body = (await (await posted(fetch, { format: 'anthropic', at: 1 })).json()) as {
+      messages: unknown[]
+    }
+    expect(body.messages.length).toBe(1)
+    expect(await ask(path, { json: { format: 'markdown', at: 99 } })).toMatchObject({
+      status: 404,
+      json: { last: 7 },
+    })
+    expect(await ask('conversations/b/exports', { json: { format: 'palimpsest', at: 2 } })).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringContaining('conversation a') as string },
+    })
+    expect((await posted(fetch, { format: 'palimpsest', at: 5 }, 'b')).status).toBe(200)
+  })
+
+  test('has nothing of what is redacted, in any format that can be', async () => {
+    atEnd(() => void ownFormats().delete('dump'))
+    registerFormat({
+      name: 'dump',
+      recognises: () => false,
+      parse: () => [],
+      write: (log, id) => [id, ...log.map((event) => JSON.stringify(event))],
+    })
+    const { fetch, ask } = await talking()
+    for (const format of writableFormats().filter((name) => name !== 'palimpsest')) {
+      const whole = await (await posted(fetch, { format })).text()
+      const text = await (await posted(fetch, { format, redact: ['hunter2', 'hunter22', 'text'] })).text()
+      expect(whole).toContain('hunter2')
+      expect(text).not.toContain('hunter2')
+      expect(text).toContain('[redacted]')
+      expect(text).not.toContain('[redacted]2')
+    }
+    expect(await ask(path, { json: { format: 'palimpsest', redact: ['x'] } })).toMatchObject({ status: 400 })
+    expect(await ask(path, { json: { format: 'markdown', redact: [''] } })).toMatchObject({
+      status: 400,
+      json: { path: 'redact[0]' },
+    })
+  })
+
+  test('is refused before it begins, and needs no right to write', async () => {
+    const { ask, store } = await talking()
+    expect(await ask(path, { json: { format: 'pdf' } })).toMatchObject({
+      status: 400,
+      json: { path: 'format' },
+    })
+    expect(await ask('conversations/none/exports', { json: { format: 'markdown' } })).toMatchObject({
+      status: 404,
+    })
+    const reading = await serving({ store, isReadOnly: true })
+    expect((await reading.ask(path, { json: { format: 'markdown' } })).status).toBe(200)
+  })
+
+  test('is read from the store as its reader takes it', async () => {
+    const { fetch, store } = await serving()
+    const chat = store.conversation('a')
+    const all = 300
+    for (let n = 0; n < all; n += 2)
+      await chat.append([
+        { role: 'user', content: `${n}` },
+        { role: 'assistant', content: 'x'.repeat(20_000) },
+      ])
+    let read = 0
+    const counted: Store = {
+      ...store,
+      conversation: (id) => {
+        const its = store.conversation(id)
+        async function* stored() {
+          for await (const event of its.stored()) {
+            read++
+            yield event
+          }
+        }
+        return { ...its, stored }
+      },
+    }
+    const scene = await serving({ store: counted })
+    const body = (await posted(scene.fetch, { format: 'palimpsest' })).body?.getReader()
+    for (let n = 0; n < 10; n++) await body?.read()
+    expect(read).toBeLessThan(20)
+    await body?.cancel()
+    await new Promise(setImmediate)
+    expect(read).toBeLessThan(20)
+    expect((await (await posted(fetch, { format: 'palimpsest' })).text()).split('\n').length).toBe(all + 1)
+  })
+
+  test('that fails on its way breaks off, so that nobody takes it for whole', async () => {
+    const store = await openStore('memory:')
+    await store.conversation('a').append({ role: 'user', content: 'Hello.' })
+    async function* stored() {
+      yield* store.conversation('a').stored()
+      throw new Error('the disk is gone')
+    }
+    const broken: Store = { ...store, conversation: (id) => ({ ...store.conversation(id), stored }) }
+    const faults: string[] = []
+    const log = { write: (line: string) => faults.push(line) } as unknown as NodeJS.WritableStream
+    const server = await serve({ store: broken, port: 0, log })
+    atEnd(server.close, store.close)
+    const asked = request(`${server.url}/api/v1/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    })
+    asked.end('{"format":"palimpsest"}')
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    let text = ''
+    const read = (async () => {
+      for await (const chunk of answer) text += String(chunk)
+    })()
+    await expect(read).rejects.toThrow('aborted')
+    expect(text).toContain('Hello.')
+    expect(faults.join('')).toContain('the disk is gone')
+  })
+})
