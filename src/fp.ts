@@ -43,7 +43,7 @@ export type {
 } from './conversation/inputs.ts'
 export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
 export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
-export type { RequestError, UnparkOptions } from './workers/requests.ts'
+export type { AnswerRequest, RequestError, TurnFactsOptions, UnparkOptions } from './workers/requests.ts'
 export type { WorkerEnded } from './workers/draining.ts'
 export type { ServedEvent } from './workers/give.ts'
 export type { Worker } from './workers/serving.ts'

@@ -351,7 +351,15 @@ export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
 export type { Held } from './workers/holding.ts'
 export type { WorkerError, WorkerNotFound } from './workers/pausing.ts'
 export type { Period, TenantBudget, TenantPolicy, WorkPolicy } from './workers/policy.ts'
-export type { PauseOptions, RequestError, ResumeOptions, UnparkOptions } from './workers/requests.ts'
+export type {
+  AnswerRequest,
+  PauseOptions,
+  RequestError,
+  ResumeOptions,
+  TurnFactsOptions,
+  UnparkOptions,
+} from './workers/requests.ts'
+export type { RecordedTurnFact, TurnEventType, TurnFact } from './events/turn-events.ts'
 export type { WorkerEnded } from './workers/draining.ts'
 export type { ServedEvent } from './workers/give.ts'
 export type { Served, WorkerOptions } from './workers/worker-options.ts'

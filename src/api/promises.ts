@@ -132,7 +132,7 @@ export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
 export const promiseConversation = (chat: TaskConversation): Conversation => {
   const { turn, stream } = turning(chat)
   const { approve, deny, waiting } = deciding(chat)
-  const { request, unpark, pause, resume } = requesting(chat)
+  const { request, unpark, pause, resume, turnFacts } = requesting(chat)
   return {
     id: chat.id,
     append: promised(chat.append),
@@ -167,6 +167,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     unpark: promised(unpark),
     pause: promised(pause),
     resume: promised(resume),
+    turnFacts,
     approve: promised(approve),
     deny: promised(deny),
     waiting: promised(waiting),

@@ -36,7 +36,17 @@ export const workerName = (text: string): string => {
 /** How long, in hours. */
 export const hours = count
 /** Of a server; 0: any that is free. */
-export const port = count
+export const port = (text: string): number => {
+  const number = count(text)
+  if (number > 65_535) throw new InvalidArgumentError('It must be 65535 or less.')
+  return number
+}
+/** The URL of a server. */
+export const serverUrl = (text: string): string => {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new InvalidArgumentError('It must be the URL of a server, such as http://127.0.0.1:4141.')
+  return text
+}
 
 const share = (text: string): number => {
   const number = Number(text)

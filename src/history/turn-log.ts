@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import { type Actor, START } from '../events/events.ts'
-import { newCommandId, turnsStreamOf } from '../events/ids.ts'
+import { newCommandId, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { type RecordedTurnFact, turnCodec, type TurnFact } from '../events/turn-events.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import { conflict, type ReadError, type StoreError } from '../store/errors.ts'
@@ -34,6 +34,15 @@ export interface TurnLog {
   readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
   /** The newest first, as of now; `at` never increases. Iteration throws a `StoreError`. */
   readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
+  /**
+   * Those recorded while the conversation ended at a position or later, in order; with `follow` also those that come, until the signal
+   * aborts or the store closes. Iteration throws a `StoreError`.
+   */
+  readonly since: (
+    position: number,
+    follow: boolean,
+    signal?: AbortSignal,
+  ) => AsyncGenerator<RecordedTurnFact, void>
   /**
    * Appends facts right after a revision that `end` gave; `Conflict` if somebody else wrote since: then nothing was written. `at` becomes
    * at least that of the fact before. `begun` of the result may be undefined if this handle has not read it.
@@ -95,6 +104,34 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     return facts
   }
 
+  async function* since(
+    position: number,
+    follow: boolean,
+    signal?: AbortSignal,
+  ): AsyncGenerator<RecordedTurnFact, void> {
+    const end = { from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
+    // Before the facts are read: what is recorded meanwhile comes after it.
+    const [last] = await orThrow(store.read({ ...end, stream: streamOf(conversation) }))
+    const facts: RecordedTurnFact[] = []
+    for await (const fact of newest()) {
+      if (fact.data.at < position) break
+      facts.push(fact)
+    }
+    let revision = facts[0]?.revision ?? -1
+    for (const fact of facts.toReversed()) {
+      if (signal?.aborted) return
+      yield fact
+    }
+    if (!follow || signal?.aborted) return
+    const after = last && { after: last.checkpoint }
+    for await (const followed of store.follow({ prefixes: [stream], ...after, ...(signal && { signal }) })) {
+      if (followed.type !== 'event' || followed.event.stream !== stream) continue
+      const fact = await orThrow(turnCodec.decode(followed.event, followed.event))
+      if (fact.revision > revision) yield fact
+      revision = Math.max(revision, fact.revision)
+    }
+  }
+
   async function* append(
     facts: readonly TurnFact[],
     after: number,
@@ -108,9 +145,9 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
       // Who reads back from the end stops at what was recorded before a position.
       at = Math.max(at, data.at)
       const fact = { type, data: { ...data, at } } as TurnFact
-      const commandId = newCommandId()
-      const metadata = metadataOf(completeEnvelope({ ...envelope, commandId }, actor))
-      const stored = yield* ok(turnCodec.encode(fact, commandId, { ...metadata, prev: hash }))
+      const id = newCommandId()
+      const metadata = metadataOf(completeEnvelope({ commandId: id, ...envelope }, actor))
+      const stored = yield* ok(turnCodec.encode(fact, id, { ...metadata, prev: hash }))
       events.push(stored)
       hash = hashOf(stored)
     }
@@ -143,6 +180,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     },
     after: factsAfter,
     newest,
+    since,
     append,
   }
 }

@@ -13,6 +13,8 @@ import { openApi } from './openapi.ts'
 import { type PageFiles, servePage } from './page.ts'
 import { commandBook } from './preconditions.ts'
 import { problemOf, refused } from './problem.ts'
+import { newRelay, type Relay } from './relay.ts'
+import { rosterOf } from './roster.ts'
 import { type Answer, type Flow, type Identity, type Route, type Streamed, scopes } from './route.ts'
 import { routes } from './routes/index.ts'
 import { sessions } from './sessions.ts'
@@ -38,6 +40,8 @@ export interface ServerSettings {
   readonly onRequest?: ((request: Served) => void) | undefined
   /** Told of faults of this server, which callers are not told of. */
   readonly onFault?: ((error: unknown) => void) | undefined
+  /** What workers tell of their turns. Default: what they post. */
+  readonly relay?: Relay | undefined
   /** Aborts when the server ends: streams end then. */
   readonly ending?: AbortSignal | undefined
 }
@@ -56,6 +60,8 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   const server = new Hono<{ Variables: Variables }>()
   const isAllowed = guard([...loopback, ...hosts])
   const book = commandBook()
+  const relay = settings.relay ?? newRelay()
+  const roster = rosterOf(store, ending)
   const session = sessions()
   const counts = metrics()
 
@@ -155,6 +161,8 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
         identity,
         store,
         book,
+        relay,
+        roster,
         signal: AbortSignal.any([c.req.raw.signal, ending]),
       })
       if ('body' in answer) return answered(c, answer)

@@ -1,5 +1,15 @@
 import type { Conversation, ConversationEvent, Store } from '../index.ts'
+import { refused } from './problem.ts'
 import type { Told } from './sse.ts'
+
+/** Where a reader of a conversation's event stream had come to; undefined if it begins. */
+export const lastSeen = (headers: Headers): number | undefined => {
+  const id = headers.get('last-event-id')
+  if (id === null) return undefined
+  if (!/^\d{1,16}$/.test(id))
+    throw refused('InvalidRequest', 'Last-Event-ID is the id of an event of this stream')
+  return Number(id)
+}
 
 /**
  * A conversation's events after a position, then new ones as they come; `caught-up` once, where those through `last`, its last position,

@@ -12,15 +12,18 @@ export const revisionTag = (position: number): string => `"r${position}"`
  * if there is neither, so that nobody overwrites what he has not seen.
  */
 export const fenceOf = (after: number | undefined, headers: Headers): number | undefined => {
-  const match = headers.get('if-match')
-  if (match === null) {
-    if (after !== undefined) return after
+  if (after === undefined && headers.get('if-match') === null)
     throw refused(
       'PreconditionRequired',
       'say what the command was decided on: `after`, the last position that you have seen, or If-Match with the ETag of the conversation (`*`: whatever there is)',
     )
-  }
-  if (match === '*') return after
+  return optionalFence(after, headers)
+}
+
+/** As `fenceOf`, of what may be said at any time; undefined if there is neither. */
+export const optionalFence = (after: number | undefined, headers: Headers): number | undefined => {
+  const match = headers.get('if-match')
+  if (match === null || match === '*') return after
   const position = /^"r(-?\d{1,16})"$/.exec(match)?.[1]
   if (position === undefined)
     throw refused('InvalidRequest', 'If-Match is the ETag of a conversation, like "r12", or *')

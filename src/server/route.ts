@@ -1,8 +1,9 @@
 import type { z } from 'zod'
-import type { Store } from '../index.ts'
+import type { Roster, Store } from '../index.ts'
 import type { Actor } from '../events/events.ts'
 import type { CommandBook } from './preconditions.ts'
 import type { Tag } from './problem.ts'
+import type { Relay } from './relay.ts'
 
 // An operation of the API as data. The router, the OpenAPI document and the tests read the same.
 
@@ -28,6 +29,9 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly identity: Identity
   readonly store: Store
   readonly book: CommandBook
+  readonly relay: Relay
+  /** Who works on what now. */
+  readonly roster: () => Promise<Roster>
   /** Aborts when the caller goes away, or the server ends. */
   readonly signal: AbortSignal
 }

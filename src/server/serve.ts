@@ -7,6 +7,7 @@ import { toError } from '../result/typed.ts'
 import { app } from './app.ts'
 import { loopback } from './guard.ts'
 import { pageIn } from './page.ts'
+import type { Relay } from './relay.ts'
 import { tokensIn } from './tokens.ts'
 
 export interface ServeOptions {
@@ -22,6 +23,8 @@ export interface ServeOptions {
   readonly tokenFile?: string | undefined
   /** The folder of the built page. Default: the package's own. */
   readonly page?: string | undefined
+  /** What workers of this process tell of their turns. Default: what others post. */
+  readonly relay?: Relay | undefined
   /** Where the access log goes: a line of JSON for each request. Default: nowhere. */
   readonly log?: NodeJS.WritableStream | undefined
 }
@@ -49,7 +52,7 @@ const stall = 60_000
 
 /** Serves a store over HTTP. Rejects with a `ServeError` or a `TokenFileError`. */
 export const serve = async (options: ServeOptions): Promise<Listening> => {
-  const { store, port = 4141, host = '127.0.0.1', names = [], isReadOnly, tokenFile, log } = options
+  const { store, port = 4141, host = '127.0.0.1', names = [], isReadOnly, tokenFile, relay, log } = options
   const isLocal = loopback.includes(host) || host === '::1'
   if (!isLocal && tokenFile === undefined)
     throw serveError(
@@ -64,7 +67,9 @@ export const serve = async (options: ServeOptions): Promise<Listening> => {
     page: pageIn(options.page),
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),
     ...(tokenFile !== undefined && { authenticate: tokensIn(tokenFile) }),
-    onRequest: (request) => logger?.info(request),
+    relay,
+    // Workers that relay post several times a second.
+    onRequest: (request) => request.route?.endsWith('/relay') || logger?.info(request),
     onFault: (error) => logger?.error(error),
     ending: ending.signal,
   })

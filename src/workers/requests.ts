@@ -1,9 +1,13 @@
+import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../conversation/conversation.ts'
+import { objectOf, splitEnvelope } from '../conversation/envelope.ts'
 import { checkJson } from '../events/check.ts'
-import { type Asking, askingShape } from '../events/events.ts'
+import { type Actor, type Asking, askingShape } from '../events/events.ts'
+import type { RecordedTurnFact } from '../events/turn-events.ts'
 import type { Answer, Way } from '../result/answer.ts'
-import { ok, type Steps, task } from '../result/steps.ts'
+import { ok, orThrow, type Steps, task } from '../result/steps.ts'
+import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import type { NoteError, ReadError } from '../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
 
@@ -20,7 +24,22 @@ export interface PauseOptions {
 export interface ResumeOptions {
   readonly by: string
 }
+/** How an answer is requested. Repeated under the same `commandId`, it is requested once. */
+export interface AnswerRequest extends Asking {
+  readonly commandId?: string | undefined
+  readonly actor?: Actor | undefined
+}
+/** Which facts of a conversation's turns to give. */
+export interface TurnFactsOptions {
+  /** Those recorded while the conversation ended at this position or later. Default 0. */
+  readonly from?: number | undefined
+  /** Continue with new ones, until the signal aborts or the store closes. Default false. */
+  readonly follow?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
 export type RequestError = NoteError | ReadError
+
+const factsFields: Fields<TurnFactsOptions> = { from: kinds.last, follow: kinds.flag, signal: kinds.signal }
 
 const byShape = { by: z.string().min(1, { error: 'say who does it' }) }
 export const bySchema = z.strictObject(byShape)
@@ -34,7 +53,7 @@ export interface Requesting<W extends Way = 'task'> {
    * @example
    * await chat.request({ tenant: 'acme', priority: 1 })
    */
-  readonly request: (options?: Asking) => Answer<W, RequestError, void>
+  readonly request: (options?: AnswerRequest) => Answer<W, RequestError, void>
   /**
    * Has a parked step tried again. Errors: `ConversationNotFound`, or a `ReadError`.
    *
@@ -57,14 +76,23 @@ export interface Requesting<W extends Way = 'task'> {
    * await chat.resume({ by: 'ann' })
    */
   readonly resume: (options: ResumeOptions) => Answer<W, RequestError, void>
+  /**
+   * What turns recorded beside the conversation, in order: requests, claims, releases, calls that wait, decisions, cancellations.
+   * Iteration throws a `StoreError` or `InvalidInput`.
+   *
+   * @example
+   * for await (const { type, data, metadata } of chat.turnFacts()) console.log(metadata.time, type, data)
+   */
+  readonly turnFacts: (options?: TurnFactsOptions) => AsyncIterable<RecordedTurnFact>
 }
 
 /** What people ask of workers about a conversation. */
 export const requesting = (chat: Conversation): Requesting => ({
   request: (options = {}) =>
     task(async function* (): Steps<RequestError, void> {
-      const asking = yield* ok(checkJson(z.strictObject(askingShape), options))
-      yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }))
+      const { input, envelope } = yield* ok(E.flatMap(splitEnvelope)(objectOf(options)))
+      const asking = yield* ok(checkJson(z.strictObject(askingShape), input))
+      yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }), envelope)
     }),
   unpark: (options) =>
     task(async function* (): Steps<RequestError, void> {
@@ -81,4 +109,8 @@ export const requesting = (chat: Conversation): Requesting => ({
       const { by } = yield* ok(checkJson(bySchema, options))
       yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { by, at } }))
     }),
+  turnFacts: async function* (options) {
+    const { from = 0, follow = false, signal } = await orThrow(checkedOptions(options, factsFields))
+    yield* chat.turnLog.since(from, follow, signal)
+  },
 })

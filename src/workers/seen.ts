@@ -51,14 +51,25 @@ const askingOf = (asked: unknown): Asking | undefined =>
 export const mayMatter = ({ type, metadata }: RecordedEvent): boolean =>
   type === 'TurnRequested' || type === 'TurnClaimed' || metadata.includes('"answer":')
 
-const messageIn = ({ role, content, origin }: Fields): What => {
-  if (role === 'user') return { type: 'said' }
-  if (role !== 'assistant') return { type: 'other' }
+/** Whether the model has finished with a reply. */
+export const isFinal = ({ content, origin }: Pick<MessageFields, 'content' | 'origin'>): boolean => {
   const stopReason = isFields(origin) ? origin['stopReason'] : undefined
   const blocks: readonly unknown[] = Array.isArray(content) ? content : []
   const calls = blocks.some((block) => isFields(block) && block['type'] === 'tool_use')
   const isCalling = calls && (stopReason === undefined || stopReason === 'tool_use')
-  return { type: isCalling || stopReason === 'pause_turn' ? 'goes-on' : 'final' }
+  return !isCalling && stopReason !== 'pause_turn'
+}
+
+interface MessageFields {
+  readonly role?: unknown
+  readonly content?: unknown
+  readonly origin?: unknown
+}
+
+const messageIn = (message: MessageFields): What => {
+  if (message.role === 'user') return { type: 'said' }
+  if (message.role !== 'assistant') return { type: 'other' }
+  return { type: isFinal(message) ? 'final' : 'goes-on' }
 }
 
 const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([

@@ -211,6 +211,12 @@ describe('people and workers', () => {
     expect((await ask('workers')).json).toEqual({ claims: 0, items: [] })
     for (const word of ['pause', 'resume', 'request', 'unpark', 'cancel'])
       expect(await ask(`conversations/a/${word}`, { json: {} })).toMatchObject({ status: 200 })
+    const asked = await ask('conversations/a/turns', { json: { messages: [hello] } })
+    expect(asked.text).toContain('event: asked\ndata: {"conversation":"a","position":1,')
+    const told = { conversation: 'a', event: { type: 'text', index: 0, text: 'Yes' } }
+    expect(await ask('relay', { json: { worker: 'w', events: [told] } })).toMatchObject({ status: 200 })
+    const unknown = { conversation: 'a', event: { type: 'done' } }
+    expect(await ask('relay', { json: { worker: 'w', events: [unknown] } })).toMatchObject({ status: 400 })
     for (const word of ['pause', 'resume'])
       expect(await ask(`workers/none/${word}`, { json: {} })).toMatchObject({ status: 404 })
   })

@@ -73,6 +73,7 @@ interface Options {
   readonly TenantBudget: api.TenantBudget
   readonly TenantPolicy: api.TenantPolicy
   readonly WorkPolicy: api.WorkPolicy
+  readonly TurnFactsOptions: api.TurnFactsOptions
   readonly UndoInput: api.UndoInput
   readonly VerifyOptions: api.VerifyOptions
   readonly WaitOptions: api.WaitOptions

@@ -1,7 +1,10 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
-import { port } from '../options.ts'
-import type { Shell } from '../shell.ts'
+import { flush } from '../../telemetry/open-telemetry.ts'
+import { newRelay } from '../../server/relay.ts'
+import { port, several } from '../options.ts'
+import type { Session, Shell } from '../shell.ts'
+import { workInside } from '../work/inside.ts'
 import { signalled } from '../work/signalled.ts'
 
 interface Options {
@@ -10,6 +13,8 @@ interface Options {
   readonly allowHost?: readonly string[]
   readonly readOnly?: true
   readonly tokenFile?: string
+  readonly work?: string
+  readonly slots?: number
 }
 
 export const addServe = (program: Command, shell: Shell): void => {
@@ -21,34 +26,72 @@ export const addServe = (program: Command, shell: Shell): void => {
     .option('--allow-host <names...>', 'more names that the server may be called by')
     .option('--read-only', 'refuse everything that writes')
     .option('--token-file <file>', 'whoever calls needs a token of this file')
+    .option('--work <agent>', 'also answer conversations, with the agent of a module')
+    .option('--slots <n>', 'with --work: how many at once (default: 8)', several)
     .addHelpText(
       'after',
       `
 Listens on this machine only, where everybody may do everything, unless a token
 file is given: \`palimpsest token create\` makes it. Other addresses need one.
 The access log, a line of JSON for each request, goes to the standard error.
+With --work, a worker runs in this process (\`palimpsest work\` has the form of
+the module), and who asks for a turn sees what the model writes as it is written.
 SIGTERM or SIGINT: what has begun is answered, then the server ends.
 
 Examples:
   palimpsest serve                 # then open http://127.0.0.1:4141
+  palimpsest serve --work agent.ts
   curl http://127.0.0.1:4141/api/v1/conversations
   palimpsest serve --host 0.0.0.0 --token-file tokens.json`,
     )
-    .action(
-      shell.action('created', async ({ store, out, isJson, host: { stderr } }, options: Options) => {
-        const { serve } = await import('../../server/serve.ts')
-        const stops = signalled()
-        const { port: wanted, host, allowHost: names, readOnly: isReadOnly, tokenFile } = options
-        try {
-          const server = await serve({ store, port: wanted, host, names, isReadOnly, tokenFile, log: stderr })
-          const { url } = server
-          if (isJson) await out.json({ url }, false)
-          else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
-          if (!stops.drain.signal.aborted) await once(stops.drain.signal, 'abort')
-          await server.close()
-        } finally {
-          stops.forget()
-        }
-      }),
-    )
+    .action(async (options: Options) => {
+      let isWhole = true
+      await shell.action('created', async (session: Session) => {
+        isWhole = await served(session, options)
+        if (!isWhole) session.fail()
+      })()
+      if (options.work === undefined) return
+      await flush()
+      // The agent may have left something open that would keep the process alive.
+      process.exit(isWhole ? 0 : 1)
+    })
 }
+
+/** Serves until it is told to end. @returns false if it was told twice, and left something */
+const served = async (
+  { store, out, isJson, host: { stderr } }: Session,
+  { port: wanted, host, allowHost: names, readOnly: isReadOnly, tokenFile, work, slots }: Options,
+): Promise<boolean> => {
+  const { serve } = await import('../../server/serve.ts')
+  const relay = newRelay()
+  const inside = work === undefined ? undefined : await workInside(store, work, slots, relay)
+  const { drain, end, forget } = signalled()
+  try {
+    const server = await serve({
+      store,
+      port: wanted,
+      host,
+      names,
+      isReadOnly,
+      tokenFile,
+      relay,
+      log: stderr,
+    })
+    const working = inside?.run(drain.signal)
+    const { url } = server
+    if (isJson) await out.json({ url }, false)
+    else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
+    if (!drain.signal.aborted) await once(drain.signal, 'abort')
+    await server.close()
+    await Promise.race([working, aborted(end.signal)])
+    return !end.signal.aborted
+  } finally {
+    forget()
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })

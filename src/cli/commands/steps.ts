@@ -78,8 +78,9 @@ export const addUnpark = (program: Command, shell: Shell): void => {
       'after',
       `
 A step is parked after five failed attempts, or once the API refuses its
-request: \`palimpsest steps --parked\` shows the errors. It also opens again
-once something is said, rewound or requested.
+request: \`palimpsest steps --parked\` shows the errors. Repair the cause first:
+workers then try the step up to five times more. It also opens again once
+something is said, rewound or requested.
 
 Examples:
   palimpsest unpark task-42

@@ -6,12 +6,13 @@ import { usage } from '../errors.ts'
 import { openStore, type Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import type { Output } from '../output.ts'
-import { several, workerName } from '../options.ts'
+import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
 import type { GlobalOptions, Shell } from '../shell.ts'
 import type { Part } from '../text.ts'
 import { type Given, workHere } from '../work/child.ts'
 import { nodeFlags } from '../work/node-flags.ts'
+import { relayTokenName } from '../work/relaying.ts'
 import { signalled } from '../work/signalled.ts'
 import { type News, supervise } from '../work/supervise.ts'
 
@@ -22,6 +23,8 @@ interface Options {
   readonly conversations?: readonly string[]
   readonly grace?: number
   readonly answerAll?: true
+  readonly relay?: string
+  readonly relayToken?: string
 }
 
 /** The command of a worker's process. */
@@ -31,6 +34,7 @@ export const addWork = (program: Command, shell: Shell): void => {
   withWorkerOptions(program.command('work <agent>'))
     .description('answer conversations with the agent of a module, in several processes')
     .option('--processes <n>', 'how many processes', several, 1)
+    .option('--relay-token <token>', `the server's token (default: ${relayTokenName})`)
     .addHelpText(
       'after',
       `
@@ -42,6 +46,9 @@ Only conversations for which somebody has asked for an answer are served
 (\`append --answer\`, or \`answer: true\` in a program), unless --answer-all is
 given: then imported sessions and forks are answered, too. A
 process that dies is started again, and others take over its steps at once.
+With --relay, \`palimpsest serve\` at that URL streams what the model writes as it
+is written. It is never recorded; if the server is away, all that is lost is
+that. The token needs the scope write.
 SIGTERM or SIGINT: no more steps, those in progress may end; a second one ends
 all processes at once (exit code 1).
 
@@ -72,7 +79,11 @@ Examples:
                 fileURLToPath(packageFile('bin/palimpsest.js')),
                 isReplaced ? [...args, '--existing'] : args,
                 {
-                  env: { ...host.env, PALIMPSEST_STORE: given.store },
+                  env: {
+                    ...host.env,
+                    PALIMPSEST_STORE: given.store,
+                    ...(options.relayToken !== undefined && { [relayTokenName]: options.relayToken }),
+                  },
                   execArgv: [...nodeFlags, ...process.execArgv],
                   stdio: ['ignore', 2, 2, 'ipc'],
                 },
@@ -125,13 +136,15 @@ const withWorkerOptions = (command: Command): Command =>
     .option('--conversations <prefixes...>', 'serve only conversations whose id begins so')
     .option('--grace <seconds>', 'how long turns may take to end (default: 30)', several)
     .option('--answer-all', 'answer whatever awaits the model, also if nobody has asked for it')
+    .option('--relay <url>', 'tell this server what the model writes', serverUrl)
 
-const workerArgs = ({ slots, name, conversations, grace, answerAll }: Options): readonly string[] => [
+const workerArgs = ({ slots, name, conversations, grace, answerAll, relay }: Options): readonly string[] => [
   ...(slots === undefined ? [] : ['--slots', String(slots)]),
   ...(name === undefined ? [] : ['--name', name]),
   ...(conversations === undefined ? [] : ['--conversations', ...conversations]),
   ...(grace === undefined ? [] : ['--grace', String(grace)]),
   ...(answerAll ? ['--answer-all'] : []),
+  ...(relay === undefined ? [] : ['--relay', relay]),
 ]
 
 const newsParts = (news: News): readonly Part[] => {
@@ -157,14 +170,23 @@ const newsParts = (news: News): readonly Part[] => {
   ]
 }
 
+interface ChildOptions extends Given {
+  readonly existing?: true
+  readonly relay?: string
+}
+
 /** One worker's process, which `work` starts. */
 export const addWorkAsOne = (program: Command, shell: Shell): void => {
   const command = withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true }))
   command
     .option('--existing', 'create no store')
-    .action(async (agent: string, { grace, existing, ...options }: Given & { readonly existing?: true }) => {
+    .action(async (agent: string, { grace, existing, relay, ...options }: ChildOptions) => {
       const given = { ...options, ...(grace !== undefined && { grace: grace * 1_000 }) }
-      await shell.action(existing ? 'existing' : 'created', ({ store }) => workHere(store, agent, given))()
+      await shell.action(existing ? 'existing' : 'created', ({ store, host: { env, stderr } }) => {
+        const says = (text: string): void => void stderr.write(`${text}\n`)
+        const server = relay === undefined ? undefined : { url: relay, token: env[relayTokenName], says }
+        return workHere(store, agent, given, server)
+      })()
       await flush()
       // The agent may have left something open that would keep the process alive.
       process.exit()

@@ -5,6 +5,7 @@ import { toError } from '../../result/typed.ts'
 import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
 import { type Agent, loadAgent } from './agent.ts'
+import { type RelayServer, relaying } from './relaying.ts'
 import { type Said, stopWord } from './said.ts'
 
 /** What the command line says of a worker; the agent may say it too. */
@@ -31,15 +32,31 @@ const defaultGrace = 30_000
 /** After its grace, a worker has this long to let go of its steps, in milliseconds. An agent that hangs may not keep them any longer. */
 const extra = 2_000
 
-/** Works as one worker until it is to stop. Whatever goes wrong is told, not thrown. */
-export const workHere = async (store: Store, file: string, given: Given): Promise<void> => {
+/**
+ * Works as one worker until it is to stop. Whatever goes wrong is told, not thrown.
+ *
+ * @param server is told what happens in the turns
+ */
+export const workHere = async (
+  store: Store,
+  file: string,
+  given: Given,
+  server?: RelayServer,
+): Promise<void> => {
   const signal = stopping()
+  const relay = server && relaying(server)
   try {
     const agent = await loadAgent(file)
-    const { onStep } = agent
+    const { onStep, onEvent } = agent
     const worker = store.worker({
       ...agent,
       ...given,
+      ...(relay && {
+        onEvent: (served) => {
+          relay.tell(served)
+          onEvent?.(served)
+        },
+      }),
       onStep: (step) => {
         void tell({ type: 'step', step })
         onStep?.(step)
@@ -50,6 +67,7 @@ export const workHere = async (store: Store, file: string, given: Given): Promis
     const { grace = defaultGrace } = { ...agent, ...given }
     const patience = grace + extra
     signal.addEventListener('abort', () => setTimeout(() => process.exit(1), patience).unref())
+    relay?.begin(worker.id)
     await tell({ type: 'started', worker: worker.id, patience })
     const { why, left } = await worker.run({ signal })
     if (why === 'closed') {
@@ -63,5 +81,7 @@ export const workHere = async (store: Store, file: string, given: Given): Promis
   } catch (error) {
     process.exitCode = 1
     await tell({ type: 'failed', failure: failureOf(error) })
+  } finally {
+    relay?.end()
   }
 }

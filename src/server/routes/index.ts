@@ -5,6 +5,7 @@ import * as commands from './commands.ts'
 import * as conversations from './conversations.ts'
 import * as exports from './exports.ts'
 import * as reads from './reads.ts'
+import * as turns from './turns.ts'
 import * as workers from './workers.ts'
 
 /** Every operation of the API. */
@@ -15,5 +16,6 @@ export const routes: readonly Route[] = [
   calls,
   exports,
   commands,
+  turns,
   workers,
 ].flatMap((group) => Object.values<Route>(group))

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Conversation, ConversationEvent, Entry, Item } from '../../index.ts'
 import { type Answer, route } from '../route.ts'
-import { conversationLive, storeLive } from '../live.ts'
+import { conversationLive, lastSeen, storeLive } from '../live.ts'
 import { clippedEvent, clippedItem } from '../../core.ts'
 import { acceptsEvents, eventStream } from '../sse.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
@@ -57,15 +57,6 @@ const paged = <T>(position: number, all: readonly T[], first: number, most: numb
 
 const shownItems = <I extends Item | Entry>(items: readonly I[], longest: number | undefined): readonly I[] =>
   longest === undefined ? items : items.map((item) => clippedItem(item, longest))
-
-/** Where a reader of an event stream had come to. */
-const lastSeen = (headers: Headers): number | undefined => {
-  const id = headers.get('last-event-id')
-  if (id === null) return undefined
-  if (!/^\d{1,16}$/.test(id))
-    throw refused('InvalidRequest', 'Last-Event-ID is the id of an event of this stream')
-  return Number(id)
-}
 
 export const allEvents = route({
   method: 'get',

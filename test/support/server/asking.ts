@@ -67,7 +67,7 @@ export const serving = async (settings: Partial<ServerSettings> = {}): Promise<S
   const check = validator((await (await fetch('openapi.json')).json()) as Document)
   const ask: Ask = async (path, asked) => {
     const response = await fetch(path, asked)
-    const text = await response.text()
+    const text = await textIn(response)
     const { status, headers } = response
     if (status >= 500) throw new Error(`${path}: ${text} ${String(faults.at(-1))}`)
     const isJson = headers.get('content-type')?.includes('json') === true
@@ -81,6 +81,17 @@ export const serving = async (settings: Partial<ServerSettings> = {}): Promise<S
     return { status, headers, text, json }
   }
   return { store, ask, fetch }
+}
+
+/** The text of an answer; of an event stream, which may not end, the beginning. */
+const textIn = async (response: Response): Promise<string> => {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text()
+  let text = ''
+  for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += piece
+    if (text.includes('data: ')) break
+  }
+  return text
 }
 
 /** Whether an answer is what the document says. */

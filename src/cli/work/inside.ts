@@ -1,0 +1,39 @@
+import type { Store, WorkerEnded } from '../../index.ts'
+import { type Relay, relayBeat } from '../../server/relay.ts'
+import { loadAgent } from './agent.ts'
+
+/** A worker in this process, which tells what happens in its turns. */
+export interface Inside {
+  readonly run: (signal: AbortSignal) => Promise<WorkerEnded>
+}
+
+/** A worker with the agent of a module. Throws `AgentFailed`. */
+export const workInside = async (
+  store: Store,
+  file: string,
+  slots: number | undefined,
+  relay: Relay,
+): Promise<Inside> => {
+  const agent = await loadAgent(file)
+  const { onEvent } = agent
+  const worker = store.worker({
+    ...agent,
+    ...(slots !== undefined && { slots }),
+    onEvent: (served) => {
+      relay.hear(worker.id, [served])
+      onEvent?.(served)
+    },
+  })
+  const says = (): void => relay.hear(worker.id, [])
+  return {
+    run: async (signal) => {
+      says()
+      const beats = setInterval(says, relayBeat)
+      try {
+        return await worker.run({ signal })
+      } finally {
+        clearInterval(beats)
+      }
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import type { ServedEvent } from '../index.ts'
+import { type EventQueue, eventQueue } from '../turn/stream/event-queue.ts'
+
+// What workers tell of turns while they give them. Nothing of it is kept, and nothing rests on it: what counts is recorded.
+
+/** A reader of what is told of one conversation. */
+export interface Listening extends Pick<EventQueue, 'next'> {
+  readonly leave: () => void
+}
+
+/** Passes on to readers what workers tell. */
+export interface Relay {
+  /** Takes note that a worker tells, and of what it tells. */
+  readonly hear: (worker: string, served: readonly ServedEvent[]) => void
+  readonly listen: (conversation: string) => Listening
+  /** The workers that tell, as far as they were heard lately. */
+  readonly workers: () => ReadonlySet<string>
+}
+
+/** How often a worker says that it tells, even if it has nothing to tell, in milliseconds. */
+export const relayBeat = 10_000
+
+export const newRelay = (now: () => number = () => performance.now()): Relay => {
+  const queues = new Map<string, Set<EventQueue>>()
+  const heard = new Map<string, number>()
+  return {
+    hear: (worker, served) => {
+      heard.set(worker, now())
+      for (const { conversation, event } of served) {
+        if (event.type === 'done') continue
+        for (const queue of queues.get(conversation) ?? []) queue.push(event)
+      }
+    },
+    listen: (conversation) => {
+      const queue = eventQueue()
+      const its = queues.get(conversation) ?? new Set()
+      queues.set(conversation, its.add(queue))
+      return {
+        next: queue.next,
+        leave: () => {
+          queue.end()
+          its.delete(queue)
+          if (its.size === 0) queues.delete(conversation)
+        },
+      }
+    },
+    workers: () => {
+      for (const [worker, at] of heard) if (now() - at > 3 * relayBeat) heard.delete(worker)
+      return new Set(heard.keys())
+    },
+  }
+}

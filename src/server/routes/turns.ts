@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { commandSchemas } from '../../commands/command.ts'
+import { askingShape } from '../../events/events.ts'
+import { conversationIdSchema } from '../../events/ids.ts'
+import type { Conversation, ConversationEvent, ServedEvent, Written } from '../../index.ts'
+import { lastSeen } from '../live.ts'
+import { ofConversation } from '../parameters.ts'
+import { commandIdOf, optionalFence } from '../preconditions.ts'
+import { route } from '../route.ts'
+import { servedShape } from '../shapes.ts'
+import { eventStream } from '../sse.ts'
+import { type Asked, turnTold } from '../turn-stream.ts'
+
+// Asking workers for a turn, and what they tell of it.
+
+const { messages, after } = commandSchemas.append.shape
+
+/** The message that a command appended last. */
+const messageIn = async (
+  chat: Conversation,
+  { events }: Written,
+): Promise<ConversationEvent<'MessageAppended'> | undefined> => {
+  const position = events.findLast(({ type }) => type === 'MessageAppended')?.position
+  if (position === undefined) return undefined
+  for await (const event of chat.events({ from: position, to: position }))
+    if (event.type === 'MessageAppended') return event
+  return undefined
+}
+
+/** Where the request of a command was recorded. */
+const requestedAt = async (chat: Conversation, commandId: string): Promise<number> => {
+  for await (const { data, metadata } of chat.turnFacts())
+    if (metadata.commandId === commandId) return data.at
+  return chat.position()
+}
+
+export const turn = route({
+  method: 'post',
+  path: '/conversations/{id}/turns',
+  name: 'turn',
+  summary: 'Asks the workers for a turn, and streams what comes of it',
+  scope: 'write',
+  params: ofConversation,
+  body: z.strictObject({
+    messages: messages.optional().describe('What is said first. Default: what is there is to be answered'),
+    ...askingShape,
+    after: after.describe('Refuse unless this is still the last position'),
+    commandId: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .describe('Repeated under it, only the stream is repeated'),
+  }),
+  answers: {},
+  media: ['text/event-stream'],
+  errors: ['ConversationNotFound', 'StaleContext', 'CommandReused', 'EventTooLarge'],
+  handle: async ({ params: { id }, body, headers, identity, store, book, signal, relay, roster }) => {
+    const { messages: said, after: _, commandId: __, ...asking } = body
+    const commandId = commandIdOf(body.commandId, headers) ?? randomUUID()
+    const seen = lastSeen(headers) ?? -1
+    const chat = store.conversation(id)
+    const own = { commandId, actor: identity.actor }
+    book.isRepeat(id, commandId, body)
+    const ask = async (): Promise<Asked> => {
+      if (said) {
+        const fence = optionalFence(body.after, headers)
+        const written = await chat.append(said, { ...own, answer: asking, after: fence })
+        return { chat, commandId, position: written.position, message: await messageIn(chat, written) }
+      }
+      await chat.request({ ...own, ...asking })
+      return { chat, commandId, position: await requestedAt(chat, commandId), message: undefined }
+    }
+    const asked = await ask()
+    book.note(id, commandId, body)
+    return eventStream(turnTold(asked, { relay, roster, seen, signal }), signal)
+  },
+})
+
+export const tell = route({
+  method: 'post',
+  path: '/relay',
+  name: 'relay',
+  summary:
+    'What a worker tells of its turns (`palimpsest work --relay`): passed on to who listens, never stored',
+  scope: 'write',
+  body: z.strictObject({
+    worker: conversationIdSchema.describe('Its id'),
+    events: z.array(servedShape).max(10_000),
+  }),
+  answers: { 200: z.object({}) },
+  handle: ({ body: { worker, events }, relay }) => {
+    // Of these shapes; what is in them is the worker's word.
+    relay.hear(worker, events as readonly ServedEvent[])
+    return Promise.resolve({ body: {} })
+  },
+})

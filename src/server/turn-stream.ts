@@ -1,0 +1,126 @@
+import { setImmediate as breath } from 'node:timers/promises'
+import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '../index.ts'
+import { bell, nextOf, pump } from './pump.ts'
+import type { Relay } from './relay.ts'
+import { livingIn } from './roster.ts'
+import type { Told } from './sse.ts'
+import { factsSince, mayEnd, outcomeOf } from './turn-outcome.ts'
+import { type AskedAt, turnPath } from './turn-path.ts'
+import { tokenOrder } from './turn-tokens.ts'
+
+/** An answer that workers were asked for. */
+export interface Asked extends AskedAt {
+  readonly chat: Conversation
+  /** The command that asked for it. */
+  readonly commandId: string
+}
+
+export interface Around {
+  readonly relay: Relay
+  readonly roster: () => Promise<Roster>
+  /** Events through this position were told before. */
+  readonly seen: number
+  readonly signal: AbortSignal
+}
+
+/** How often to look whether the turn has ended, if nothing is recorded that says so, in milliseconds. */
+const lookEvery = 5_000
+/** How long to wait for events that are there, in milliseconds. */
+const soon = 50
+
+const details = {
+  tokens: 'what the model writes comes as it is written',
+  events: 'no worker tells this server what the model writes (--relay): events come as they are recorded',
+  nobody: 'no worker is there: the answer is asked for, and comes once one is started (palimpsest work)',
+}
+
+/** The first message: who is there to answer, and what will come of it. */
+const began = ({ chat, commandId, position }: Asked, roster: Roster, relay: Relay): Told => {
+  const telling = relay.workers()
+  const workers = new Set([...livingIn(roster), ...telling]).size
+  const streams = telling.size > 0 ? 'tokens' : 'events'
+  const detail = details[workers === 0 ? 'nobody' : streams]
+  return { event: 'asked', data: { conversation: chat.id, position, commandId, workers, streams, detail } }
+}
+
+/** What is told of a fact: of most, nothing. */
+function* factTold({ type, data }: RecordedTurnFact, tells: (worker: string) => boolean): Generator<Told> {
+  if (type === 'TurnClaimed') {
+    const { worker, attempt } = data
+    yield { event: 'claimed', data: { worker, attempt, streams: tells(worker) ? 'tokens' : 'events' } }
+  } else if (type === 'TurnReleased') {
+    const { worker, reason, error, waitMs } = data
+    yield { event: 'released', data: { worker, reason, error, waitMs } }
+  }
+}
+
+/**
+ * What comes of an answer that workers were asked for: `asked`, then what the worker tells of its turn, claims and releases, and the
+ * conversation's events, with their positions as ids; at last `outcome`. Leaving it cancels nothing.
+ */
+export async function* turnTold(
+  asked: Asked,
+  { relay, roster, seen, signal }: Around,
+): AsyncGenerator<Told, void> {
+  const { chat, commandId, position, message } = asked
+  const { ring, heard } = bell()
+  const over = new AbortController()
+  const follow = { follow: true, signal: AbortSignal.any([signal, over.signal]) }
+  const listening = relay.listen(chat.id)
+  const tells = (worker: string): boolean => relay.workers().has(worker)
+  signal.addEventListener('abort', ring)
+  try {
+    const now = await roster()
+    yield began(asked, now, relay)
+    const tokens = pump(listening.next, ring)
+    const facts = pump(nextOf(chat.turnFacts({ from: position, ...follow })), ring)
+    const events = pump(nextOf(chat.events({ from: position + 1, ...follow })), ring)
+    const path = turnPath(asked)
+    const since = factsSince(message ? undefined : commandId)
+    const order = tokenOrder(tells)
+    const holder = now.steps.find(({ conversation }) => conversation === chat.id)?.holder
+    if (holder !== undefined) order.heldBy(holder)
+    let through = position
+    let isDue = true
+    let held: ConversationEvent | undefined
+
+    while (!signal.aborted) {
+      const token = tokens.take()
+      if (token) {
+        if (order.passes(token)) yield { event: token.type, data: token }
+        // What was told before comes before what is recorded.
+        await breath()
+        continue
+      }
+      const fact = facts.take()
+      if (fact && since.see(fact)) {
+        isDue ||= mayEnd(fact)
+        if (fact.type === 'TurnClaimed') order.heldBy(fact.data.worker)
+        yield* factTold(fact, tells)
+      }
+      held ??= events.take()
+      const wait = held && held.position > seen ? order.wait(held) : 0
+      if (held && wait === 0) {
+        through = held.position
+        path.see(held)
+        if (through > seen) yield { id: String(through), event: held.type, data: held }
+        held = undefined
+        const ended = await path.outcome(() => chat.position())
+        if (ended) return yield { event: 'outcome', data: ended }
+        continue
+      }
+      if (fact) continue
+      if (isDue && !held) {
+        const ended = await outcomeOf(chat, roster, { through, since, reply: path.reply() })
+        if (ended) return yield { event: 'outcome', data: ended }
+        isDue = through < (await chat.position())
+      }
+      const hasRung = await heard(held ? wait : isDue ? soon : lookEvery)
+      isDue ||= !hasRung && !held
+    }
+  } finally {
+    over.abort()
+    listening.leave()
+    signal.removeEventListener('abort', ring)
+  }
+}
