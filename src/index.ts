@@ -359,7 +359,7 @@ export type {
   TurnFactsOptions,
   UnparkOptions,
 } from './workers/requests.ts'
-export type { RecordedTurnFact, TurnEventType, TurnFact } from './events/turn-events.ts'
+export type { RecordedTurnFact } from './events/turn-events.ts'
 export type { WorkerEnded } from './workers/draining.ts'
 export type { ServedEvent } from './workers/give.ts'
 export type { Served, WorkerOptions } from './workers/worker-options.ts'

@@ -6,9 +6,10 @@ import { orThrow } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { breath, pacer } from '../store/breath.ts'
 import { remembered } from '../store/lru.ts'
-import { checkedOptions, kinds } from '../store/options.ts'
+import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
 import { allPages } from '../store/pages.ts'
-import type { EventStore, FollowOptions, RecordedEvent } from '../store/port.ts'
+import type { Checkpoint, EventStore, FollowOptions, RecordedEvent } from '../store/port.ts'
+import { readTo } from '../workers/feed.ts'
 import type { FollowConversations, FollowedEvent, ReadAllOptions, Store, StreamedEvent } from './store.ts'
 
 /** The events of all conversations, as `Store` has them. */
@@ -31,12 +32,22 @@ export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> =
     }
   }
 
+  /** The end of the store as it is now; undefined if it has no events. */
+  const end = async (prefixes: readonly string[]): Promise<Checkpoint | undefined> => {
+    const { checkpoint } = await orThrow(events.changed(streamOf(''), undefined))
+    return checkpoint ?? readTo(events, prefixes, undefined, () => {})
+  }
+
   async function* follow(given?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
     const checked = checkedOptions(given, followFields)
     if (E.isLeft(checked)) throw toError(checked.left)
-    const { prefixes = [''], after, signal } = checked.right
+    const { prefixes: beginnings = [''], from, signal } = checked.right
+    const prefixes = beginnings.map(streamOf)
+    const after = checked.right.after ?? (from === 'now' ? await end(prefixes) : undefined)
+    // Whoever is cut off before the first event continues here.
+    if (from === 'now' && after !== undefined) yield { type: 'checkpoint', checkpoint: after }
     const options: FollowOptions = {
-      prefixes: prefixes.map(streamOf),
+      prefixes,
       ...(after !== undefined && { after }),
       ...(signal && { signal }),
     }
@@ -50,7 +61,12 @@ export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> =
   return { readAll, follow }
 }
 
-const followFields = { after: kinds.anything, prefixes: kinds.texts, signal: kinds.signal }
+const followFields: Fields<FollowConversations> = {
+  after: kinds.anything,
+  from: oneOf(['now']),
+  prefixes: kinds.texts,
+  signal: kinds.signal,
+}
 const maxOffsets = 10_000
 
 /**

@@ -31,6 +31,8 @@ export interface ReadAllOptions {
   readonly after?: Checkpoint | undefined
 }
 export interface FollowConversations extends ReadAllOptions {
+  /** Without `after`: only what comes from now on. Default: from the first event on. */
+  readonly from?: 'now' | undefined
   /** Only conversations whose id begins with one of these. Default: all. */
   readonly prefixes?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined

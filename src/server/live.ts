@@ -1,4 +1,4 @@
-import type { Conversation, ConversationEvent, Store } from '../index.ts'
+import type { Conversation, ConversationEvent, FollowConversations, Store } from '../index.ts'
 import { refused } from './problem.ts'
 import type { Told } from './sse.ts'
 
@@ -34,13 +34,8 @@ export async function* conversationLive(
 }
 
 /** All events after a checkpoint, then new ones as they come. */
-export async function* storeLive(
-  store: Store,
-  after: string | undefined,
-  prefixes: readonly string[] | undefined,
-  signal: AbortSignal,
-): AsyncGenerator<Told, void> {
-  for await (const followed of store.follow({ after, prefixes, signal })) {
+export async function* storeLive(store: Store, options: FollowConversations): AsyncGenerator<Told, void> {
+  for await (const followed of store.follow(options)) {
     const { checkpoint: id } = followed
     if (followed.type === 'checkpoint') yield { id }
     else {

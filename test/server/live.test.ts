@@ -143,6 +143,18 @@ test('a live store tells the events of all conversations, or of those whose id b
   expect(rest.find(({ data }) => data)?.data).toMatchObject({ conversation: 'a-2' })
 })
 
+test('a live store tells only what comes from now on, if that is asked for, and continues there', async () => {
+  const { store, api } = await listening()
+  for (const id of ['a', 'b']) await store.conversation(id).append(message(0))
+  const none = await reader(`${api}/events?from=now`, {}, (all) => all.length === 1)
+  expect(none.map(({ data }) => data)).toEqual([undefined])
+  await store.conversation('c').append(message(0))
+  const place = { 'last-event-id': none[0]?.id ?? '' }
+  const got = await reader(`${api}/events?from=now`, place, (all) => all.some(({ data }) => data))
+  const its = got.filter(({ data }) => data).map(({ data }) => data as { conversation: string })
+  expect(its.map(({ conversation }) => conversation)).toEqual(['c'])
+})
+
 describe('an event stream', () => {
   async function* silent(): AsyncGenerator<Told, void> {
     yield { id: '1', event: 'one', data: 'a\nb' }

@@ -65,6 +65,15 @@ describe('palimpsest serve', () => {
     }))
 })
 
+test('a port that no machine has is wrong usage', () =>
+  inDirectory(async (directory) => {
+    for (const port of ['99999', '65536', '-1', 'x']) {
+      const ran = await shell(`palimpsest serve --port ${port} --json`, directory)
+      expect(ran.code).toBe(2)
+      expect(JSON.parse(ran.stderr)).toMatchObject({ error: { _tag: 'Usage' } })
+    }
+  }))
+
 test('a port that is taken is named', async () => {
   const store = await opened('memory:')
   const server = await serve({ store, port: 0 })

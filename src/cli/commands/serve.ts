@@ -34,8 +34,8 @@ export const addServe = (program: Command, shell: Shell): void => {
 Listens on this machine only, where everybody may do everything, unless a token
 file is given: \`palimpsest token create\` makes it. Other addresses need one.
 The access log, a line of JSON for each request, goes to the standard error.
-With --work, a worker runs in this process (\`palimpsest work\` has the form of
-the module), and who asks for a turn sees what the model writes as it is written.
+With --work, a worker runs in this process: the API then streams what the model
+writes as it is written. \`palimpsest work --help\` says what the module exports.
 SIGTERM or SIGINT: what has begun is answered, then the server ends.
 
 Examples:

@@ -70,19 +70,18 @@ export const allEvents = route({
       .max(500)
       .optional()
       .describe('The id of an event of this stream. Default: from the first event on'),
+    from: z.literal('now').optional().describe('Without `after`: only what comes from now on'),
     beginning: z.string().max(200).optional().describe('Only conversations whose id begins so'),
   }),
   answers: {},
   media: ['text/event-stream'],
   errors: ['NotAcceptable'],
-  handle: async ({ query: { after, beginning }, headers, store, signal }) => {
+  handle: async ({ query: { after, from: begin, beginning }, headers, store, signal }) => {
     if (!acceptsEvents(headers))
       throw refused('NotAcceptable', 'this is a stream: ask with Accept: text/event-stream')
-    const begin = headers.get('last-event-id') ?? after
-    return eventStream(
-      storeLive(store, begin, beginning === undefined ? undefined : [beginning], signal),
-      signal,
-    )
+    const prefixes = beginning === undefined ? undefined : [beginning]
+    const place = { after: headers.get('last-event-id') ?? after, from: begin }
+    return eventStream(storeLive(store, { ...place, prefixes, signal }), signal)
   },
 })
 
