@@ -138,6 +138,10 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     permitted(c, { scope: 'read', method: 'get' })
     return c.text(counts.text())
   })
+  server.get(`${basePath}/session`, (c) => {
+    const { by, scopes: allowed } = permitted(c, { scope: 'read', method: 'get' })
+    return c.json({ by, scopes: allowed, isReadOnly, store: store.url })
+  })
   server.post(`${basePath}/session`, async (c) => {
     const { token } = checked(z.strictObject({ token: z.string().min(1).max(200) }), await bodyOf(c))
     if (!authenticate?.(token)) throw refused('Unauthorized', 'this token is not valid')

@@ -95,7 +95,15 @@ export const writtenShape = z
   })
   .meta({ id: 'Written' })
 
-const shown = z.object({ items: count, tokens: count }).describe('Tokens are estimated')
+const awaits = z.enum(['model', 'user', 'beginning']).describe('Whose turn it is')
+const shown = z
+  .object({
+    items: count,
+    tokens: count,
+    awaits,
+    repairs: z.record(z.string(), count).describe('How many of each kind a request of it needs'),
+  })
+  .describe('Tokens are estimated')
 export const previewShape = z
   .looseObject({
     conversation: conversationIdSchema,
@@ -120,7 +128,7 @@ export const requestShape = z
   .looseObject({
     at: position,
     messages: z.array(z.looseObject({ role: z.string() })),
-    awaits: z.enum(['model', 'user', 'beginning']),
+    awaits,
     repairs: z.array(z.looseObject({})),
   })
   .meta({ id: 'Rendered', description: 'What the model would be sent' })

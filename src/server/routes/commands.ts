@@ -3,7 +3,9 @@ import { commandSchemas } from '../../commands/command.ts'
 import { askedSchema } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import { countTokens } from '../../context/tokens/tokens.ts'
+import { render } from '../../core.ts'
 import type { CommandInput, Conversation, Effective, Written } from '../../index.ts'
+import { countsOf } from '../../receipts/receipt.ts'
 import { flag, ofConversation } from '../parameters.ts'
 import { commandIdOf, fenceOf, revisionTag } from '../preconditions.ts'
 import { refused } from '../problem.ts'
@@ -78,10 +80,15 @@ const without = <C extends CommandInput>(command: C): Input<C> => {
   return input as Input<C>
 }
 
-const shown = (effective: Effective) => ({
-  items: effective.items.length,
-  tokens: countTokens(effective).total,
-})
+const shown = (effective: Effective) => {
+  const rendered = render(effective)
+  return {
+    items: effective.items.length,
+    tokens: countTokens(effective).total,
+    awaits: rendered.awaits,
+    repairs: countsOf(rendered),
+  }
+}
 
 export const commands = route({
   method: 'post',
