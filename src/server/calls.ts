@@ -1,3 +1,4 @@
+import type { Origin } from '../events/events.ts'
 import {
   type Conversation,
   isError,
@@ -8,6 +9,8 @@ import {
 import { everyCallIn, type UnprovenCall } from '../receipts/calls.ts'
 import { outgoing } from '../receipts/outgoing.ts'
 import { bodySent } from '../receipts/sent.ts'
+import { costOf, priceOf, prices } from '../turn/spending/prices.ts'
+import { countsIn } from '../turn/spending/usage.ts'
 import { refused } from './problem.ts'
 
 // The calls of a model as pages ask for them: with a receipt, by number; without one, by the position of the reply.
@@ -30,6 +33,12 @@ export interface CalledRequest extends Partial<ModelCall> {
   /** Of the event by which all of this is known. */
   readonly event: string
   readonly [more: string]: unknown
+}
+
+/** What a reply cost at list prices, in US dollars; undefined if nobody knows its price or its tokens. */
+export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
+  const price = model === undefined || usage === undefined ? undefined : priceOf(prices, model)
+  return price && costOf(countsIn(usage), price)
 }
 
 /** All calls in the order of their answers, from a position on; those without a receipt have no number. */

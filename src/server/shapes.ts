@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { coversSchema, dataSchemas, messageSchema, metadataSchema, originSchema } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
+import { pricesAsOf } from '../index.ts'
 import { receiptStates } from './calls.ts'
 
 // What the API answers: the shapes that the library has, as schemas. More fields may come.
@@ -156,6 +157,10 @@ export const sentShape = callShape
     finding: z.looseObject({ kind: z.string(), message: z.string() }).optional(),
     request: z.looseObject({}),
     isSame: z.boolean().optional(),
+    usd: z
+      .number()
+      .optional()
+      .describe(`What it cost in US dollars at the list prices of ${pricesAsOf}, where they are known`),
   })
   .meta({ id: 'SentCall' })
 

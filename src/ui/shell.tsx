@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
 import { announced, Announcer } from './announcer.tsx'
 import { Header } from './header.tsx'
+import './acts/acts.css'
+import { ToastHost } from './acts/toast.tsx'
 import { KeysSheet } from './keys-sheet.tsx'
 import type { Page } from './page.ts'
 import { go, usePlace } from './router.ts'
@@ -26,6 +28,8 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   onUnauthorized(() => setRefused(true))
   useActions({
     keys: () => openSheet(<KeysSheet />),
+    palette: () => void openPalette(),
+    workers: () => go(hrefs.workers),
     conversations: () => go(hrefs.list),
     theme: () => announced(`Theme: ${nextTheme()}`),
     singleKeys: () => {
@@ -44,9 +48,16 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
         <Routed source={source} />
       )}
       <SheetHost />
+      <ToastHost />
       <Announcer />
     </>
   )
+}
+
+/** It is loaded when it is first asked for. */
+const openPalette = async (): Promise<void> => {
+  const { Palette } = await import('./palette/palette.tsx')
+  openSheet(<Palette />)
 }
 
 const loaded = new Map<string, Page>()

@@ -73,7 +73,8 @@ export const hrefs = {
     `/c/${encodeURIComponent(id)}${searchOf({ ...noView, ...view })}`,
   diff: (id: string, from: number, to: number): string =>
     `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to })}`,
-  call: (id: string, number: number): string => `/c/${encodeURIComponent(id)}/calls/${number}`,
+  /** @param call its number, or `p` and the position of a reply without a receipt */
+  call: (id: string, call: number | string): string => `/c/${encodeURIComponent(id)}/calls/${call}`,
   compare: (id: string, other: string, at?: number): string =>
     `/c/${encodeURIComponent(id)}/compare${queryOf({ with: other, at })}`,
 }

@@ -50,7 +50,7 @@ const layers: Readonly<Record<string, string>> = {
   'testing/chat-completions': 'testing/messages-api',
   testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
   server:
-    'result events projections commands store formats context/tokens receipts turn/say turn/calls turn/stream workers /',
+    'result events projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers /',
   // What a browser runs: of the rest only the core, which needs no Node.
   ui: '/',
   cli: 'result events projections commands store telemetry formats context/tokens api / server',

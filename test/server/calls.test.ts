@@ -76,6 +76,8 @@ describe('the request of a call', () => {
       const { json } = await ask(`${call}/${index + 1}`)
       const { receipt } = await chat.sent(index + 1)
       expect(json).toMatchObject({ number: index + 1, state: 'verified', isSame: true })
+      // Its price is known, or it is not told.
+      expect(typeof json['usd']).toBe(model.startsWith('claude') ? 'number' : 'undefined')
       expect((await ask(`${call}/${index + 1}/receipt`)).json).toEqual(receipt)
       expect(answer.headers.get('palimpsest-digest')).toBe(receipt.digest)
     }

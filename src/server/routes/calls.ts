@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { callsFrom, calledRequest, type CalledRequest } from '../calls.ts'
+import { callsFrom, calledRequest, type CalledRequest, usdOf } from '../calls.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
@@ -57,7 +57,11 @@ export const sent = route({
   errors,
   handle: async ({ params, store }) => {
     const { event, json: _, ...body } = await calledRequest(store.conversation(params.id), params.call)
-    return { headers: { etag: `"${event}.${params.call}.${body.state}"` }, body }
+    const usd = usdOf(body.origin)
+    return {
+      headers: { etag: `"${event}.${params.call}.${body.state}"` },
+      body: { ...body, ...(usd !== undefined && { usd }) },
+    }
   },
 })
 

@@ -1,0 +1,179 @@
+import { Fragment } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Told as Entry } from '../diff/excerpt.ts'
+import { DiffRows } from '../diff/rows-view.tsx'
+import type { Change } from '../diff/rows.ts'
+import { closeSheet, Sheet } from '../sheet.tsx'
+import { type Problem, problemOf } from '../source/source.ts'
+import { useFetched } from '../states.tsx'
+import { count, number } from '../words.ts'
+import { type Draft, eventWords, lackOf, purposes, titleOf } from './acts.ts'
+import { type Acting, carryOut, useDryRun, useServing } from './dry-run.ts'
+import { Fields } from './fields.tsx'
+import { figuresOf, newRepairs, type Preview, type Stale, staleIn, warningOf } from './preview.ts'
+
+interface ActSheetProps {
+  readonly acting: Acting
+  readonly draft: Draft
+  /** Called once it is done. */
+  readonly done: (draft: Draft) => void
+}
+
+/** What an act would do, before it is done. */
+export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
+  const [draft, setDraft] = useState(given)
+  const [refused, setRefused] = useState<Problem>()
+  const [isSending, setSending] = useState(false)
+  const { preview, problem, isBusy } = useDryRun(acting, draft)
+  const serving = useServing(acting)
+  const failure = refused ?? problem
+  const stale = failure && staleIn(failure)
+  const lack = lackOf(draft)
+  const isReady =
+    lack === undefined && !isSending && !stale && (draft.act === 'fork' || preview !== undefined)
+
+  const confirm = (after = preview?.position ?? acting.last): void => {
+    if (isSending) return
+    setSending(true)
+    const send = async (): Promise<void> => {
+      try {
+        await carryOut(acting, draft, after)
+      } catch (error) {
+        setSending(false)
+        setRefused(problemOf(error))
+        return
+      }
+      closeSheet()
+      done(draft)
+    }
+    void send()
+  }
+  useConfirming(isReady ? () => confirm() : undefined)
+  const change = (next: Draft): void => {
+    setRefused(undefined)
+    setDraft(next)
+  }
+
+  const title = titleOf(draft)
+  if (stale)
+    return <StaleSheet {...{ acting, stale, isSending }} title={title} anyway={() => confirm(stale.last)} />
+  return (
+    <Sheet
+      title={title}
+      actions={
+        <>
+          <button type="button" onClick={closeSheet}>
+            Cancel
+          </button>
+          <button
+            type="button"
+            class="primary"
+            autofocus={draft.act === 'rewind' && draft.way !== undefined}
+            disabled={!isReady}
+            onClick={() => confirm()}
+          >
+            {title} <kbd>Ctrl+⏎</kbd>
+          </button>
+        </>
+      }
+    >
+      <p class="faint">{purposes[draft.act]}</p>
+      <Fields draft={draft} change={change} />
+      <div class="dry-run" aria-live="polite" aria-busy={isBusy}>
+        {draft.act === 'fork' ? (
+          lack === undefined && <p>One event is written, into the new conversation.</p>
+        ) : (
+          <Outcome preview={preview} />
+        )}
+        {lack !== undefined && <p class="faint">{lack}</p>}
+        {failure && <p class="refusal">{failure.detail}</p>}
+        {serving && draft.act !== 'fork' && <Warning text={warningOf(acting.id, serving, preview?.after)} />}
+      </div>
+    </Sheet>
+  )
+}
+
+/** Ctrl+Enter, wherever the focus is. */
+const useConfirming = (confirm: (() => void) | undefined): void => {
+  const current = useRef(confirm)
+  current.current = confirm
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      current.current?.()
+    }
+    addEventListener('keydown', pressed)
+    return () => removeEventListener('keydown', pressed)
+  }, [])
+}
+
+const Warning = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="warning">
+      <span aria-hidden="true">⚠ </span>
+      {text}
+    </p>
+  )
+
+/** What would be written, and what the model would see then. */
+const Outcome = ({ preview }: { readonly preview: Preview | undefined }) => {
+  if (!preview) return null
+  const repairs = newRepairs(preview)
+  return (
+    <dl class="told">
+      <dt>writes</dt>
+      <dd>{preview.events.length === 0 ? 'nothing' : preview.events.map(eventWords).join(', ')}</dd>
+      {figuresOf(preview).map(({ name, before, after, change }) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd class="figures">
+            {before} <span class="faint">→</span> {after} <span class="change">{change}</span>
+          </dd>
+        </Fragment>
+      ))}
+      {repairs.length > 0 && (
+        <>
+          <dt>in a request</dt>
+          <dd>
+            {repairs.map((repair) => (
+              <p key={repair}>{repair}</p>
+            ))}
+          </dd>
+        </>
+      )}
+    </dl>
+  )
+}
+
+interface StaleSheetProps {
+  readonly acting: Acting
+  readonly stale: Stale
+  readonly title: string
+  readonly isSending: boolean
+  readonly anyway: () => void
+}
+
+/** Something has happened that whoever acts has not seen. */
+const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps) => {
+  const { value } = useFetched<{ readonly changes: readonly Change<Entry>[] }>(acting.source, stale.diff)
+  return (
+    <Sheet
+      title={`${count(stale.came, 'event')} came meanwhile`}
+      class="wide"
+      actions={
+        <>
+          <button type="button" onClick={closeSheet}>
+            Cancel
+          </button>
+          <button type="button" class="primary" disabled={isSending} onClick={anyway}>
+            {title} anyway, at {number(stale.last)}
+          </button>
+        </>
+      }
+    >
+      <p class="faint">Nothing has been written. This is what has changed for the model since you looked.</p>
+      {value && <DiffRows id={acting.id} changes={value.changes} />}
+    </Sheet>
+  )
+}

@@ -1,0 +1,110 @@
+import { count, number } from '../words.ts'
+import type { Undoing } from './undoing.ts'
+
+// What people do to a conversation: as a draft in a sheet, as a command, and in words. Nothing of it deletes.
+
+/** What is being written in the sheet of an act. */
+export type Draft =
+  | { readonly act: 'rewind'; readonly to: number; readonly reason: string; readonly way?: keyof Undoing }
+  | { readonly act: 'fork'; readonly at: number; readonly id: string }
+  | { readonly act: 'condense'; readonly first: number; readonly last: number; readonly summary: string }
+  | { readonly act: 'truncate'; readonly first: number; readonly last: number; readonly reason: string }
+  | { readonly act: 'restore'; readonly marker: number }
+export type Act = Draft['act']
+
+/** The title of its sheet. */
+export const titleOf = (draft: Draft): string => {
+  if (draft.act === 'rewind' && draft.way) return draft.way === 'undo' ? 'Undo' : 'Redo'
+  return titles[draft.act]
+}
+const titles: Readonly<Record<Act, string>> = {
+  rewind: 'Rewind',
+  fork: 'Fork',
+  condense: 'Condense',
+  truncate: 'Truncate',
+  restore: 'Restore',
+}
+
+/** What it is for, in a sentence. */
+export const purposes: Readonly<Record<Act, string>> = {
+  rewind:
+    'The conversation continues from there. What came after stays in the history, as an abandoned branch.',
+  fork: 'A new conversation begins with this history. This one stays as it is.',
+  condense: 'The model sees your summary in place of these messages. They stay in the history.',
+  truncate: 'The model no longer sees these messages. They stay in the history.',
+  restore: 'The model sees again what the marker hides. Later messages stay.',
+}
+
+/** What is missing before it can be done; undefined if nothing is. */
+export const lackOf = (draft: Draft): string | undefined => {
+  switch (draft.act) {
+    case 'rewind':
+      return isPosition(draft.to, -1) ? undefined : 'Give a position.'
+    case 'fork':
+      return draft.id.trim() === '' ? 'Give the new conversation an id.' : undefined
+    case 'condense':
+    case 'truncate':
+      if (!isPosition(draft.first) || !isPosition(draft.last)) return 'Give the first and the last position.'
+      if (draft.first > draft.last) return 'The first position comes after the last.'
+      if (draft.act === 'condense' && draft.summary.trim() === '')
+        return 'Write what the model is to see instead.'
+      return undefined
+    case 'restore':
+      return isPosition(draft.marker) ? undefined : 'Give the position of a marker.'
+  }
+}
+const isPosition = (value: number, least = 0): boolean => Number.isSafeInteger(value) && value >= least
+
+/** The body of the command, without what it was decided on. */
+export const commandOf = (draft: Draft): { readonly type: Act } & Readonly<Record<string, unknown>> => {
+  switch (draft.act) {
+    case 'rewind':
+      return { type: 'rewind', to: draft.to, ...said('reason', draft.reason) }
+    case 'fork':
+      return { type: 'fork', id: draft.id.trim(), at: draft.at }
+    case 'condense':
+      return { type: 'condense', covers: coversOf(draft), summary: draft.summary, method: 'manual' }
+    case 'truncate':
+      return { type: 'truncate', covers: coversOf(draft), ...said('reason', draft.reason) }
+    case 'restore':
+      return { type: 'restore', marker: draft.marker }
+  }
+}
+const coversOf = ({ first, last }: { readonly first: number; readonly last: number }) => ({ first, last })
+const said = (name: string, text: string) => (text.trim() === '' ? {} : { [name]: text.trim() })
+
+/** What was done, for the toast. */
+export const doneWords = (draft: Draft): string => {
+  switch (draft.act) {
+    case 'rewind':
+      if (draft.way) return `${draft.way === 'undo' ? 'Undone' : 'Done again'}: at ${placeOf(draft.to)}`
+      return `Rewound to ${placeOf(draft.to)}`
+    case 'fork':
+      return `Forked at ${placeOf(draft.at)}`
+    case 'condense':
+      return `Condensed ${draft.first}–${draft.last}`
+    case 'truncate':
+      return `Truncated ${draft.first}–${draft.last}`
+    case 'restore':
+      return `Restored what ${draft.marker} hid`
+  }
+}
+const placeOf = (position: number): string => (position < 0 ? 'the beginning' : number(position))
+
+/** An event as it would be written, in words. */
+export const eventWords = ({ type, data }: { readonly type: string; readonly data: object }): string => {
+  const { to, covers, marker, messagesHidden } = data as Readonly<Record<string, unknown>>
+  switch (type) {
+    case 'Rewound':
+      return `Rewound to ${placeOf(Number(to))}`
+    case 'Condensed':
+    case 'Truncated': {
+      const { first, last } = covers as { readonly first: number; readonly last: number }
+      return `${type} ${first}–${last}, which hides ${count(Number(messagesHidden), 'message')}`
+    }
+    case 'Restored':
+      return `Restored ${Number(marker)}`
+    default:
+      return type
+  }
+}

@@ -1,0 +1,88 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Problem, Source } from '../source/source.ts'
+import { problemOf } from '../source/source.ts'
+import { apiOf } from '../url.ts'
+import { commandOf, type Draft, lackOf } from './acts.ts'
+import type { Preview, Serving } from './preview.ts'
+
+/** Where a command is carried out. */
+export interface Acting {
+  readonly source: Source
+  readonly id: string
+  /** The last position that the reader has seen: a command is refused if something came since. */
+  readonly last: number
+}
+
+/** A name for a command: sent again under it, it is carried out once. */
+const commandId = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Carries a command out. Rejects with a `Problem`. @param after the position that it was decided on */
+export const carryOut = ({ source, id }: Acting, draft: Draft, after: number): Promise<unknown> => {
+  const body = { ...commandOf(draft), commandId: commandId(), ...(draft.act === 'fork' ? {} : { after }) }
+  return source.post(`${apiOf(id)}/commands`, body)
+}
+
+export interface DryRun {
+  readonly preview: Preview | undefined
+  /** Why it would be refused. */
+  readonly problem: Problem | undefined
+  readonly isBusy: boolean
+}
+
+/** How long a draft has to rest before it is tried, in milliseconds. */
+const rest = 200
+
+/** What a draft would do, a moment after it has changed. The last answer stays until the next one is there. */
+export const useDryRun = ({ source, id, last }: Acting, draft: Draft): DryRun => {
+  const [state, setState] = useState<DryRun>({ preview: undefined, problem: undefined, isBusy: true })
+  const isReady = lackOf(draft) === undefined && draft.act !== 'fork'
+  const body = JSON.stringify({ ...commandOf(draft), after: last })
+  useEffect(() => {
+    if (!isReady) {
+      setState({ preview: undefined, problem: undefined, isBusy: false })
+      return undefined
+    }
+    const asking = new AbortController()
+    const { signal } = asking
+    setState((before) => ({ ...before, isBusy: true }))
+    const ask = (): void => {
+      source.post<Preview>(`${apiOf(id)}/commands?dryRun=true`, JSON.parse(body) as object, { signal }).then(
+        (preview) => signal.aborted || setState({ preview, problem: undefined, isBusy: false }),
+        (error: unknown) =>
+          signal.aborted || setState({ preview: undefined, problem: problemOf(error), isBusy: false }),
+      )
+    }
+    const timer = setTimeout(ask, rest)
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, body, isReady])
+  return state
+}
+
+interface Listed<T> {
+  readonly items: readonly T[]
+}
+
+/** What workers have to do with a conversation; nothing is known where they cannot be asked. */
+export const useServing = ({ source, id }: Acting): Serving | undefined => {
+  const [serving, setServing] = useState<Serving>()
+  useEffect(() => {
+    const asking = new AbortController()
+    const { signal } = asking
+    const ask = async (): Promise<void> => {
+      const [turns, workers] = await Promise.all([
+        source.get<Listed<Serving['steps'][number]>>(`/turns?beginning=${encodeURIComponent(id)}`, {
+          signal,
+        }),
+        source.get<Listed<object>>('/workers', { signal }),
+      ])
+      setServing({ steps: turns.items, workers: workers.items.length })
+    }
+    ask().catch(() => undefined)
+    return () => asking.abort()
+  }, [source, id])
+  return serving
+}

@@ -1,0 +1,27 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+
+// What was done, at the foot of the page, until it is dismissed.
+
+let show: ((content: ComponentChildren | undefined) => void) | undefined
+
+export const toast = (content: ComponentChildren): void => show?.(content)
+export const closeToast = (): void => show?.(undefined)
+
+/** Where it appears: once in the page. */
+export const ToastHost = () => {
+  const [content, setContent] = useState<ComponentChildren>()
+  show = setContent
+  return (
+    <div class="toast" role="status">
+      {content !== undefined && (
+        <>
+          {content}
+          <button type="button" class="quiet" aria-label="Dismiss" onClick={closeToast}>
+            ×
+          </button>
+        </>
+      )}
+    </div>
+  )
+}

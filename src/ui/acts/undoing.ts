@@ -1,0 +1,47 @@
+// Undo and redo, as the log has them: rewinds that say so in their reason. Whoever reloads the page, or opens it elsewhere, can still undo.
+
+/** Of an event, what undoing looks at. */
+export interface Done {
+  readonly position: number
+  readonly type: string
+  readonly data: { readonly reason?: unknown }
+}
+
+/** The positions of acts: what `undo` takes back, the last one last; what `redo` does again, the next one last. */
+export interface Undoing {
+  readonly undo: readonly number[]
+  readonly redo: readonly number[]
+}
+
+/** What undoes and redoes is written like this. */
+export const reasonOf = (way: keyof Undoing, act: number): string => `${way} of ${act}`
+
+const acts: ReadonlySet<string> = new Set(['Condensed', 'Truncated', 'Restored', 'Rewound'])
+
+/**
+ * What can be undone and redone after these events, oldest first, the last one of the conversation last. Whatever was said, configured or
+ * forked ends it: a rewind to before that is a decision, not an undo.
+ */
+export const undoingOf = (events: readonly Done[]): Undoing => {
+  const since = events.findLastIndex(({ type }) => !acts.has(type)) + 1
+  const undo: number[] = []
+  const redo: number[] = []
+  for (const { position, type, data } of events.slice(since)) {
+    const reason = type === 'Rewound' ? data.reason : undefined
+    const [done, undone] = [undo.at(-1), redo.at(-1)]
+    if (done !== undefined && reason === reasonOf('undo', done)) redo.push(...undo.splice(-1))
+    else if (undone !== undefined && reason === reasonOf('redo', undone)) undo.push(...redo.splice(-1))
+    else {
+      undo.push(position)
+      redo.length = 0
+    }
+  }
+  return { undo, redo }
+}
+
+/** The command that undoes the last act, or does again what was undone last; undefined if there is nothing to. */
+export const undoingCommand = (undoing: Undoing, way: keyof Undoing) => {
+  const act = undoing[way].at(-1)
+  if (act === undefined) return undefined
+  return { type: 'rewind', to: way === 'undo' ? act - 1 : act, reason: reasonOf(way, act) } as const
+}

@@ -1,0 +1,109 @@
+import { go } from '../router.ts'
+import { announced } from '../announcer.tsx'
+import { openSheet } from '../sheet.tsx'
+import { apiOf, hrefs } from '../url.ts'
+import { problemOf } from '../source/source.ts'
+import { useActions } from '../use-keys.ts'
+import { type Draft, doneWords } from './acts.ts'
+import type { Acting } from './dry-run.ts'
+import { offBecause } from './preview.ts'
+import { useSession } from './session.ts'
+import { toast } from './toast.tsx'
+import { type Done, type Undoing, undoingCommand, undoingOf } from './undoing.ts'
+
+/** What of a conversation can be acted on. */
+export interface Seen extends Acting {
+  /** The position looked at: where a rewind or a fork goes. */
+  readonly at: number
+  /** The positions of the first and last items to hide: what is selected, if anything. */
+  readonly first?: number | undefined
+  readonly through?: number | undefined
+  /** The position of the marker that is selected, or that covers what is selected. */
+  readonly marker?: number | undefined
+}
+
+/** What can be done to a conversation. */
+export interface Acts {
+  /** Why nothing can be done; undefined if it can. */
+  readonly off: string | undefined
+  readonly rewind: () => void
+  readonly fork: () => void
+  readonly condense: () => void
+  readonly truncate: () => void
+  readonly restore: () => void
+  readonly undo: () => void
+  readonly redo: () => void
+}
+
+/** Does what the keys R F C T U z Z say, each after a sheet that shows what it would do. Buttons do the same. */
+export const useActs = (seen: Seen): Acts => {
+  const session = useSession(seen.source)
+  const off = offBecause(seen.source.isLive, session)
+  const { at, first = at, through = at, marker = at } = seen
+  const able = (act: () => void) => (): void => (off === undefined ? act() : announced(off))
+  const acts = {
+    rewind: able(() => open(seen, { act: 'rewind', to: at, reason: '' })),
+    fork: able(() => open(seen, { act: 'fork', at, id: `${seen.id}-${at}` })),
+    condense: able(() => open(seen, { act: 'condense', first, last: through, summary: '' })),
+    truncate: able(() => open(seen, { act: 'truncate', first, last: through, reason: '' })),
+    restore: able(() => open(seen, { act: 'restore', marker })),
+    undo: able(() => undo(seen, 'undo')),
+    redo: able(() => undo(seen, 'redo')),
+  }
+  useActions(acts)
+  return { off, ...acts }
+}
+
+/** The sheet is loaded when it is first opened. */
+const open = (acting: Acting, draft: Draft): void => {
+  const show = async (): Promise<void> => {
+    const { ActSheet } = await import('./act-sheet.tsx')
+    openSheet(<ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />)
+  }
+  void show()
+}
+
+/** Says what was done, and offers to undo it. */
+const tell = (acting: Acting, draft: Draft): void => {
+  const { id } = acting
+  if (draft.act === 'fork') {
+    go(hrefs.conversation(draft.id))
+    toast(
+      <span>
+        {doneWords(draft)}, from <a href={hrefs.conversation(id, { at: draft.at })}>{id}</a>
+      </span>,
+    )
+    return
+  }
+  go(hrefs.conversation(id))
+  const back = draft.act === 'rewind' && draft.way === 'undo' ? 'redo' : 'undo'
+  toast(
+    <span>
+      {doneWords(draft)} ·{' '}
+      <button type="button" class="link" onClick={() => undo(acting, back)}>
+        {back === 'undo' ? 'Undo' : 'Redo'} <kbd>{back === 'undo' ? 'z' : 'Z'}</kbd>
+      </button>
+    </span>,
+  )
+}
+
+/** How many of the last events are looked at: so many acts in a row can be undone. */
+const lookedAt = 200
+
+const undo = (acting: Acting, way: keyof Undoing): void => {
+  const { source, id } = acting
+  const ask = async (): Promise<void> => {
+    const { position: last } = await source.get<{ readonly position: number }>(apiOf(id))
+    const from = Math.max(0, last - lookedAt + 1)
+    const { items } = await source.get<{ readonly items: readonly Done[] }>(
+      `${apiOf(id)}/events?from=${from}&limit=${lookedAt}&clip=100`,
+    )
+    const command = undoingCommand(undoingOf(items), way)
+    if (!command) announced(`there is nothing to ${way} since the last message`)
+    else {
+      const { to, reason } = command
+      open({ ...acting, last }, { act: 'rewind', to, reason, way })
+    }
+  }
+  ask().catch((error: unknown) => announced(problemOf(error).detail))
+}

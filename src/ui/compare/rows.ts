@@ -1,0 +1,110 @@
+import type { Entry } from '../diff/rows.ts'
+
+// Two histories side by side: what both have once, then each by itself.
+
+/** An item of an effective history. */
+export interface Item extends Entry {
+  readonly time: string
+  readonly messageId?: string | undefined
+  readonly role?: string | undefined
+  readonly content?: readonly Block[] | undefined
+  readonly origin?: { readonly stopReason?: string | null | undefined } | undefined
+}
+export interface Block {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+export type CompareRow =
+  | { readonly kind: 'same'; readonly items: readonly Item[] }
+  | { readonly kind: 'apart'; readonly left: readonly Item[]; readonly right: readonly Item[] }
+
+/** The same in both: a fork keeps the ids of its parent's messages, and the times and positions of its markers. */
+const keyOf = ({ kind, position, time, messageId }: Item): string =>
+  messageId ?? `${kind} ${position} ${time}`
+
+/** The rows of two histories, in the order of both. */
+export const compareRows = (left: readonly Item[], right: readonly Item[]): readonly CompareRow[] => {
+  const placeOf = new Map(right.map((item, index) => [keyOf(item), index]))
+  const rows: CompareRow[] = []
+  let next = 0
+  let apart: Item[] = []
+  let same: Item[] = []
+  const close = (until: number): void => {
+    if (same.length > 0) rows.push({ kind: 'same', items: same })
+    if (apart.length > 0 || until > next)
+      rows.push({ kind: 'apart', left: apart, right: right.slice(next, until) })
+    apart = []
+    same = []
+  }
+  for (const item of left) {
+    const place = placeOf.get(keyOf(item))
+    // What comes in another order in the other one is shown apart.
+    if (place === undefined || place < next) {
+      if (same.length > 0) close(next)
+      apart.push(item)
+      continue
+    }
+    if (apart.length > 0 || place > next) close(place)
+    next = place + 1
+    same.push(item)
+  }
+  close(right.length)
+  return rows
+}
+
+/** The position up to which both have the same items; undefined if they differ from the first one on. */
+export const commonUntil = (rows: readonly CompareRow[]): number | undefined => {
+  const [first] = rows
+  return first?.kind === 'same' ? first.items.at(-1)?.position : undefined
+}
+
+/** What stands at the top of a side. */
+export interface Outcome {
+  readonly items: number
+  /** The tools that were called since the two parted, the most frequent first. */
+  readonly tools: readonly (readonly [name: string, times: number])[]
+  readonly replies: number
+  /** The text of the last message, from its beginning. */
+  readonly last: string
+  readonly stopReason: string | undefined
+}
+
+export const outcomeOf = (rows: readonly CompareRow[], side: 'left' | 'right'): Outcome => {
+  const own = rows.flatMap((row) => (row.kind === 'apart' ? row[side] : []))
+  const all = rows.flatMap((row) => (row.kind === 'apart' ? row[side] : row.items))
+  const times = new Map<string, number>()
+  for (const { content = [] } of own)
+    for (const { type, name } of content)
+      if (type.endsWith('tool_use') && typeof name === 'string') times.set(name, (times.get(name) ?? 0) + 1)
+  const last = all.findLast(({ kind }) => kind === 'message')
+  const texts = last?.content?.flatMap(({ type, text }) =>
+    type === 'text' && typeof text === 'string' ? [text] : [],
+  )
+  return {
+    items: all.length,
+    tools: [...times].toSorted(([, one], [, other]) => other - one),
+    replies: own.filter(({ kind, role }) => kind === 'message' && role === 'assistant').length,
+    last: texts?.find((text) => text.trim() !== '')?.trim() ?? '',
+    stopReason: last?.origin?.stopReason ?? undefined,
+  }
+}
+
+/** Whether a message begins a turn: a user's message that is more than tool results. */
+const beginsTurn = ({ kind, role, content = [] }: Item): boolean =>
+  kind === 'message' &&
+  role === 'user' &&
+  !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
+
+/** The last positions of the turns of a history: where a slider that moves by turns stops. */
+export const turnEnds = (items: readonly Item[]): readonly number[] =>
+  items.flatMap((item, index) => {
+    const next = items[index + 1]
+    return next === undefined || beginsTurn(next) ? [item.position] : []
+  })
+
+/** The stop so many turns from a position: both sides move by the same number of turns if they are locked. */
+export const moved = (ends: readonly number[], from: number, turns: number): number => {
+  const at = ends.findLastIndex((end) => end <= from)
+  return ends[Math.min(ends.length - 1, Math.max(0, at + turns))] ?? from
+}

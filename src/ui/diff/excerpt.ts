@@ -1,0 +1,57 @@
+import { count } from '../words.ts'
+import type { Entry } from './rows.ts'
+
+// An entry in a line.
+
+/** A message or marker, with what of it is told in a line. */
+export interface Told extends Entry {
+  readonly role?: string | undefined
+  readonly content?: readonly Block[] | undefined
+  readonly messages?: readonly { readonly content: readonly Block[] }[] | undefined
+  readonly reason?: string | undefined
+}
+interface Block {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** What it is: `user`, `tool call Bash`, `tool result`, `summary`. */
+export const kindOf = ({ kind, role, content = [] }: Told): string => {
+  if (kind !== 'message') return kind
+  const calls = content.filter(({ type }) => type.endsWith('tool_use')).map(({ name }) => String(name))
+  if (calls.length > 0) return `tool call ${[...new Set(calls)].join(', ')}`
+  return content.some(({ type }) => type.endsWith('tool_result')) ? 'tool result' : (role ?? '')
+}
+
+/** Which of the page's inks it has. */
+export const inkOf = (entry: Told): string => {
+  if (entry.kind !== 'message') return entry.kind === 'summary' ? 'condensed' : 'truncated'
+  const kind = kindOf(entry)
+  if (kind.startsWith('tool call')) return 'call'
+  return kind === 'tool result' ? 'result' : kind
+}
+
+/** Its first words. */
+export const excerptOf = (entry: Told): string => {
+  const { kind, content = entry.messages?.flatMap((message) => message.content) ?? [] } = entry
+  if (kind === 'truncation') return entry.reason ?? `${count(entry.messagesHidden ?? 0, 'message')} left out`
+  for (const block of content) {
+    const text = textIn(block).trim()
+    if (text !== '') return text.slice(0, 300)
+  }
+  return ''
+}
+
+const textIn = ({ type, text, thinking, input, content }: Block): string => {
+  if (typeof text === 'string') return text
+  if (type.endsWith('tool_use')) return inputIn(input)
+  if (typeof content === 'string') return content
+  if (Array.isArray(content)) return (content as readonly Block[]).map(textIn).join(' ')
+  return typeof thinking === 'string' ? thinking : ''
+}
+
+/** The values of a call, which say more than their names. */
+const inputIn = (input: unknown): string =>
+  typeof input === 'object' && input !== null ? Object.values(input).map(told).join('  ') : told(input)
+
+const told = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))

@@ -1,0 +1,122 @@
+// The difference of two positions as rows: what left, what came in its place, what stayed, and the events that made it so.
+
+/** Of an entry of the full history, what a row is made of. */
+export interface Entry {
+  readonly kind: 'message' | 'summary' | 'truncation'
+  readonly position: number
+  /** What became of it, and the position of the event that made it so. */
+  readonly status?: string | undefined
+  readonly by?: number | undefined
+  readonly covers?: { readonly first: number; readonly last: number } | undefined
+  readonly messagesHidden?: number | undefined
+}
+export interface Change<E extends Entry = Entry> {
+  readonly change: 'kept' | 'appeared' | 'disappeared'
+  readonly entry: E
+}
+
+/** Entries that share a fate, in the order of the histories. */
+export type DiffRow<E extends Entry = Entry> =
+  | { readonly kind: 'kept' | 'came'; readonly entries: readonly E[] }
+  /** Taken away by the marker or rewind at `by`. */
+  | {
+      readonly kind: 'left'
+      readonly entries: readonly E[]
+      readonly status: string
+      readonly by: number | undefined
+    }
+  /** One message, edited in place. */
+  | { readonly kind: 'changed'; readonly before: E; readonly after: E }
+
+/** Whether a marker is an edit in place of this one message. */
+const edits = (marker: Entry | undefined, { position }: Entry): boolean =>
+  marker?.kind === 'summary' &&
+  marker.messagesHidden === 1 &&
+  marker.covers?.first === position &&
+  marker.covers.last === position
+
+export const diffRows = <E extends Entry>(changes: readonly Change<E>[]): readonly DiffRow<E>[] => {
+  const rows: DiffRow<E>[] = []
+  let run: readonly Change<E>[] = []
+  const close = (): void => {
+    const [first] = run
+    if (first)
+      rows.push(
+        rowOf(
+          first,
+          run.map(({ entry }) => entry),
+        ),
+      )
+    run = []
+  }
+  for (let index = 0; index < changes.length; index++) {
+    const one = changes[index]
+    const next = changes[index + 1]
+    if (!one) continue
+    const isEdit = one.change === 'disappeared' && next?.change === 'appeared' && edits(next.entry, one.entry)
+    const [first] = run
+    if (isEdit || (first && !isAlike(first, one))) close()
+    if (isEdit) {
+      rows.push({ kind: 'changed', before: one.entry, after: next.entry })
+      index++
+    } else run = [...run, one]
+  }
+  close()
+  return rows
+}
+
+const isAlike = (one: Change, other: Change): boolean =>
+  one.change === other.change &&
+  (one.change !== 'disappeared' ||
+    (one.entry.status === other.entry.status && one.entry.by === other.entry.by))
+
+const rowOf = <E extends Entry>({ change, entry }: Change<E>, entries: readonly E[]): DiffRow<E> =>
+  change === 'disappeared'
+    ? { kind: 'left', entries, status: entry.status ?? 'left', by: entry.by }
+    : { kind: change === 'kept' ? 'kept' : 'came', entries }
+
+/** How many items left, came and stayed. */
+export const sumsOf = (changes: readonly Change[]) => {
+  const of = (change: Change['change']): number => changes.filter((one) => one.change === change).length
+  return { left: of('disappeared'), came: of('appeared'), kept: of('kept') }
+}
+
+/** Why entries left, in words; `by` comes after it, as a link. */
+export const reasonOf = (status: string): string => {
+  switch (status) {
+    case 'condensed':
+      return 'replaced by the summary'
+    case 'truncated':
+      return 'truncated by'
+    case 'abandoned':
+      return 'abandoned by the rewind at'
+    case 'restored':
+      return 'taken back by the restore at'
+    default:
+      return 'not on the path any more'
+  }
+}
+
+/** The positions of the events that made entries leave. */
+export const causesOf = (changes: readonly Change[]): ReadonlySet<number> =>
+  new Set(
+    changes.flatMap(({ change, entry }) =>
+      change === 'disappeared' && entry.by !== undefined ? [entry.by] : [],
+    ),
+  )
+
+/** A row with more entries shows its first and last ones only, until it is opened. */
+const most = 7
+
+/** Which entries of a row are shown, and how many of them are folded between. */
+export const foldedOf = <E>(entries: readonly E[], isOpen: boolean) =>
+  isOpen || entries.length <= most
+    ? { before: entries, folded: 0, after: [] }
+    : { before: entries.slice(0, 2), folded: entries.length - 4, after: entries.slice(-2) }
+
+/** The stretches of positions in a list: `0–118, 121`. */
+export const stretchesOf = (entries: readonly Pick<Entry, 'position'>[]): string => {
+  const [first, last] = [entries[0]?.position, entries.at(-1)?.position]
+  if (first === undefined || last === undefined) return ''
+  return first === last ? String(first) : `${first}–${last}`
+}

@@ -1,0 +1,44 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Exact } from '../blocks/text.tsx'
+import type { Piece } from './words.ts'
+
+interface WordsChangedProps {
+  readonly before: string
+  readonly after: string
+}
+
+/** A text that changed: what left struck out, what came underlined. */
+export const WordsChanged = ({ before, after }: WordsChangedProps) => {
+  const [pieces, setPieces] = useState<readonly Piece[]>()
+  useEffect(() => {
+    let isGone = false
+    const compare = async (): Promise<void> => {
+      const { wordsChanged } = await import('./words.ts')
+      if (!isGone) setPieces(wordsChanged(before, after))
+    }
+    void compare()
+    return () => {
+      isGone = true
+    }
+  }, [before, after])
+  const shown: readonly Piece[] = pieces ?? [
+    { kind: 'left', text: before },
+    { kind: 'came', text: after },
+  ]
+  return (
+    <div class="exact words" dir="auto">
+      {shown.map(({ kind, text }, index) => {
+        if (kind === 'same') return <Exact key={index} text={text} />
+        return kind === 'left' ? (
+          <del key={index}>
+            <Exact text={text} />
+          </del>
+        ) : (
+          <ins key={index}>
+            <Exact text={text} />
+          </ins>
+        )
+      })}
+    </div>
+  )
+}

@@ -1,0 +1,103 @@
+// The conversations as rows: forks under their parents, curves as lines.
+
+/** Of `GET /conversations`; what the server's index does not know yet is absent. */
+export interface Overview {
+  readonly id: string
+  readonly title: string
+  readonly messages?: number | undefined
+  readonly events: number
+  readonly updated: string
+  readonly parent?: string | undefined
+  readonly problem?: string | undefined
+  readonly tokens?: number | undefined
+  /** At most 32 samples of the tokens of the context. */
+  readonly curve?: readonly number[] | undefined
+  /** How many calls have a receipt. */
+  readonly calls?: number | undefined
+  readonly has?: readonly string[] | undefined
+}
+export interface Listed {
+  readonly items: readonly Overview[]
+  readonly next?: string | undefined
+  readonly total?: number | undefined
+  readonly matching?: number | undefined
+}
+
+export interface ListRow {
+  readonly overview: Overview
+  /** 0; more for a fork that stands under its parent. */
+  readonly depth: number
+}
+
+/** In the order given, but each fork under its parent, if that is among them. */
+export const nested = (items: readonly Overview[]): readonly ListRow[] => {
+  const ids = new Set(items.map(({ id }) => id))
+  const isUnder = ({ id, parent }: Overview): boolean =>
+    parent !== undefined && parent !== id && ids.has(parent)
+  const forks = Map.groupBy(items.filter(isUnder), ({ parent }) => parent)
+  const rows: ListRow[] = []
+  const waiting: ListRow[] = items
+    .filter((item) => !isUnder(item))
+    .map((overview) => ({ overview, depth: 0 }))
+    .toReversed()
+  for (let row = waiting.pop(); row; row = waiting.pop()) {
+    rows.push(row)
+    const { depth } = row
+    const own = forks.get(row.overview.id) ?? []
+    waiting.push(...own.map((overview) => ({ overview, depth: depth + 1 })).toReversed())
+  }
+  // Whose parents are each other's forks stand under nobody; they are not lost.
+  const shown = new Set(rows.map(({ overview }) => overview.id))
+  return [...rows, ...items.filter(({ id }) => !shown.has(id)).map((overview) => ({ overview, depth: 0 }))]
+}
+
+/** The points of a curve in a field of this size, as an SVG path takes them: the newest at the right, 0 at the bottom. */
+export const curvePath = (curve: readonly number[], width: number, height: number): string => {
+  const most = Math.max(1, ...curve)
+  const step = curve.length > 1 ? width / (curve.length - 1) : 0
+  return curve
+    .map(
+      (value, index) =>
+        `${index === 0 ? 'M' : 'L'}${round(index * step)} ${round(height - (value / most) * height)}`,
+    )
+    .join('')
+}
+const round = (value: number): number => Math.round(value * 10) / 10
+
+/** What is asked of the list: its address has the same. */
+export interface Asked {
+  readonly q: string
+  /** Where `q` is looked for: in what was said, or in ids only. */
+  readonly in: 'text' | 'ids'
+  readonly has: string
+  readonly actor: string
+  readonly model: string
+  readonly order: string
+}
+
+export const askedIn = (search: string): Asked => {
+  const query = new URLSearchParams(search)
+  const text = (name: string): string => query.get(name) ?? ''
+  return {
+    q: text('q'),
+    in: query.get('in') === 'ids' ? 'ids' : 'text',
+    has: text('has'),
+    actor: text('actor'),
+    model: text('model'),
+    order: text('order'),
+  }
+}
+
+/** Whether anything narrows the list. */
+export const isNarrowed = ({ q, has, actor, model }: Asked): boolean =>
+  [q, has, actor, model].some((text) => text !== '')
+
+/** `12 matching of 41,233`; what is loaded of it, if not all. */
+export const tallyOf = (
+  { items, next, total, matching }: Listed,
+  isNarrow: boolean,
+): { readonly shown: number; readonly of: number | undefined; readonly total: number | undefined } => ({
+  shown: items.length,
+  of: isNarrow ? matching : (total ?? (next === undefined ? items.length : undefined)),
+  total: isNarrow ? total : undefined,
+})

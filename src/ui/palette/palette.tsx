@@ -1,0 +1,125 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { keymap, printed } from '../keys.ts'
+import { go } from '../router.ts'
+import { closeSheet, Sheet } from '../sheet.tsx'
+import { hrefs, matched, queryOf } from '../url.ts'
+import { perform, possible } from '../use-keys.ts'
+import { number } from '../words.ts'
+import { type Command, matching, type Place, placeIn } from './match.ts'
+
+/** Something that can be chosen. */
+interface Choice extends Command {
+  readonly choose: () => void
+}
+
+/** The conversation that the page shows, if any. */
+const here = (): string | undefined => {
+  const [, first, id = ''] = location.pathname.split('/')
+  return first === 'c' && id !== '' ? matched('/:id', `/${id}`)?.['id'] : undefined
+}
+
+const actions = (): readonly Choice[] =>
+  possible()
+    .filter((action) => action !== 'palette')
+    .map((action) => {
+      const { does, keys, topic } = keymap[action]
+      const [key = ''] = keys
+      return { name: does, key: printed(key), topic, choose: () => perform(action) }
+    })
+
+/** Where what was typed leads, in the conversation that the page shows. */
+const placeOf = (place: Place | undefined, id: string | undefined): readonly Choice[] => {
+  if (!place) return []
+  const to = (name: string, href: string): readonly Choice[] => [
+    { name, topic: 'Go to', choose: () => go(href) },
+  ]
+  if (place.kind === 'conversation') return to(`conversation ${place.id}`, hrefs.conversation(place.id))
+  if (id === undefined) return []
+  switch (place.kind) {
+    case 'position':
+      return to(`position ${number(place.position)}`, hrefs.conversation(id, { at: place.position }))
+    case 'call':
+      return to(`the request of call ${number(place.number)}`, hrefs.call(id, place.number))
+    case 'diff':
+      return to(`what changed from ${place.from} to ${place.to}`, hrefs.diff(id, place.from, place.to))
+  }
+}
+
+const searchFor = (typed: string): readonly Choice[] =>
+  typed.trim() === ''
+    ? []
+    : [
+        {
+          name: `search all conversations for “${typed.trim()}”`,
+          topic: 'Find',
+          choose: () => go(`${hrefs.list}${queryOf({ q: typed.trim() })}`),
+        },
+      ]
+
+/** More are there than are shown: what is typed narrows them. */
+const most = 14
+
+/** Anything by name: what can be done here, and places by number or id. */
+export const Palette = () => {
+  const [all] = useState(actions)
+  const [typed, setTyped] = useState('')
+  const [chosen, setChosen] = useState(0)
+  const list = useRef<HTMLUListElement>(null)
+  const found = [...placeOf(placeIn(typed), here()), ...matching(all, typed), ...searchFor(typed)]
+  const shown = found.slice(0, typed === '' ? found.length : most)
+  const choose = (choice: Choice | undefined): void => {
+    if (!choice) return
+    closeSheet()
+    // What it does may open a sheet of its own, once this one is gone.
+    setTimeout(choice.choose)
+  }
+  const move = (by: number): void => {
+    if (shown.length > 0) setChosen((chosen + by + shown.length) % shown.length)
+  }
+  useEffect(() => list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' }), [chosen])
+  const pressed = (event: KeyboardEvent): void => {
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key]
+    if (by !== undefined) move(by)
+    else if (event.key === 'Enter') choose(shown[chosen])
+    else return
+    event.preventDefault()
+  }
+  return (
+    <Sheet title="Do anything" class="palette">
+      <input
+        type="text"
+        role="combobox"
+        aria-label="An action, a position, call 61, diff 120 149, @id"
+        placeholder="an action, a position, call 61, diff 120 149, @id"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-activedescendant={shown.length > 0 ? `palette-${chosen}` : undefined}
+        autocomplete="off"
+        autofocus
+        value={typed}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value)
+          setChosen(0)
+        }}
+        onKeyDown={pressed}
+      />
+      <ul id="palette-list" role="listbox" aria-label="Actions" ref={list}>
+        {shown.map((choice, index) => (
+          <li
+            key={choice.name}
+            id={`palette-${index}`}
+            role="option"
+            aria-selected={index === chosen}
+            onMouseMove={() => setChosen(index)}
+            onClick={() => choose(choice)}
+          >
+            <span class="topic faint">{choice.topic}</span>
+            <span>{choice.name}</span>
+            {choice.key !== undefined && <kbd>{choice.key}</kbd>}
+          </li>
+        ))}
+        {shown.length === 0 && <li class="faint">Nothing is called so.</li>}
+      </ul>
+    </Sheet>
+  )
+}

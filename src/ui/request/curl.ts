@@ -1,0 +1,35 @@
+import { secretsIn } from './parts.ts'
+
+// A request as a command of a shell.
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+export interface Sending {
+  /** The body, in one line of JSON. */
+  readonly body: string
+  readonly isChat: boolean
+  readonly betas?: readonly string[] | undefined
+}
+
+/** Sends the same request again, with the key in the reader's environment. The body comes from standard input: it may be long. */
+export const curlOf = ({ body, isChat, betas = [] }: Sending): string => {
+  const [url, key] = isChat
+    ? ['https://api.openai.com/v1/chat/completions', '"Authorization: Bearer $OPENAI_API_KEY"']
+    : ['https://api.anthropic.com/v1/messages', '"x-api-key: $ANTHROPIC_API_KEY"']
+  const headers = [
+    key,
+    ...(isChat ? [] : [quoted('anthropic-version: 2023-06-01')]),
+    ...(betas.length > 0 ? [quoted(`anthropic-beta: ${betas.join(',')}`)] : []),
+    quoted('content-type: application/json'),
+  ]
+  const secrets = secretsIn(JSON.parse(body))
+  const notes = secrets.map(
+    (place) => `# put the secret in the place of {"$secret":${JSON.stringify(place)}}\n`,
+  )
+  const lines = [
+    `curl -fsS ${url}`,
+    ...headers.map((header) => `  -H ${header}`),
+    `  --data-binary @- <<'END'`,
+  ]
+  return `${notes.join('')}${lines.join(' \\\n')}\n${body}\nEND\n`
+}

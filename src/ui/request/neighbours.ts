@@ -1,0 +1,27 @@
+import { number } from '../words.ts'
+import { type Listed, nameOf } from './shapes.ts'
+
+// Where a call is among the others.
+
+/** The calls before and after it, by their names, and how many there are, in words. */
+export interface CallPlace {
+  readonly previous: string | undefined
+  readonly next: string | undefined
+  readonly of: string
+}
+
+/** @param all the first thousand calls; undefined: nobody knows yet */
+export const placeOf = (name: string, all: Listed | undefined): CallPlace => {
+  const names = all?.items.map(nameOf) ?? []
+  const index = names.indexOf(name)
+  const nth = /^\d+$/.test(name) ? Number(name) : undefined
+  const of = all ? `of ${number(names.length)}${all.next === undefined ? '' : '+'}` : ''
+  if (index >= 0) {
+    const beyond = all?.next === undefined || nth === undefined ? undefined : String(nth + 1)
+    return { previous: names[index - 1], next: names[index + 1] ?? beyond, of }
+  }
+  // The one that is being made, or one after the first thousand.
+  const previous =
+    all?.next === undefined ? names.at(-1) : nth !== undefined && nth > 1 ? String(nth - 1) : undefined
+  return { previous, next: all?.next === undefined || nth === undefined ? undefined : String(nth + 1), of }
+}

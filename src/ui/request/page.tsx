@@ -1,0 +1,114 @@
+import './request.css'
+import { useEffect } from 'preact/hooks'
+import { useActs } from '../acts/use-acts.tsx'
+import { Header } from '../header.tsx'
+import type { PageProps } from '../page.ts'
+import { go } from '../router.ts'
+import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
+import { apiOf, hrefs } from '../url.ts'
+import { useActions } from '../use-keys.ts'
+import { number } from '../words.ts'
+import { placeOf } from './neighbours.ts'
+import { toldOf } from './receipt.ts'
+import { Reply } from './reply.tsx'
+import { bodyOf, type Call, type Listed, nameOf } from './shapes.ts'
+import { RequestView } from './view.tsx'
+
+/** The request of a call, exactly as it was sent. */
+export const CallPage = ({ source, params: { id = '', call: name = '' } }: PageProps) => {
+  const { value, error, isBusy, retry } = useFetched<Call>(
+    source,
+    `${apiOf(id)}/calls/${encodeURIComponent(name)}`,
+  )
+  const { value: all } = useFetched<Listed>(source, `${apiOf(id)}/calls?limit=1000`)
+  const { value: now } = useFetched<{ readonly position: number }>(source, apiOf(id))
+  const { previous, next, of } = placeOf(name, all)
+  const to = (other: string | undefined) =>
+    other === undefined ? undefined : () => go(hrefs.call(id, other))
+  // Where the request was made: a rewind there has the call made again.
+  const at = value?.receipt?.position ?? (value?.position ?? 1) - 1
+  const answer = value?.position
+  useActions({
+    previousCall: to(previous),
+    nextCall: to(next),
+    goToRow: () => go(hrefs.conversation(id, { at: answer })),
+  })
+  useActs({ source, id, last: now?.position ?? at, at })
+  useEffect(() => {
+    document.title = `call ${name} · ${id}`
+  }, [id, name])
+  const isThere = value !== undefined && error === undefined
+  return (
+    <>
+      <Bar isBusy={isBusy} />
+      <Header
+        end={
+          <nav class="steps" aria-label="Calls">
+            <Step href={previous && hrefs.call(id, previous)} word="previous call" sign="‹" />
+            <span class="figures">
+              {name} <span class="faint">{of}</span>
+            </span>
+            <Step href={next && hrefs.call(id, next)} word="next call" sign="›" />
+          </nav>
+        }
+      >
+        <span class="place">
+          <a href={hrefs.conversation(id, { at: answer })}>
+            <bdi>{id}</bdi>
+          </a>
+        </span>
+      </Header>
+      {/* The call before stays until the next one is there. */}
+      <main class="plain request" aria-busy={isBusy}>
+        {error !== undefined && <Failed error={error} retry={retry} />}
+        {!value && error === undefined && <Skeleton />}
+        {isThere && (
+          <>
+            <h1>{titleOf(value)}</h1>
+            <p class="faint">
+              {value.origin?.model ?? textOf(value.request.model)} · made from{' '}
+              <a href={hrefs.conversation(id, { at })}>what the model saw at {number(at)}</a>
+            </p>
+            <RequestView
+              key={nameOf(value)}
+              source={source}
+              body={bodyOf(value)}
+              exact={`${apiOf(id)}/calls/${nameOf(value)}/request`}
+              isChat={value.body !== undefined}
+              betas={value.betas}
+              told={toldOf(value)}
+              repairs={value.receipt?.options?.repairs}
+              usage={value.origin?.usage}
+              usd={value.usd}
+            />
+            {answer !== undefined && <Reply source={source} id={id} call={{ ...value, position: answer }} />}
+          </>
+        )}
+      </main>
+    </>
+  )
+}
+
+const titleOf = ({ kind, state, number: nth, position = 0 }: Call): string => {
+  if (state === 'pending') return 'The next request'
+  const what = kind === 'summary' ? 'Request for a summary' : 'Request'
+  return nth === undefined ? `${what} answered at ${number(position)}` : `${what} of call ${number(nth)}`
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' && value !== '' ? value : 'a model')
+
+interface StepProps {
+  readonly href: string | undefined
+  readonly word: string
+  readonly sign: string
+}
+const Step = ({ href, word, sign }: StepProps) =>
+  href === undefined ? (
+    <button type="button" disabled aria-label={`there is no ${word}`}>
+      {sign}
+    </button>
+  ) : (
+    <a class="button" href={href} aria-label={word}>
+      {sign}
+    </a>
+  )

@@ -1,0 +1,223 @@
+import { useState } from 'preact/hooks'
+import type { AnyBlock } from '../../core.ts'
+import { Blocks } from '../blocks/blocks.tsx'
+import { Text } from '../blocks/text.tsx'
+import type { Source } from '../source/source.ts'
+import { count, number, size } from '../words.ts'
+import type { Line, Usage } from './cached.ts'
+import { isAt, nameOf, type Part, type Parts, type Said } from './parts.ts'
+
+interface ReadingProps {
+  readonly source: Source
+  readonly parts: Parts
+  readonly lines: readonly Line[]
+  readonly usage: Usage | undefined
+  /** The place of the first difference to what was sent. */
+  readonly differs: string | undefined
+}
+
+/** How many messages at the end are shown; more of them on demand, as many again each time. */
+const step = 24
+
+/** A request as a person reads it, in the order in which the model does. */
+export const Reading = ({ source, parts, lines, usage, differs }: ReadingProps) => {
+  const { tools, system, messages, settings } = parts
+  const place = messages.findIndex((said) => said.parts.some((part) => isAt(part, differs)))
+  const [from, setFrom] = useState(
+    Math.max(0, Math.min(messages.length - step, place < 0 ? Infinity : place)),
+  )
+  const marks: Marks = { source, lines, usage, differs, last: parts.messages.at(-1)?.parts.at(-1)?.path }
+  return (
+    <div class="reading">
+      {settings.length > 0 && (
+        <Section title="settings" note={settings.map(([name]) => name).join(', ')}>
+          <dl class="fields">
+            {settings.map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>
+                  <Text text={typeof value === 'string' ? value : JSON.stringify(value)} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </Section>
+      )}
+      {tools.length > 0 && (
+        <Section
+          title={count(tools.length, 'tool')}
+          note={tools.map(({ block }) => nameOf(block)).join(', ')}
+          isOpen={tools.some((part) => isAt(part, differs))}
+          marks={marks}
+          parts={tools}
+        >
+          {tools.map((part) => (
+            <Tool key={part.path} part={part} />
+          ))}
+        </Section>
+      )}
+      {system.length > 0 && (
+        <Section
+          title="system"
+          note={beginningOf(system[0])}
+          isOpen={system.some((part) => isAt(part, differs))}
+          marks={marks}
+          parts={system}
+        >
+          {system.map((part) => (
+            <PartView key={part.path} part={part} marks={marks} />
+          ))}
+        </Section>
+      )}
+      {from > 0 && (
+        <>
+          <button type="button" class="more earlier" onClick={() => setFrom(Math.max(0, from - step))}>
+            {count(from, 'earlier message')} · {size(sizeOf(messages.slice(0, from)))} · show{' '}
+            {number(Math.min(step, from))} more
+          </button>
+          <LinesAfter
+            paths={messages.slice(0, from).flatMap((said) => said.parts.map(({ path }) => path))}
+            marks={marks}
+          />
+        </>
+      )}
+      {messages.slice(from).map((said) => (
+        <Message key={said.index} said={said} marks={marks} />
+      ))}
+    </div>
+  )
+}
+
+const sizeOf = (messages: readonly Said[]): number =>
+  messages.reduce((sum, said) => sum + said.parts.reduce((own, part) => own + part.size, 0), 0)
+
+const beginningOf = (part: Part | undefined): string => {
+  const text = part?.block['text']
+  return typeof text === 'string' ? text.slice(0, 200) : ''
+}
+
+interface Marks {
+  readonly source: Source
+  readonly lines: readonly Line[]
+  readonly usage: Usage | undefined
+  readonly differs: string | undefined
+  /** The place of the last block. */
+  readonly last: string | undefined
+}
+
+interface SectionProps {
+  readonly title: string
+  readonly note: string
+  readonly isOpen?: boolean
+  readonly marks?: Marks
+  readonly parts?: readonly Part[]
+  readonly children: preact.ComponentChildren
+}
+
+const Section = ({ title, note, isOpen = false, marks, parts = [], children }: SectionProps) => {
+  const [open, setOpen] = useState(isOpen)
+  return (
+    <>
+      <details class="section" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary>
+          <b>{title}</b> {!open && <span class="faint note">{note}</span>}
+        </summary>
+        {open && <div class="section-body">{children}</div>}
+      </details>
+      {!open && marks && <LinesAfter paths={parts.map(({ path }) => path)} marks={marks} />}
+    </>
+  )
+}
+
+const Tool = ({ part: { block } }: { readonly part: Part }) => {
+  const { name: _, description, ...rest } = block
+  return (
+    <details class="tool">
+      <summary>
+        <code>{nameOf(block)}</code>{' '}
+        <span class="faint note">{typeof description === 'string' ? description : ''}</span>
+      </summary>
+      {typeof description === 'string' && <Text text={description} />}
+      <Text text={JSON.stringify(rest, undefined, 2)} />
+    </details>
+  )
+}
+
+const Message = ({ said, marks }: { readonly said: Said; readonly marks: Marks }) => (
+  <article class={`said ${inkOf(said)}`}>
+    <header>
+      <span class="position figures">{said.index}</span>
+      <span class="kind">{wordOf(said)}</span>
+    </header>
+    <div class="said-body">
+      {said.parts.length === 0 && <p class="nothing">no content</p>}
+      {said.parts.map((part) => (
+        <PartView key={part.path} part={part} marks={marks} />
+      ))}
+    </div>
+  </article>
+)
+
+const isResults = ({ parts }: Said): boolean =>
+  parts.length > 0 && parts.every(({ block }) => block.type?.endsWith('tool_result') === true)
+const hasCalls = ({ parts }: Said): boolean =>
+  parts.some(({ block }) => block.type?.endsWith('tool_use') === true || block.type === 'tool_call')
+const inkOf = (said: Said): string =>
+  said.role === 'tool' || isResults(said) ? 'result' : hasCalls(said) ? 'call' : said.role
+const wordOf = (said: Said): string => {
+  if (isResults(said)) return 'tool result'
+  return hasCalls(said) ? 'tool call' : said.role
+}
+
+const PartView = ({ part, marks }: { readonly part: Part; readonly marks: Marks }) => {
+  const { cache_control: _, ...block } = part.block
+  const isDifferent = isAt(part, marks.differs)
+  return (
+    <>
+      <div class={isDifferent ? 'part differs' : 'part'} data-path={part.path}>
+        {isDifferent && (
+          <p class="differs-label">
+            <span aria-hidden="true">≠ </span>the first difference: this is not what was sent
+          </p>
+        )}
+        <Blocks source={marks.source} content={[block as AnyBlock]} />
+      </div>
+      {part.breakpoint !== undefined && !marks.lines.some(({ after }) => after === part.path) && (
+        <p class="breakpoint">cache breakpoint{part.breakpoint === '5m' ? '' : `, ${part.breakpoint}`}</p>
+      )}
+      <LinesAfter paths={[part.path]} marks={marks} />
+    </>
+  )
+}
+
+/** The lines that are right after one of these places. */
+const LinesAfter = ({
+  paths,
+  marks: { lines, usage, last },
+}: {
+  readonly paths: readonly string[]
+  readonly marks: Marks
+}) => {
+  const here = lines.filter(({ after }) => paths.includes(after))
+  if (here.length === 0) return null
+  const isEnd = here.at(-1) === lines.at(-1) && paths.at(-1) === last
+  return (
+    <>
+      {here.map(({ kind, tokens, isNear }) => (
+        <p key={kind} class={`cached ${kind}`}>
+          <span>
+            {kind === 'read' ? '↑ read from the cache: ' : '↑ written to the cache: '}
+            <b class="figures">{number(tokens)}</b> tokens
+            {isNear && <span class="faint"> (up to about here)</span>}
+            {kind === lines.at(-1)?.kind && !isEnd && usage !== undefined && usage.fresh > 0 && (
+              <>
+                {' '}
+                · ↓ new: <b class="figures">{number(usage.fresh)}</b>
+              </>
+            )}
+          </span>
+        </p>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,42 @@
+import type { Call, ReceiptState } from './shapes.ts'
+
+// What is known of a request: whether it is the one that was sent.
+
+/** What is shown of a state. */
+export interface Told {
+  readonly state: ReceiptState
+  readonly icon: string
+  readonly word: string
+  /** In a sentence. */
+  readonly means: string
+  /** The place of the first difference, if it is known: `messages[3].content[0]`. */
+  readonly path?: string | undefined
+}
+
+const words: Readonly<Record<ReceiptState, Omit<Told, 'state' | 'path'>>> = {
+  verified: {
+    icon: '✓',
+    word: 'verified',
+    means:
+      'Made again from the log: its system, tools and messages have the canonical JSON of those that were sent.',
+  },
+  differs: { icon: '≠', word: 'differs', means: 'Made again from the log, this is not what was sent.' },
+  missing: {
+    icon: '○',
+    word: 'missing',
+    means:
+      'The reply has no receipt of what was sent, although replies before it have one. This is made from the log.',
+  },
+  reconstructed: {
+    icon: '○',
+    word: 'reconstructed, no receipt',
+    means: 'Made from the log, as it would be sent today. Nobody recorded what was sent.',
+  },
+  pending: { icon: '…', word: 'pending', means: 'What the model is sent next. There is no reply yet.' },
+}
+
+/** Colour, word and icon of what a receipt says; where it says why, in its words. */
+export const toldOf = ({ state, finding }: Pick<Call, 'state' | 'finding'>): Told => {
+  const { means, ...rest } = words[state]
+  return { state, ...rest, means: finding?.message ?? means, path: finding?.path }
+}

@@ -1,0 +1,190 @@
+import { useEffect, useState } from 'preact/hooks'
+import { announced } from '../announcer.tsx'
+import { Text } from '../blocks/text.tsx'
+import { newRepairs } from '../acts/preview.ts'
+import { problemOf, type Source } from '../source/source.ts'
+import { Skeleton } from '../states.tsx'
+import { count, number, percent } from '../words.ts'
+import { linesOf, type Usage, usageIn } from './cached.ts'
+import { curlOf } from './curl.ts'
+import { type Parts, partsOf, type Request, secretsIn } from './parts.ts'
+import { Reading } from './reading.tsx'
+import type { Told } from './receipt.ts'
+
+const ways = ['reading', 'JSON', 'as sent', 'curl'] as const
+type Way = (typeof ways)[number]
+
+interface RequestViewProps {
+  readonly source: Source
+  readonly body: Request
+  /** The API's path of its bytes. */
+  readonly exact: string
+  readonly isChat: boolean
+  readonly betas?: readonly string[] | undefined
+  readonly told: Told
+  readonly repairs?: Readonly<Record<string, number>> | undefined
+  /** Of the reply. */
+  readonly usage?: unknown
+  readonly usd?: number | undefined
+}
+
+/** A request: whether it is the one that was sent, what of it was cached, and what is in it. */
+export const RequestView = (props: RequestViewProps) => {
+  const { source, body, told, repairs = {}, usage, usd } = props
+  const [way, setWay] = useState<Way>('reading')
+  const text = useText(props, way)
+  const parts = partsOf(body)
+  const counts = usageIn(usage)
+  const copy = (): void => {
+    navigator.clipboard.writeText(text ?? JSON.stringify(body, undefined, 2)).then(
+      () => announced(way === 'curl' ? 'The command is copied.' : 'The request is copied.'),
+      () => announced('This browser does not let a page copy.'),
+    )
+  }
+  return (
+    <>
+      <ReceiptState told={told} />
+      {counts && <Tokens usage={counts} usd={usd} />}
+      <Departures repairs={repairs} secrets={secretsIn(body)} />
+      <div class="ways">
+        <div role="tablist" aria-label="How the request is shown">
+          {ways.map((one) => (
+            <button
+              key={one}
+              type="button"
+              role="tab"
+              aria-selected={one === way}
+              onClick={() => setWay(one)}
+            >
+              {one}
+            </button>
+          ))}
+        </div>
+        <span class="spacer" />
+        <span class="faint figures wide-only">{sizesOf(parts)}</span>
+        <button type="button" class="quiet" disabled={way !== 'reading' && text === undefined} onClick={copy}>
+          copy
+        </button>
+      </div>
+      <div role="tabpanel" aria-label={way} class="way">
+        {way === 'reading' ? (
+          <Reading
+            source={source}
+            parts={parts}
+            lines={linesOf(parts, counts)}
+            usage={counts}
+            differs={told.path}
+          />
+        ) : text === undefined ? (
+          <Skeleton />
+        ) : (
+          <Text text={text} isOpen />
+        )}
+      </div>
+    </>
+  )
+}
+
+/** What is shown of a request as text; undefined until its bytes are there. */
+const useText = ({ source, body, exact, isChat, betas }: RequestViewProps, way: Way): string | undefined => {
+  const [sent, setSent] = useState<string>()
+  const isSent = way === 'as sent' || way === 'curl'
+  useEffect(() => {
+    if (!isSent || sent !== undefined) return
+    const load = async (): Promise<void> => setSent(await (await source.bytes(exact)).blob.text())
+    load().catch((error: unknown) => announced(problemOf(error).detail))
+  }, [isSent])
+  if (way === 'JSON') return JSON.stringify(body, undefined, 2)
+  if (!isSent || sent === undefined) return undefined
+  return way === 'curl' ? curlOf({ body: sent, isChat, betas }) : sent
+}
+
+const sizesOf = ({ tools, system, messages }: Parts): string =>
+  [
+    tools.length > 0 && count(tools.length, 'tool'),
+    system.length > 0 && count(system.length, 'system block'),
+    count(messages.length, 'message'),
+  ]
+    .filter(Boolean)
+    .join(' · ')
+
+const ReceiptState = ({ told: { state, icon, word, means, path } }: { readonly told: Told }) => (
+  <p class={`receipt ${state}`} role="status">
+    <b>
+      <span aria-hidden="true">{icon}</span> {word}
+    </b>{' '}
+    <span class="means">
+      {means}
+      {path !== undefined && <code> {path}</code>}
+    </span>
+  </p>
+)
+
+interface TokensProps {
+  readonly usage: Usage
+  readonly usd: number | undefined
+}
+const Tokens = ({ usage: { read, written, fresh, input, output }, usd }: TokensProps) => {
+  const shares = [
+    ['read', read, 'read from the cache'],
+    ['written', written, 'written to the cache'],
+    ['fresh', fresh, 'not cached'],
+  ] as const
+  return (
+    <figure class="tokens">
+      <div class="share" aria-hidden="true">
+        {shares.map(
+          ([kind, tokens]) => tokens > 0 && <span key={kind} class={kind} style={{ flexGrow: tokens }} />,
+        )}
+      </div>
+      <figcaption class="figures">
+        <b>{number(input)}</b> tokens in
+        {shares.map(
+          ([kind, tokens, words]) =>
+            tokens > 0 && (
+              <span key={kind}>
+                {' · '}
+                <span class={`key ${kind}`} aria-hidden="true" />
+                {number(tokens)} {words} <span class="faint">{percent(tokens, input)}</span>
+              </span>
+            ),
+        )}
+        {' · '}
+        <b>{number(output)}</b> out
+        {usd !== undefined && (
+          <span title="at list prices"> · {usd < 0.01 ? usd.toPrecision(2) : usd.toFixed(2)} $</span>
+        )}
+      </figcaption>
+    </figure>
+  )
+}
+
+interface DeparturesProps {
+  readonly repairs: Readonly<Record<string, number>>
+  readonly secrets: readonly string[]
+}
+/** How the request departs from what is stored. */
+const Departures = ({ repairs, secrets }: DeparturesProps) => {
+  const shown = { items: 0, tokens: 0 }
+  const done = newRepairs({ position: 0, events: [], before: shown, after: { ...shown, repairs } })
+  return (
+    <>
+      {done.length > 0 && (
+        <p class="faint departures">
+          <span aria-hidden="true">⚒ </span>
+          Beside what is stored: {done.join(', ')}.
+        </p>
+      )}
+      {secrets.length > 0 && (
+        <p class="faint departures">
+          <span aria-hidden="true">⚿ </span>
+          {count(secrets.length, 'secret')} {secrets.length === 1 ? 'was' : 'were'} sent and recorded nowhere;
+          here stands a reference:{' '}
+          {secrets.map((secret) => (
+            <code key={secret}>{secret} </code>
+          ))}
+        </p>
+      )}
+    </>
+  )
+}

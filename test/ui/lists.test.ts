@@ -1,0 +1,106 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { askedIn, curvePath, isNarrowed, nested, type Overview, tallyOf } from '../../src/ui/list/rows.ts'
+import { matching, placeIn, scoreOf } from '../../src/ui/palette/match.ts'
+import { runs } from '../support/runs.ts'
+
+const overview = (id: string, parent?: string): Overview => ({
+  id,
+  title: id,
+  events: 1,
+  updated: '2026-01-01T00:00:00.000Z',
+  ...(parent !== undefined && { parent }),
+})
+const told = (items: readonly Overview[]) => nested(items).map((row) => [row.overview.id, row.depth])
+
+test('forks stand under their parents, in the order of the list', () => {
+  const items = [overview('c', 'b'), overview('x'), overview('b', 'a'), overview('a'), overview('d', 'a')]
+  expect(told(items)).toEqual([
+    ['x', 0],
+    ['a', 0],
+    ['b', 1],
+    ['c', 2],
+    ['d', 1],
+  ])
+})
+
+test('a fork whose parent is not in the list stands by itself', () => {
+  expect(told([overview('b', 'gone')])).toEqual([['b', 0]])
+})
+
+test('every conversation stands in the list once, whatever is the parent of what', () => {
+  const item = fc.tuple(fc.nat(9), fc.nat(9)).map(([id, parent]) => overview(`c${id}`, `c${parent}`))
+  fc.assert(
+    fc.property(fc.uniqueArray(item, { selector: ({ id }) => id }), (items) => {
+      const ids = nested(items).map((row) => row.overview.id)
+      expect(ids.toSorted()).toEqual(items.map(({ id }) => id).toSorted())
+    }),
+    { numRuns: runs(500) },
+  )
+})
+
+test('a deep line of forks is listed without recursion', () => {
+  const items = Array.from({ length: 20_000 }, (_, n) => overview(`c${n}`, n > 0 ? `c${n - 1}` : undefined))
+  expect(nested(items).at(-1)?.depth).toBe(19_999)
+})
+
+test('a curve fills its field: the newest sample at the right, the largest at the top', () => {
+  expect(curvePath([0, 50, 100], 20, 10)).toBe('M0 10L10 5L20 0')
+  expect(curvePath([7], 20, 10)).toBe('M0 0')
+  expect(curvePath([0, 0], 20, 10)).toBe('M0 10L20 10')
+  expect(curvePath([], 20, 10)).toBe('')
+})
+
+test('what is asked of the list is in the address, and what narrows it is known', () => {
+  expect(askedIn('?q=line%2080&has=condensed&in=ids')).toMatchObject({
+    q: 'line 80',
+    has: 'condensed',
+    in: 'ids',
+  })
+  expect([isNarrowed(askedIn('?order=tokens')), isNarrowed(askedIn('?model=opus'))]).toEqual([false, true])
+})
+
+test('the list never says that there is less than there is', () => {
+  const items = [overview('a')]
+  expect(tallyOf({ items }, false)).toEqual({ shown: 1, of: 1, total: undefined })
+  // A server that does not count: nobody knows how many more there are.
+  expect(tallyOf({ items, next: 'a' }, false)).toEqual({ shown: 1, of: undefined, total: undefined })
+  expect(tallyOf({ items, next: 'a', matching: 12, total: 41_233 }, true)).toEqual({
+    shown: 1,
+    of: 12,
+    total: 41_233,
+  })
+})
+
+const commands = ['rewind to here …', 'show the request of this call', 'redo', 'go to the workers'].map(
+  (name) => ({
+    name,
+    topic: 'Act',
+  }),
+)
+
+test('the palette finds actions by the beginnings of their words, by parts and by letters', () => {
+  const first = (typed: string) => matching(commands, typed)[0]?.name
+  expect(first('re')).toBe('rewind to here …')
+  expect(first('workers')).toBe('go to the workers')
+  expect(first('request')).toBe('show the request of this call')
+  expect(first('gtw')).toBe('go to the workers')
+  expect(matching(commands, 'xyz')).toEqual([])
+  expect(matching(commands, '')).toEqual(commands)
+  expect(scoreOf('redo', 'redo')).toBe(0)
+})
+
+test('the palette takes positions, calls, differences and ids', () => {
+  expect(
+    ['61234', 'go to 7', 'call 61', 'diff 120 149', 'diff 120–149', '@billing-88', 'redo', '-3'].map(placeIn),
+  ).toEqual([
+    { kind: 'position', position: 61_234 },
+    { kind: 'position', position: 7 },
+    { kind: 'call', number: 61 },
+    { kind: 'diff', from: 120, to: 149 },
+    { kind: 'diff', from: 120, to: 149 },
+    { kind: 'conversation', id: 'billing-88' },
+    undefined,
+    undefined,
+  ])
+})
