@@ -169,6 +169,14 @@ export { isError } from './api/errors.ts'
 export type { PalimpsestError, ErrorOf } from './api/errors.ts'
 export type { OpenError } from './api/schemes.ts'
 export type { BackupError } from './jobs/backup.ts'
+export type {
+  BucketsPage,
+  Catalogue,
+  HiddenByMarker,
+  OutlineOptions,
+  OutlinePage,
+  OverviewOptions,
+} from './catalogue/catalogue.ts'
 export type { ListOptions } from './jobs/listed.ts'
 export type { Overview } from './jobs/glance.ts'
 export type { StoreOptions } from './api/open.ts'

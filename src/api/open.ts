@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import { lateCatalogue } from '../catalogue/late.ts'
+import { placeOf } from '../catalogue/place.ts'
 import { type Beside, conversation } from '../conversation/conversation.ts'
 import { noteStore } from '../conversation/noting.ts'
 import { checkJson } from '../events/check.ts'
@@ -47,6 +49,11 @@ export interface StoreOptions {
    * writing: conversations read, hash and export the same with every value.
    */
   readonly largeContent?: number | undefined
+  /**
+   * A folder for the file of `catalogue`, which is made again whenever it is lost. Default: beside an SQLite store; for others there is
+   * none, and it is in memory.
+   */
+  readonly index?: string | undefined
 }
 
 /**
@@ -63,10 +70,10 @@ export const openStore = (
   pipe(
     openOptions(options),
     TE.fromEither<OpenError, StoreOptions>,
-    TE.flatMap(({ create = true, actor, largeContent }) =>
+    TE.flatMap(({ create = true, actor, largeContent, index }) =>
       pipe(
         openSource(source, create),
-        TE.map((events) => storeOn(events, actor ?? { kind: 'program' }, largeContent)),
+        TE.map((events) => storeOn(events, actor ?? { kind: 'program' }, largeContent, ownClock, index)),
       ),
     ),
   )
@@ -81,14 +88,17 @@ const isCreate = (value: unknown): value is Creation => typeof value === 'boolea
 const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => {
   if (typeof options !== 'object' || options === null)
     return E.left(invalidInput('options', 'must be an object, like { create: false }'))
-  const { actor, create, largeContent }: Readonly<Record<string, unknown>> = { ...options }
-  const unknown = unknownOption(options, ['actor', 'create', 'largeContent'])
+  const { actor, create, largeContent, index }: Readonly<Record<string, unknown>> = { ...options }
+  const unknown = unknownOption(options, ['actor', 'create', 'largeContent', 'index'])
   if (unknown) return E.left(unknown)
   if (create !== undefined && !isCreate(create))
     return E.left(invalidInput('create', "is true, false or 'late'"))
   if (largeContent !== undefined && !isLargeContent(largeContent))
     return E.left(invalidInput('largeContent', `is a whole number of bytes, at least ${leastLargeContent}`))
+  if (index !== undefined && (typeof index !== 'string' || index === ''))
+    return E.left(invalidInput('index', 'is the path of a folder'))
   const rest = {
+    ...(index !== undefined && { index }),
     ...(create !== undefined && { create }),
     ...(largeContent !== undefined && { largeContent }),
   }
@@ -125,14 +135,17 @@ const layered = (adapter: EventStore, largeContent: number): LargeContentStore =
  * The conversations in an event store of any kind.
  *
  * @param largeContent as in `StoreOptions`
+ * @param index as in `StoreOptions`
  */
 export const storeOn = (
   adapter: EventStore,
   actor: Actor,
   largeContent: number = defaultLargeContent,
   clock: Clock = ownClock,
+  index?: string,
 ): Store => {
   const events = layered(adapter, largeContent)
+  const catalogue = lateCatalogue(events, placeOf(events.url, index))
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
   const beside: Beside = {
@@ -165,7 +178,11 @@ export const storeOn = (
     backup: (file, options = {}) => backupOf(events, file, options),
     gc: (options) => task(() => collect(adapter, options)),
     blob: (sha256) => blobOf(adapter, sha256),
-    close: events.close,
+    catalogue,
+    close: () => async () => {
+      await catalogue.close()
+      return events.close()()
+    },
   }
 }
 

@@ -199,6 +199,11 @@ export const promiseStore = (store: TaskStore): Store => ({
   importSession: promised(store.importSession),
   readAll: store.readAll,
   follow: store.follow,
+  catalogue: {
+    outline: promised(store.catalogue.outline),
+    overview: promised(store.catalogue.overview),
+    hidden: promised(store.catalogue.hidden),
+  },
   check: promised(store.check),
   backup: promised(store.backup),
   gc: promised(store.gc),

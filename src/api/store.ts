@@ -1,3 +1,4 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
@@ -144,6 +145,8 @@ export interface StoreOf<W extends Way, Chat> {
    * for await (const { workers } of store.workers()) console.log(workers.map(({ worker, steps }) => [worker, steps.length]))
    */
   readonly workers: (options?: RosterOptions) => AsyncIterable<Roster>
+  /** What is looked up in an index beside the store: outlines, of conversations of any length. */
+  readonly catalogue: Catalogue<W>
   /**
    * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what is
    * damaged. Stores that are not a file have nothing to check.

@@ -252,3 +252,62 @@ export const problemShape = z
     tag: z.string().optional(),
   })
   .meta({ id: 'Problem', description: 'RFC 9457; the data of a typed error are fields of it' })
+
+const upTo = {
+  last: position.describe('The last position of the conversation'),
+  indexed: position.describe('The last position that the answer knows of: the index may still catch up'),
+  problem: z.string().optional().describe('What keeps the index from continuing'),
+}
+const counts = z.array(count)
+export const outlineShape = z
+  .object({
+    from: position,
+    to: position.describe('The last position of the columns'),
+    ...upTo,
+    next: position.optional().describe('`from` of the next outline, if there is one'),
+    kinds: z
+      .string()
+      .describe(
+        'A letter each: u user, r user with tool results, a assistant, c assistant with tool calls, s system, C Condensed, T Truncated, W Rewound, R Restored, K Configured, - any other',
+      ),
+    sizes: counts.describe("Bytes of each event's data as JSON"),
+    tokens: counts.describe('Estimated tokens of what the model sees right after each event'),
+    times: z.array(z.int()).describe('Milliseconds since 1970'),
+    markers: z.array(
+      z.object({
+        position,
+        kind: z.enum(['condensed', 'truncated']),
+        first: position,
+        last: position,
+        hidden: count,
+        before: count,
+        after: count,
+        method: z.string().optional(),
+      }),
+    ),
+    rewinds: z.array(z.object({ position, to: position })),
+    restores: z.array(z.object({ position, marker: position })),
+    calls: z.array(position).describe('Replies that have a receipt'),
+  })
+  .meta({ id: 'Outline', description: 'The element at index i of a column is of position `from` + i' })
+
+export const bucketsShape = z
+  .object({
+    ...upTo,
+    buckets: count,
+    first: z.array(position).describe('The first position of each'),
+    min: counts.describe('The fewest tokens that the model sees in it'),
+    max: counts,
+    markers: counts.describe('How many it has'),
+    rewinds: counts,
+  })
+  .meta({ id: 'Buckets' })
+
+export const hiddenShape = z
+  .object({
+    marker: position,
+    messages: count,
+    kinds: z.record(z.string(), count).describe('By the letters of an outline'),
+    tools: z.array(z.tuple([z.string(), count])).describe('The most called first'),
+  })
+  .meta({ id: 'Hidden' })

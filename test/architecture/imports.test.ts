@@ -29,6 +29,7 @@ const layers: Readonly<Record<string, string>> = {
   'models/openai': 'memo events projections models models/streaming',
   receipts: 'result memo events projections store conversation models models/anthropic models/openai',
   'context/tokens': 'result memo events projections store conversation models models/anthropic',
+  catalogue: 'result events projections commands store store/sqlite history context/tokens',
   'context/policy': 'events projections commands context/tokens',
   'context/summary':
     'result events projections commands store history conversation models receipts context/tokens context/policy',
@@ -43,8 +44,8 @@ const layers: Readonly<Record<string, string>> = {
   turn: 'result events projections commands store history conversation telemetry models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say turn/claims',
   workers:
     'result events store history conversation telemetry models turn turn/spending turn/calls turn/stream turn/say turn/results turn/claims',
-  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
-  '/': 'result events projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say turn/claims workers api',
+  api: 'result events catalogue store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
+  '/': 'result events catalogue projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say turn/claims workers api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
@@ -60,7 +61,7 @@ const below = (layer: string): readonly string[] => layers[layer]?.split(' ').fi
 
 /** Packages that only these layers may import; every layer may import the others of `dependencies`. */
 const owners: Readonly<Record<string, readonly string[]>> = {
-  'node:sqlite': ['store/sqlite'],
+  'node:sqlite': ['store/sqlite', 'catalogue'],
   '@eventstore/db-client': ['store/eventstoredb'],
   '@anthropic-ai/sdk': ['models/anthropic'],
   '@opentelemetry/api': ['telemetry'],

@@ -418,6 +418,9 @@ test('every operation was answered well by one of these', () => {
     'pauseWorker',
     'resumeWorker',
     'approve',
+    'outline',
+    'overview',
+    'hidden',
   ])
   const operations = routes.map(({ name }) => name).filter((name) => !elsewhere.has(name))
   expect(operations.filter((name) => !answered.has(name))).toEqual([])

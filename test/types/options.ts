@@ -48,6 +48,8 @@ interface Options {
   readonly NewNote: api.NewNote
   readonly NotesOptions: api.NotesOptions
   readonly OpenAiOptions: api.OpenAiOptions
+  readonly OutlineOptions: api.OutlineOptions
+  readonly OverviewOptions: api.OverviewOptions
   readonly RenderOptions: api.RenderOptions
   readonly RequestOptions: fp.RequestOptions
   readonly RestoreInput: api.RestoreInput

@@ -4,6 +4,7 @@ import * as calls from './calls.ts'
 import * as commands from './commands.ts'
 import * as conversations from './conversations.ts'
 import * as exports from './exports.ts'
+import * as lookups from './lookups.ts'
 import * as reads from './reads.ts'
 import * as turns from './turns.ts'
 import * as workers from './workers.ts'
@@ -12,6 +13,7 @@ import * as workers from './workers.ts'
 export const routes: readonly Route[] = [
   conversations,
   reads,
+  lookups,
   blocks,
   calls,
   exports,

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { Conversation, ConversationEvent, Entry, Item } from '../../index.ts'
-import { type Answer, route } from '../route.ts'
+import type { ConversationEvent, Entry, Item } from '../../index.ts'
+import { route } from '../route.ts'
 import { conversationLive, lastSeen, storeLive } from '../live.ts'
 import { clippedEvent, clippedItem } from '../../core.ts'
 import { acceptsEvents, eventStream } from '../sse.ts'
@@ -16,29 +15,11 @@ import {
   noteShape,
   requestShape,
 } from '../shapes.ts'
+import { eventAt, from } from './tags.ts'
 
 // What reads one conversation. What was true at a position stays true: such answers have strong ETags.
 
 const notFound = ['ConversationNotFound', 'OutOfRange'] as const
-
-/** The event at a position, by which the whole history before it is known. */
-const eventAt = async (chat: Conversation, position: number) => {
-  for await (const event of chat.events({ from: position, to: position })) return event
-  return undefined
-}
-
-/** Names what is seen from a position in this way. */
-const tagOf = async (chat: Conversation, position: number, way: object): Promise<string> => {
-  const event = position < 0 ? undefined : await eventAt(chat, position)
-  const text = JSON.stringify([chat.id, event?.id ?? 'empty', way])
-  return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`
-}
-
-/** An answer that is the same for ever, from this position, in this way. */
-const from = async (chat: Conversation, position: number, way: object, body: object): Promise<Answer> => ({
-  headers: { etag: await tagOf(chat, position, way) },
-  body,
-})
 
 const pageShape = <S extends z.ZodType>(item: S) =>
   z.object({

@@ -1,0 +1,157 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { outOfRange } from '../commands/rejections.ts'
+import { openAt } from '../history/log.ts'
+import type { Answer, Way } from '../result/answer.ts'
+import { ok, type Steps, task } from '../result/steps.ts'
+import type { ReadError } from '../store/errors.ts'
+import { checkedOptions, kinds } from '../store/options.ts'
+import type { EventStore } from '../store/port.ts'
+import { feedOf } from './feed.ts'
+import type { Indexed } from './index-file.ts'
+import { type Buckets, bucketsOf, type Outline, outlineOf, tallyAt } from './outline.ts'
+import type { ThreadRow } from './thread.ts'
+import type { Tally } from './weave.ts'
+
+/** How far the answer's conversation is indexed. */
+export interface UpTo {
+  /** The conversation's last position. */
+  readonly last: number
+  /** The last position that the answer knows of: less than `last` while the index catches up, or if it cannot. */
+  readonly indexed: number
+  /** What keeps the index from continuing, if something does. */
+  readonly problem?: string
+}
+
+export interface OutlineOptions {
+  /** First position, that one included. Default 0. */
+  readonly from?: number | undefined
+  /** Last position, that one included. Default: the last one. */
+  readonly to?: number | undefined
+}
+export interface OverviewOptions {
+  /** The most buckets. Default 1,200. */
+  readonly buckets?: number | undefined
+}
+/** An outline, and where the next one begins if it was longer than one answer. */
+export interface OutlinePage extends Outline, UpTo {
+  readonly next?: number
+}
+export interface BucketsPage extends Buckets, UpTo {}
+/** What a marker hides. */
+export interface HiddenByMarker extends Omit<Tally, 'tools'> {
+  readonly marker: number
+  /** The tools that are called in it and how often, the most called first. */
+  readonly tools: readonly (readonly [name: string, calls: number])[]
+}
+
+/**
+ * What is looked up, in an index beside the store: it is kept up to date from the store's events, and built again if it is lost. An
+ * answer waits until everything that was there is indexed, at most two seconds; then it says how far it knows.
+ */
+export interface Catalogue<W extends Way> {
+  /**
+   * The events of a conversation without their content, at most 100,000 at a time. Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const { kinds, tokens } = await store.catalogue.outline('task-42')
+   */
+  readonly outline: (id: string, options?: OutlineOptions) => Answer<W, ReadError, OutlinePage>
+  /**
+   * A conversation of any length in as many parts as a picture of it has room for. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const { first, min, max } = await store.catalogue.overview('task-42', { buckets: 800 })
+   */
+  readonly overview: (id: string, options?: OverviewOptions) => Answer<W, ReadError, BucketsPage>
+  /**
+   * What a marker hides at all levels; undefined if there is no marker at this position that hides anything, or it is not indexed yet.
+   * Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const hidden = await store.catalogue.hidden('task-42', 97)
+   */
+  readonly hidden: (id: string, marker: number) => Answer<W, ReadError, HiddenByMarker | undefined>
+}
+
+/** The most events of an outline. */
+const longest = 100_000
+/** How long an answer waits for the index, in milliseconds. */
+const patience = 2_000
+
+export interface OwnCatalogue extends Catalogue<'task'> {
+  readonly close: () => Promise<void>
+}
+
+/** @param place where its file is; undefined: in memory */
+export const catalogueOf = (store: EventStore, place: string | undefined): OwnCatalogue => {
+  const feed = feedOf(store, place)
+
+  /** A conversation, as far as it is indexed. */
+  async function* upTo(id: string): Steps<ReadError, UpTo> {
+    const { last } = yield* ok(openAt(store, id))
+    const { problem } = yield* feed.catchUp(patience)
+    const row = feed.read(({ rows }) => rows.byId(id))
+    const why = row?.problem ?? problem
+    const indexed = Math.min(last, row?.last ?? -1)
+    return { last, indexed, ...(indexed < last && why !== undefined && { problem: why }) }
+  }
+
+  /** Reads a conversation as far as is known of it; undefined if that is nothing. */
+  const read = <A>(
+    id: string,
+    { indexed: last }: UpTo,
+    reading: (row: ThreadRow, indexed: Indexed, db: DatabaseSync) => A,
+  ): A | undefined =>
+    feed.read((indexed, { db }) => {
+      const row = indexed.rows.byId(id)
+      return row && last >= 0 ? reading({ ...row, last }, indexed, db) : undefined
+    })
+
+  async function* outline(id: string, options?: OutlineOptions): Steps<ReadError, OutlinePage> {
+    const { from = 0, to = Infinity } = yield* ok(
+      checkedOptions(options, { from: kinds.first, to: kinds.last }),
+    )
+    const known = yield* upTo(id)
+    if (from > known.last) return yield outOfRange(id, from, known.last)
+    const wanted = Math.min(to, known.last)
+    const end = Math.min(wanted, known.indexed, from + longest - 1)
+    const columns = read(id, known, (row, { rows }, db) => outlineOf(db, rows, row, from, end))
+    const isMore = end < Math.min(wanted, known.indexed)
+    return { ...(columns ?? { from, to: from - 1, ...nothing }), ...known, ...(isMore && { next: end + 1 }) }
+  }
+
+  async function* overview(id: string, options?: OverviewOptions): Steps<ReadError, BucketsPage> {
+    const { buckets = 1_200 } = yield* ok(checkedOptions(options, { buckets: kinds.several }))
+    const known = yield* upTo(id)
+    return { ...(read(id, known, (row, { rows }) => bucketsOf(rows, row, buckets)) ?? noBuckets), ...known }
+  }
+
+  async function* hidden(id: string, marker: number): Steps<ReadError, HiddenByMarker | undefined> {
+    const known = yield* upTo(id)
+    if (!(Number.isInteger(marker) && marker >= 0 && marker <= known.last))
+      return yield outOfRange(id, marker, known.last)
+    const tally = read(id, known, (row, { rows }, db) => tallyAt(db, rows, row, marker))
+    if (!tally) return undefined
+    const tools = Object.entries(tally.tools).toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    return { ...tally, marker, tools }
+  }
+
+  return {
+    outline: (id, options) => task(() => outline(id, options)),
+    overview: (id, options) => task(() => overview(id, options)),
+    hidden: (id, marker) => task(() => hidden(id, marker)),
+    close: feed.close,
+  }
+}
+
+const nothing = {
+  kinds: '',
+  sizes: [],
+  tokens: [],
+  times: [],
+  calls: [],
+  markers: [],
+  rewinds: [],
+  restores: [],
+}
+const noBuckets: Buckets = { buckets: 0, first: [], min: [], max: [], markers: [], rewinds: [] }

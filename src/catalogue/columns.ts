@@ -1,0 +1,90 @@
+import type { Kind } from './facts.ts'
+
+/** What is known of successive events, a column each. */
+export interface Columns {
+  readonly kinds: Kind[]
+  /** Whether each is a reply with a receipt: 1 or 0. */
+  readonly receipts: number[]
+  /** Bytes of the event's data as JSON. */
+  readonly sizes: number[]
+  /** Tokens of what it shows itself, and of the context right after it. */
+  readonly own: number[]
+  readonly tokens: number[]
+  /** Milliseconds since 1970. */
+  readonly times: number[]
+  /** Sparse: the names of the tools that it calls, by index. */
+  readonly tools: Map<number, readonly string[]>
+}
+
+/** Events of a chunk, the unit in which columns are stored. */
+export const chunkLength = 512
+
+export const noColumns = (): Columns => ({
+  kinds: [],
+  receipts: [],
+  sizes: [],
+  own: [],
+  tokens: [],
+  times: [],
+  tools: new Map(),
+})
+
+/** Times first, as they are the widest; kinds last. A byte order need not be told: nobody carries the file to another machine. */
+export const encodeColumns = ({ kinds, receipts, sizes, own, tokens, times }: Columns): Uint8Array => {
+  const count = kinds.length
+  const bytes = new Uint8Array(count * 21)
+  new Float64Array(bytes.buffer, 0, count).set(times)
+  for (const [index, column] of [sizes, own, tokens].entries())
+    new Int32Array(bytes.buffer, count * (8 + 4 * index), count).set(column)
+  const letters = bytes.subarray(count * 20)
+  for (const [index, kind] of kinds.entries())
+    letters[index] = kind.charCodeAt(0) | (receipts[index] ? 128 : 0)
+  return bytes
+}
+
+/** Stored columns, in place: the index of an element is that of the event in its chunk. */
+export interface StoredColumns {
+  readonly count: number
+  readonly sizes: Int32Array
+  readonly own: Int32Array
+  readonly tokens: Int32Array
+  readonly times: Float64Array
+  readonly kindAt: (index: number) => Kind
+  readonly isCallAt: (index: number) => boolean
+}
+
+export const storedColumns = (stored: Uint8Array): StoredColumns => {
+  // Its own buffer begins at a multiple of eight.
+  const { buffer } = stored.byteOffset === 0 ? stored : new Uint8Array(stored)
+  const count = stored.byteLength / 21
+  const whole = (index: number): Int32Array => new Int32Array(buffer, count * (8 + 4 * index), count)
+  const letters = new Uint8Array(buffer, count * 20, count)
+  return {
+    count,
+    sizes: whole(0),
+    own: whole(1),
+    tokens: whole(2),
+    times: new Float64Array(buffer, 0, count),
+    kindAt: (index) => String.fromCharCode((letters[index] ?? 0) & 127) as Kind,
+    isCallAt: (index) => (letters[index] ?? 0) > 127,
+  }
+}
+
+export type ToolsAt = Columns['tools']
+export const decodeTools = (tools: string): ToolsAt => new Map(JSON.parse(tools) as [number, string[]][])
+
+/** Columns to be continued. */
+export const continued = (stored: StoredColumns, tools: ToolsAt): Columns => {
+  const indices = Array.from({ length: stored.count }, (_, index) => index)
+  return {
+    kinds: indices.map(stored.kindAt),
+    receipts: indices.map((index) => (stored.isCallAt(index) ? 1 : 0)),
+    sizes: Array.from(stored.sizes),
+    own: Array.from(stored.own),
+    tokens: Array.from(stored.tokens),
+    times: Array.from(stored.times),
+    tools,
+  }
+}
+
+export const encodeTools = ({ tools }: Columns): string => JSON.stringify([...tools])

@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import { streamOf } from '../events/ids.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import { breath } from '../store/breath.ts'
+import { isOfEvent, type StoreError } from '../store/errors.ts'
+import { storeError } from '../store/sqlite/errors.ts'
+import { type Checkpoint, type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
+import { type CatalogueFile, isDamage, openFile } from './file.ts'
+import { type Indexed, indexedIn } from './index-file.ts'
+
+/** How far an index is. */
+export interface Progress {
+  /** Whether it had everything at some moment since it was asked. */
+  readonly isComplete: boolean
+  /** What keeps it from continuing: an event that cannot be read. */
+  readonly problem?: string
+}
+
+/** Keeps an index up to date with its store. */
+export interface Feed {
+  /** Indexes what there is, for at most so many milliseconds; it continues by itself after that. Fails if the store cannot be read. */
+  readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, Progress>
+  /** Reads of the index as it is now. A damaged file is left, and the next one begun. */
+  readonly read: <A>(reading: (indexed: Indexed, file: CatalogueFile) => A) => A
+  readonly close: () => Promise<void>
+}
+
+/** Characters of data that are indexed in one transaction, which the process waits for. */
+const mostAtOnce = 128 * 1024
+const ours = [streamOf('')]
+
+/** @param place where the file is; undefined: in memory */
+export const feedOf = (store: EventStore, place: string | undefined): Feed => {
+  let file: CatalogueFile | undefined
+  let indexed: Indexed | undefined
+  let at: Checkpoint | undefined
+  let isChecked = false
+  let isClosed = false
+  let running: Promise<E.Either<StoreError | InvalidInput, Progress>> | undefined
+  let next: typeof running
+
+  const open = (damaged?: string): Indexed => {
+    file?.db.close()
+    file = openFile(place, damaged)
+    indexed = indexedIn(file.db)
+    at = indexed.reached().checkpoint
+    isChecked = false
+    return indexed
+  }
+  const current = (): Indexed => (file && indexed) ?? open()
+
+  const read: Feed['read'] = (reading) => {
+    const use = (its: Indexed): ReturnType<typeof reading> => reading(its, file as CatalogueFile)
+    try {
+      return use(current())
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return use(open(file?.name ?? ''))
+    }
+  }
+
+  /** Whether what is indexed is of this store: another one may be at the same URL, or an older backup of it. */
+  async function* isOfStore({ reached }: Indexed): Steps<StoreError | InvalidInput, boolean> {
+    const { landmark, checkpoint } = reached()
+    if (!landmark) return checkpoint === undefined || (yield* isIssued(checkpoint))
+    const { stream, revision, id } = landmark
+    const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+    return event?.id === id && (yield* isIssued(checkpoint))
+  }
+  async function* isIssued(after: Checkpoint | undefined): Steps<StoreError | InvalidInput, boolean> {
+    const page = await store.readAll({ after, limit: 1, prefixes: ours })()
+    return E.isRight(page) || (page.left._tag === 'InvalidInput' ? false : yield page.left)
+  }
+
+  /** Undefined if the file turned out to be damaged: then everything is indexed again. */
+  const take = (
+    events: readonly RecordedEvent[],
+    to: Checkpoint | undefined,
+  ): E.Either<StoreError, void> | undefined => {
+    try {
+      current().take(events, at, to)
+      at = to
+      return done
+    } catch (error) {
+      if (!isDamage(error)) return E.left(storeError(file?.name ?? 'the index', error))
+      open(file?.name ?? '')
+      return undefined
+    }
+  }
+
+  async function* advance(): Steps<StoreError | InvalidInput, Progress> {
+    if (!isChecked && !(yield* isOfStore(current()))) open(file?.name ?? '')
+    isChecked = true
+    reading: while (!isClosed) {
+      const page = await store.readAll({ after: at, limit: streamPage, prefixes: ours })()
+      if (E.isLeft(page) && isOfEvent(page.left)) return { isComplete: false, problem: page.left.message }
+      const { events, checkpoint, isEnd } = yield* ok(page)
+      const isSame = events.length === 0 && checkpoint === at
+      for (const part of isSame ? [] : partsOf(events)) {
+        const isLast = part.at(-1) === events.at(-1)
+        const taken = take(part, isLast ? checkpoint : part.at(-1)?.checkpoint)
+        if (!taken) continue reading
+        yield* ok(taken)
+        await breath()
+        if (isClosed) break reading
+      }
+      if (isEnd || isSame) return { isComplete: true }
+    }
+    return { isComplete: false }
+  }
+
+  const begin = (): NonNullable<typeof running> => {
+    if (running)
+      return (next ??= running.then(() => {
+        next = undefined
+        return begin()
+      }))
+    running = run(advance()).finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  return {
+    catchUp: async function* (patience): Steps<StoreError | InvalidInput, Progress> {
+      const ending = new AbortController()
+      const late = sleep(patience, notYet, { signal: ending.signal, ref: false })
+      try {
+        return yield* ok(Promise.race([begin(), late.catch(() => notYet)]))
+      } finally {
+        ending.abort()
+      }
+    },
+    read,
+    close: async () => {
+      isClosed = true
+      await running?.catch(() => undefined)
+      file?.db.close()
+      file = undefined
+    },
+  }
+}
+
+const done: E.Either<never, void> = E.right(undefined)
+const notYet: E.Either<never, Progress> = E.right({ isComplete: false })
+
+/** Events in parts that are soon indexed; one part, if there are none. */
+const partsOf = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
+  const parts: RecordedEvent[][] = [[]]
+  let length = 0
+  for (const event of events) {
+    if (length > mostAtOnce) parts.push([])
+    if (length > mostAtOnce) length = 0
+    length += event.data.length
+    parts.at(-1)?.push(event)
+  }
+  return parts
+}

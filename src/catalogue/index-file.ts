@@ -1,0 +1,129 @@
+import type { DatabaseSync } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
+import { decode } from '../events/codec.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import { conversationOf } from '../events/ids.ts'
+import type { Checkpoint, RecordedEvent } from '../store/port.ts'
+import { type Rows, rowsIn } from './rows.ts'
+import type { Thread } from './thread.ts'
+import { type Threads, threadsOf } from './threads.ts'
+
+/** An event by which a store is known again. */
+export interface Landmark {
+  readonly stream: string
+  readonly revision: number
+  readonly id: string
+}
+
+/** How far a store is indexed. */
+export interface Reached {
+  readonly checkpoint: Checkpoint | undefined
+  /** The last event that was indexed. */
+  readonly landmark: Landmark | undefined
+}
+
+/** What a file has of a store. */
+export interface Indexed {
+  readonly rows: Rows
+  readonly threads: Threads
+  readonly reached: () => Reached
+  /**
+   * Takes the events between two checkpoints, in one transaction. What is there already is passed over: another process may have been
+   * faster.
+   */
+  readonly take: (
+    events: readonly RecordedEvent[],
+    from: Checkpoint | undefined,
+    to: Checkpoint | undefined,
+  ) => void
+}
+
+export const indexedIn = (db: DatabaseSync): Indexed => {
+  const rows = rowsIn(db)
+  const threads = threadsOf(rows)
+  const sql = {
+    get: db.prepare("SELECT value FROM meta WHERE key = 'reached'"),
+    set: db.prepare(
+      "INSERT INTO meta VALUES ('reached', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+    ),
+    version: db.prepare('PRAGMA data_version'),
+  }
+  let version = sql.version.get()?.['data_version']
+
+  /** Another connection may have written. */
+  const refresh = (): void => {
+    const now = sql.version.get()?.['data_version']
+    if (now !== version) threads.forget()
+    version = now
+  }
+
+  const reached = (): Reached => {
+    const value = sql.get.get()?.['value']
+    return typeof value === 'string'
+      ? (JSON.parse(value) as Reached)
+      : { checkpoint: undefined, landmark: undefined }
+  }
+
+  const threadOf = (recorded: RecordedEvent): Thread | undefined => {
+    const id = conversationOf(recorded.stream)
+    if (id === undefined) return undefined
+    const known = threads.find(id)
+    if (known || recorded.type !== 'Forked' || recorded.revision > 0)
+      return known ?? threads.begin(id, undefined, 0)
+    const decoded = decode(recorded, { ...recorded, position: 0 })
+    const from = E.isRight(decoded) && decoded.right.type === 'Forked' ? decoded.right.data.from : undefined
+    const parent = from && threads.find(from.conversation)
+    if (parent && from.position <= parent.row.last) return threads.begin(id, parent, from.position + 1)
+    const thread = threads.begin(id, undefined, 0)
+    threads.damage(thread, 'what it was forked from could not be indexed')
+    return thread
+  }
+
+  /** Undefined if there is nothing to take of it. */
+  const takeOne = (recorded: RecordedEvent): ConversationEvent | undefined => {
+    const thread = threadOf(recorded)
+    if (!thread || thread.row.problem !== null) return undefined
+    const { from, last } = thread.row
+    const { stream, revision } = recorded
+    const position = from + revision
+    if (position <= last) return undefined
+    if (position > last + 1) {
+      threads.damage(thread, `revision ${last + 1 - from} of stream ${stream} is missing`)
+      return undefined
+    }
+    const decoded = decode(recorded, { stream, revision, position })
+    if (E.isLeft(decoded)) {
+      threads.damage(thread, decoded.left.message)
+      return undefined
+    }
+    threads.take(thread, decoded.right, Buffer.byteLength(recorded.data))
+    return decoded.right
+  }
+
+  return {
+    rows,
+    threads,
+    reached,
+    take: (events, from, to) => {
+      db.exec('BEGIN IMMEDIATE')
+      try {
+        refresh()
+        let landmark: Landmark | undefined
+        for (const event of events) {
+          const { stream, revision, id } = event
+          if (takeOne(event)) landmark = { stream, revision, id }
+        }
+        threads.write()
+        const before = reached()
+        // Whoever has taken none of them does not know how far the others are.
+        if (landmark || before.checkpoint === from)
+          sql.set.run(JSON.stringify({ checkpoint: to, landmark: landmark ?? before.landmark }))
+        db.exec('COMMIT')
+      } catch (error) {
+        if (db.isTransaction) db.exec('ROLLBACK')
+        threads.forget()
+        throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,153 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Kind } from './facts.ts'
+import { partsOf } from './lineage.ts'
+import type { Rows } from './rows.ts'
+import { placeIn, type ThreadRow } from './thread.ts'
+import type { Tally } from './weave.ts'
+
+/** A `Condensed` or `Truncated`, as its event says. */
+export interface MarkerOutline {
+  readonly position: number
+  readonly kind: 'condensed' | 'truncated'
+  /** The slice that it covers: the positions of its first and last item. */
+  readonly first: number
+  readonly last: number
+  /** Messages that it hides, at all levels. */
+  readonly hidden: number
+  /** Estimated tokens of what it hides, and of what is shown in its place. */
+  readonly before: number
+  readonly after: number
+  readonly method?: string
+}
+
+/** Events without their content, a column each: the element at index i is of position `from` + i. */
+export interface Outline {
+  readonly from: number
+  /** The last position of the columns; `from` - 1 if there is none. */
+  readonly to: number
+  /** A letter each (`Kind`). */
+  readonly kinds: string
+  /** Bytes of the event's data, as JSON. */
+  readonly sizes: readonly number[]
+  /** Estimated tokens of what the model sees right after the event, system prompt and tools included. */
+  readonly tokens: readonly number[]
+  /** Milliseconds since 1970. */
+  readonly times: readonly number[]
+  readonly markers: readonly MarkerOutline[]
+  readonly rewinds: readonly { readonly position: number; readonly to: number }[]
+  readonly restores: readonly { readonly position: number; readonly marker: number }[]
+  /** Positions of the replies that have a receipt. */
+  readonly calls: readonly number[]
+}
+
+/** The columns of a conversation from one position through another, or through its last one. */
+export const outlineOf = (
+  db: DatabaseSync,
+  rows: Rows,
+  thread: ThreadRow,
+  from: number,
+  to: number,
+): Outline => {
+  const kinds: string[] = []
+  const [sizes, tokens, times, calls]: [number[], number[], number[], number[]] = [[], [], [], []]
+  const marks: Mark[] = []
+  for (const { row, last } of partsOf(rows, thread)) {
+    const [first, end] = [Math.max(from, row.from), Math.min(to, last)]
+    if (first > end) continue
+    marks.push(...marksIn(db, row, first, end))
+    const chunks = rows.chunks(row, placeIn(row, first).number, placeIn(row, end).number)
+    for (const { start, columns } of chunks) {
+      const [begin, stop] = [Math.max(0, first - start), Math.min(columns.count, end - start + 1)]
+      sizes.push(...columns.sizes.subarray(begin, stop))
+      tokens.push(...columns.tokens.subarray(begin, stop))
+      times.push(...columns.times.subarray(begin, stop))
+      for (let index = begin; index < stop; index++) {
+        kinds.push(columns.kindAt(index))
+        if (columns.isCallAt(index)) calls.push(start + index)
+      }
+    }
+  }
+  return {
+    from,
+    to: from + sizes.length - 1,
+    kinds: kinds.join(''),
+    sizes,
+    tokens,
+    times,
+    calls,
+    markers: marks.flatMap(markerOf),
+    rewinds: marks.flatMap(({ position, kind, target }) => (kind === 'W' ? [{ position, to: target }] : [])),
+    restores: marks.flatMap(({ position, kind, target }) =>
+      kind === 'R' ? [{ position, marker: target }] : [],
+    ),
+  }
+}
+
+/** A row of `marks`; the fields that an event of its kind has. */
+interface Mark extends Omit<MarkerOutline, 'kind' | 'method'> {
+  readonly kind: Kind
+  readonly target: number
+  readonly method: string | null
+}
+
+const marksIn = (db: DatabaseSync, { n }: ThreadRow, first: number, last: number): readonly Mark[] =>
+  db
+    .prepare('SELECT * FROM marks WHERE thread = ? AND position BETWEEN ? AND ? ORDER BY position')
+    .all(n, first, last) as unknown as readonly Mark[]
+
+const markerOf = ({ kind, method, ...mark }: Mark): readonly MarkerOutline[] => {
+  if (kind !== 'C' && kind !== 'T') return []
+  const { position, first, last, hidden, before, after } = mark
+  const named = kind === 'C' ? ('condensed' as const) : ('truncated' as const)
+  return [{ position, kind: named, first, last, hidden, before, after, ...(method !== null && { method }) }]
+}
+
+/** A conversation in so many parts of about the same length, a column each. */
+export interface Buckets {
+  /** How many there are: no more than events. */
+  readonly buckets: number
+  /** The first position of each. */
+  readonly first: readonly number[]
+  /** The fewest and the most tokens that the model sees in it. */
+  readonly min: readonly number[]
+  readonly max: readonly number[]
+  /** How many markers and rewinds it has. */
+  readonly markers: readonly number[]
+  readonly rewinds: readonly number[]
+}
+
+export const bucketsOf = (rows: Rows, thread: ThreadRow, wanted: number): Buckets => {
+  const count = thread.last + 1
+  const buckets = Math.min(wanted, count)
+  const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * count) / buckets))
+  const min = first.map(() => Infinity)
+  const [max, markers, rewinds] = [first.map(() => 0), first.map(() => 0), first.map(() => 0)]
+  let bucket = 0
+  for (const { row, last } of partsOf(rows, thread))
+    for (const { start, columns } of rows.chunks(row))
+      for (const [index, tokens] of columns.tokens.entries()) {
+        const position = start + index
+        if (position > last) break
+        while (position >= (first[bucket + 1] ?? Infinity)) bucket++
+        if (tokens < (min[bucket] ?? 0)) min[bucket] = tokens
+        if (tokens > (max[bucket] ?? 0)) max[bucket] = tokens
+        const kind = columns.kindAt(index)
+        if (kind === 'C' || kind === 'T') markers[bucket] = (markers[bucket] ?? 0) + 1
+        if (kind === 'W') rewinds[bucket] = (rewinds[bucket] ?? 0) + 1
+      }
+  return { buckets, first, min, max, markers, rewinds }
+}
+
+/** What a marker hides at all levels; undefined if there is no marker that hides anything at this position. */
+export const tallyAt = (
+  db: DatabaseSync,
+  rows: Rows,
+  thread: ThreadRow,
+  marker: number,
+): Tally | undefined => {
+  const part = partsOf(rows, thread).find(({ row, last }) => row.from <= marker && marker <= last)
+  const tally =
+    part &&
+    db.prepare('SELECT tally FROM marks WHERE thread = ? AND position = ?').get(part.row.n, marker)?.['tally']
+  return typeof tally === 'string' ? (JSON.parse(tally) as Tally) : undefined
+}

@@ -1,0 +1,14 @@
+import { createHash } from 'node:crypto'
+import { join, resolve } from 'node:path'
+
+/**
+ * Where the catalogue of a store is kept: beside an SQLite file, or in a folder that was named. Undefined: nowhere, so it is in memory.
+ *
+ * @param url of the store, without parameters
+ */
+export const placeOf = (url: string, folder: string | undefined): string | undefined => {
+  const isFile = url.startsWith('sqlite:')
+  const path = isFile ? resolve(url.slice('sqlite:'.length)) : url
+  if (folder === undefined) return isFile ? `${path}-index` : undefined
+  return join(resolve(folder), `${createHash('sha256').update(path).digest('hex').slice(0, 16)}-index`)
+}

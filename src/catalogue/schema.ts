@@ -1,0 +1,58 @@
+/** Of the tables, and of what is in them: a file of another one is built again. */
+export const formatVersion = 1
+
+/**
+ * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
+ * fork's parent counts no more. Positions are those of the conversation. `last` is how far it is indexed; `has` are the bits of `traits`.
+ *
+ * `chunks` are columns of own events (columns.ts), `marks` what changes more than the end of what is shown. `docs` are stretches of own
+ * events with their words; their texts are nowhere: what is found is read in the store.
+ */
+export const schema = `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE threads (
+    n INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    parent INTEGER,
+    "from" INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    updated INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    has INTEGER NOT NULL,
+    problem TEXT
+  ) STRICT;
+  CREATE TABLE chunks (
+    thread INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    columns BLOB NOT NULL,
+    tools TEXT NOT NULL,
+    UNIQUE (thread, number)
+  ) STRICT;
+  CREATE TABLE marks (
+    thread INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    first INTEGER,
+    last INTEGER,
+    target INTEGER,
+    hidden INTEGER,
+    before INTEGER,
+    after INTEGER,
+    method TEXT,
+    tally TEXT,
+    PRIMARY KEY (thread, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE actors (name TEXT NOT NULL, thread INTEGER NOT NULL, PRIMARY KEY (name, thread)) STRICT, WITHOUT ROWID;
+  CREATE TABLE models (name TEXT NOT NULL, thread INTEGER NOT NULL, PRIMARY KEY (name, thread)) STRICT, WITHOUT ROWID;
+  CREATE TABLE docs (
+    doc INTEGER PRIMARY KEY,
+    thread INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX docs_by_thread ON docs (thread, doc);
+  CREATE VIRTUAL TABLE words USING fts5(
+    text, content = '', columnsize = 0, detail = 'none', tokenize = 'trigram case_sensitive 1'
+  );
+  PRAGMA user_version = ${formatVersion};`

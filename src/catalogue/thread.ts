@@ -1,0 +1,93 @@
+import type { ConversationEvent } from '../events/events.ts'
+import { chunkLength, type Columns, noColumns } from './columns.ts'
+import { type Facts, factsOf } from './facts.ts'
+import { traitOf } from './traits.ts'
+import { momentAt, type Piece, type Shown, tokensOf, type Weave, weaveIn } from './weave.ts'
+
+/** A conversation in the catalogue. */
+export interface ThreadRow {
+  readonly n: number
+  readonly id: string
+  readonly parent: number | null
+  /** Position of its first own event. */
+  readonly from: number
+  /** Last position that is indexed; `from - 1` if there is none. */
+  readonly last: number
+  readonly updated: number
+  readonly tokens: number
+  /** Replies with a receipt, inherited ones included. */
+  readonly calls: number
+  readonly has: number
+  /** Why no more of it is indexed. */
+  readonly problem: string | null
+}
+
+/** A conversation in memory, to be continued. */
+export interface Thread {
+  row: ThreadRow
+  readonly weave: Weave
+  /** Its chunks that were changed and not written yet, by number. */
+  readonly chunks: Map<number, Columns>
+}
+
+/** What an event was found to be. */
+export interface Taken {
+  readonly event: ConversationEvent
+  readonly facts: Facts
+  /** The marker, if it hides anything. */
+  readonly marker: Piece | undefined
+}
+
+/** The chunk that has a position, and the index there. */
+export const placeIn = ({ from }: Pick<ThreadRow, 'from'>, position: number) => ({
+  number: Math.floor((position - from) / chunkLength),
+  index: (position - from) % chunkLength,
+})
+
+/**
+ * Takes the next event.
+ *
+ * @param size bytes of the event's data
+ * @param open the chunk with this number as it was written, if it is not among those in memory
+ */
+export const take = (
+  thread: Thread,
+  event: ConversationEvent,
+  size: number,
+  open: (number: number) => Columns | undefined,
+): Taken => {
+  const { row, weave, chunks } = thread
+  const facts = factsOf(event)
+  const before = momentAt(weave, facts.position - 1)
+  const moment = weaveIn(weave, facts)
+  const { number, index } = placeIn(row, facts.position)
+  const columns = chunks.get(number) ?? (index > 0 ? open(number) : undefined) ?? noColumns()
+  chunks.set(number, columns)
+  const receipt = isCall(event) ? 1 : 0
+  const time = Date.parse(event.metadata.time)
+  if (facts.tools.length > 0) columns.tools.set(index, facts.tools)
+  columns.kinds.push(facts.kind)
+  columns.receipts.push(receipt)
+  columns.sizes.push(size)
+  columns.own.push(facts.own)
+  columns.tokens.push(tokensOf(moment))
+  columns.times.push(time)
+  thread.row = {
+    ...row,
+    last: facts.position,
+    updated: time,
+    tokens: tokensOf(moment),
+    calls: row.calls + receipt,
+    has: row.has | traitOf(facts.kind),
+  }
+  return { event, facts, marker: moment === before ? undefined : pieceAt(moment.shown, facts.position) }
+}
+
+/** Whether an event is a reply that has a receipt. */
+const isCall = (event: ConversationEvent): boolean =>
+  event.type === 'MessageAppended' && event.data.origin?.context !== undefined
+
+const pieceAt = (shown: Shown | undefined, position: number): Piece | undefined => {
+  for (let at = shown; at; at = at.before) if (at.piece.position === position) return at.piece
+  return undefined
+}

@@ -1,0 +1,14 @@
+import type { Kind } from './facts.ts'
+
+/** What may have happened in a conversation, a bit each. */
+export const traits = { condensed: 1, truncated: 2, rewound: 4, restored: 8, forked: 16 } as const
+
+const ofKinds: Readonly<Partial<Record<Kind, number>>> = {
+  C: traits.condensed,
+  T: traits.truncated,
+  W: traits.rewound,
+  R: traits.restored,
+}
+
+/** What an event of this kind says of its conversation. */
+export const traitOf = (kind: Kind): number => ofKinds[kind] ?? 0

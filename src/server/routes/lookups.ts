@@ -1,0 +1,64 @@
+import { z } from 'zod'
+import { ofConversation, whole } from '../parameters.ts'
+import { refused } from '../problem.ts'
+import { route } from '../route.ts'
+import { bucketsShape, hiddenShape, outlineShape } from '../shapes.ts'
+import { from } from './tags.ts'
+
+// What the index beside the store answers.
+
+const notFound = ['ConversationNotFound', 'OutOfRange'] as const
+
+export const outline = route({
+  method: 'get',
+  path: '/conversations/{id}/outline',
+  name: 'outline',
+  summary: 'The events without their content, in columns: at most 100,000 at a time',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({
+    from: whole(0).default(0).describe('First position, that one included'),
+    to: whole(0).optional().describe('Last position, that one included. Default: the last one'),
+  }),
+  answers: { 200: outlineShape },
+  errors: notFound,
+  handle: async ({ params: { id }, query, store }) => {
+    const outlined = await store.catalogue.outline(id, query)
+    const { to, last, indexed } = outlined
+    return from(store.conversation(id), last, ['outline', query.from, to, indexed], outlined)
+  },
+})
+
+export const overview = route({
+  method: 'get',
+  path: '/conversations/{id}/overview',
+  name: 'overview',
+  summary: 'The whole conversation in so many parts: tokens, markers and rewinds of each, in columns',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({ buckets: whole(1, 10_000).default(1_200) }),
+  answers: { 200: bucketsShape },
+  errors: notFound,
+  handle: async ({ params: { id }, query, store }) => {
+    const given = await store.catalogue.overview(id, query)
+    const { last, indexed } = given
+    return from(store.conversation(id), last, ['overview', query.buckets, indexed], given)
+  },
+})
+
+export const hidden = route({
+  method: 'get',
+  path: '/conversations/{id}/hidden/{marker}',
+  name: 'hidden',
+  summary: 'What a marker hides at all levels: messages by kind, and the tools that are called in them',
+  scope: 'read',
+  params: ofConversation.extend({ marker: whole(0) }),
+  answers: { 200: hiddenShape },
+  errors: [...notFound, 'NotFound'],
+  handle: async ({ params: { id, marker }, store }) => {
+    const found = await store.catalogue.hidden(id, marker)
+    if (!found)
+      throw refused('NotFound', `there is no marker at position ${marker} of ${id} that hides anything`)
+    return from(store.conversation(id), marker, ['hidden'], found)
+  },
+})

@@ -1,0 +1,104 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { catalogueOf } from '../../src/catalogue/catalogue.ts'
+import type { ConversationEvent } from '../../src/events/events.ts'
+import type { Log } from '../../src/projections/path.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
+import { hiddenBy, kindsOf, outlineBy, toolsOf } from '../support/catalogue/model.ts'
+import { right } from '../support/either.ts'
+import { writeForked } from '../support/forked.ts'
+import { histories, rawLogs } from '../support/histories.ts'
+import { runs } from '../support/runs.ts'
+
+/** A log in a store, in parts that are forks of one another; a stream that begins with a Forked would be a fork, too. */
+const stored = async (any: Log, places: readonly number[]): Promise<Stored> => {
+  const store = memoryStore()
+  const log = any.map((event, index): ConversationEvent =>
+    index === 0 && event.type === 'Forked' ? { ...event, type: 'Configured', data: {} } : event,
+  )
+  const forked = await writeForked(store, log, places)
+  return { store, id: forked.id, log: forked.log.map((event) => ({ ...event, metadata: atOnce(event) })) }
+}
+interface Stored {
+  readonly store: EventStore
+  readonly id: string
+  readonly log: Log
+}
+/** As `write` has it. */
+const atOnce = ({ metadata }: ConversationEvent) => ({ ...metadata, time: new Date(0).toISOString() })
+
+const places = fc.array(fc.nat(200), { maxLength: 3 })
+
+describe.each([
+  ['logs that commands wrote', histories(60), 60],
+  ['logs of any events', rawLogs(60), 100],
+])('of %s, whole or forked,', (_, logs, numRuns) => {
+  test('the outline says at every position what the plain fold says', async () => {
+    await fc.assert(
+      fc.asyncProperty(logs, places, async (any, cuts) => {
+        if (any.length === 0) return
+        const { store, id, log } = await stored(any, cuts)
+        const catalogue = catalogueOf(store, undefined)
+        const { last, indexed, next, ...outline } = right(await catalogue.outline(id)())
+        expect(outline).toEqual(outlineBy(log))
+        expect([last, indexed, next]).toEqual([log.length - 1, log.length - 1, undefined])
+        await catalogue.close()
+      }),
+      { numRuns: runs(numRuns) },
+    )
+  })
+
+  test('what a marker hides is counted at all levels', async () => {
+    await fc.assert(
+      fc.asyncProperty(logs, places, async (any, cuts) => {
+        if (any.length === 0) return
+        const { store, id, log } = await stored(any, cuts)
+        const catalogue = catalogueOf(store, undefined)
+        for (const { position, type } of log) {
+          const found = right(await catalogue.hidden(id, position)())
+          const hidden = type === 'Condensed' || type === 'Truncated' ? hiddenBy(log, position) : undefined
+          expect(found === undefined).toBe(hidden === undefined)
+          if (!found || !hidden) continue
+          const messages = hidden.filter((event) => event.type === 'MessageAppended').length
+          expect(found).toMatchObject({ marker: position, messages, kinds: kindsOf(hidden) })
+          expect(Object.fromEntries(found.tools)).toEqual(toolsOf(hidden))
+          expect(found.tools.map(([, calls]) => calls)).toEqual(
+            found.tools.map(([, calls]) => calls).toSorted((one, other) => other - one),
+          )
+        }
+        await catalogue.close()
+      }),
+      { numRuns: runs(numRuns / 2) },
+    )
+  })
+
+  test('the overview has each position in one of its parts', async () => {
+    await fc.assert(
+      fc.asyncProperty(logs, places, fc.integer({ min: 1, max: 80 }), async (any, cuts, wanted) => {
+        if (any.length === 0) return
+        const { store, id, log } = await stored(any, cuts)
+        const catalogue = catalogueOf(store, undefined)
+        const { first, min, max, markers, rewinds, buckets } = right(
+          await catalogue.overview(id, { buckets: wanted })(),
+        )
+        expect(buckets).toBe(Math.min(wanted, log.length))
+        expect([first.length, first[0]]).toEqual([buckets, 0])
+        const { kinds, tokens } = outlineBy(log)
+        for (const [bucket, from] of first.entries()) {
+          const to = first[bucket + 1] ?? log.length
+          expect(to).toBeGreaterThan(from)
+          const part = kinds.slice(from, to).replaceAll(/[^CTW]/g, '')
+          expect([min[bucket], max[bucket], markers[bucket], rewinds[bucket]]).toEqual([
+            Math.min(...tokens.slice(from, to)),
+            Math.max(...tokens.slice(from, to)),
+            part.replaceAll('W', '').length,
+            part.replaceAll(/[CT]/g, '').length,
+          ])
+        }
+        await catalogue.close()
+      }),
+      { numRuns: runs(numRuns / 2) },
+    )
+  })
+})

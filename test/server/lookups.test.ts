@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import { text, toolResult } from '../support/log.ts'
+import { serving } from '../support/server/asking.ts'
+
+const call = (id: string, name: string) => ({ type: 'tool_use', id, name, input: {} }) as const
+
+/** A conversation `a` with a call, its result, a summary of both, and a rewind; `b` is a fork of it. */
+const working = async () => {
+  const scene = await serving()
+  const chat = scene.store.conversation('a')
+  await chat.append({ role: 'user', content: 'Close the strings.' })
+  await chat.append({ role: 'assistant', content: [text('I look.'), call('c1', 'Read')] })
+  await chat.append({ role: 'user', content: [toolResult('c1')] })
+  await chat.condense({ covers: { first: 0, last: 2 }, summary: 'They are closed.' })
+  await chat.append({ role: 'assistant', content: 'Done.' })
+  await chat.fork('b', { at: 3 })
+  await chat.rewind({ to: 3 })
+  return scene
+}
+
+describe('what the index answers over HTTP', () => {
+  test('is the outline of a conversation, whole or in parts', async () => {
+    const { ask } = await working()
+    const { json, headers } = await ask('conversations/a/outline')
+    expect(json).toMatchObject({ from: 0, to: 5, last: 5, indexed: 5, kinds: 'ucrCaW', calls: [] })
+    expect(json['markers']).toMatchObject([{ position: 3, kind: 'condensed', first: 0, last: 2, hidden: 3 }])
+    expect(json['rewinds']).toEqual([{ position: 5, to: 3 }])
+    const tokens = json['tokens'] as readonly number[]
+    expect(tokens[5]).toBe(tokens[3])
+    const etag = headers.get('etag') ?? ''
+    expect((await ask('conversations/a/outline', { headers: { 'if-none-match': etag } })).status).toBe(304)
+    expect((await ask('conversations/a/outline?from=1&to=2')).json).toMatchObject({
+      from: 1,
+      to: 2,
+      kinds: 'cr',
+      tokens: tokens.slice(1, 3),
+    })
+    expect((await ask('conversations/b/outline')).json).toMatchObject({ kinds: 'ucrC-', last: 4 })
+    expect(await ask('conversations/a/outline?from=6')).toMatchObject({ status: 404 })
+    expect(await ask('conversations/none/outline')).toMatchObject({ status: 404 })
+  })
+
+  test('is there as soon as it was written', async () => {
+    const { ask, store } = await working()
+    for (let n = 6; n < 12; n++) {
+      await store.conversation('a').append({ role: 'user', content: `Message ${n}.` })
+      expect((await ask('conversations/a/outline')).json).toMatchObject({ to: n, last: n, indexed: n })
+    }
+  })
+
+  test('is a picture of it in a few parts', async () => {
+    const { ask } = await working()
+    const { json } = await ask('conversations/a/overview?buckets=3')
+    expect(json).toMatchObject({ buckets: 3, first: [0, 2, 4], markers: [0, 1, 0], rewinds: [0, 0, 1] })
+    expect((await ask('conversations/a/overview')).json).toMatchObject({ buckets: 6 })
+  })
+
+  test('is what a marker hides', async () => {
+    const { ask } = await working()
+    expect((await ask('conversations/b/hidden/3')).json).toEqual({
+      marker: 3,
+      messages: 3,
+      kinds: { u: 1, c: 1, r: 1 },
+      tools: [['Read', 1]],
+    })
+    expect(await ask('conversations/a/hidden/2')).toMatchObject({ status: 404, json: { tag: 'NotFound' } })
+    expect(await ask('conversations/a/hidden/99')).toMatchObject({ status: 404, json: { tag: 'OutOfRange' } })
+  })
+})

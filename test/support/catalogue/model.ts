@@ -1,0 +1,88 @@
+import { estimatePrompt } from '../../../src/context/tokens/estimate.ts'
+import type { Outline } from '../../../src/catalogue/outline.ts'
+import { contentOf, type ConversationEvent } from '../../../src/events/events.ts'
+import { configurationOf, effective, messagesOf } from '../../../src/projections/effective.ts'
+import { fold } from '../../../src/projections/outline.ts'
+import type { Log } from '../../../src/projections/path.ts'
+import { tokensByBytes } from '../../../src/projections/tokens.ts'
+
+// What the catalogue says, by the plain fold of the whole log at each position.
+
+const kindOf = (event: ConversationEvent): string => {
+  const { type } = event
+  if (type !== 'MessageAppended')
+    return { Condensed: 'C', Truncated: 'T', Rewound: 'W', Restored: 'R', Configured: 'K', Forked: '-' }[type]
+  const { role, content } = event.data
+  const has = (wanted: string): boolean => content.some((block) => block.type === wanted)
+  if (role === 'system') return 's'
+  if (role === 'user') return has('tool_result') ? 'r' : 'u'
+  return has('tool_use') ? 'c' : 'a'
+}
+
+const tokensAt = (log: Log, at: number): number => {
+  const seen = effective(log, at)
+  const { system, tools } = configurationOf(seen)
+  return seen.items.reduce(
+    (sum, item) => sum + tokensByBytes(messagesOf(item).flatMap(({ content }) => content)),
+    estimatePrompt(system, tools),
+  )
+}
+
+/** The whole outline of a log. */
+export const outlineBy = (log: Log): Outline => ({
+  from: 0,
+  to: log.length - 1,
+  kinds: log.map(kindOf).join(''),
+  sizes: log.map(({ data }) => Buffer.byteLength(JSON.stringify(data))),
+  tokens: log.map((_, at) => tokensAt(log, at)),
+  times: log.map(({ metadata }) => Date.parse(metadata.time)),
+  markers: log.flatMap((event) => {
+    if (event.type !== 'Condensed' && event.type !== 'Truncated') return []
+    const { position, data } = event
+    const { covers, messagesHidden: hidden, tokens } = data
+    const kind = event.type === 'Condensed' ? ('condensed' as const) : ('truncated' as const)
+    return [
+      { position, kind, ...covers, hidden, ...tokens, ...('method' in data && { method: data.method }) },
+    ]
+  }),
+  rewinds: log.flatMap(({ type, position, data }) => (type === 'Rewound' ? [{ position, to: data.to }] : [])),
+  restores: log.flatMap(({ type, position, data }) =>
+    type === 'Restored' ? [{ position, marker: data.marker }] : [],
+  ),
+  calls: log.flatMap(({ type, position, data }) =>
+    type === 'MessageAppended' && data.origin?.context ? [position] : [],
+  ),
+})
+
+/** The events that a marker hides at all levels, by a fold up to it; undefined if it hides nothing. */
+export const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] | undefined => {
+  const { replaced } = fold(log, marker)
+  if (!replaced.has(marker)) return undefined
+  const hidden: ConversationEvent[] = []
+  const open = [...(replaced.get(marker) ?? [])]
+  for (let slot = open.pop(); slot; slot = open.pop()) {
+    const event = log[slot.position]
+    if (event) hidden.push(event)
+    if (slot.marker) open.push(...(replaced.get(slot.position) ?? []))
+  }
+  return hidden
+}
+
+/** How often each is there. */
+export const counted = (names: readonly string[]): Readonly<Record<string, number>> => {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}
+
+export const kindsOf = (events: readonly ConversationEvent[]): Readonly<Record<string, number>> =>
+  counted(events.map(kindOf))
+
+export const toolsOf = (events: readonly ConversationEvent[]): Readonly<Record<string, number>> =>
+  counted(
+    events
+      .filter(({ type }) => type === 'MessageAppended')
+      .flatMap((event) => contentOf(event))
+      .filter(({ role }) => role === 'assistant')
+      .flatMap(({ content }) => content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []))),
+  )
