@@ -62,6 +62,15 @@ const slice = (text: string): Covers => {
   return { first: Number(first), last: Number(last) }
 }
 
+/** A regular expression. */
+export const pattern = (text: string): RegExp => {
+  try {
+    return new RegExp(text, 'u')
+  } catch {
+    throw new InvalidArgumentError("It must be a regular expression, such as 'sk-[a-z0-9]+'.")
+  }
+}
+
 /** A value as JSON. */
 export const jsonText = (text: string): unknown => {
   try {

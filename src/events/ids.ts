@@ -29,9 +29,10 @@ export const [inboxStreamOf, queuedIn] = streams('inbox-')
 /** In it, a worker says that it lives. */
 export const [workerStreamOf, workerOf] = streams('worker-')
 
-// Event ids derive from it: fixed for ever.
-const namespace = Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
-const room = ' '.repeat(namespace.length)
+// Event ids derive from it: fixed for ever. What only reads, as a page does, is built without it.
+const namespace = /* @__PURE__ */ Buffer.from('7d1b6a0e6c3d5c0f9d6f0b6c0a4c2e51', 'hex')
+/** For the bytes of the namespace. */
+const room = ' '.repeat(16)
 
 /**
  * The id of the `index`-th event that a command writes to a stream: UUIDv5 (RFC 9562, section 5.5) of the three.

@@ -59,7 +59,7 @@ export const writableFormats = (): readonly string[] => [
     .map(({ name }) => name),
 ]
 
-const taken: ReadonlySet<string> = new Set([...formats, ...writable])
+const taken: ReadonlySet<string> = new Set([...formats, ...writable, 'html'])
 
 /**
  * Lets imports and exports, in the whole process, read and write a format of your own. Registering the same object again changes

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { holder } from './source/embedded/form.ts'
 
 // Where the page is: the address, and who is told when it changes.
 
@@ -11,14 +12,21 @@ export interface Place {
   readonly path: string
   readonly search: string
 }
-const here = (): Place => ({ path: location.pathname, search: location.search })
+/** A page that is one file has its address after the `#`. */
+const isFile = document.getElementById(holder) !== null
+const here = (): Place => {
+  const { pathname: path, search } = isFile ? new URL(location.hash.slice(1), 'file:///') : location
+  return { path, search }
+}
 
 /** Goes to an address of the page. `replace`: Back does not come here again. */
 export const go = (href: string, { replace = false }: { readonly replace?: boolean } = {}): void => {
   clearTimeout(resting)
-  if (href === location.pathname + location.search) return
-  if (replace) history.replaceState(null, '', href)
-  else history.pushState(null, '', href)
+  const { path, search } = here()
+  if (href === path + search) return
+  const address = isFile ? `#${href}` : href
+  if (replace) history.replaceState(null, '', address)
+  else history.pushState(null, '', address)
   tell()
 }
 

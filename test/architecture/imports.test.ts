@@ -54,7 +54,7 @@ const layers: Readonly<Record<string, string>> = {
     'result events projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers /',
   // What a browser runs: of the rest only the core, which needs no Node.
   ui: '/',
-  cli: 'result events projections commands store telemetry formats context/tokens api / server',
+  cli: 'result events projections commands store telemetry formats context/tokens api / server ui',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { cpSync, globSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { build } from 'rolldown'
 import config from '../../rolldown.config.ts'
 import { kept, root as cwd } from './kept.ts'
@@ -18,7 +20,8 @@ export const bundle = async (program: string, dir: string): Promise<void> => {
 
 /** What the package is made of. */
 const made = [
-  'src/**/*.ts',
+  'src/**/*',
+  'vite.*.config.ts',
   'bin/*.js',
   'package.json',
   'package-lock.json',
@@ -50,3 +53,14 @@ const declare = async (folder: string): Promise<void> => {
 let declared: Promise<string> | undefined
 /** The folder of the package's declarations as they are published. */
 export const builtDeclarations = (): Promise<string> => (declared ??= keptFor('declared', declare))
+
+const buildPage = async (folder: string): Promise<void> => {
+  const vite = join(cwd, 'node_modules/.bin/vite')
+  const into = (settings: string, name: string) =>
+    promisify(execFile)(vite, ['build', '--config', settings, '--outDir', join(folder, name)], { cwd })
+  await Promise.all([into('vite.ui.config.ts', 'ui'), into('vite.file.config.ts', 'ui-file')])
+}
+
+let page: Promise<string> | undefined
+/** A folder with the page as the package has it in `dist`: `ui` is what the server serves, `ui-file` what exported files have. */
+export const builtPage = (): Promise<string> => (page ??= keptFor('page', buildPage))

@@ -8,11 +8,18 @@ import { effective } from '../../projections/effective.ts'
 import { toError } from '../../result/typed.ts'
 import { logOf } from '../conversation.ts'
 import { usage } from '../errors.ts'
+import { pattern, position } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Session, Shell } from '../shell.ts'
 import { visibleJson, visibleLines } from '../../formats/visible.ts'
 
-type Write = (session: Session, chat: Conversation) => Promise<void>
+interface Options {
+  readonly format: string
+  readonly at?: number
+  readonly calls?: boolean
+  readonly redact?: RegExp
+}
+type Write = (session: Session, chat: Conversation, options: Options) => Promise<void>
 
 export const addExport = (program: Command, shell: Shell): void => {
   program
@@ -20,9 +27,12 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown, or one registered by --import',
+      'palimpsest, anthropic, markdown, html, or one registered by --import',
       'palimpsest',
     )
+    .option('--at <position>', 'html: the conversation as it was then', position)
+    .option('--calls', 'html: with the request of every call, as it was sent')
+    .option('--redact <pattern>', 'html: make what matches unreadable (a regular expression)', pattern)
     .addHelpText(
       'after',
       `
@@ -30,16 +40,23 @@ palimpsest: every event as stored, one per line, those of a fork's parents
             first; import restores the same conversation from it
 anthropic:  the body of a Messages API request
 markdown:   a document with every message, and with what was hidden and why
+html:       the page of \`palimpsest serve\` about this conversation, in a file
+            that opens without a server
 
 Examples:
   palimpsest export task-42 > task-42.jsonl
+  palimpsest export task-42 --format html --redact 'sk-\\w+' > task-42.html
   palimpsest export task-42 --format markdown | less`,
     )
     .action(
-      shell.look(async (session, id: string, { format }: { format: string }) => {
+      shell.look(async (session, id: string, options: Options) => {
+        const { format, at, calls, redact } = options
         const write = writerOf(format)
-        if (!write) throw toError(usage(`--format must be one of ${writableFormats().join(', ')}`))
-        await write(session, session.store.conversation(id))
+        if (!write)
+          throw toError(usage(`--format must be one of ${['html', ...writableFormats()].join(', ')}`))
+        if (format !== 'html' && (at !== undefined || calls || redact))
+          throw toError(usage('--at, --calls and --redact are for --format html'))
+        await write(session, session.store.conversation(id), options)
       }),
     )
 }
@@ -68,6 +85,19 @@ const writers: ReadonlyMap<string, Write> = new Map<string, Write>(
         separator = '\n\n'
       }
       await out.text('\n')
+    },
+    html: async ({ out, isJson, store }, chat, options) => {
+      const [{ gather }, { htmlPage }] = await Promise.all([
+        import('../html/gather.ts'),
+        import('../html/page.ts'),
+      ])
+      const pieces = htmlPage(await gather(store, chat, options))
+      if (!isJson) for await (const piece of pieces) await out.text(piece)
+      else {
+        let html = ''
+        for await (const piece of pieces) html += piece
+        await out.json({ conversation: chat.id, html })
+      }
     },
   } satisfies Readonly<Record<string, Write>>),
 )

@@ -1,0 +1,102 @@
+import { countTokens } from '../../context/tokens/tokens.ts'
+import type { Conversation, ConversationEvent, Store } from '../../index.ts'
+import { app, basePath } from '../../server/app.ts'
+import type { EmbeddedFile } from '../../ui/source/embedded/form.ts'
+import { redacted } from './redact.ts'
+
+export interface HtmlOptions {
+  /** The conversation as it was at this position. Default: the last one. */
+  readonly at?: number | undefined
+  /** With the request of every call, as it was sent. */
+  readonly calls?: boolean | undefined
+  /** What is made unreadable. */
+  readonly redact?: RegExp | undefined
+}
+
+interface Page<T> {
+  readonly items: readonly T[]
+  readonly next?: number
+}
+interface Called {
+  /** Absent of a reply without a receipt. */
+  readonly number?: number
+  readonly position: number
+}
+
+/** What a page about one conversation reads, without a server. */
+export const gather = async (
+  store: Store,
+  chat: Conversation,
+  { at, calls = false, redact }: HtmlOptions,
+): Promise<EmbeddedFile> => {
+  const { at: last, ...now } = await chat.context({ at })
+  const path = `/conversations/${encodeURIComponent(chat.id)}`
+  const server = app({ store, isReadOnly: true })
+  const ask = async <T>(of: string): Promise<T | undefined> => {
+    const response = await server.request(`http://localhost${basePath}${path}${of}`, {
+      headers: { host: 'localhost' },
+    })
+    return response.ok ? ((await response.json()) as T) : undefined
+  }
+  /** All pages of a list. */
+  const list = async <T extends object>(of: string, isIn: (item: T) => boolean) => {
+    const items: T[] = []
+    for (let from: number | undefined = 0; from !== undefined;) {
+      const page: Page<T> | undefined = await ask<Page<T>>(`${of}${from > 0 ? `?from=${from}` : ''}`)
+      items.push(...(page?.items ?? []).filter(isIn))
+      from = page?.next
+    }
+    return { items }
+  }
+  const events: ConversationEvent[] = []
+  for await (const event of chat.events({ to: last })) events.push(event)
+  const model = now.outline.configuration?.model
+  const own = {
+    id: chat.id,
+    position: last,
+    items: now.items.length,
+    tokens: countTokens({ at: last, ...now }).total,
+    ...(model !== undefined && { model }),
+    queued: 0,
+    waiting: 0,
+  }
+  const made = await list<Called>('/calls', ({ position }) => position <= last)
+  const noted = ({ at: place }: { readonly at: number }): boolean => place <= last
+  const answers: Record<string, unknown> = {
+    '/conversations': { items: [await overviewOf(store, chat.id, events)], total: 1, matching: 1 },
+    '/workers': { claims: 0, items: [] },
+    '/turns': { items: [] },
+    [path]: own,
+    [`${path}/calls`]: made,
+    [`${path}/notes`]: await list('/notes', noted),
+    [`${path}/links`]: await list('/links', noted),
+    [`${path}/waiting`]: { items: [] },
+  }
+  for (const { number, position } of calls ? made.items : []) {
+    const call = `/calls/${number ?? `p${position}`}`
+    answers[path + call] = await ask(call)
+  }
+  const tokens = (await ask<{ readonly tokens: readonly number[] }>(`/outline?to=${last}`))?.tokens ?? []
+  const file = {
+    form: 1 as const,
+    conversation: chat.id,
+    events,
+    tokens,
+    answers,
+    written: new Date().toISOString(),
+  }
+  if (!redact) return file
+  const { value, places } = redacted({ events, answers }, redact)
+  return { ...file, ...value, redacted: places }
+}
+
+const overviewOf = async (
+  store: Store,
+  id: string,
+  events: readonly ConversationEvent[],
+): Promise<object> => {
+  const own = { id, events: events.length, updated: events.at(-1)?.metadata.time }
+  for await (const overview of store.conversations({ beginning: id }))
+    if (overview.id === id) return { ...overview, ...own }
+  return { ...own, title: '' }
+}

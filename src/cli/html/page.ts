@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { gzipSync } from 'node:zlib'
+import { toError } from '../../result/typed.ts'
+import { type EmbeddedFile, holder } from '../../ui/source/embedded/form.ts'
+import { packageFile } from '../package.ts'
+
+// One file that opens without a server: the page's script and style sheet, and one conversation.
+
+/** Zipped, the script takes a third of the room. It runs if it has the hash that the policy names. */
+const starter = `
+const text = document.getElementById('palimpsest-code').textContent
+const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
+const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
+const code = await new Response(stream).text()
+const policy = globalThis.trustedTypes?.createPolicy('palimpsest', { createScript: (own) => own })
+const script = document.createElement('script')
+script.type = 'module'
+script.textContent = policy ? policy.createScript(code) : code
+document.head.append(script)
+`
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+/** JSON that no parser of HTML takes for anything else. */
+const inScript = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(/<(?=!--|\/?script)/gi, String.raw`\u003c`)
+
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+
+/** What the build made of the page, with the licenses of what is in it. Rejects with `PageMissing`. */
+const builtIn = async (folder: URL): Promise<{ readonly code: string; readonly style: string }> => {
+  const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
+  try {
+    const files = ['file.js', 'file.css', 'THIRD-PARTY-LICENSES.txt'].map(read)
+    const [code = '', style = '', licenses = ''] = await Promise.all(files)
+    return { code: `/*\n${licenses.replaceAll('*/', '* /')}\n*/\n${code}`, style }
+  } catch (error) {
+    const message = 'the page is not built: npm run build:ui builds it'
+    throw toError({ _tag: 'PageMissing', message, cause: error })
+  }
+}
+
+/** The pieces of the file. @param folder of the built page; default the package's */
+export async function* htmlPage(
+  file: EmbeddedFile,
+  folder = packageFile('dist/ui-file/'),
+): AsyncGenerator<string, void> {
+  const { code, style } = await builtIn(folder)
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hashOf(starter)} ${hashOf(code)}`,
+    `style-src ${hashOf(style)}`,
+    'img-src blob: data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types palimpsest dompurify',
+  ].join('; ')
+  yield `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>${escaped(file.conversation)}</title>
+<style>${style}</style>
+</head>
+<body>
+<div id="page"></div>
+<noscript>This page needs JavaScript. The conversation is in it as JSON.</noscript>
+<script type="application/json" id="${holder}">`
+  yield inScript(file)
+  yield `</script>
+<script type="text/plain" id="palimpsest-code">${gzipSync(code, { level: 9 }).toString('base64')}</script>
+<script type="module">${starter}</script>
+</body>
+</html>
+`
+}

@@ -1,0 +1,40 @@
+import './source/embedded/no-eval.ts'
+import './theme.css'
+import './file.css'
+import { render } from 'preact'
+import { followLinks, go } from './router.ts'
+import { applyTheme } from './settings.ts'
+import { Shell } from './shell.tsx'
+import { embeddedFile } from './source/embedded/file.ts'
+import type { EmbeddedFile } from './source/embedded/form.ts'
+import { embeddedSource } from './source/embedded.ts'
+import { hrefs } from './url.ts'
+import { listenForKeys } from './use-keys.ts'
+
+// The page as one file, which `palimpsest export --format html` writes: the same page, without a server.
+
+/** What this copy is, and what is missing from it. */
+const CopyNote = ({ file: { events, written, redacted } }: { readonly file: EmbeddedFile }) => (
+  <footer class="copy-note">
+    A copy of {events.length} events, made {written.slice(0, 16).replace('T', ' ')} UTC.{' '}
+    {redacted === undefined ? 'Nothing was redacted.' : `${redacted} places are redacted.`}
+  </footer>
+)
+
+const file = embeddedFile()
+const root = document.querySelector('#page')
+if (file && root) {
+  applyTheme()
+  followLinks()
+  listenForKeys()
+  if (location.hash === '') go(hrefs.conversation(file.conversation), { replace: true })
+  document.title = `${file.conversation} · Palimpsest`
+  const source = embeddedSource(file)
+  render(
+    <>
+      <Shell source={source} onUnauthorized={() => undefined} />
+      <CopyNote file={file} />
+    </>,
+    root,
+  )
+}

@@ -1,0 +1,34 @@
+import { answerTo, blockAt } from './embedded/answers.ts'
+import type { EmbeddedFile } from './embedded/form.ts'
+import { failed, type Problem, type Source } from './source.ts'
+
+/** What a page without a server reads: the answers of the API, from the events in its own file. */
+export const embeddedSource = (file: EmbeddedFile): Source => ({
+  isLive: false,
+  get: async <T>(path: string): Promise<T> => {
+    const answer = answerTo(file, path)
+    if (answer === undefined) throw failed(notHere(path))
+    return answer as T
+  },
+  post: () => Promise.reject(failed(readOnly)),
+  bytes: async (path, { from = 0, to } = {}) => {
+    const blob = blockAt(file, path)
+    if (!blob) throw failed(notHere(path))
+    const part = blob.slice(from, to === undefined ? undefined : to + 1, blob.type)
+    return { blob: part, type: blob.type, total: blob.size }
+  },
+  follow: () => () => undefined,
+})
+
+const notHere = (path: string): Problem => ({
+  title: 'This file does not have that',
+  detail: `It is a copy of one conversation; its store has ${path}.`,
+  status: 404,
+})
+
+const readOnly: Problem = {
+  title: 'This is a copy',
+  detail: 'Nothing can be written in it: open the store that it was made of.',
+  status: 403,
+  tag: 'ReadOnly',
+}

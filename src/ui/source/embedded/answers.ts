@@ -1,0 +1,126 @@
+import { blocksOf, clippedEvent, clippedItem, diff, effective, full, path, render } from '../../../core.ts'
+import { matched, type Parameters } from '../../url.ts'
+import type { EmbeddedFile } from './form.ts'
+import { hiddenOf } from './hiding.ts'
+import { outlineOf, overviewOf } from './outline.ts'
+import { found } from './search.ts'
+
+// The reads of the API, computed from embedded events by the functions that the server computes them with.
+
+/** What is asked: the file, the parameters of the path, and the numbers and texts of the query. */
+interface Question {
+  readonly file: EmbeddedFile
+  readonly params: Parameters
+  readonly number: (name: string, otherwise: number) => number
+  readonly query: URLSearchParams
+}
+type Answer = (question: Question) => unknown
+
+/** The path skips positions that were rewound away: from where to where, by which rewind. */
+const jumpsAt = ({ events }: EmbeddedFile, at: number) => {
+  const jumps: { from: number; to: number; by: number }[] = []
+  let expected = 0
+  for (const position of [...path(events, at), at + 1]) {
+    const isSkipped = position > expected
+    const by = events.slice(expected, position).findLast(({ type }) => type === 'Rewound')?.position
+    if (isSkipped && by !== undefined) jumps.push({ from: expected, to: position - 1, by })
+    expected = position + 1
+  }
+  return jumps
+}
+
+const answers: Readonly<Record<string, Answer>> = {
+  '/conversations/:id/events': ({ file: { events }, number }) => {
+    const from = number('from', 0)
+    const next = from + number('limit', 200)
+    const clip = number('clip', Infinity)
+    const items = events.slice(from, next).map((event) => clippedEvent(event, clip))
+    return { last: events.length - 1, ...(next < events.length && { next }), items }
+  },
+  '/conversations/:id/events/:position': ({ file: { events }, params: { position } }) =>
+    events[Number(position)],
+  '/conversations/:id/effective': ({ file, number }) => {
+    const at = number('at', file.events.length - 1)
+    const offset = number('offset', 0)
+    const next = offset + number('limit', 200)
+    const clip = number('clip', Infinity)
+    const { items } = effective(file.events, at)
+    return {
+      at,
+      total: items.length,
+      ...(next < items.length && { next }),
+      items: items.slice(offset, next).map((item) => clippedItem(item, clip)),
+      jumps: jumpsAt(file, at),
+    }
+  },
+  '/conversations/:id/full': ({ file: { events }, number, query }) => {
+    const at = number('at', events.length - 1)
+    const clip = number('clip', Infinity)
+    const abandoned = query.get('abandoned') === 'true'
+    const entries = full(events, {
+      at,
+      abandoned,
+      last: number('last', 200),
+      before: number('before', Infinity),
+    })
+    return { at, items: entries.map((entry) => clippedItem(entry, clip)) }
+  },
+  '/conversations/:id/request': ({ file: { events }, number, query }) => {
+    const at = number('at', events.length - 1)
+    const now = effective(events, at)
+    const { system, tools } = now.outline.configuration ?? {}
+    const cache = query.get('cache') === '1h' ? '1h' : undefined
+    return { at, ...(system && { system }), ...(tools && { tools }), ...render(now, cache && { cache }) }
+  },
+  '/conversations/:id/diff': ({ file: { events }, number }) =>
+    diff(events, number('from', -1), number('to', events.length - 1)),
+  '/conversations/:id/outline': ({ file, number }) =>
+    outlineOf(file, number('from', 0), number('to', file.events.length - 1)),
+  '/conversations/:id/overview': ({ file, number }) => overviewOf(file, number('buckets', 1_200)),
+  '/conversations/:id/hidden/:marker': ({ file: { events }, params: { marker } }) =>
+    hiddenOf(events, Number(marker)),
+  '/conversations/:id/search': ({ file: { events }, number, query }) =>
+    found(events, query.get('q') ?? '', number('limit', 50), number('cursor', Infinity)),
+}
+
+/** What the API would answer to a path with a query; undefined if this file does not know. */
+export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
+  const { pathname, searchParams: query } = new URL(asked, 'file:///')
+  const given = file.answers[pathname]
+  if (given !== undefined) return given
+  const number = (name: string, otherwise: number): number => {
+    const text = query.get(name)
+    return text === null ? otherwise : Number(text)
+  }
+  for (const [pattern, answer] of Object.entries(answers)) {
+    const params = matched(pattern, pathname)
+    if (params?.['id'] === file.conversation) return answer({ file, params, number, query })
+  }
+  return undefined
+}
+
+/** A content block of an event as bytes, and their type, as the server's `blocks` has them. */
+export const blockAt = ({ events }: EmbeddedFile, asked: string): Blob | undefined => {
+  const { pathname, searchParams } = new URL(asked, 'file:///')
+  const params = matched('/conversations/:id/events/:position/blocks/:index', pathname)
+  const event = params && events[Number(params['position'])]
+  const block = event && blocksOf(event)[Number(params['index'])]
+  if (!block) return undefined
+  const json = new Blob([JSON.stringify(block)], { type: 'application/json' })
+  if (searchParams.get('as') === 'json') return json
+  if (block['type'] === 'text')
+    return new Blob([String(block['text'])], { type: 'text/plain; charset=utf-8' })
+  return (block['type'] === 'image' ? pictureIn(block['source']) : undefined) ?? json
+}
+
+const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
+
+const pictureIn = (source: unknown): Blob | undefined => {
+  const { media_type: type, data } = (source ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof type !== 'string' || typeof data !== 'string' || !pictures.has(type)) return undefined
+  try {
+    return new Blob([Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))], { type })
+  } catch {
+    return undefined
+  }
+}

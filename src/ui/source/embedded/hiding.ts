@@ -1,0 +1,57 @@
+import { type ConversationEvent, contentOf, effective, full, type Log } from '../../../core.ts'
+import { kindOf } from './outline.ts'
+
+/** Everything that a marker hides, those under the markers that it covers included, newest first. */
+const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
+  const found: ConversationEvent[] = []
+  const open = [marker]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const event = log[next]
+    if (event?.type !== 'Condensed' && event?.type !== 'Truncated') continue
+    const { first, last } = event.data.covers
+    const { items } = effective(log, next - 1)
+    const from = items.findIndex(({ position }) => position === first)
+    const to = items.findIndex(({ position }) => position === last)
+    for (const { position, kind } of items.slice(from, to + 1)) {
+      const hidden = log[position]
+      if (hidden) found.push(hidden)
+      if (kind !== 'message') open.push(position)
+    }
+  }
+  return found
+}
+
+/** What a marker hides at all levels, as the server's `hidden` says it; undefined if there is no such marker. */
+export const hiddenOf = (log: Log, marker: number) => {
+  const type = log[marker]?.type
+  if (type !== 'Condensed' && type !== 'Truncated') return undefined
+  const hidden = hiddenBy(log, marker)
+  const kinds: Record<string, number> = {}
+  const tools = new Map<string, number>()
+  for (const event of hidden) {
+    const kind = kindOf(event)
+    kinds[kind] = (kinds[kind] ?? 0) + 1
+    if (kind !== 'c') continue
+    for (const block of contentOf(event).flatMap(({ content }) => content))
+      if (block.type === 'tool_use') tools.set(block.name, (tools.get(block.name) ?? 0) + 1)
+  }
+  return {
+    marker,
+    messages: hidden.filter((event) => event.type === 'MessageAppended').length,
+    kinds,
+    tools: [...tools].toSorted(([, one], [, other]) => other - one),
+  }
+}
+
+type State = { readonly state: 'shown' } | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
+
+/** What became of every entry by a position, by the entry's own. */
+export const statesAt = (log: Log, at: number): ReadonlyMap<number, State> =>
+  new Map(
+    full(log, { at, abandoned: true }).map(({ position, status, by = -1 }) => [
+      position,
+      status === 'active'
+        ? { state: 'shown' }
+        : { state: status === 'abandoned' ? 'abandoned' : 'hidden', by },
+    ]),
+  )

@@ -1,0 +1,81 @@
+import type { ConversationEvent, Log } from '../../../core.ts'
+import type { EmbeddedFile } from './form.ts'
+
+// What the ribbon and the curve draw, as the server's `outline` and `overview` say it.
+
+const letters = {
+  Condensed: 'C',
+  Truncated: 'T',
+  Rewound: 'W',
+  Restored: 'R',
+  Configured: 'K',
+  Forked: '-',
+} as const
+
+export const kindOf = ({ type, data }: ConversationEvent): string => {
+  if (type !== 'MessageAppended') return letters[type]
+  const has = (wanted: string): boolean => data.content.some((block) => block.type === wanted)
+  if (data.role === 'user') return has('tool_result') ? 'r' : 'u'
+  if (data.role === 'assistant') return has('tool_use') ? 'c' : 'a'
+  return 's'
+}
+
+const markersIn = (events: Log) =>
+  events.flatMap(({ position, type, data }) =>
+    type === 'Condensed' || type === 'Truncated'
+      ? [
+          {
+            position,
+            kind: type === 'Condensed' ? 'condensed' : 'truncated',
+            ...data.covers,
+            hidden: data.messagesHidden,
+            ...data.tokens,
+            ...('method' in data && { method: data.method }),
+          },
+        ]
+      : [],
+  )
+
+const rewindsIn = (events: Log) =>
+  events.flatMap(({ position, type, data }) => (type === 'Rewound' ? [{ position, to: data.to }] : []))
+
+/** The columns of positions `from` through `to`. */
+export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: number) => {
+  const some = events.slice(from, to + 1)
+  return {
+    from,
+    to: Math.min(to, events.length - 1),
+    last: events.length - 1,
+    kinds: some.map(kindOf).join(''),
+    sizes: some.map(({ data }) => JSON.stringify(data).length),
+    tokens: tokens.slice(from, to + 1),
+    times: some.map(({ metadata }) => Date.parse(metadata.time)),
+    markers: markersIn(some),
+    rewinds: rewindsIn(some),
+    restores: some.flatMap(({ position, type, data }) =>
+      type === 'Restored' ? [{ position, marker: data.marker }] : [],
+    ),
+    calls: some.flatMap(({ position, type, data }) =>
+      type === 'MessageAppended' && data.origin?.context ? [position] : [],
+    ),
+  }
+}
+
+/** At most so many buckets of positions: the fewest and the most tokens in each, and how many markers and rewinds. */
+export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
+  const buckets = Math.min(most, events.length)
+  const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * events.length) / buckets))
+  const parts = first.map((from, bucket) => ({
+    events: events.slice(from, first[bucket + 1]),
+    tokens: tokens.slice(from, first[bucket + 1]),
+  }))
+  return {
+    last: events.length - 1,
+    buckets,
+    first,
+    min: parts.map((part) => part.tokens.reduce((least, count) => Math.min(least, count), Infinity)),
+    max: parts.map((part) => part.tokens.reduce((greatest, count) => Math.max(greatest, count), 0)),
+    markers: parts.map((part) => markersIn(part.events).length),
+    rewinds: parts.map((part) => rewindsIn(part.events).length),
+  }
+}
