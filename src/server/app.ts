@@ -126,8 +126,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     }),
   )
 
-  const document = openApi(routes, basePath)
-  server.get(`${basePath}/openapi.json`, (c) => c.json(document))
+  server.get(`${basePath}/openapi.json`, (c) => c.json(documented()))
   server.get('/healthz', (c) => c.json({ status: 'alive' }))
   server.get('/readyz', async (c) => {
     if (ending.aborted) return fail(c, refused('Ending', 'this server ends'))
@@ -197,6 +196,10 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   server.onError((error, c) => fail(c, error))
   return server
 }
+
+/** Made once it is asked for, which takes longer than the rest of a server. */
+let document: ReturnType<typeof openApi> | undefined
+const documented = () => (document ??= openApi(routes, basePath))
 
 const noFields = z.strictObject({})
 

@@ -24,7 +24,7 @@ const small = fc.oneof(text, fc.integer(), fc.double(), fc.boolean(), one(null, 
 const words = [
   'type after messages role content summary covers first last fraction keepLast to before turns marker id at from',
   'conversation commandId answer tenant priority system tools model parameters kind data relation ref reason input',
-  '__proto__ toString',
+  'format redact __proto__ toString',
 ].flatMap((line) => line.split(' '))
 const types = ['append', 'configure', 'condense', 'truncate', 'restore', 'rewind', 'undo', 'fork']
 const { json } = fc.letrec((tie) => ({
@@ -79,6 +79,9 @@ const query = fc.dictionary(
     'before',
     'cursor',
     'state',
+    'clip',
+    'as',
+    'buckets',
     'x',
   ),
   fc.oneof(one('0', '1', '2', '-1', 'true', ''), text),
@@ -96,6 +99,7 @@ const request = fc.record({
       'content-type': one('application/json', 'text/plain', ';'),
       accept: one('*/*', 'application/json'),
       'if-none-match': one('*', '""', 'W/'),
+      range: one('bytes=0-1', 'bytes=-1', 'bytes=9-', 'bytes=1-0', 'bytes=', 'x'),
     },
     { requiredKeys: ['content-type'] },
   ),

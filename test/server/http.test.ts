@@ -8,7 +8,7 @@ import type { Model } from '../../src/index.ts'
 import { routes } from '../../src/server/routes/index.ts'
 import { createToken, revokeToken, tokensIn } from '../../src/server/tokens.ts'
 import { atEnd } from '../support/at-end.ts'
-import { answered, type Asked, type Scene, serving } from '../support/server/asking.ts'
+import { type Asked, type Scene, serving } from '../support/server/asking.ts'
 
 const hello = { role: 'user', content: 'Hello.' }
 const yes = { role: 'assistant', content: 'Yes.' }
@@ -405,23 +405,3 @@ const wiper: Model = {
     }),
   countTokens: async () => E.right(1),
 }
-
-test('every operation was answered well by one of these', () => {
-  const elsewhere = new Set([
-    'export',
-    'block',
-    'blob',
-    'exact',
-    'receipt',
-    'follow',
-    'sent',
-    'pauseWorker',
-    'resumeWorker',
-    'approve',
-    'outline',
-    'overview',
-    'hidden',
-  ])
-  const operations = routes.map(({ name }) => name).filter((name) => !elsewhere.has(name))
-  expect(operations.filter((name) => !answered.has(name))).toEqual([])
-})

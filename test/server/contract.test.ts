@@ -1,0 +1,424 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type Model, openStore } from '../../src/index.ts'
+import { routes } from '../../src/server/routes/index.ts'
+import { createToken, tokensIn } from '../../src/server/tokens.ts'
+import { atEnd } from '../support/at-end.ts'
+import { type Asked, serving } from '../support/server/asking.ts'
+
+// Each operation against each way of asking. A route without a row fails.
+
+type Request = readonly [path: string, asked?: Asked | undefined]
+interface Row {
+  readonly right: Request
+  /** What is asked for in vain, by the status that it has. */
+  readonly wrong: readonly (readonly [status: number, ...Request])[]
+  /** What is refused or spared because it is out of date; `etag`: the right request, by one who has its answer. Left out: nothing gets old. */
+  readonly stale?: 'etag' | readonly [status: number, ...Request]
+}
+
+const a = 'conversations/a'
+const none = 'conversations/none'
+const hello = { role: 'user', content: 'Hello.' } as const
+const large = 'x'.repeat(3_000)
+const hash = createHash('sha256').update(large).digest('hex')
+const append = { type: 'append', messages: [hello] }
+const live = { headers: { accept: 'text/event-stream' } }
+/** What a path of a conversation answers if there is none, or no such position. */
+const missing = (path: string): Row['wrong'] => [
+  [404, `${none}/${path}`],
+  [404, `${a}/${path}${path.includes('?') ? '&' : '?'}at=99`],
+  [400, `${a}/${path}${path.includes('?') ? '&' : '?'}at=x`],
+]
+/** An empty body is right, another field is wrong, and the conversation may be missing. */
+const bare = (path: string): Pick<Row, 'right' | 'wrong'> => ({
+  right: [`${a}/${path}`, { json: {} }],
+  wrong: [
+    [404, `${none}/${path}`, { json: {} }],
+    [400, `${a}/${path}`, { json: { more: 1 } }],
+  ],
+})
+
+const rows: Readonly<Record<string, Row>> = {
+  conversations: {
+    right: ['conversations?limit=1'],
+    wrong: [
+      [400, 'conversations?limit=0'],
+      [404, 'conversations?cursor=none'],
+    ],
+  },
+  conversation: {
+    right: [a],
+    wrong: [
+      [404, none],
+      [400, 'conversations/a%20b'],
+    ],
+    stale: 'etag',
+  },
+  create: {
+    right: ['conversations', { json: { id: 'new', messages: [hello] } }],
+    wrong: [
+      [400, 'conversations', { json: { id: 'new' } }],
+      [404, 'conversations', { json: { from: { conversation: 'none' } } }],
+    ],
+    stale: [409, 'conversations', { json: { id: 'a', messages: [hello] } }],
+  },
+  effective: { right: [`${a}/effective`], wrong: missing('effective'), stale: 'etag' },
+  full: { right: [`${a}/full`], wrong: missing('full'), stale: 'etag' },
+  render: { right: [`${a}/request`], wrong: missing('request'), stale: 'etag' },
+  diff: {
+    right: [`${a}/diff?from=0`],
+    wrong: [
+      [400, `${a}/diff`],
+      [404, `${none}/diff?from=0`],
+      [404, `${a}/diff?from=99`],
+    ],
+    stale: 'etag',
+  },
+  events: {
+    right: [`${a}/events`],
+    wrong: [
+      [404, `${none}/events`],
+      [400, `${a}/events?limit=1001`],
+      [400, `${a}/events?after=99`, live],
+    ],
+  },
+  event: {
+    right: [`${a}/events/0`],
+    wrong: [
+      [404, `${a}/events/99`],
+      [404, `${none}/events/0`],
+      [400, `${a}/events/x`],
+    ],
+    stale: 'etag',
+  },
+  block: {
+    right: [`${a}/events/0/blocks/0`],
+    wrong: [
+      [404, `${a}/events/0/blocks/9`],
+      [404, `${none}/events/0/blocks/0`],
+      [416, `${a}/events/0/blocks/0`, { headers: { range: 'bytes=999999-' } }],
+    ],
+    stale: 'etag',
+  },
+  blob: {
+    right: [`blobs/${hash}`],
+    wrong: [
+      [404, `blobs/${'0'.repeat(64)}`],
+      [400, 'blobs/x'],
+    ],
+    stale: 'etag',
+  },
+  outline: {
+    right: [`${a}/outline`],
+    wrong: [
+      [404, `${none}/outline`],
+      [400, `${a}/outline?from=x`],
+    ],
+    stale: 'etag',
+  },
+  overview: {
+    right: [`${a}/overview`],
+    wrong: [
+      [404, `${none}/overview`],
+      [400, `${a}/overview?buckets=0`],
+    ],
+    stale: 'etag',
+  },
+  hidden: {
+    right: [`${a}/hidden/3`],
+    wrong: [
+      [404, `${none}/hidden/3`],
+      [404, `${a}/hidden/0`],
+      [400, `${a}/hidden/x`],
+    ],
+    stale: 'etag',
+  },
+  calls: {
+    right: ['conversations/w/calls'],
+    wrong: [
+      [404, `${none}/calls`],
+      [400, `${a}/calls?limit=0`],
+    ],
+  },
+  sent: {
+    right: ['conversations/w/calls/1'],
+    wrong: [
+      [404, 'conversations/w/calls/9'],
+      [404, `${none}/calls/1`],
+      [400, `${a}/calls/x`],
+    ],
+    stale: 'etag',
+  },
+  exact: {
+    right: ['conversations/w/calls/1/request'],
+    wrong: [
+      [404, 'conversations/w/calls/9/request'],
+      [404, `${none}/calls/1/request`],
+      [400, `${a}/calls/x/request`],
+    ],
+    stale: 'etag',
+  },
+  receipt: {
+    right: ['conversations/w/calls/1/receipt'],
+    wrong: [
+      [404, 'conversations/w/calls/9/receipt'],
+      [404, `${none}/calls/1/receipt`],
+      [400, `${a}/calls/x/receipt`],
+    ],
+  },
+  export: {
+    right: [`${a}/exports`, { json: { format: 'markdown' } }],
+    wrong: [
+      [404, `${none}/exports`, { json: { format: 'markdown' } }],
+      [400, `${a}/exports`, { json: { format: 'pdf' } }],
+      [404, `${a}/exports`, { json: { format: 'markdown', at: 99 } }],
+    ],
+  },
+  notes: {
+    right: [`${a}/notes`],
+    wrong: [
+      [404, `${none}/notes`],
+      [400, `${a}/notes?last=0`],
+    ],
+  },
+  note: {
+    right: [`${a}/notes`, { json: { kind: 'title', data: 'x' } }],
+    wrong: [
+      [404, `${none}/notes`, { json: { kind: 'title', data: 'x' } }],
+      [400, `${a}/notes`, { json: {} }],
+    ],
+  },
+  links: {
+    right: [`${a}/links`],
+    wrong: [
+      [404, `${none}/links`],
+      [400, `${a}/links?last=1`],
+    ],
+  },
+  link: {
+    right: [`${a}/links`, { json: { relation: 'continues', conversation: 'w' } }],
+    wrong: [
+      [404, `${none}/links`, { json: { relation: 'continues', ref: 'x' } }],
+      [400, `${a}/links`, { json: { relation: 'continues' } }],
+    ],
+  },
+  command: {
+    right: [`${a}/commands`, { json: { ...append, after: 3 } }],
+    wrong: [
+      [428, `${a}/commands`, { json: append }],
+      [400, `${a}/commands`, { json: { type: 'erase', after: 3 } }],
+      [404, `${none}/commands`, { json: { type: 'undo' }, headers: { 'if-match': '*' } }],
+      [409, `${a}/commands`, { json: { type: 'restore', marker: 1, after: 3 } }],
+    ],
+    stale: [412, `${a}/commands`, { json: append, headers: { 'if-match': '"r0"' } }],
+  },
+  say: {
+    right: [`${a}/messages`, { json: { messages: [hello] } }],
+    wrong: [
+      [400, `${a}/messages`, { json: {} }],
+      [400, 'conversations/a%20b/messages', { json: { messages: [hello] } }],
+    ],
+  },
+  turn: {
+    right: [`${a}/turns`, { json: { messages: [hello] } }],
+    wrong: [
+      [400, `${a}/turns`, { json: { priority: 99 } }],
+      [404, `${none}/turns`, { json: {} }],
+    ],
+    stale: [412, `${a}/turns`, { json: { messages: [hello], after: 0 } }],
+  },
+  relay: {
+    right: ['relay', { json: { worker: 'w', events: [] } }],
+    wrong: [[400, 'relay', { json: { worker: 'w' } }]],
+  },
+  cancel: bare('cancel'),
+  request: bare('request'),
+  unpark: bare('unpark'),
+  pause: bare('pause'),
+  resume: bare('resume'),
+  waiting: {
+    right: ['conversations/w/waiting'],
+    wrong: [
+      [404, `${none}/waiting`],
+      [400, `${a}/waiting?x=1`],
+    ],
+  },
+  approve: {
+    right: ['conversations/w/waiting/call_1/approve', { json: {} }],
+    wrong: [
+      [409, `${a}/waiting/call_1/approve`, { json: {} }],
+      [404, `${none}/waiting/call_1/approve`, { json: {} }],
+    ],
+    stale: [409, 'conversations/d/waiting/call_1/approve', { json: {} }],
+  },
+  deny: {
+    right: ['conversations/w/waiting/call_1/deny', { json: {} }],
+    wrong: [
+      [409, `${a}/waiting/call_1/deny`, { json: {} }],
+      [404, `${none}/waiting/call_1/deny`, { json: {} }],
+    ],
+    stale: [409, 'conversations/d/waiting/call_1/deny', { json: {} }],
+  },
+  follow: {
+    right: ['events', live],
+    wrong: [
+      [406, 'events'],
+      [400, 'events?beginning=x&beginning=y', live],
+    ],
+  },
+  workers: { right: ['workers'], wrong: [[400, 'workers?x=1']] },
+  steps: { right: ['turns'], wrong: [[400, 'turns?state=x']] },
+  pauseWorker: {
+    right: ['workers/{worker}/pause', { json: {} }],
+    wrong: [
+      [404, 'workers/none/pause', { json: {} }],
+      [400, 'workers/w/pause', { json: { by: 'x' } }],
+    ],
+  },
+  resumeWorker: {
+    right: ['workers/{worker}/resume', { json: {} }],
+    wrong: [
+      [404, 'workers/none/resume', { json: {} }],
+      [400, 'workers/w/resume', { json: { by: 'x' } }],
+    ],
+  },
+}
+
+/** Calls a tool that needs an approval. */
+const wiper: Model = {
+  call: async () =>
+    E.right({
+      content: [{ type: 'tool_use', id: 'call_1', name: 'wipe', input: {} }],
+      origin: { stopReason: 'tool_use', model: 'm' },
+    }),
+  countTokens: async () => E.right(1),
+}
+const turn = {
+  client: wiper,
+  model: 'm',
+  tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
+  run: { wipe: { run: () => 'wiped', approve: true } },
+} as const
+
+/** `a` has a marker and large content, in `w` a call waits, in `d` it was decided; a worker looks for work in neither. */
+const filled = async () => {
+  const store = await openStore('memory:', { largeContent: 1_024 })
+  await store.conversation('a').append([hello, { role: 'assistant', content: large }, hello])
+  await store.conversation('a').truncate({ covers: { first: 0, last: 1 } })
+  for (const id of ['w', 'd']) {
+    await store.conversation(id).append(hello)
+    await store.conversation(id).turn(turn)
+  }
+  await store.conversation('d').deny('call_1', { by: 'ann' })
+  const stop = new AbortController()
+  const worker = store.worker({ name: 'w', conversations: ['elsewhere-'], turn: () => turn })
+  const running = worker.run({ signal: stop.signal })
+  const isKnown = async (): Promise<boolean> => {
+    for await (const { workers } of store.workers()) return workers.some((one) => one.worker === worker.id)
+    return false
+  }
+  await vi.waitUntil(isKnown, { timeout: 60_000 })
+  const close = async (): Promise<void> => {
+    stop.abort()
+    await running
+    await store.close()
+  }
+  return { store, worker: worker.id, close }
+}
+
+const scene = async () => {
+  const { store, worker, close } = await filled()
+  const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+  const file = join(folder, 'tokens.json')
+  const tokens = {
+    all: createToken(file, 'all', ['read', 'write']),
+    read: createToken(file, 'reader', ['read']),
+    write: createToken(file, 'writer', ['write']),
+  }
+  const { ask } = await serving({ store, authenticate: tokensIn(file), maxBody: 5_000 })
+  const asked = ([path, given = {}]: Request, more: Asked['headers'] = {}, replaced: Partial<Asked> = {}) =>
+    ask(path.replace('{worker}', worker), {
+      leaves: true,
+      ...given,
+      ...replaced,
+      headers: { authorization: `Bearer ${tokens.all}`, ...given.headers, ...more },
+    })
+  const end = async (): Promise<void> => {
+    await close()
+    rmSync(folder, { recursive: true })
+  }
+  return { asked, tokens, end }
+}
+
+/** One for all that changes nothing. */
+let shared: Awaited<ReturnType<typeof scene>>
+beforeAll(async () => {
+  shared = await scene()
+})
+afterAll(() => shared.end())
+
+test('each route has a row here, and each row a route', () => {
+  expect(Object.keys(rows).toSorted()).toEqual(routes.map(({ name }) => name).toSorted())
+})
+
+describe.each(
+  routes.flatMap((route) => (rows[route.name] ? [{ ...route, row: rows[route.name] as Row }] : [])),
+)('$method $path', ({ method, scope, row: { right, wrong, stale } }) => {
+  test('answers who asks rightly, and nobody else', async () => {
+    const { asked, tokens, end } = method === 'get' ? shared : await scene()
+    if (method === 'post') atEnd(end)
+    const by = async (headers: Asked['headers']): Promise<number> => (await asked(right, headers)).status
+    expect(await by({ authorization: '' })).toBe(401)
+    expect(await by({ authorization: 'Bearer pal_no' })).toBe(401)
+    const other = scope === 'read' ? tokens.write : tokens.read
+    expect(await by({ authorization: `Bearer ${other}` })).toBe(403)
+    expect(await by({ host: 'evil.example' })).toBe(403)
+    expect(await by({ origin: 'http://evil.example' })).toBe(method === 'get' ? 200 : 403)
+    expect([200, 201]).toContain(await by(method === 'get' ? {} : { origin: 'http://localhost' }))
+  })
+
+  test('says what is wrong', async () => {
+    const { asked } = shared
+    for (const [status, path, given] of wrong) {
+      const got = await asked([path, given])
+      expect({ path, given, status: got.status }).toEqual({ path, given, status })
+      expect(got.json).toMatchObject({ status, detail: expect.any(String) as string })
+      expect(got.headers.get('content-type')).toBe('application/problem+json')
+    }
+    const [path, given] = right
+    const more = `${path}${path.includes('?') ? '&' : '?'}nothing=1`
+    expect((await asked([more, given])).status).toBe(400)
+  })
+
+  test('takes no more, and nothing else, than it should', async () => {
+    const { asked } = shared
+    const [path] = right
+    const long = path.replace(/^(\w+\/)[^/?]+/, `$1${'a'.repeat(301)}`)
+    if (long !== path) expect([400, 404]).toContain((await asked([long, right[1]])).status)
+    if (method === 'get') return
+    const tooLarge = await asked(right, {}, { json: { pad: 'x'.repeat(6_000) } })
+    expect(tooLarge).toMatchObject({ status: 413, json: { limit: 5_000 } })
+    const text = JSON.stringify(right[1]?.json)
+    expect(await asked(right, { 'content-type': 'text/plain' }, { text })).toMatchObject({ status: 415 })
+    expect(await asked(right, {}, { text: '{' })).toMatchObject({ status: 400 })
+    expect(await asked(right, {}, { text: '[]' })).toMatchObject({ status: 400 })
+  })
+
+  if (!stale) return
+  test('knows what is out of date', async () => {
+    const { asked } = shared
+    if (stale !== 'etag') {
+      const [status, ...request] = stale
+      expect(await asked(request)).toMatchObject({ status })
+      return
+    }
+    const { headers } = await asked(right)
+    const known = await asked(right, { 'if-none-match': headers.get('etag') ?? '' })
+    expect(known).toMatchObject({ status: 304, text: '' })
+  })
+})
