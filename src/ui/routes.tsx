@@ -11,6 +11,7 @@ type Route =
 const routes: readonly Route[] = [
   { path: '/', load: async () => (await import('./list/page.tsx')).ListPage },
   { path: '/c/:id', page: ConversationPage },
+  { path: '/c/:id/diff', load: async () => (await import('./diff/page.tsx')).DiffPage },
   { path: '/c/:id/calls/:call', load: async () => (await import('./request/page.tsx')).CallPage },
 ]
 

@@ -172,6 +172,9 @@ describe('a clipped read', () => {
         cuts: [{ block: 0, field: 'content', length: 6 }],
       },
     ])
+    const diff = (await ask('conversations/a/diff?from=-1&clip=3')).json
+    const changes = diff['changes'] as readonly { readonly entry: object }[]
+    expect(changes.map(({ entry }) => entry)).toMatchObject(json['items'] as object[])
   })
 
   test('has an ETag of its own, and a live stream can be clipped as well', async () => {

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { commonUntil, compareRows, type Item, moved, outcomeOf, turnEnds } from '../../src/ui/compare/rows.ts'
+import { systemText, toolChanges } from '../../src/ui/diff/configuration.ts'
+import { excerptOf, inkOf, kindOf } from '../../src/ui/diff/excerpt.ts'
 import {
   causesOf,
   type Change,
@@ -10,6 +12,7 @@ import {
   stretchesOf,
   sumsOf,
 } from '../../src/ui/diff/rows.ts'
+import { wordsChanged } from '../../src/ui/diff/words.ts'
 import { runs } from '../support/runs.ts'
 
 const entry = (position: number, more: Partial<Entry> = {}): Entry => ({ kind: 'message', position, ...more })
@@ -58,7 +61,7 @@ test('a summary of several messages is not an edit', () => {
   expect(rows.map(({ kind }) => kind)).toEqual(['left', 'came'])
 })
 
-const changes = fc.array(
+const anyChanges = fc.array(
   fc.record({
     change: fc.constantFrom('kept' as const, 'appeared' as const, 'disappeared' as const),
     entry: fc.record({
@@ -74,7 +77,7 @@ const changes = fc.array(
 
 test('rows have every change once, in its order', () => {
   fc.assert(
-    fc.property(changes, (all) => {
+    fc.property(anyChanges, (all) => {
       const told = diffRows(all).flatMap((row) =>
         row.kind === 'changed' ? [row.before, row.after] : [...row.entries],
       )
@@ -171,4 +174,66 @@ test('a locked slider stops at the ends of turns, the first and the last one at 
   const ends = turnEnds(items)
   expect(ends).toEqual([3, 5])
   expect([moved(ends, 5, -1), moved(ends, 3, 1), moved(ends, 5, 9), moved(ends, 4, -9)]).toEqual([3, 5, 5, 3])
+})
+
+test('the tools that came, left or changed are named, a moved breakpoint is no change', () => {
+  const [read, edit] = [
+    { name: 'read', input_schema: {} },
+    { name: 'edit', input_schema: {} },
+  ]
+  const changes = toolChanges(
+    [read, { ...edit, cache_control: {} }, { type: 'web_search_1', max_uses: 1 }],
+    [read, edit, { type: 'web_search_1', max_uses: 2 }, { name: 'bash' }],
+  )
+  expect(changes.map(({ name, before, after }) => [name, before !== undefined, after !== undefined])).toEqual(
+    [
+      ['web_search_1', true, true],
+      ['bash', false, true],
+    ],
+  )
+  expect(toolChanges(undefined, [read])).toHaveLength(1)
+})
+
+test('a system prompt is compared as one text', () => {
+  expect([
+    systemText('Be brief.'),
+    systemText([{ text: 'a' }, { text: 'b' }]),
+    systemText(undefined),
+  ]).toEqual(['Be brief.', 'a\n\nb', ''])
+})
+
+test('words that left and came make the two texts', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (before, after) => {
+      const pieces = wordsChanged(before, after) ?? []
+      const without = (kind: 'left' | 'came') =>
+        pieces.flatMap((piece) => (piece.kind === kind ? [] : [piece.text])).join('')
+      expect([without('came'), without('left')]).toEqual([before, after])
+    }),
+    { numRuns: runs(300) },
+  )
+})
+
+test('an entry is told in a line: what it is, and its first words', () => {
+  const said = (content: readonly { readonly type: string; readonly [field: string]: unknown }[]) => {
+    const told = { kind: 'message', position: 1, role: 'assistant', content } as const
+    return [kindOf(told), inkOf(told), excerptOf(told)]
+  }
+  expect(
+    said([
+      { type: 'text', text: ' \n' },
+      { type: 'text', text: 'Hello.\n' },
+    ]),
+  ).toEqual(['assistant', 'assistant', 'Hello.'])
+  expect(said([{ type: 'tool_use', name: 'Bash', input: { command: 'ls', timeout: 5 } }])).toEqual([
+    'tool call Bash',
+    'call',
+    'ls  5',
+  ])
+  expect(said([{ type: 'tool_result', content: [{ type: 'text', text: 'a file' }] }])).toEqual([
+    'tool result',
+    'result',
+    'a file',
+  ])
+  expect(excerptOf({ kind: 'truncation', position: 2, messagesHidden: 3 })).toBe('3 messages left out')
 })

@@ -1,6 +1,18 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { askedIn, curvePath, isNarrowed, nested, type Overview, tallyOf } from '../../src/ui/list/rows.ts'
+import {
+  askedIn,
+  curvePath,
+  happened,
+  hrefOf,
+  inSight,
+  isNarrowed,
+  nested,
+  type Overview,
+  pathOf,
+  tallyOf,
+  withPage,
+} from '../../src/ui/list/rows.ts'
 import { matching, placeIn, scoreOf } from '../../src/ui/palette/match.ts'
 import { runs } from '../support/runs.ts'
 
@@ -58,6 +70,47 @@ test('what is asked of the list is in the address, and what narrows it is known'
     in: 'ids',
   })
   expect([isNarrowed(askedIn('?order=tokens')), isNarrowed(askedIn('?model=opus'))]).toEqual([false, true])
+})
+
+test('what is asked is asked of the API: too short to be searched, it is the beginning of an id', () => {
+  const asked = askedIn('?q=line%2080&has=condensed')
+  expect(pathOf(asked)).toBe('/conversations?q=line%2080&has=condensed')
+  expect(pathOf({ ...asked, q: 'li' })).toBe('/conversations?beginning=li&has=condensed')
+  expect(pathOf({ ...asked, in: 'ids' })).toBe('/conversations?beginning=line%2080&has=condensed')
+  expect(pathOf(askedIn(''))).toBe('/conversations')
+  expect(askedIn(hrefOf({ ...asked, in: 'ids' }).slice(1))).toEqual({ ...asked, in: 'ids' })
+})
+
+test('a page lists no conversation again that moved to it', () => {
+  const list = withPage(
+    { items: [overview('a'), overview('b')], next: 'b' },
+    { items: [overview('b'), overview('c')] },
+  )
+  expect([list.items.map(({ id }) => id), list.next]).toEqual([['a', 'b', 'c'], undefined])
+})
+
+test('an event changes only its conversation, and an old one never lowers a count', () => {
+  const list = { items: [overview('a'), { ...overview('b'), events: 9 }] }
+  const time = '2026-02-02T00:00:00.000Z'
+  expect(happened(list, 'a', 4, time).items).toEqual([
+    { ...overview('a'), events: 5, updated: time },
+    list.items[1],
+  ])
+  expect(happened(list, 'b', 3, time).items[1]?.events).toBe(9)
+})
+
+test('the rows in sight are few, and all that can be seen', () => {
+  fc.assert(
+    fc.property(fc.nat(100_000), fc.integer({ min: -5_000, max: 5_000_000 }), (rows, from) => {
+      const [first, end] = inSight(rows, 44, { from, to: from + 900 })
+      expect(end - first).toBeLessThanOrEqual(900 / 44 + 18)
+      for (const y of [from, from + 450, from + 899]) {
+        const row = Math.floor(y / 44)
+        if (row >= 0 && row < rows) expect(first <= row && row < end).toBe(true)
+      }
+    }),
+    { numRuns: runs(300) },
+  )
 })
 
 test('the list never says that there is less than there is', () => {

@@ -208,13 +208,18 @@ export const diff = route({
   summary: 'How what the model sees differs between two positions',
   scope: 'read',
   params: ofConversation,
-  query: z.strictObject({ from: whole(-1), to: whole(-1).optional() }),
+  query: z.strictObject({ from: whole(-1), to: whole(-1).optional(), clip }),
   answers: { 200: diffShape },
   errors: notFound,
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
-    const to = query.to ?? (await chat.position())
-    return from(chat, Math.max(to, query.from), ['diff', query.from, to], await chat.diff({ ...query, to }))
+    const { from: first, to = await chat.position(), clip: longest } = query
+    const { changes, ...of } = await chat.diff({ from: first, to })
+    const clipped = changes.map(({ change, entry }) => ({
+      change,
+      entry: longest === undefined ? entry : clippedItem(entry, longest),
+    }))
+    return from(chat, Math.max(to, first), ['diff', first, to, longest], { ...of, changes: clipped })
   },
 })
 

@@ -1,32 +1,189 @@
+import './list.css'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useSession } from '../acts/session.ts'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
-import { Empty, Failed, Skeleton, useFetched } from '../states.tsx'
+import { go } from '../router.ts'
+import type { Connection } from '../source/source.ts'
+import { Bar, Failed, Skeleton } from '../states.tsx'
 import { hrefs } from '../url.ts'
-import { count } from '../words.ts'
+import { useActions } from '../use-keys.ts'
+import { clock, count, number } from '../words.ts'
+import { Filters } from './filters.tsx'
+import { Hits } from './hits.tsx'
+import { NoConversations } from './no-conversations.tsx'
+import { ConversationRow } from './row.tsx'
+import {
+  askedIn,
+  type Asked,
+  hrefOf,
+  inSight,
+  isNarrowed,
+  isSearched,
+  type Listed,
+  nested,
+  tallyOf,
+} from './rows.ts'
+import { useList } from './use-list.ts'
 
-interface Listed {
-  readonly items: readonly { readonly id: string; readonly title: string; readonly events: number }[]
-}
-
-/** The conversations. */
-export const ListPage = ({ source }: PageProps) => {
-  const { value, error, retry } = useFetched<Listed>(source, '/conversations')
+/** The conversations of the store: what is looked for, and what happens now. */
+export const ListPage = ({ source, search }: PageProps) => {
+  const asked = askedIn(search)
+  const { listed, error, isBusy, connection, live, more, retry } = useList(source, asked)
+  const store = useSession(source)?.store
+  const field = useRef<HTMLInputElement>(null)
+  const isNarrow = isNarrowed(asked)
+  const isEmpty = listed?.items.length === 0 && !isNarrow
+  useActions({ search: () => field.current?.focus() })
+  useEffect(() => {
+    document.title = 'Palimpsest'
+  }, [])
+  const ask = (next: Partial<Asked>): void => go(hrefOf({ ...asked, ...next }), { replace: true })
   return (
     <>
-      <Header />
-      <main class="plain">
+      <Bar isBusy={isBusy && listed !== undefined} />
+      <Header
+        end={
+          <>
+            <Live connection={connection} />
+            <a class="nav" href={hrefs.workers}>
+              workers
+            </a>
+          </>
+        }
+      >
+        {store !== undefined && <code class="faint store wide-only">{store}</code>}
+      </Header>
+      <main class="plain list">
+        <h1 class="sr-only">Conversations</h1>
+        {isEmpty ? (
+          <NoConversations />
+        ) : (
+          <Filters asked={asked} ask={ask} field={field} isIndexed={listed?.total !== undefined} />
+        )}
         {error !== undefined && <Failed error={error} retry={retry} />}
-        {!value && error === undefined && <Skeleton />}
-        {value?.items.length === 0 && <Empty title="There are no conversations yet" />}
-        <ul>
-          {value?.items.map(({ id, title, events }) => (
-            <li key={id}>
-              <a href={hrefs.conversation(id)}>{title || id}</a>{' '}
-              <span class="faint">{count(events, 'event')}</span>
-            </li>
-          ))}
-        </ul>
+        {!listed && error === undefined && <Skeleton rows={12} />}
+        {isSearched(asked) && <Hits source={source} q={asked.q} />}
+        {listed && !isEmpty && (
+          <>
+            <Tally listed={listed} isNarrow={isNarrow} live={live.size} />
+            <Rows listed={listed} live={live} more={more} isNested={!isNarrow} />
+          </>
+        )}
       </main>
     </>
   )
+}
+
+const Tally = ({
+  listed,
+  isNarrow,
+  live,
+}: {
+  readonly listed: Listed
+  readonly isNarrow: boolean
+  readonly live: number
+}) => {
+  const { shown, of, total } = tallyOf(listed, isNarrow)
+  const isPart = of === undefined || shown < of
+  return (
+    <p class="tally faint figures" role="status">
+      {total === undefined
+        ? count(of ?? shown, 'conversation')
+        : `${number(of ?? shown)}${of === undefined ? ' or more' : ''} matching of ${number(total)}`}
+      {of === undefined && total === undefined && ' loaded, and there are more'}
+      {of !== undefined && isPart && ` · ${number(shown)} loaded`}
+      {live > 0 && ` · something happened in ${number(live)}`}
+    </p>
+  )
+}
+
+const words = {
+  live: 'live',
+  connecting: 'connecting',
+  reconnecting: 'reconnecting',
+  offline: 'offline',
+} as const
+
+const Live = ({ connection }: { readonly connection: Connection }) => (
+  <span class={`connection ${connection.state}`} role="status">
+    <span aria-hidden="true">●</span> {words[connection.state]}
+    {connection.state === 'offline' && ` since ${clock(connection.since)}`}
+  </span>
+)
+
+/** Of a row, in pixels: all have the same. */
+const height = 44
+
+interface RowsProps {
+  readonly listed: Listed
+  readonly live: ReadonlyMap<string, number>
+  readonly more: () => void
+  /** Whether forks stand under their parents. */
+  readonly isNested: boolean
+}
+
+/** The rows in sight. More are fetched when the last ones come into sight. */
+const Rows = ({ listed, live, more, isNested }: RowsProps) => {
+  const list = useRef<HTMLDivElement>(null)
+  const [sight, setSight] = useState({ from: 0, to: 1_000 })
+  const rows = useMemo(
+    () => (isNested ? nested(listed.items) : listed.items.map((overview) => ({ overview, depth: 0 }))),
+    [listed.items, isNested],
+  )
+  const now = useNow(10_000)
+  useEffect(() => {
+    const look = (): void => {
+      const top = list.current?.getBoundingClientRect().top ?? 0
+      setSight({ from: -top, to: innerHeight - top })
+    }
+    look()
+    addEventListener('scroll', look, { passive: true })
+    addEventListener('resize', look)
+    return () => {
+      removeEventListener('scroll', look)
+      removeEventListener('resize', look)
+    }
+  }, [])
+  const [first, end] = inSight(rows.length, height, sight)
+  useEffect(() => {
+    if (end >= rows.length - 10) more()
+  }, [end, rows.length])
+  useRowKeys(list)
+  return (
+    <div role="list" class="rows" ref={list} style={{ height: `${rows.length * height}px` }}>
+      {rows.slice(first, end).map((row, index) => (
+        <ConversationRow
+          key={row.overview.id}
+          row={row}
+          top={(first + index) * height}
+          place={first + index + 1}
+          of={rows.length}
+          now={now}
+          liveAt={live.get(row.overview.id)}
+        />
+      ))}
+    </div>
+  )
+}
+
+/** The time, looked at so often. */
+const useNow = (every: number): number => {
+  const [now, setNow] = useState(Date.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), every)
+    return () => clearInterval(timer)
+  }, [every])
+  return now
+}
+
+/** The arrows, and j and k, go from row to row. */
+const useRowKeys = (list: { readonly current: HTMLDivElement | null }): void => {
+  const move = (by: number) => (): void => {
+    const links = [...(list.current?.querySelectorAll<HTMLElement>('a.conversation') ?? [])]
+    const at = links.findIndex((link) => link === document.activeElement)
+    const next = at < 0 ? links.find((link) => link.getBoundingClientRect().top >= 0) : links[at + by]
+    next?.focus()
+  }
+  useActions({ next: move(1), previous: move(-1), rowDown: move(1), rowUp: move(-1) })
 }

@@ -1,3 +1,5 @@
+import { queryOf } from '../url.ts'
+
 // The conversations as rows: forks under their parents, curves as lines.
 
 /** Of `GET /conversations`; what the server's index does not know yet is absent. */
@@ -64,6 +66,9 @@ export const curvePath = (curve: readonly number[], width: number, height: numbe
 }
 const round = (value: number): number => Math.round(value * 10) / 10
 
+/** What may have happened in a conversation, to choose from. */
+export const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
+
 /** What is asked of the list: its address has the same. */
 export interface Asked {
   readonly q: string
@@ -88,6 +93,19 @@ export const askedIn = (search: string): Asked => {
   }
 }
 
+/** The address of the list that is asked for so. */
+export const hrefOf = (asked: Asked): string =>
+  `/${queryOf({ ...asked, in: asked.in === 'ids' ? 'ids' : '' })}`
+
+/** Whether texts are searched: for three characters or more. */
+export const isSearched = ({ q, in: place }: Asked): boolean => place === 'text' && q.trim().length >= 3
+
+/** The API's path of it. Fewer characters than can be searched are the beginning of an id. */
+export const pathOf = (asked: Asked): string => {
+  const { q, in: _, ...rest } = asked
+  return `/conversations${queryOf({ ...(isSearched(asked) ? { q: q.trim() } : { beginning: q }), ...rest })}`
+}
+
 /** Whether anything narrows the list. */
 export const isNarrowed = ({ q, has, actor, model }: Asked): boolean =>
   [q, has, actor, model].some((text) => text !== '')
@@ -101,3 +119,28 @@ export const tallyOf = (
   of: isNarrow ? matching : (total ?? (next === undefined ? items.length : undefined)),
   total: isNarrow ? total : undefined,
 })
+
+/** A list with its next page. A conversation that moved to it meanwhile is listed once. */
+export const withPage = (before: Listed, page: Listed): Listed => {
+  const ids = new Set(before.items.map(({ id }) => id))
+  return { ...page, items: [...before.items, ...page.items.filter(({ id }) => !ids.has(id))] }
+}
+
+/** The list after an event of one of its conversations. */
+export const happened = (list: Listed, id: string, position: number, time: string): Listed => ({
+  ...list,
+  items: list.items.map((item) =>
+    item.id === id ? { ...item, events: Math.max(item.events, position + 1), updated: time } : item,
+  ),
+})
+
+/** Which rows of a height are in sight, with some before and after: the first one, and the one after the last. */
+export const inSight = (
+  rows: number,
+  height: number,
+  { from, to }: { readonly from: number; readonly to: number },
+): readonly [first: number, end: number] => {
+  const spare = 8
+  const first = Math.max(0, Math.floor(from / height) - spare)
+  return [Math.min(first, rows), Math.max(0, Math.min(rows, Math.ceil(to / height) + spare))]
+}

@@ -1,3 +1,4 @@
+import '../tabs.css'
 import './request.css'
 import { useEffect } from 'preact/hooks'
 import { useActs } from '../acts/use-acts.tsx'

@@ -1,0 +1,43 @@
+// Configurations as texts that can be compared.
+
+/** The system prompt of a request as one text. */
+export const systemText = (system: unknown): string => {
+  if (typeof system === 'string') return system
+  if (!Array.isArray(system)) return ''
+  return (system as readonly { readonly text?: unknown }[])
+    .map(({ text }) => (typeof text === 'string' ? text : ''))
+    .join('\n\n')
+}
+
+/** A tool of which the definition changed: its JSON before and after, undefined where it was not there. */
+export interface ToolChange {
+  readonly name: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/** The tools that came, left or changed, by name. */
+export const toolChanges = (before: unknown, after: unknown): readonly ToolChange[] => {
+  const [old, now] = [textsOf(before), textsOf(after)]
+  return [...new Set([...old.keys(), ...now.keys()])]
+    .filter((name) => old.get(name) !== now.get(name))
+    .map((name) => ({ name, before: old.get(name), after: now.get(name) }))
+}
+
+interface Tool {
+  readonly name?: string
+  readonly type?: string
+  readonly [field: string]: unknown
+}
+
+/** A cache breakpoint is no part of a tool: it moves. */
+const textsOf = (tools: unknown): ReadonlyMap<string, string> => {
+  const all = Array.isArray(tools) ? (tools as readonly Tool[]) : []
+  return new Map(
+    all.map((given) => {
+      const { cache_control: _, ...tool } = given
+      const { name, type } = tool
+      return [String(name ?? type), JSON.stringify(tool, undefined, 2)]
+    }),
+  )
+}

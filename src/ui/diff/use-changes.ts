@@ -1,0 +1,49 @@
+import { compareRows, type Item } from '../compare/rows.ts'
+import type { Source } from '../source/source.ts'
+import { useFetched } from '../states.tsx'
+import { apiOf, queryOf } from '../url.ts'
+import type { Told } from './excerpt.ts'
+import type { Change } from './rows.ts'
+
+interface Ends {
+  readonly from: number
+  readonly to: number | undefined
+  readonly other: string | undefined
+}
+
+/** So much of each text is enough for a line, or for the words of an edit. */
+const clip = 2_000
+
+/** The changes between two positions; of two conversations by what both have, as a fork has its parent's messages. */
+export const useChanges = (source: Source, id: string, { from, to, other }: Ends) => {
+  const isKnown = to !== undefined
+  const ofOne = `${apiOf(id)}/diff${queryOf({ from, to, clip })}`
+  const path = (of: string, at: number | undefined) =>
+    `${apiOf(of)}/effective${queryOf({ at, limit: 1_000, clip })}`
+  const one = useFetched<{ readonly changes: readonly Change<Told>[] }>(
+    source,
+    other === undefined && isKnown ? ofOne : undefined,
+  )
+  const left = useFetched<Shown>(source, other === undefined ? undefined : path(id, from))
+  const right = useFetched<Shown>(source, other === undefined ? undefined : path(other, to))
+  if (other === undefined) return { ...one, changes: one.value?.changes }
+  const changes = left.value && right.value ? changesOf(left.value.items, right.value.items) : undefined
+  const retry = (): void => {
+    left.retry()
+    right.retry()
+  }
+  return { changes, error: left.error ?? right.error, isBusy: left.isBusy || right.isBusy, retry }
+}
+
+interface Shown {
+  readonly items: readonly (Item & Told)[]
+}
+
+const changesOf = (left: Shown['items'], right: Shown['items']): readonly Change<Told>[] =>
+  compareRows(left, right).flatMap((row): readonly Change<Told>[] => {
+    if (row.kind === 'same') return row.items.map((entry) => ({ change: 'kept', entry }))
+    return [
+      ...row.left.map((entry) => ({ change: 'disappeared', entry }) as const),
+      ...row.right.map((entry) => ({ change: 'appeared', entry }) as const),
+    ]
+  })

@@ -1,0 +1,74 @@
+import { eventWords } from '../acts/acts.ts'
+import type { Source } from '../source/source.ts'
+import { useFetched } from '../states.tsx'
+import { apiOf, hrefs, queryOf } from '../url.ts'
+import { count, moment, number } from '../words.ts'
+import { causesOf, type Change } from './rows.ts'
+
+interface Event {
+  readonly position: number
+  readonly type: string
+  readonly data: Readonly<Record<string, unknown>>
+  readonly metadata: {
+    readonly time: string
+    readonly actor: { readonly kind: string; readonly id?: string }
+  }
+}
+
+interface WhyProps {
+  readonly source: Source
+  readonly id: string
+  /** The positions between which the events are: the first excluded, the last included. */
+  readonly after: number
+  readonly to: number
+  readonly changes: readonly Change[]
+}
+
+/** No page of events has more. */
+const most = 1_000
+
+/** Which events made the difference: all but what was said. */
+export const Why = ({ source, id, after, to, changes }: WhyProps) => {
+  const path = `${apiOf(id)}/events${queryOf({ from: after + 1, limit: Math.min(most, Math.max(1, to - after)), clip: 200 })}`
+  const { value } = useFetched<{ readonly items: readonly Event[] }>(source, to > after ? path : undefined)
+  if (!value) return null
+  const decisions = value.items.filter(({ type }) => type !== 'MessageAppended')
+  const said = value.items.length - decisions.length
+  const causes = causesOf(changes)
+  return (
+    <section class="why">
+      <h2>Why</h2>
+      {decisions.length > 0 && (
+        <ul>
+          {decisions.map((event) => (
+            <li key={event.position} class={causes.has(event.position) ? 'cause' : ''}>
+              <a class="position figures" href={hrefs.conversation(id, { at: event.position })}>
+                {event.position}
+              </a>
+              <span>
+                <b>{eventWords(event)}</b>
+                {because(event.data)}
+              </span>
+              <span class="faint figures">
+                {event.metadata.actor.id ?? event.metadata.actor.kind} · {moment(event.metadata.time)}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <p class="faint">
+        {decisions.length > 0 ? 'and ' : ''}
+        {count(said, 'message was', 'messages were')} said
+        {to - after > most && `, of the first ${number(most)} events of ${number(to - after)}`}
+      </p>
+    </section>
+  )
+}
+
+/** The reason that was given, or the limit that was passed. */
+const because = ({ reason, policy }: Event['data']): string => {
+  if (typeof reason === 'string') return `: ${reason}`
+  const { used, allowed, of } = (policy ?? {}) as Readonly<Record<string, unknown>>
+  if (typeof used !== 'number' || typeof allowed !== 'number') return ''
+  return `, because ${number(used)} ${of === 'result' ? 'bytes' : 'tokens'} are more than ${number(allowed)}`
+}

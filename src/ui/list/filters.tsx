@@ -1,0 +1,109 @@
+import type { RefObject } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { type Asked, traits } from './rows.ts'
+
+interface FiltersProps {
+  readonly asked: Asked
+  readonly ask: (next: Partial<Asked>) => void
+  readonly field: RefObject<HTMLInputElement | null>
+  /** Whether the server can look into conversations. Without, it finds ids by how they begin. */
+  readonly isIndexed: boolean
+}
+
+/** How long typing has to rest before it is asked for, in milliseconds. */
+const rest = 250
+
+const orders = {
+  '': 'newest first',
+  updated: 'last active first',
+  tokens: 'largest first',
+  id: 'by id',
+} as const
+
+/** What is looked for. */
+export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {
+  const place = isIndexed ? asked.in : 'ids'
+  return (
+    <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+      <Typed
+        name="q"
+        class="search"
+        label={place === 'ids' ? 'beginning of an id' : 'search text, paths, tools, ids'}
+        value={asked.q}
+        set={(q) => ask({ q, in: place })}
+        field={field}
+      />
+      {isIndexed && (
+        <>
+          <label>
+            <span class="sr-only">search in</span>
+            <select
+              value={asked.in}
+              onChange={(event) => ask({ in: event.currentTarget.value as Asked['in'] })}
+            >
+              <option value="text">in everything</option>
+              <option value="ids">in ids only</option>
+            </select>
+          </label>
+          <label>
+            <span class="sr-only">has</span>
+            <select value={asked.has} onChange={(event) => ask({ has: event.currentTarget.value })}>
+              <option value="">whatever happened</option>
+              {traits.map((trait) => (
+                <option key={trait}>{trait}</option>
+              ))}
+            </select>
+          </label>
+          <Typed name="model" label="model" value={asked.model} set={(model) => ask({ model })} />
+          <Typed name="actor" label="actor" value={asked.actor} set={(actor) => ask({ actor })} />
+          <label>
+            <span class="sr-only">order</span>
+            <select value={asked.order} onChange={(event) => ask({ order: event.currentTarget.value })}>
+              {Object.entries(orders).map(([order, words]) => (
+                <option key={order} value={order}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+        </>
+      )}
+    </form>
+  )
+}
+
+interface TypedProps {
+  readonly name: string
+  readonly label: string
+  readonly value: string
+  readonly set: (value: string) => void
+  readonly class?: string
+  readonly field?: RefObject<HTMLInputElement | null>
+}
+
+/** A field that is asked for once typing rests. */
+const Typed = ({ name, label, value, set, class: own = '', field }: TypedProps) => {
+  const [typed, setTyped] = useState(value)
+  useEffect(() => setTyped(value), [value])
+  useEffect(() => {
+    if (typed === value) return undefined
+    const timer = setTimeout(() => set(typed), rest)
+    return () => clearTimeout(timer)
+  }, [typed])
+  return (
+    <label class={own}>
+      <span class="sr-only">{label}</span>
+      <input
+        {...(field && { ref: field as RefObject<HTMLInputElement> })}
+        type="search"
+        name={name}
+        placeholder={label}
+        autocomplete="off"
+        spellcheck={false}
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
+      />
+    </label>
+  )
+}
