@@ -17,6 +17,10 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // One file for the first view; what is loaded later comes in files of its own.
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } },
+    },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   plugins: [licenses()],

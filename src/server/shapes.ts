@@ -125,12 +125,13 @@ export const diffShape = z
   })
   .meta({ id: 'Diff' })
 
+export const repairShape = z.looseObject({ kind: z.string(), position, detail: z.string() })
 export const requestShape = z
   .looseObject({
     at: position,
     messages: z.array(z.looseObject({ role: z.string() })),
     awaits,
-    repairs: z.array(z.looseObject({})),
+    repairs: z.array(repairShape),
   })
   .meta({ id: 'Rendered', description: 'What the model would be sent' })
 

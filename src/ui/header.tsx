@@ -19,8 +19,13 @@ export const Header = ({ children, end }: HeaderProps) => (
     {children}
     <span class="spacer" />
     {end}
-    <button type="button" class="quiet" onClick={() => openSheet(<KeysSheet />)} aria-keyshortcuts="?">
-      <kbd>?</kbd> <span class="wide-only">keys</span>
+    <button
+      type="button"
+      class="quiet wide-only"
+      onClick={() => openSheet(<KeysSheet />)}
+      aria-keyshortcuts="?"
+    >
+      <kbd>?</kbd> keys
     </button>
   </header>
 )

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { type Action, actions, isCharacter, meaningOf, nameOf } from './keys.ts'
 import { setting } from './settings.ts'
 
-type Handlers = { readonly [A in Action]?: (() => void) | undefined }
+export type Handlers = { readonly [A in Action]?: (() => void) | undefined }
 /** A sheet is modal: while one is open, what the page can do is off. */
 type Floor = 'page' | 'sheet'
 

@@ -13,6 +13,7 @@ import {
   itemShape,
   linkShape,
   noteShape,
+  repairShape,
   requestShape,
 } from '../shapes.ts'
 import { eventAt, from } from './tags.ts'
@@ -143,17 +144,27 @@ export const effective = route({
   summary: 'The effective history: what the model sees at a position',
   scope: 'read',
   params: ofConversation,
-  query: z.strictObject({ at, offset, limit, clip }),
-  answers: { 200: pageShape(itemShape) },
+  query: z.strictObject({
+    at,
+    offset,
+    limit,
+    clip,
+    repairs: flag
+      .default(false)
+      .describe('Also how the request made of it differs, so that the API takes it'),
+  }),
+  answers: { 200: pageShape(itemShape).extend({ repairs: z.array(repairShape).optional() }) },
   errors: notFound,
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
     const { at: position, items } = await chat.context({ at: query.at })
     const { offset: first, limit: most, clip: longest } = query
     const page = paged(position, items, first, most)
-    return from(chat, position, ['effective', first, most, longest], {
+    const rendered = query.repairs ? await chat.render({ at: position }) : undefined
+    return from(chat, position, ['effective', first, most, longest, query.repairs], {
       ...page,
       items: shownItems(page.items, longest),
+      ...(rendered && { repairs: rendered.repairs }),
     })
   },
 })

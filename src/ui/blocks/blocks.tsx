@@ -2,15 +2,9 @@ import type { AnyBlock, Block } from '../../core.ts'
 import type { Source } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 import { size } from '../words.ts'
-import { Image } from './image.tsx'
+import { type Cut, leastCut } from './cut.ts'
+import { blobOf, Image } from './image.tsx'
 import { Text } from './text.tsx'
-
-/** Where the server has cut a string of a block (`?clip=`), and how long it is in whole. */
-export interface Cut {
-  readonly block: number
-  readonly field: 'text' | 'content' | 'thinking' | 'input' | 'data'
-  readonly length: number
-}
 
 export interface BlocksProps {
   readonly source: Source
@@ -25,13 +19,25 @@ export interface BlocksProps {
 /** The blocks of a message. */
 export const Blocks = ({ source, of, content, cuts = [], text = 'exact', isOpen }: BlocksProps) => {
   if (content.length === 0) return <p class="nothing">no content</p>
+  const calls = content.filter(({ type }) => type.endsWith('tool_use')).length
   return (
     <>
       {content.map((block, index) => {
-        const path = of && `${apiOf(of.conversation)}/events/${of.position}/blocks/${index}`
-        const bytes = path === undefined ? undefined : async () => (await source.bytes(path)).blob
-        const length = cuts.find((cut) => cut.block === index)?.length
-        return <BlockView key={index} block={block} {...{ length, bytes, text, isOpen }} />
+        const cut = cuts.find((one) => one.block === index)
+        const whole = async (): Promise<AnyBlock> => {
+          const path = `${apiOf(of?.conversation ?? '')}/events/${of?.position}/blocks/${index}?as=json`
+          return JSON.parse(await (await source.bytes(path)).blob.text()) as AnyBlock
+        }
+        return (
+          <BlockView
+            isOnly={calls === 1}
+            key={index}
+            block={block}
+            length={cut?.length}
+            whole={of && cut && whole}
+            {...{ text, isOpen }}
+          />
+        )
       })}
     </>
   )
@@ -39,22 +45,26 @@ export const Blocks = ({ source, of, content, cuts = [], text = 'exact', isOpen 
 
 interface BlockProps {
   readonly block: AnyBlock
+  /** How long what was cut of it is in whole. */
   readonly length: number | undefined
-  readonly bytes: (() => Promise<Blob>) | undefined
+  /** Fetches the block, if something of it was cut. */
+  readonly whole: (() => Promise<AnyBlock>) | undefined
   readonly text: 'exact' | 'rendered'
   readonly isOpen: boolean | undefined
+  /** It is the only call of its message, which says so. */
+  readonly isOnly?: boolean
 }
 
-const BlockView = ({ block, length, bytes, text, isOpen }: BlockProps) => {
-  const load = bytes && (async () => (await bytes()).text())
+const BlockView = ({ block, length, whole, text, isOpen, isOnly = false }: BlockProps) => {
+  const load = (field: string) => whole && (async () => textOf((await whole())[field]))
   switch (block.type) {
     case 'text':
-      return <Text text={textOf(block['text'])} as={text} {...{ length, load, isOpen }} />
+      return <Text text={textOf(block['text'])} as={text} load={load('text')} {...{ length, isOpen }} />
     case 'thinking':
       return (
         <div class="block thinking">
           <Label kind="thinking" />
-          <Text text={textOf(block['thinking'])} {...{ length, load, isOpen }} />
+          <Text text={textOf(block['thinking'])} load={load('thinking')} {...{ length, isOpen }} />
         </div>
       )
     case 'tool_use':
@@ -62,20 +72,20 @@ const BlockView = ({ block, length, bytes, text, isOpen }: BlockProps) => {
     case 'mcp_tool_use':
       return (
         <div class="block call">
-          <Label kind="call" name={textOf(block['name'])} />
-          <Fields of={block['input']} {...{ length, load, isOpen }} />
+          {!isOnly && <Label kind="call" name={textOf(block['name'])} />}
+          <Fields of={block['input']} {...{ length, whole, isOpen }} />
         </div>
       )
     case 'tool_result':
       return (
         <div class={block['is_error'] === true ? 'block result error' : 'block result'}>
           {block['is_error'] === true && <Label kind="error" />}
-          <Result content={block['content']} {...{ length, bytes, isOpen }} />
+          <Inner content={block['content']} field="content" {...{ length, whole, isOpen }} />
         </div>
       )
     case 'image':
     case 'document':
-      return <Media block={block} {...{ length, bytes, isOpen }} />
+      return <Media {...{ block, length, whole, isOpen }} />
     case 'redacted_thinking':
       return (
         <p class="nothing">
@@ -84,9 +94,13 @@ const BlockView = ({ block, length, bytes, text, isOpen }: BlockProps) => {
       )
     default:
       return (
-        <div class="block">
+        <div class="block other">
           <Label kind={block.type} />
-          <Text text={JSON.stringify(block, undefined, 2)} {...{ isOpen }} />
+          <Text
+            text={JSON.stringify(block, undefined, 2)}
+            load={whole && (async () => JSON.stringify(await whole(), undefined, 2))}
+            {...{ isOpen, length: whole && length }}
+          />
         </div>
       )
   }
@@ -98,81 +112,108 @@ const Label = ({ kind, name }: { readonly kind: string; readonly name?: string }
   </span>
 )
 
-type Loading = Pick<BlockProps, 'length' | 'isOpen'> & { readonly load?: (() => Promise<string>) | undefined }
+type Parts = Pick<BlockProps, 'length' | 'whole' | 'isOpen'>
+
+/** Whether the server may have cut a string: it is then shown with the size of all that it is a part of. */
+const mayBeCut = (text: unknown, { whole }: Parts): boolean =>
+  whole !== undefined && typeof text === 'string' && text.length >= leastCut
 
 /** The input of a call: a field a line. Strings are shown as they are, other values as JSON. */
-const Fields = ({ of, ...loading }: { readonly of: unknown } & Loading) => {
-  const isCut = loading.length !== undefined
-  if (typeof of !== 'object' || of === null || Array.isArray(of) || isCut)
-    return <Text text={typeof of === 'string' ? of : JSON.stringify(of, undefined, 2)} {...loading} />
+const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
+  const { length, whole, isOpen } = parts
+  if (typeof of !== 'object' || of === null || Array.isArray(of))
+    return <Text text={textOf(of)} isOpen={isOpen} />
   const fields = Object.entries(of)
   if (fields.length === 0) return <p class="nothing">no input</p>
+  const load = (name: string) =>
+    whole && (async () => textOf(((await whole())['input'] as Readonly<Record<string, unknown>>)[name]))
   return (
     <dl class="fields">
-      {fields.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>
-            <Text text={typeof value === 'string' ? value : JSON.stringify(value)} isOpen={loading.isOpen} />
-          </dd>
-        </div>
-      ))}
+      {fields.map(([name, value]) => {
+        const text = textOf(value)
+        const isCut =
+          mayBeCut(value, parts) ||
+          (whole !== undefined && typeof value === 'object' && text.length >= leastCut)
+        return (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Text
+                {...{ text, isOpen }}
+                {...(isCut && { length: Math.max(length ?? 0, text.length + 1), load: load(name) })}
+              />
+            </dd>
+          </div>
+        )
+      })}
     </dl>
   )
 }
 
-const Result = ({
+/** Content that is text or blocks. */
+const Inner = ({
   content,
-  length,
-  bytes,
-  isOpen,
-}: { readonly content: unknown } & Omit<BlockProps, 'block' | 'text'>) => {
-  const load = bytes && (async () => (await bytes()).text())
-  if (content === undefined) return <p class="nothing">empty</p>
-  if (typeof content === 'string') return <Text text={content} {...{ length, load, isOpen }} />
-  if (!Array.isArray(content)) return <Text text={JSON.stringify(content, undefined, 2)} {...{ isOpen }} />
-  if (content.length === 0) return <p class="nothing">empty</p>
-  if (length !== undefined)
-    return <Text text={JSON.stringify(content, undefined, 2)} {...{ length, load, isOpen }} />
+  field,
+  ...parts
+}: { readonly content: unknown; readonly field: string } & Parts) => {
+  const { length, whole, isOpen } = parts
+  if (content === undefined || (Array.isArray(content) && content.length === 0))
+    return <p class="nothing">empty</p>
+  if (!Array.isArray(content))
+    return (
+      <Text
+        text={textOf(content)}
+        load={whole && (async () => textOf((await whole())[field]))}
+        {...{ length: whole && length, isOpen }}
+      />
+    )
   return (
     <>
-      {(content as readonly AnyBlock[]).map((block, index) => (
-        <BlockView
-          key={index}
-          block={block}
-          length={undefined}
-          bytes={undefined}
-          text="exact"
-          isOpen={isOpen}
-        />
-      ))}
+      {(content as readonly AnyBlock[]).map((block, index) => {
+        const isCut =
+          Object.values(block).some((value) => mayBeCut(value, parts)) || (whole && block.type === 'image')
+        const inner = async (): Promise<AnyBlock> =>
+          ((await whole?.())?.[field] as readonly AnyBlock[] | undefined)?.[index] ?? block
+        return (
+          <BlockView
+            key={index}
+            block={block}
+            length={isCut ? length : undefined}
+            whole={isCut ? inner : undefined}
+            text="exact"
+            isOpen={isOpen}
+          />
+        )
+      })}
     </>
   )
 }
 
-const Media = ({ block, length, bytes, isOpen }: Omit<BlockProps, 'text'>) => {
-  const {
-    type = '',
-    media_type: media,
-    data,
-    url,
-    content,
-  } = (block['source'] ?? {}) as Readonly<Record<string, unknown>>
+type Fieldset = Readonly<Record<string, unknown>>
+const sourceOf = (block: AnyBlock): Fieldset => (block['source'] ?? {}) as Fieldset
+
+const Media = ({ block, length, whole, isOpen }: Omit<BlockProps, 'text'>) => {
+  const { type = '', media_type: media, data, url, content } = sourceOf(block)
   const title = typeof block['title'] === 'string' ? `${block['title']}, ` : ''
-  if (type === 'base64' && block.type === 'image')
-    return <Image type={textOf(media)} data={textOf(data)} length={length} load={bytes} />
+  if (type === 'base64' && block.type === 'image') {
+    const load = whole && (async () => blobOf(textOf(sourceOf(await whole())['data'])))
+    return <Image type={textOf(media)} data={textOf(data)} length={length} load={load} />
+  }
   if (type === 'text')
     return (
       <Text
         text={textOf(data)}
-        {...{ length, isOpen, load: bytes && (async () => (await bytes()).text()) }}
+        load={whole && (async () => textOf(sourceOf(await whole())['data']))}
+        {...{ length, isOpen }}
       />
     )
   if (typeof url === 'string') return <Text text={`${title}${block.type} at ${url}, which is not loaded`} />
-  if (content !== undefined) return <Result content={content} {...{ length, bytes, isOpen }} />
+  if (content !== undefined)
+    return <Inner content={content} field="content" length={undefined} whole={undefined} isOpen={isOpen} />
   const about = typeof data === 'string' ? `, ${size(Math.floor(((length ?? data.length) * 3) / 4))}` : ''
   return <p class="nothing">{`${title}${textOf(media) || block.type}${about}`}</p>
 }
 
+/** A string itself, anything else as JSON. */
 const textOf = (value: unknown): string =>
-  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
+  typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value, undefined, 2)

@@ -47,7 +47,8 @@ export const Image = ({ type, data, length = data.length, load }: ImageProps) =>
   )
 }
 
-const blobOf = (base64: string): Blob => {
+/** The bytes of base64; none if it is not. */
+export const blobOf = (base64: string): Blob => {
   try {
     return new Blob([Uint8Array.from(atob(base64), (character) => character.codePointAt(0) ?? 0)])
   } catch {

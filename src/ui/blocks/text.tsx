@@ -36,7 +36,7 @@ export const Text = ({ text, length = text.length, load, as = 'exact', isOpen = 
   const [open, setOpen] = useState(isOpen)
   const [whole, setWhole] = useState<string>()
   const [problem, setProblem] = useState<string>()
-  const isCut = length > text.length
+  const isCut = load !== undefined && length > text.length
   const all = whole ?? text
   useEffect(() => setOpen(isOpen), [isOpen])
   useEffect(() => {

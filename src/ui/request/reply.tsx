@@ -1,5 +1,6 @@
 import type { Block } from '../../core.ts'
-import { Blocks, type Cut } from '../blocks/blocks.tsx'
+import { Blocks } from '../blocks/blocks.tsx'
+import type { Cut } from '../blocks/cut.ts'
 import type { Source } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'

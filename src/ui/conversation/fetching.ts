@@ -1,0 +1,298 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Source } from '../source/source.ts'
+import { apiOf, queryOf } from '../url.ts'
+import { hiddenBy, type Piece } from './rows.ts'
+import type { Effective, Full, Hidden, Outline, Overview, ShownEntry } from './shapes.ts'
+
+/** What is shown of a string before it is opened, in characters. */
+const clip = 700
+/** How often something is fetched while the position moves, in milliseconds. */
+const every = 100
+/** How many answers are kept to go back to. */
+const kept = 60
+const page = 1_000
+
+interface Looked {
+  readonly value: Effective | undefined
+  readonly error: unknown
+  readonly isBusy: boolean
+}
+
+/**
+ * What the model sees at a position; `undefined`: the last one. While the position moves it is asked for at most once in 100 ms, what is stale is not waited for, and the last answer
+ * stays until the next one is there.
+ */
+export const useEffective = (source: Source, id: string, at: number | undefined, attempt: number): Looked => {
+  const [state, setState] = useState<Looked>({ value: undefined, error: undefined, isBusy: true })
+  const known = useRef(new Map<string, Effective>())
+  const lastAsked = useRef(-Infinity)
+  useEffect(() => {
+    const key = String(at)
+    const value = at === undefined ? undefined : known.current.get(key)
+    if (value) {
+      setState({ value, error: undefined, isBusy: false })
+      return undefined
+    }
+    const asking = new AbortController()
+    const ask = async (): Promise<void> => {
+      lastAsked.current = performance.now()
+      try {
+        const answer = await wholeEffective(source, id, at, asking.signal, (part) =>
+          setState({ value: part, error: undefined, isBusy: true }),
+        )
+        if (known.current.size >= kept) known.current.delete([...known.current.keys()][0] ?? '')
+        known.current.set(String(answer.at), answer)
+        setState({ value: answer, error: undefined, isBusy: false })
+      } catch (error) {
+        if (!asking.signal.aborted) setState((before) => ({ ...before, error, isBusy: false }))
+      }
+    }
+    setState((before) => ({ ...before, isBusy: true }))
+    const timer = setTimeout(() => void ask(), Math.max(0, lastAsked.current + every - performance.now()))
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, at, attempt])
+  return state
+}
+
+/** All pages of it; told of what is there after each. */
+const wholeEffective = async (
+  source: Source,
+  id: string,
+  at: number | undefined,
+  signal: AbortSignal,
+  told: (part: Effective) => void,
+): Promise<Effective> => {
+  const path = (offset: number | undefined, of = at) =>
+    `${apiOf(id)}/effective${queryOf({ at: of, offset, limit: page, clip })}`
+  let whole = await source.get<Effective>(path(undefined), { signal })
+  while (whole.next !== undefined) {
+    told(whole)
+    const { items, next } = await source.get<Effective>(path(whole.next, whole.at), { signal })
+    whole = { ...whole, items: [...whole.items, ...items], next }
+  }
+  return whole
+}
+
+/** What is changed in the request at a position: asked for when the position has rested, as the request has to be made for it. */
+export const useRepairs = (source: Source, id: string, at: number | undefined): Effective['repairs'] => {
+  const [found, setFound] = useState<Effective>()
+  useEffect(() => {
+    if (at === undefined || at < 0) return undefined
+    const asking = new AbortController()
+    const ask = async (): Promise<void> => {
+      const path = `${apiOf(id)}/effective${queryOf({ at, limit: 1, clip: 1, repairs: true })}`
+      setFound(await source.get<Effective>(path, { signal: asking.signal }))
+    }
+    // It is an addition: without it everything else is still true.
+    const timer = setTimeout(() => void ask().catch(() => undefined), 400)
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, at])
+  return found?.at === at ? found?.repairs : undefined
+}
+
+/** A call that waits for a person, or for a result from elsewhere. */
+export interface Awaited {
+  readonly call: string
+  readonly tool: string
+  readonly why: 'approval' | 'handed-back'
+  readonly since: string
+}
+
+/** What waits at the end of a conversation. @param last undefined: the end is not looked at */
+export const useWaiting = (source: Source, id: string, last: number | undefined): readonly Awaited[] => {
+  const [found, setFound] = useState<{ readonly last: number; readonly items: readonly Awaited[] }>()
+  useEffect(() => {
+    if (last === undefined || !source.isLive) return undefined
+    const asking = new AbortController()
+    const ask = async (): Promise<void> => {
+      const path = `${apiOf(id)}/waiting`
+      const { items } = await source.get<{ readonly items: readonly Awaited[] }>(path, {
+        signal: asking.signal,
+      })
+      setFound({ last, items })
+    }
+    const timer = setTimeout(() => void ask().catch(() => undefined), 400)
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, last])
+  return found && found.last === last ? found.items : []
+}
+
+/** An open group or jump, and what is there of it. */
+export interface Opened {
+  /** The marker's position, or the first one of the jump. */
+  readonly position: number
+  /** Entries before this position, and not before the other one. */
+  readonly before: number
+  readonly from: number
+  readonly isGroup: boolean
+}
+
+/** The entries of what is open, by its position; `more` fetches the page before. */
+export const usePieces = (source: Source, id: string, at: number | undefined, opened: readonly Opened[]) => {
+  const [pieces, setPieces] = useState<ReadonlyMap<string, Piece>>(new Map())
+  const asked = useRef(new Set<string>())
+  const keyOf = (position: number): string => `${at} ${position}`
+  const ask = async ({ position, before, from, isGroup }: Opened): Promise<void> => {
+    const key = keyOf(position)
+    const there = pieces.get(key)
+    const until = there?.entries[0]?.position ?? before
+    const wanted = isGroup ? page : Math.min(page, until - from)
+    const query = queryOf({ at, abandoned: true, before: until, last: wanted, clip })
+    const { items } = await source.get<Full>(`${apiOf(id)}/full${query}`)
+    // What is hidden by a nested marker is known by what comes after it: that is there already.
+    const all = [...items, ...(there?.entries ?? [])]
+    const entries = isGroup
+      ? hiddenBy(all, position)
+      : all.filter((entry: ShownEntry) => entry.position >= from)
+    const hasMore = isGroup && items.length === wanted && (items[0]?.position ?? 0) > from
+    setPieces((before_) => new Map(before_).set(key, { entries, hasMore }))
+  }
+  const key = opened.map(({ position }) => position).join()
+  useEffect(() => {
+    for (const one of opened) {
+      const name = keyOf(one.position)
+      if (at === undefined || asked.current.has(name)) continue
+      asked.current.add(name)
+      ask(one).catch(() => asked.current.delete(name))
+    }
+  }, [source, id, at, key])
+  return {
+    pieceOf: (position: number): Piece | undefined => pieces.get(keyOf(position)),
+    more: (position: number): void => {
+      const one = opened.find((other) => other.position === position)
+      if (one) void ask(one)
+    },
+  }
+}
+
+/** How long a conversation may be for its outline to be fetched whole; of longer ones a part around the position is. */
+const wholeOutline = 20_000
+const part = 8_000
+/** What is asked for before anything is known. */
+const firstLook = 2_000
+
+export interface Outlined {
+  readonly outline: Outline | undefined
+  readonly overview: Overview | undefined
+  readonly error: unknown
+  /** Something has been written: the last position that is known. */
+  readonly grown: (last: number) => void
+  readonly last: number | undefined
+}
+
+/** The outline of a conversation, or of what is around a position, kept up to date; and the overview of a long one. */
+export const useOutline = (source: Source, id: string, at: number | undefined): Outlined => {
+  const [outline, setOutline] = useState<Outline>()
+  const [overview, setOverview] = useState<Overview>()
+  const [last, setLast] = useState<number>()
+  const [error, setError] = useState<unknown>()
+  const [attempt, setAttempt] = useState(0)
+  const end = last ?? outline?.last
+  const around = at ?? end
+  const isThere =
+    outline !== undefined && around !== undefined && end !== undefined && covers(outline, around, end)
+  useEffect(() => {
+    if (isThere) return undefined
+    const asking = new AbortController()
+    const { signal } = asking
+    const ask = async (): Promise<void> => {
+      const { from, to } = rangeOf(around, end)
+      const grows = outline && end !== undefined && end < wholeOutline && outline.from === 0
+      const path = `${apiOf(id)}/outline${queryOf({ from: grows ? outline.to + 1 : from, to })}`
+      const got = await source.get<Outline>(path, { signal })
+      const next = grows ? joined(outline, got) : got
+      setOutline(next)
+      setLast((before) => Math.max(before ?? -1, got.last))
+      setError(undefined)
+      // The index still catches up, or this was the first look at a long conversation.
+      if (got.to < Math.min(to, got.last) || (around ?? got.last) > got.to)
+        setTimeout(() => signal.aborted || setAttempt(attempt + 1), got.indexed === undefined ? 0 : 250)
+    }
+    const timer = setTimeout(
+      () => ask().catch((problem: unknown) => signal.aborted || setError(problem)),
+      outline ? 60 : 0,
+    )
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, isThere, isThere ? 0 : around, isThere ? 0 : end, attempt])
+
+  const isLong = end !== undefined && end >= firstLook
+  // Of a conversation that grows, the overview is fetched again once in a while.
+  const size = isLong ? Math.floor(end / Math.max(100, firstLook / 4)) : undefined
+  useEffect(() => {
+    if (!isLong) return undefined
+    const asking = new AbortController()
+    source
+      .get<Overview>(`${apiOf(id)}/overview?buckets=1200`, { signal: asking.signal })
+      .then(setOverview, () => undefined)
+    return () => asking.abort()
+  }, [source, id, size])
+  return {
+    outline,
+    overview,
+    error,
+    last: end,
+    grown: (to) => setLast((before) => Math.max(before ?? -1, to)),
+  }
+}
+
+const rangeOf = (
+  at: number | undefined,
+  last: number | undefined,
+): { readonly from: number; readonly to: number } => {
+  if (last !== undefined && last < wholeOutline) return { from: 0, to: last }
+  if (at === undefined || last === undefined) return { from: 0, to: Math.max(firstLook, at ?? 0) - 1 }
+  const from = Math.max(0, Math.floor((at - part / 2) / 1_000) * 1_000)
+  return { from, to: Math.min(last, from + part) }
+}
+
+const covers = ({ from, to }: Outline, at: number, last: number): boolean => {
+  if (last < wholeOutline) return from === 0 && to >= last
+  const margin = 1_500
+  return (from === 0 || at - from >= margin) && (to >= last || to - at >= margin)
+}
+
+const joined = (one: Outline, other: Outline): Outline => ({
+  ...other,
+  from: one.from,
+  kinds: one.kinds + other.kinds,
+  sizes: [...one.sizes, ...other.sizes],
+  tokens: [...one.tokens, ...other.tokens],
+  times: [...one.times, ...other.times],
+  markers: [...one.markers, ...other.markers],
+  rewinds: [...one.rewinds, ...other.rewinds],
+  restores: [...one.restores, ...other.restores],
+  calls: [...one.calls, ...other.calls],
+})
+
+/** What markers hide, by their positions: fetched once for those that are shown. */
+export const useHidden = (
+  source: Source,
+  id: string,
+  markers: readonly number[],
+): ReadonlyMap<number, Hidden> => {
+  const [known, setKnown] = useState<ReadonlyMap<number, Hidden>>(new Map())
+  const asked = useRef(new Set<number>())
+  useEffect(() => {
+    for (const marker of markers) {
+      if (asked.current.has(marker)) continue
+      asked.current.add(marker)
+      source.get<Hidden>(`${apiOf(id)}/hidden/${marker}`).then(
+        (hidden) => setKnown((before) => new Map(before).set(marker, hidden)),
+        () => undefined,
+      )
+    }
+  }, [source, id, markers.join()])
+  return known
+}

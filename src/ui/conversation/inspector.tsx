@@ -1,0 +1,205 @@
+import type { ComponentChildren } from 'preact'
+import type { ConversationEvent } from '../../core.ts'
+import { type Action, keymap, printed } from '../keys.ts'
+import { Failed, useFetched } from '../states.tsx'
+import { apiOf, hrefs } from '../url.ts'
+import { brief, kindOf, moment, number, size } from '../words.ts'
+import type { Here } from './here.ts'
+import type { Outline } from './shapes.ts'
+
+interface InspectorProps {
+  readonly here: Here
+  /** What can be done, in this order. */
+  readonly actions: readonly (readonly [Action, () => void])[]
+  /** What changes the conversation, each after a sheet that shows what it would do. */
+  readonly acts: readonly (readonly [Action, () => void])[]
+  /** Why nothing can be changed; undefined if it can. */
+  readonly off: string | undefined
+  /** What became of the selected row, in words. */
+  readonly state: string | undefined
+}
+
+interface Events {
+  readonly items: readonly ConversationEvent[]
+}
+
+/** What is known of one event, and what can be done with it. */
+export const Inspector = ({ here, actions, acts, off, state }: InspectorProps) => {
+  const { source, conversation, selected: position, outline } = here
+  const path = position < 0 ? undefined : `${apiOf(conversation)}/events?from=${position}&limit=1&clip=200`
+  const { value, error, retry } = useFetched<Events>(source, path)
+  const event = value?.items[0]
+  const index = position - (outline?.from ?? 0)
+  return (
+    <aside class="inspector" aria-label="Inspector">
+      <h2>
+        <bdi class="figures">{number(position)}</bdi>{' '}
+        <span class="faint">{event ? nameOf(event, outline) : ''}</span>
+      </h2>
+      {error !== undefined && <Failed error={error} retry={retry} />}
+      <dl>
+        {state !== undefined && <Field name="state">{state}</Field>}
+        {event && <Field name="time">{moment(event.metadata.time)}</Field>}
+        {outline?.sizes[index] !== undefined && <Field name="size">{size(outline.sizes[index])}</Field>}
+        {outline?.tokens[index] !== undefined && (
+          <Field name="context">{number(outline.tokens[index])} tokens after it</Field>
+        )}
+        {event?.position === position && <Details event={event} />}
+        {event?.position === position && <Causes here={here} event={event} />}
+      </dl>
+      <div class="doing">
+        {actions.map(([action, perform]) => (
+          <button key={action} type="button" onClick={perform}>
+            {buttons[action] ?? keymap[action].does} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>
+          </button>
+        ))}
+      </div>
+      <div class="doing acts">
+        {acts.map(([action, perform]) => (
+          <button key={action} type="button" onClick={perform} aria-disabled={off !== undefined} title={off}>
+            {buttons[action] ?? keymap[action].does} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>
+          </button>
+        ))}
+      </div>
+    </aside>
+  )
+}
+
+/** Shorter than in the table of keys, as they stand beside the position. */
+const buttons: Partial<Record<Action, string>> = {
+  goToRow: 'Go here',
+  request: 'Request',
+  diff: 'Diff with …',
+  copyLink: 'Copy link',
+  copyContent: 'Copy content',
+  rewind: 'Rewind to here …',
+  fork: 'Fork from here …',
+  condense: 'Condense …',
+  truncate: 'Truncate …',
+  restore: 'Restore …',
+  cover: 'Its marker',
+  undo: 'Undo',
+}
+
+const Field = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+const nameOf = (event: ConversationEvent, outline: Outline | undefined): string =>
+  kindOf(outline?.kinds[event.position - outline.from])
+
+/** The figures of a call's usage that are numbers. */
+const usageOf = (usage: unknown): readonly (readonly [string, number])[] =>
+  typeof usage === 'object' && usage !== null
+    ? Object.entries(usage).flatMap(([name, value]) =>
+        typeof value === 'number' && value > 0
+          ? [[name.replaceAll('_', ' ').replace(/ tokens$/, ''), value] as const]
+          : [],
+      )
+    : []
+
+const Details = ({ event }: { readonly event: ConversationEvent }) => {
+  switch (event.type) {
+    case 'MessageAppended':
+    case 'Condensed': {
+      const { origin } = event.data
+      const usage = usageOf(origin?.usage)
+      return (
+        <>
+          {event.type === 'Condensed' && <Policy event={event} />}
+          {origin?.model !== undefined && <Field name="model">{origin.model}</Field>}
+          {origin?.stopReason && <Field name="stopped">{origin.stopReason}</Field>}
+          {usage.length > 0 && (
+            <Field name="usage">
+              {usage.map(([name, value]) => (
+                <span key={name} class="usage figures">
+                  {name} {brief(value)}
+                </span>
+              ))}
+            </Field>
+          )}
+          {origin?.requestId !== undefined && (
+            <Field name="request id">
+              <code>{origin.requestId}</code>
+            </Field>
+          )}
+          {origin?.context && (
+            <Field name="receipt">
+              <code>{origin.context.digest.slice(0, 12)}…</code>
+            </Field>
+          )}
+        </>
+      )
+    }
+    case 'Truncated':
+      return <Policy event={event} />
+    case 'Rewound':
+      return <Field name="reason">{event.data.reason ?? 'none given'}</Field>
+    case 'Configured':
+      return event.data.model === undefined ? null : <Field name="model">{event.data.model}</Field>
+    case 'Restored':
+    case 'Forked':
+      return null
+  }
+}
+
+const Policy = ({
+  event: { data },
+}: {
+  readonly event: Extract<ConversationEvent, { readonly type: 'Condensed' | 'Truncated' }>
+}) => (
+  <>
+    <Field name="covers">
+      {number(data.messagesHidden)} messages, {number(data.tokens.before)} → {number(data.tokens.after)}{' '}
+      tokens
+    </Field>
+    {data.policy && (
+      <Field name="because">
+        {number(data.policy.used)} {data.policy.of === 'context' ? 'tokens' : 'bytes'} &gt;{' '}
+        {number(data.policy.allowed)}
+      </Field>
+    )}
+  </>
+)
+
+/** Who did it, what it belongs to, and what it led to. */
+const Causes = ({ here, event }: { readonly here: Here; readonly event: ConversationEvent }) => {
+  const { actor, commandId, $correlationId: correlation, $causationId: causation } = event.metadata
+  const { conversation } = here
+  const to = (position: number) => (
+    <a href={hrefs.conversation(conversation, { at: position })}>{number(position)}</a>
+  )
+  const target =
+    event.type === 'Rewound' ? event.data.to : event.type === 'Restored' ? event.data.marker : undefined
+  return (
+    <>
+      <Field name="by">{actor.id === undefined ? actor.kind : `${actor.kind} ${actor.id}`}</Field>
+      {target !== undefined && target >= 0 && (
+        <Field name={event.type === 'Rewound' ? 'back to' : 'restores'}>{to(target)}</Field>
+      )}
+      {event.type === 'Forked' && (
+        <Field name="fork of">
+          <a href={hrefs.conversation(event.data.from.conversation, { at: event.data.from.position })}>
+            {event.data.from.conversation}
+          </a>
+        </Field>
+      )}
+      <Field name="command">
+        <code>{commandId}</code>
+      </Field>
+      {correlation !== undefined && (
+        <Field name="belongs to">
+          <code>{correlation}</code>
+        </Field>
+      )}
+      {causation !== undefined && (
+        <Field name="caused by">
+          <code>{causation}</code>
+        </Field>
+      )}
+    </>
+  )
+}

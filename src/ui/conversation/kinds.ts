@@ -1,0 +1,72 @@
+import type { AnyBlock } from '../../core.ts'
+import type { ShownEntry, ShownItem } from './shapes.ts'
+
+// What a message is, in words and in a colour.
+
+export type Tone = 'user' | 'assistant' | 'call' | 'result' | 'condensed' | 'truncated' | 'system'
+
+const blocksOf = (item: ShownItem | ShownEntry): readonly AnyBlock[] =>
+  item.kind === 'message' ? item.content : []
+
+const isCall = ({ type }: AnyBlock): boolean => type.endsWith('tool_use')
+const isResult = ({ type }: AnyBlock): boolean => type === 'tool_result'
+
+/** The calls of messages, by id: the name of the tool. */
+export const toolNames = (items: Iterable<ShownItem | ShownEntry>): ReadonlyMap<string, string> => {
+  const names = new Map<string, string>()
+  for (const item of items)
+    for (const block of blocksOf(item))
+      if (isCall(block)) names.set(String(block['id']), String(block['name']))
+  return names
+}
+
+export interface Described {
+  readonly tone: Tone
+  readonly words: string
+  /** The tools that are called, or whose results these are. */
+  readonly tools: string
+}
+
+export const describe = (item: ShownItem | ShownEntry, names: ReadonlyMap<string, string>): Described => {
+  if (item.kind === 'summary') return { tone: 'condensed', words: 'summary', tools: '' }
+  if (item.kind === 'truncation') return { tone: 'truncated', words: 'truncation', tools: '' }
+  const blocks = blocksOf(item)
+  if (item.role === 'assistant') {
+    const calls = blocks.filter(isCall).map((block) => String(block['name']))
+    return calls.length > 0
+      ? { tone: 'call', words: 'assistant · tool call', tools: listed(calls) }
+      : { tone: 'assistant', words: 'assistant', tools: '' }
+  }
+  const results = blocks.filter(isResult)
+  if (results.length === 0)
+    return { tone: item.role === 'system' ? 'system' : 'user', words: item.role, tools: '' }
+  const tools = results.flatMap((block) => names.get(String(block['tool_use_id'])) ?? [])
+  return {
+    tone: 'result',
+    words: results.length === 1 ? 'tool result' : `${results.length} tool results`,
+    tools: listed(tools),
+  }
+}
+
+/** Names, each once, with how often: Read ×3, Bash. */
+export const listed = (names: readonly string[]): string => {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return [...counts].map(([name, times]) => (times > 1 ? `${name} ×${times}` : name)).join(', ')
+}
+
+/** What an item says, as text to copy. */
+export const contentOf = (item: ShownItem | ShownEntry): string => {
+  const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
+  return messages
+    .flatMap(({ content }) => content as readonly AnyBlock[])
+    .map((block) => (block.type === 'text' ? String(block['text']) : JSON.stringify(block, undefined, 2)))
+    .join('\n\n')
+}
+
+/** About how long an item is, in characters. */
+export const lengthOf = (item: ShownItem | ShownEntry): number => {
+  const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
+  const shown = JSON.stringify(messages.map(({ content }) => content)).length
+  return shown + (item.cuts ?? []).reduce((sum, { length }) => sum + length, 0)
+}

@@ -1,0 +1,151 @@
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { lengthOf } from './kinds.ts'
+import { type Around, InPlace, rowLabel, RowView } from './row-views.tsx'
+import type { Row } from './rows.ts'
+import { useVirtual } from './virtual.ts'
+
+interface ListProps {
+  readonly rows: readonly Row[]
+  readonly around: Around
+  /** The index of the selected row; -1: none is. */
+  readonly selected: number
+  readonly onSelect: (row: Row) => void
+  /** What the rows are of: another one is shown from its end. */
+  readonly place: string
+  /** The index of the row that is to be at the top once; undefined: the end. */
+  readonly show: { readonly index: number; readonly time: number } | undefined
+}
+
+export const keyOfRow = (row: Row): string =>
+  `${row.kind} ${row.position} ${row.kind === 'repair' ? row.repair.detail : ''}`
+
+/** About how high a row is, in pixels, before it has been measured. */
+const estimated = (row: Row): number => {
+  if (row.kind === 'jump' || row.kind === 'restored' || row.kind === 'more' || row.kind === 'repair')
+    return 34
+  if (row.kind === 'group') return 130
+  const item = row.kind === 'same' ? row.item : row.entry
+  return 44 + 20 * Math.min(9, Math.ceil(lengthOf(item) / 110))
+}
+
+export const List = ({ rows, around, selected, onSelect, place, show }: ListProps) => {
+  const { virtual, scroller } = useVirtual({
+    count: rows.length,
+    keyOf: (index) => keyOf(rows[index]),
+    estimate: (index) => estimatedAt(rows[index]),
+  })
+  const isAtEnd = useRef(true)
+  const shown = useRef<string | undefined>(undefined)
+  const time = useRef(0)
+
+  // Another position is looked at from its end, where its own event is; what is added while somebody reads does not move it.
+  useLayoutEffect(() => {
+    if (rows.length === 0) return
+    const isOther = shown.current !== place
+    shown.current = place
+    if (show && show.time !== time.current) {
+      time.current = show.time
+      virtual.scrollToIndex(show.index, { align: 'start' })
+    } else if (isOther || isAtEnd.current) virtual.scrollToIndex(rows.length - 1, { align: 'end' })
+  }, [place, rows, show])
+
+  useEffect(() => {
+    if (selected >= 0 && document.activeElement?.closest('.rows')) focusRow(scroller.current, selected)
+  }, [selected])
+
+  const groups = useMemo(() => openGroups(rows), [rows])
+  const items = virtual.getVirtualItems()
+  const starts = virtual.measurementsCache
+  const focusable = selected >= 0 ? selected : rows.length - 1
+  return (
+    <div
+      class="rows"
+      ref={scroller}
+      tabIndex={-1}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        isAtEnd.current = scrollTop + clientHeight > scrollHeight - 24
+      }}
+    >
+      <div
+        class="canvas"
+        role="list"
+        aria-label={`Position ${around.at}`}
+        style={{ height: `${virtual.getTotalSize()}px` }}
+      >
+        {groups.map(({ from, to, row }) => {
+          const top = starts[from]?.start ?? 0
+          const bottom = starts[to]?.end ?? top
+          return (
+            <div
+              key={row.position}
+              class="beside"
+              role="presentation"
+              style={{ top: `${top}px`, height: `${bottom - top}px` }}
+            >
+              <div class="beside-panel">
+                <InPlace around={around} item={row.item} />
+              </div>
+            </div>
+          )
+        })}
+        {items.map(({ index, key, start }) => {
+          const row = rows[index]
+          if (!row) return null
+          return (
+            <div
+              key={key}
+              data-index={index}
+              data-position={row.position}
+              ref={(node) => virtual.measureElement(node)}
+              role="listitem"
+              aria-setsize={rows.length}
+              aria-posinset={index + 1}
+              aria-label={rowLabel(row, around.names)}
+              data-open={row.kind === 'group' && row.isOpen ? '' : undefined}
+              aria-current={index === selected ? 'true' : undefined}
+              tabIndex={index === focusable ? 0 : -1}
+              class={classOf(row, index === selected)}
+              style={{ top: `${start}px` }}
+              onClick={() => onSelect(row)}
+            >
+              <RowView around={around} row={row} />
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+/** Its kind, and the colour of the reason for which it is not seen. */
+const classOf = (row: Row, isSelected: boolean): string =>
+  [
+    'row',
+    row.kind,
+    ...(row.kind === 'group' ? [row.item.kind === 'summary' ? 'tone-condensed' : 'tone-truncated'] : []),
+    ...(row.kind === 'hidden' ? [`tone-${row.entry.status}`] : []),
+    ...(row.kind === 'abandoned' ? ['tone-abandoned'] : []),
+    ...(isSelected ? ['selected'] : []),
+  ].join(' ')
+
+const keyOf = (row: Row | undefined): string => (row ? keyOfRow(row) : '')
+const estimatedAt = (row: Row | undefined): number => (row ? estimated(row) : 0)
+
+const focusRow = (scroller: HTMLElement | null, index: number): void => {
+  const row = scroller?.querySelector(`[data-index="${index}"]`)
+  if (row instanceof HTMLElement) row.focus({ preventScroll: true })
+}
+
+type Group = Extract<Row, { readonly kind: 'group' }>
+
+/** The rows of each open group: beside them stands what is seen in their place. */
+const openGroups = (
+  rows: readonly Row[],
+): readonly { readonly from: number; readonly to: number; readonly row: Group }[] =>
+  rows.flatMap((row, from) => {
+    if (row.kind !== 'group' || !row.isOpen) return []
+    let to = from
+    for (let next = rows[to + 1]; next && 'group' in next && next.group === row.position; next = rows[to + 1])
+      to++
+    return [{ from, to, row }]
+  })

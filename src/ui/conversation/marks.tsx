@@ -1,0 +1,57 @@
+import { closeSheet, Sheet } from '../sheet.tsx'
+import { hrefs, type View } from '../url.ts'
+import { brief, clock, count, number } from '../words.ts'
+import type { Outline } from './shapes.ts'
+
+interface MarksProps {
+  readonly conversation: string
+  readonly view: View
+  readonly outline: Outline
+}
+
+/** Every mark of the ribbon as a line of text. */
+export const MarksSheet = ({ conversation, view, outline }: MarksProps) => {
+  const marks = [
+    ...outline.markers.map(({ position, kind, hidden, before, after }) => ({
+      position,
+      tone: kind,
+      words: `${kind}: ${count(hidden, 'message')}, ${brief(before)} → ${brief(after)} tokens`,
+    })),
+    ...outline.rewinds.map(({ position, to }) => ({
+      position,
+      tone: 'rewind',
+      words: `rewind, back to ${to < 0 ? 'the start' : number(to)}`,
+    })),
+    ...outline.restores.map(({ position, marker }) => ({
+      position,
+      tone: 'rewind',
+      words: `restore of what ${number(marker)} hid`,
+    })),
+  ].toSorted((one, other) => one.position - other.position)
+  const isPart = outline.from > 0 || outline.to < outline.last
+  return (
+    <Sheet title="Markers and rewinds">
+      {isPart && (
+        <p class="faint">
+          Of positions {number(outline.from)} to {number(outline.to)}; <kbd>]</kbd> and <kbd>[</kbd> lead
+          further.
+        </p>
+      )}
+      {marks.length === 0 && <p class="faint">There are none.</p>}
+      <ul class="marks">
+        {marks.map(({ position, tone, words }) => (
+          <li key={position} class={`tone-${tone}`}>
+            <a
+              href={hrefs.conversation(conversation, { ...view, at: position, sel: undefined })}
+              onClick={closeSheet}
+            >
+              <bdi class="figures">{number(position)}</bdi>
+            </a>
+            <span>{words}</span>
+            <time class="faint figures">{clock(outline.times[position - outline.from] ?? 0)}</time>
+          </li>
+        ))}
+      </ul>
+    </Sheet>
+  )
+}

@@ -1,0 +1,84 @@
+import type { Rewind } from './shapes.ts'
+
+// Which positions are on the path, from the rewinds alone: a path is a few stretches, however long the log is.
+
+/** Positions from one through another, both included. */
+export interface Stretch {
+  readonly from: number
+  readonly to: number
+}
+/** Positions that were left, and by which rewind. */
+export interface Jump extends Stretch {
+  readonly by: number
+}
+
+/** The rewinds of a log, to ask for paths. @param rewinds by position, ascending */
+export const paths = (rewinds: readonly Rewind[]) => {
+  const to = new Map(rewinds.map((rewind) => [rewind.position, rewind.to]))
+  /** The index of the last rewind at or before a position; -1 if there is none. */
+  const indexAt = (position: number): number => {
+    let low = 0
+    let high = rewinds.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((rewinds[middle]?.position ?? 0) <= position) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+  const resolve = (position: number): number => {
+    let at = position
+    for (let next = to.get(at); next !== undefined; next = to.get(at)) at = next
+    return at
+  }
+  /** The stretches of the path at a position, ascending. */
+  const stretches = (at: number): readonly Stretch[] => {
+    const found: Stretch[] = []
+    for (let end = resolve(at); end >= 0;) {
+      const rewind = rewinds[indexAt(end)]
+      found.push({ from: (rewind?.position ?? -1) + 1, to: end })
+      end = rewind ? resolve(rewind.position) : -1
+    }
+    return found.toReversed()
+  }
+  /** What the path at a position leaves out: stretches by position, each with the last rewind that left it. Without the rewinds themselves. */
+  const jumps = (at: number): readonly Jump[] => {
+    let rest = without([{ from: 0, to: at }], stretches(at))
+    const found: Jump[] = []
+    for (let index = indexAt(at); index >= 0 && rest.length > 0; index--) {
+      const by = rewinds[index]?.position ?? 0
+      const before = stretches(by - 1)
+      for (const left of within(rest, before)) found.push({ ...left, by })
+      rest = without(rest, before)
+    }
+    return found.toSorted((one, other) => one.from - other.from)
+  }
+  return { resolve, stretches, jumps }
+}
+export type Paths = ReturnType<typeof paths>
+
+/** Whether a position is in one of these stretches, which ascend. */
+export const isIn = (stretches: readonly Stretch[], position: number): boolean =>
+  stretches.some(({ from, to }) => from <= position && position <= to)
+
+/** The parts of stretches that are in others, too. Both ascend. */
+export const within = (stretches: readonly Stretch[], others: readonly Stretch[]): readonly Stretch[] =>
+  stretches.flatMap(({ from, to }) =>
+    others.flatMap((other) => {
+      const part = { from: Math.max(from, other.from), to: Math.min(to, other.to) }
+      return part.from <= part.to ? [part] : []
+    }),
+  )
+
+const without = (stretches: readonly Stretch[], others: readonly Stretch[]): readonly Stretch[] =>
+  stretches.flatMap(({ from, to }) => {
+    const parts: Stretch[] = []
+    let next = from
+    for (const other of others) {
+      if (other.to < next || other.from > to) continue
+      if (other.from > next) parts.push({ from: next, to: other.from - 1 })
+      next = other.to + 1
+    }
+    if (next <= to) parts.push({ from: next, to })
+    return parts
+  })

@@ -1,0 +1,220 @@
+import type { Repair } from '../../core.ts'
+import { isIn, type Jump, type Paths } from './path.ts'
+import type { Restore, ShownEntry, ShownItem } from './shapes.ts'
+
+// The rows of the page: what happened beside what the model sees. A row is one text where both agree, and two where they differ.
+
+type MarkerItem = Exclude<ShownItem, { readonly kind: 'message' }>
+
+export type Row =
+  /** Happened, and is seen. */
+  | { readonly kind: 'same'; readonly position: number; readonly item: ShownItem }
+  /** A summary or truncation, and how much it stands for. `loaded`: how many entries of it are there, if it is open. */
+  | {
+      readonly kind: 'group'
+      readonly position: number
+      readonly item: MarkerItem
+      readonly isOpen: boolean
+      readonly loaded?: number | undefined
+    }
+  /** Happened, and is hidden: the entry says by which marker. `group`: the marker that is seen in its place. */
+  | { readonly kind: 'hidden'; readonly position: number; readonly entry: ShownEntry; readonly group: number }
+  /** Earlier entries of an open group that are not loaded yet. */
+  | { readonly kind: 'more'; readonly position: number; readonly group: number }
+  /** Events that a rewind left. */
+  | {
+      readonly kind: 'jump'
+      readonly position: number
+      readonly jump: Jump
+      readonly isOpen: boolean
+      readonly group?: number | undefined
+    }
+  | {
+      readonly kind: 'abandoned'
+      readonly position: number
+      readonly entry: ShownEntry
+      readonly group?: number | undefined
+    }
+  /** A marker that a restore took back. */
+  | {
+      readonly kind: 'restored'
+      readonly position: number
+      readonly by: number
+      readonly group?: number | undefined
+    }
+  /** What is changed in the request, so that the API takes it. */
+  | { readonly kind: 'repair'; readonly position: number; readonly repair: Repair }
+
+/** What of an open group or jump is there. */
+export interface Piece {
+  /** By position. */
+  readonly entries: readonly ShownEntry[]
+  /** Whether there is more before them. */
+  readonly hasMore: boolean
+}
+
+export interface Shown {
+  readonly at: number
+  /** As the model sees them. */
+  readonly items: readonly ShownItem[]
+  readonly paths: Paths
+  readonly restores: readonly Restore[]
+  readonly isOpen: (position: number) => boolean
+  /** The entries of an open group (by its marker) or jump (by its first position). Undefined: not there yet. */
+  readonly pieceOf: (position: number) => Piece | undefined
+  readonly repairs?: readonly Repair[] | undefined
+}
+
+/** The rows, from the first to the last. */
+export const rowsOf = (shown: Shown): readonly Row[] => {
+  const { items, at } = shown
+  // Between the items, by position.
+  const beside = [...jumpRows(shown), ...restoredRows(shown)].toSorted(
+    (one, other) => one.position - other.position,
+  )
+  const rows: Row[] = []
+  let next = 0
+  const takeWhile = (isTaken: (row: Beside) => boolean): readonly Beside[] => {
+    const first = next
+    for (let row = beside[next]; row && isTaken(row); row = beside[next]) next++
+    return beside.slice(first, next)
+  }
+  for (const item of items) {
+    if (item.kind === 'message') {
+      rows.push(...takeWhile((row) => row.position < item.position).flatMap((row) => opened(shown, row)))
+      rows.push({ kind: 'same', position: item.position, item })
+      continue
+    }
+    const { first, last } = reach(shown, item)
+    rows.push(...takeWhile((row) => row.position < first).flatMap((row) => opened(shown, row)))
+    rows.push(
+      ...groupRows(
+        shown,
+        item,
+        takeWhile((row) => row.position < last),
+      ),
+    )
+  }
+  rows.push(...takeWhile(({ position }) => position <= at).flatMap((row) => opened(shown, row)))
+  return withRepairs(rows, shown.repairs ?? [])
+}
+
+type Beside = Extract<Row, { readonly kind: 'jump' | 'restored' }>
+
+const jumpRows = ({ paths, at, isOpen }: Shown): readonly Beside[] =>
+  paths.jumps(at).map((jump) => ({
+    kind: 'jump' as const,
+    position: jump.from,
+    jump,
+    isOpen: isOpen(jump.from),
+  }))
+
+const restoredRows = ({ restores, paths, at }: Shown): readonly Beside[] => {
+  const path = paths.stretches(at)
+  return restores.flatMap(({ position: by, marker: position }) =>
+    by <= at && isIn(path, by) ? [{ kind: 'restored' as const, position, by }] : [],
+  )
+}
+
+/** Where what a marker hides lies, as far as it is known: a marker that it covers comes after all that this one covers. */
+const reach = (
+  { pieceOf, isOpen }: Shown,
+  { position, covers }: MarkerItem,
+): { readonly first: number; readonly last: number } => {
+  const piece = isOpen(position) ? pieceOf(position) : undefined
+  const first = piece && !piece.hasMore ? piece.entries[0]?.position : undefined
+  return { first: first ?? Math.min(covers.first, covers.last), last: covers.last }
+}
+
+const opened = (shown: Shown, row: Beside, group?: number): readonly Row[] => {
+  const own = group === undefined ? row : { ...row, group }
+  if (row.kind === 'restored' || !row.isOpen) return [own]
+  const entries = shown.pieceOf(row.position)?.entries ?? []
+  const left = entries.map((entry) => ({
+    kind: 'abandoned' as const,
+    position: entry.position,
+    entry,
+    group,
+  }))
+  return [own, ...left]
+}
+
+const groupRows = (shown: Shown, item: MarkerItem, beside: readonly Beside[]): readonly Row[] => {
+  const { position } = item
+  const isOpen = shown.isOpen(position)
+  const piece = isOpen ? shown.pieceOf(position) : undefined
+  const head: Row = { kind: 'group', position, item, isOpen, loaded: piece?.entries.length }
+  if (!piece) return [head]
+  const rows: Row[] = [head]
+  if (piece.hasMore) rows.push({ kind: 'more', position, group: position })
+  const from = piece.hasMore ? (piece.entries[0]?.position ?? position) : -1
+  const rest = beside.filter((row) => row.position >= from)
+  let next = 0
+  for (const entry of piece.entries) {
+    for (let row = rest[next]; row && row.position < entry.position; row = rest[++next])
+      rows.push(...opened(shown, row, position))
+    rows.push({ kind: 'hidden', position: entry.position, entry, group: position })
+  }
+  rows.push(...rest.slice(next).flatMap((row) => opened(shown, row, position)))
+  return rows
+}
+
+/** Each repair after the row of its position, and after all that is open under it; those of no row at the end. */
+const withRepairs = (rows: readonly Row[], repairs: readonly Repair[]): readonly Row[] => {
+  if (repairs.length === 0) return rows
+  const rest = new Set(repairs)
+  const take = (position: number): readonly Row[] =>
+    repairs.flatMap((repair) => {
+      if (repair.position !== position || !rest.delete(repair)) return []
+      return [{ kind: 'repair' as const, position, repair }]
+    })
+  const placed = rows.flatMap((row, index) => {
+    const next = rows[index + 1]
+    const group = 'group' in row ? row.group : isSeen(row) ? row.position : undefined
+    const isLast = group !== undefined && !(next && 'group' in next && next.group === group)
+    return isLast ? [row, ...take(group)] : [row]
+  })
+  return [
+    ...placed,
+    ...[...rest].map((repair) => ({ kind: 'repair' as const, position: repair.position, repair })),
+  ]
+}
+
+/** Whether the model sees something at this row. */
+const isSeen = ({ kind }: Row): boolean => kind === 'same' || kind === 'group'
+
+/**
+ * The entries that a marker hides, at all levels, of entries that follow one another: the marker that hides one may itself be hidden.
+ *
+ * @param entries by position, up to the marker
+ */
+export const hiddenBy = (entries: readonly ShownEntry[], marker: number): readonly ShownEntry[] => {
+  const hidden = new Set([marker])
+  // From the last one: a marker comes after what it hides.
+  for (const { position, status, by } of entries.toReversed())
+    if ((status === 'condensed' || status === 'truncated') && by !== undefined && hidden.has(by))
+      hidden.add(position)
+  return entries.filter(({ position }) => position !== marker && hidden.has(position))
+}
+
+/** What a screen reader and the ribbon call a row's state. */
+export const stateOf = (row: Row): string => {
+  switch (row.kind) {
+    case 'same':
+      return 'seen by the model'
+    case 'group':
+      return row.item.kind === 'summary' ? 'summary' : 'truncation'
+    case 'hidden':
+      return `hidden, ${row.entry.status} by ${row.entry.by}`
+    case 'abandoned':
+      return `abandoned by the rewind at ${row.entry.by}`
+    case 'jump':
+      return `abandoned by the rewind at ${row.jump.by}`
+    case 'restored':
+      return `taken back by the restore at ${row.by}`
+    case 'repair':
+      return 'repaired in the request'
+    case 'more':
+      return 'not loaded'
+  }
+}

@@ -1,0 +1,60 @@
+// How positions lie on the ribbon. One position is 1.4 px wide at least, or it is noise. A bar is 14 px wide at most, or it is a slab.
+
+const least = 1.4
+const most = 28
+/** The widest bar, in pixels. */
+export const widest = 14
+
+export interface Scale {
+  /** The positions that the ribbon shows, both included. */
+  readonly first: number
+  readonly last: number
+  /** The width of one. */
+  readonly step: number
+  /** The left edge of a position, and the position at an x (clamped to those shown). */
+  readonly x: (position: number) => number
+  readonly at: (x: number) => number
+}
+
+/**
+ * The part of a conversation that a ribbon of this width shows: all of it, or a window that holds the position and does not move while the position is well inside of it.
+ *
+ * @param before the first position that was shown before
+ */
+export const scaleOf = (last: number, width: number, position: number, before?: number): Scale => {
+  const count = last + 1
+  const room = Math.max(1, Math.floor(width / least))
+  const shown = Math.min(count, room)
+  const first = shown === count ? 0 : windowAt(position, last, shown, before)
+  const step = Math.min(most, width / Math.max(1, shown))
+  return {
+    first,
+    last: first + shown - 1,
+    step,
+    x: (of) => (of - first) * step,
+    at: (x) => Math.min(first + shown - 1, Math.max(first, first + Math.floor(x / step))),
+  }
+}
+
+const windowAt = (position: number, last: number, shown: number, before: number | undefined): number => {
+  const edge = Math.floor(shown / 8)
+  const isInside = before !== undefined && position >= before + edge && position <= before + shown - 1 - edge
+  const wanted = isInside ? before : position - Math.floor(shown / 2)
+  return Math.max(0, Math.min(wanted, last + 1 - shown))
+}
+
+/** The columns of an overview of this width: which of its parts each pixel column shows. */
+export const overviewAt = (first: readonly number[], last: number, position: number): number => {
+  // The parts are of about the same length: where a position lies among them.
+  let low = 0
+  let high = first.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((first[middle] ?? Infinity) <= position) low = middle + 1
+    else high = middle
+  }
+  const index = Math.max(0, low - 1)
+  const begin = first[index] ?? 0
+  const end = first[index + 1] ?? last + 1
+  return (index + Math.min(1, (position - begin) / Math.max(1, end - begin))) / Math.max(1, first.length)
+}

@@ -1,0 +1,109 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Header } from '../header.tsx'
+import type { Connection } from '../source/source.ts'
+import { count, number } from '../words.ts'
+
+interface TopProps {
+  readonly id: string
+  readonly at: number | undefined
+  readonly last: number | undefined
+  readonly isFollowing: boolean
+  readonly isLive: boolean
+  readonly connection: Connection
+  /** How many events came since the position stands. */
+  readonly fresh: number
+  readonly onGo: (position: number) => void
+  readonly onFollow: () => void
+}
+
+/** Where one is: the conversation, the position, and whether it follows what is written. */
+export const Top = ({ id, at, last, isFollowing, isLive, connection, fresh, onGo, onFollow }: TopProps) => {
+  const [typed, setTyped] = useState<string>()
+  return (
+    <Header
+      end={
+        <>
+          <form
+            class="position figures"
+            onSubmit={(event) => {
+              event.preventDefault()
+              if (typed !== undefined && /^\d+$/.test(typed)) onGo(Math.min(Number(typed), last ?? 0))
+              setTyped(undefined)
+              if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
+            }}
+          >
+            <label>
+              <span class="wide-only">position</span>{' '}
+              <input
+                id="position"
+                inputMode="numeric"
+                autocomplete="off"
+                aria-label="Position"
+                size={Math.max(3, String(last ?? '').length)}
+                value={typed ?? (at === undefined ? '' : String(at))}
+                onInput={(event) => setTyped(event.currentTarget.value)}
+                onFocus={(event) => event.currentTarget.select()}
+                onBlur={() => setTyped(undefined)}
+              />
+            </label>{' '}
+            of {last === undefined ? '…' : number(last)}
+          </form>
+          {isLive && (
+            <button
+              type="button"
+              class={`quiet connection ${isFollowing ? connection.state : 'paused'}`}
+              onClick={onFollow}
+              aria-pressed={isFollowing}
+            >
+              {isFollowing ? (
+                <Connected connection={connection} />
+              ) : fresh > 0 ? (
+                `${number(fresh)} new`
+              ) : (
+                'standing'
+              )}
+            </button>
+          )}
+        </>
+      }
+    >
+      <span class="slash" aria-hidden="true">
+        /
+      </span>
+      <h1 class="place" title={id}>
+        <bdi>{id}</bdi>
+      </h1>
+    </Header>
+  )
+}
+
+const Connected = ({ connection }: { readonly connection: Connection }) => {
+  const [now, setNow] = useState(Date.now)
+  const isWaiting = connection.state === 'reconnecting'
+  useEffect(() => {
+    if (!isWaiting) return undefined
+    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [isWaiting])
+  switch (connection.state) {
+    case 'live':
+      return <>● live</>
+    case 'connecting':
+      return <>○ connecting</>
+    case 'reconnecting':
+      return <>○ reconnecting {Math.max(0, Math.ceil((connection.next - now) / 1_000))} s</>
+    case 'offline':
+      return <>○ offline since {new Date(connection.since).toLocaleTimeString('en-GB').slice(0, 5)}</>
+  }
+}
+
+interface StatusProps {
+  readonly words: readonly string[]
+}
+/** The position in a sentence. */
+export const Status = ({ words }: StatusProps) => <p class="status figures">{words.join(' · ')}</p>
+
+export const seenWords = (items: number, hidden: number): string[] => [
+  `${count(items, 'item')} seen`,
+  ...(hidden > 0 ? [`${number(hidden)} hidden`] : []),
+]

@@ -1,0 +1,39 @@
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualizerOptions,
+} from '@tanstack/virtual-core'
+import { useEffect, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks'
+
+type Of = Virtualizer<HTMLDivElement, HTMLElement>
+
+interface VirtualOptions {
+  readonly count: number
+  readonly keyOf: (index: number) => string
+  /** About how high a row is, in pixels. */
+  readonly estimate: (index: number) => number
+}
+
+/** Rows of unequal height of which only those in sight are in the document. */
+export const useVirtual = ({ count, keyOf, estimate }: VirtualOptions) => {
+  const scroller = useRef<HTMLDivElement>(null)
+  const [, redraw] = useReducer((times: number) => times + 1, 0)
+  const options: VirtualizerOptions<HTMLDivElement, HTMLElement> = {
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: estimate,
+    getItemKey: keyOf,
+    overscan: 3,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: () => redraw(0),
+  }
+  const [virtual] = useState<Of>(() => new Virtualizer(options))
+  virtual.setOptions(options)
+  useEffect(() => virtual._didMount(), [])
+  useLayoutEffect(() => virtual._willUpdate())
+  return { virtual, scroller }
+}
