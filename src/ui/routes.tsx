@@ -10,6 +10,7 @@ type Route =
 /** The pages, a line each. */
 const routes: readonly Route[] = [
   { path: '/', load: async () => (await import('./list/page.tsx')).ListPage },
+  { path: '/workers', load: async () => (await import('./workers/page.tsx')).WorkersPage },
   { path: '/c/:id', page: ConversationPage },
   { path: '/c/:id/diff', load: async () => (await import('./diff/page.tsx')).DiffPage },
   { path: '/c/:id/calls/:call', load: async () => (await import('./request/page.tsx')).CallPage },

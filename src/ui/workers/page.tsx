@@ -1,0 +1,204 @@
+import '../tabs.css'
+import { useEffect } from 'preact/hooks'
+import { offBecause } from '../acts/preview.ts'
+import { useSession } from '../acts/session.ts'
+import { announced } from '../announcer.tsx'
+import { Header } from '../header.tsx'
+import type { PageProps } from '../page.ts'
+import { problemOf } from '../source/source.ts'
+import { Failed, Skeleton } from '../states.tsx'
+import { apiOf, hrefs } from '../url.ts'
+import { ago, clock, count, moment, number } from '../words.ts'
+import { type Board, boardOf, healthOf, notesOf, type Step, type Worker } from './rows.ts'
+import { type Seen, useBoard } from './use-board.ts'
+import { WaitingCalls } from './waiting.tsx'
+
+/** Who works on what, and what waits for a person. */
+export const WorkersPage = ({ source }: PageProps) => {
+  const { seen, error, again } = useBoard(source)
+  const off = offBecause(source.isLive, useSession(source))
+  useEffect(() => {
+    document.title = 'Workers · Palimpsest'
+  }, [])
+  const tell = (path: string): void => {
+    source.post(path, {}).then(again, (reason: unknown) => announced(problemOf(reason).detail))
+  }
+  const board = boardOf(seen?.steps ?? [])
+  return (
+    <>
+      <Header end={seen && <span class="faint figures seen-at">as of {clock(seen.at)}</span>}>
+        <span class="place">workers</span>
+      </Header>
+      <main class="plain workers">
+        <h1>Workers</h1>
+        {error !== undefined && <Failed error={error} retry={again} />}
+        {!seen && error === undefined && <Skeleton />}
+        {seen && (
+          <>
+            <p class="faint figures">{sumsOf(seen, board)}</p>
+            {board.waiting.length > 0 && (
+              <section aria-label="What waits for a person">
+                <h2>Waits for a person</h2>
+                {board.waiting.slice(0, most).map((step) => (
+                  <div key={step.conversation} class="waiting-step">
+                    <StepLine step={step} now={seen.at} />
+                    <WaitingCalls
+                      key={step.since}
+                      {...{ source, off }}
+                      id={step.conversation}
+                      decided={again}
+                    />
+                  </div>
+                ))}
+                <More all={board.waiting} />
+              </section>
+            )}
+            <Steps title="Parked" steps={board.parked} now={seen.at}>
+              {({ conversation }) => (
+                <button
+                  type="button"
+                  title={off ?? 'Has it tried again'}
+                  disabled={off !== undefined}
+                  onClick={() => tell(`${apiOf(conversation)}/unpark`)}
+                >
+                  Try again
+                </button>
+              )}
+            </Steps>
+            <Workers seen={seen} off={off} tell={tell} />
+            <Steps title="In progress" steps={board.inProgress} now={seen.at} />
+            <Steps title="Open" steps={board.open} now={seen.at}>
+              {({ conversation, held }) => (
+                <button
+                  type="button"
+                  class="quiet"
+                  title={off}
+                  disabled={off !== undefined}
+                  onClick={() => tell(`${apiOf(conversation)}/${held === 'paused' ? 'resume' : 'pause'}`)}
+                >
+                  {held === 'paused' ? 'Resume' : 'Pause'}
+                </button>
+              )}
+            </Steps>
+          </>
+        )}
+      </main>
+    </>
+  )
+}
+
+/** So many rows of a kind are shown; how many more there are is said. */
+const most = 50
+
+const sumsOf = ({ workers, claims }: Seen, { waiting, parked, inProgress, open }: Board): string =>
+  [
+    count(workers.length, 'worker'),
+    `${number(inProgress.length)} in progress`,
+    `${number(open.length)} open`,
+    `${number(parked.length)} parked`,
+    `${number(waiting.length)} ${waiting.length === 1 ? 'waits' : 'wait'} for a person`,
+    `${count(claims, 'claim')} so far`,
+  ].join(' · ')
+
+const More = ({ all }: { readonly all: readonly Step[] }) =>
+  all.length > most ? <p class="faint">{`${number(all.length - most)} more`}</p> : null
+
+const StepLine = ({ step, now }: { readonly step: Step; readonly now: number }) => (
+  <p class="step">
+    <a href={hrefs.conversation(step.conversation)}>
+      <bdi>{step.conversation}</bdi>
+    </a>
+    <span class="notes faint">{notesOf(step).join(' · ')}</span>
+    <span class="faint figures" title={moment(step.since)}>
+      {ago(step.since, now)}
+    </span>
+  </p>
+)
+
+interface StepsProps {
+  readonly title: string
+  readonly steps: readonly Step[]
+  readonly now: number
+  readonly children?: (step: Step) => preact.ComponentChildren
+}
+
+const Steps = ({ title, steps, now, children }: StepsProps) =>
+  steps.length === 0 ? null : (
+    <section>
+      <h2>
+        {title} <span class="faint figures">{number(steps.length)}</span>
+      </h2>
+      {steps.slice(0, most).map((step) => (
+        <div key={step.conversation} class="step-row">
+          <StepLine step={step} now={now} />
+          {step.holder !== undefined && <span class="faint">{step.holder}</span>}
+          {children?.(step)}
+        </div>
+      ))}
+      <More all={steps} />
+    </section>
+  )
+
+interface WorkersProps {
+  readonly seen: Seen
+  readonly off: string | undefined
+  readonly tell: (path: string) => void
+}
+
+const Workers = ({ seen: { workers, at }, off, tell }: WorkersProps) => (
+  <section>
+    <h2>
+      At work <span class="faint figures">{number(workers.length)}</span>
+    </h2>
+    {workers.length === 0 && (
+      <p class="faint">
+        No worker has said that it lives. <code>palimpsest work AGENT.ts</code> starts some.
+      </p>
+    )}
+    {workers.map((one) => (
+      <WorkerRow key={one.worker} worker={one} now={at} off={off} tell={tell} />
+    ))}
+  </section>
+)
+
+interface WorkerRowProps {
+  readonly worker: Worker
+  readonly now: number
+  readonly off: string | undefined
+  readonly tell: (path: string) => void
+}
+
+const WorkerRow = ({ worker, now, off, tell }: WorkerRowProps) => {
+  const { worker: name, heard, slots, paused, steps } = worker
+  const health = healthOf(worker, now)
+  return (
+    <div class={`worker ${health}`}>
+      <span class="health" aria-hidden="true" />
+      <b>
+        <bdi>{name}</bdi>
+      </b>
+      <span class="faint">
+        {health}
+        {slots !== undefined && `, ${number(steps.length)} of ${count(slots, 'slot')}`} · heard{' '}
+        {ago(heard, now)}
+      </span>
+      <span class="on">
+        {steps.slice(0, 6).map(({ conversation, since }) => (
+          <a key={conversation} href={hrefs.conversation(conversation)} title={`since ${moment(since)}`}>
+            <bdi>{conversation}</bdi>
+          </a>
+        ))}
+        {steps.length > 6 && <span class="faint">{`${number(steps.length - 6)} more`}</span>}
+      </span>
+      <button
+        type="button"
+        class="quiet"
+        title={off ?? (paused ? 'Has it take steps again' : 'Has it begin no further step')}
+        disabled={off !== undefined}
+        onClick={() => tell(`/workers/${encodeURIComponent(name)}/${paused ? 'resume' : 'pause'}`)}
+      >
+        {paused ? 'Resume' : 'Pause'}
+      </button>
+    </div>
+  )
+}

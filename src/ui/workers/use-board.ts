@@ -1,0 +1,57 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Source } from '../source/source.ts'
+import type { Step, Worker } from './rows.ts'
+
+export interface Seen {
+  readonly workers: readonly Worker[]
+  readonly steps: readonly Step[]
+  /** How many claims there were. */
+  readonly claims: number
+  /** When it was looked, in ms since 1970. */
+  readonly at: number
+}
+
+export interface Looked {
+  readonly seen: Seen | undefined
+  readonly error: unknown
+  readonly again: () => void
+}
+
+/** How often it is looked, in milliseconds, while the page is visible. */
+const every = 2_000
+
+/** Who works on what, looked at again and again: what workers write has no stream. */
+export const useBoard = (source: Source): Looked => {
+  const [state, setState] = useState<Omit<Looked, 'again'>>({ seen: undefined, error: undefined })
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    const asking = new AbortController()
+    const { signal } = asking
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const look = async (): Promise<void> => {
+      try {
+        const [workers, turns] = await Promise.all([
+          source.get<{ readonly items: readonly Worker[]; readonly claims: number }>('/workers', { signal }),
+          source.get<{ readonly items: readonly Step[] }>('/turns', { signal }),
+        ])
+        const seen = { workers: workers.items, claims: workers.claims, steps: turns.items, at: Date.now() }
+        setState({ seen, error: undefined })
+      } catch (error) {
+        if (!signal.aborted) setState((before) => ({ ...before, error }))
+      }
+      if (!signal.aborted) timer = setTimeout(next, every)
+    }
+    const next = (): void => {
+      clearTimeout(timer)
+      if (!document.hidden) void look()
+    }
+    document.addEventListener('visibilitychange', next)
+    void look()
+    return () => {
+      asking.abort()
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', next)
+    }
+  }, [source, turn])
+  return { ...state, again: () => setTurn((before) => before + 1) }
+}

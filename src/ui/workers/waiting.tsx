@@ -1,0 +1,166 @@
+import './workers.css'
+import { useState } from 'preact/hooks'
+import { announced } from '../announcer.tsx'
+import { toast } from '../acts/toast.tsx'
+import { Text } from '../blocks/text.tsx'
+import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
+import { problemOf, type Source } from '../source/source.ts'
+import { useFetched } from '../states.tsx'
+import { apiOf, hrefs } from '../url.ts'
+import { useActions } from '../use-keys.ts'
+import { ago } from '../words.ts'
+
+/** Of `GET …/waiting`: a call of a tool that a person decides about, or whose result comes from outside. */
+interface Awaited {
+  readonly call: string
+  readonly tool: string
+  readonly input?: unknown
+  readonly why: 'approval' | 'handed-back'
+  /** Position of the reply that makes it. */
+  readonly reply: number
+  readonly since: string
+}
+
+interface WaitingCallsProps {
+  readonly source: Source
+  readonly id: string
+  /** Why nothing can be decided here; undefined if it can. */
+  readonly off: string | undefined
+  readonly decided: () => void
+}
+
+/** The calls of a conversation that wait for a person, to approve or deny. Nothing, if none does. */
+export const WaitingCalls = ({ source, id, off, decided }: WaitingCallsProps) => {
+  const { value, retry } = useFetched<{ readonly items: readonly Awaited[] }>(source, `${apiOf(id)}/waiting`)
+  const decide = (call: Awaited, decision: Decision): void =>
+    openSheet(
+      <DecisionSheet
+        {...{ source, id, call, decision }}
+        done={() => {
+          retry()
+          decided()
+        }}
+      />,
+    )
+  const first = value?.items.find(({ why }) => why === 'approval')
+  useActions({ approve: first && off === undefined ? () => decide(first, 'approve') : undefined })
+  return (
+    <>
+      {value?.items.map((call) => (
+        <article key={call.call} class="waiting-call">
+          <header>
+            <b class="tool-name">{call.tool}</b>{' '}
+            <span class="faint">
+              {call.why === 'approval' ? 'waits for an approval' : 'waits for a result from outside'} · called
+              at <a href={hrefs.conversation(id, { at: call.reply })}>{call.reply}</a> ·{' '}
+              {ago(call.since, Date.now())}
+            </span>
+          </header>
+          <Text text={inputText(call.input)} />
+          {call.why === 'approval' && (
+            <p class="buttons">
+              <button
+                type="button"
+                class="primary"
+                title={off}
+                disabled={off !== undefined}
+                onClick={() => decide(call, 'approve')}
+              >
+                Approve …
+              </button>
+              <button
+                type="button"
+                title={off}
+                disabled={off !== undefined}
+                onClick={() => decide(call, 'deny')}
+              >
+                Deny …
+              </button>
+              {off !== undefined && <span class="faint">{off}</span>}
+            </p>
+          )}
+        </article>
+      ))}
+    </>
+  )
+}
+
+const inputText = (input: unknown): string =>
+  typeof input === 'string' ? input : (JSON.stringify(input, undefined, 2) ?? 'no input')
+
+type Decision = 'approve' | 'deny'
+
+interface DecisionSheetProps {
+  readonly source: Source
+  readonly id: string
+  readonly call: Awaited
+  readonly decision: Decision
+  readonly done: () => void
+}
+
+const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps) => {
+  const [said, setSaid] = useState('')
+  const [refusal, setRefusal] = useState<string>()
+  const isApproval = decision === 'approve'
+  const send = async (): Promise<void> => {
+    const text = said.trim()
+    const body = text === '' ? {} : { [isApproval ? 'note' : 'reason']: text }
+    try {
+      await source.post(`${apiOf(id)}/waiting/${encodeURIComponent(call.call)}/${decision}`, body)
+    } catch (error) {
+      setRefusal(problemOf(error).detail)
+      return
+    }
+    closeSheet()
+    done()
+    toast(
+      <span>
+        {isApproval ? 'Approved' : 'Denied'} <b>{call.tool}</b> in <a href={hrefs.conversation(id)}>{id}</a>
+      </span>,
+    )
+    announced(isApproval ? 'Approved.' : 'Denied.')
+  }
+  return (
+    <Sheet
+      title={`${isApproval ? 'Approve' : 'Deny'} ${call.tool}`}
+      actions={
+        <>
+          <button type="button" onClick={closeSheet}>
+            Cancel
+          </button>
+          <button type="submit" form="decision" class="primary">
+            {isApproval ? 'Approve' : 'Deny'} <kbd>Ctrl+⏎</kbd>
+          </button>
+        </>
+      }
+    >
+      <p class="faint">
+        {isApproval
+          ? 'The tool runs with this input as soon as a worker, or the program, continues.'
+          : 'The tool is not run, and the model is told why.'}
+      </p>
+      <Text text={inputText(call.input)} />
+      <form
+        id="decision"
+        class="inputs"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send()
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit()
+        }}
+      >
+        <label class="whole">
+          {isApproval ? 'a note, if you like' : 'why, for the model'}
+          <input autofocus type="text" value={said} onInput={(event) => setSaid(event.currentTarget.value)} />
+        </label>
+      </form>
+      {refusal !== undefined && (
+        <p class="refusal" role="alert">
+          {refusal}
+        </p>
+      )}
+    </Sheet>
+  )
+}
