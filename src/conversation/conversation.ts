@@ -2,12 +2,17 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { check } from '../events/check.ts'
-import { conversationIdSchema, isConversationId } from '../events/ids.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
 import type { Envelope, Written } from '../history/encode.ts'
+import { lastPosition } from '../history/ends.ts'
 import type { Handler } from '../history/handle.ts'
-import type { ForkError } from '../store/errors.ts'
+import type { Steps } from '../result/steps.ts'
+import type { ForkError, ReadError } from '../store/errors.ts'
 import type { Changes } from '../history/changes.ts'
 import type { Inbox } from '../history/inbox.ts'
+import { later } from '../history/later.ts'
+import type { Own } from '../history/lineage.ts'
 import type { Party } from '../history/party.ts'
 import type { TurnLog } from '../history/turn-log.ts'
 import type { Answer, Way } from '../result/answer.ts'
@@ -50,6 +55,12 @@ export interface Conversation extends ConversationOf<'task', Conversation> {
   /** What the user says while the model is busy, until it is in the conversation. */
   readonly inbox: Inbox
   readonly changes: Changes
+  /** The events after a position that there is, in order, as of now. */
+  readonly later: (position: number) => Steps<ReadError, readonly ConversationEvent[]>
+  /** The position of an event of its own stream; undefined while this handle has not read its lineage. */
+  readonly positionOf: (revision: number) => number | undefined
+  /** Somebody knows that it is there, and no fork: its lineage need not be read. */
+  readonly isNoFork: () => void
   /** Who gives turns through this handle. */
   readonly party: Party
 }
@@ -73,6 +84,7 @@ export const conversation = (
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
   // An invalid id may not even be a text: what is beside it belongs to no conversation.
   const name = E.isRight(checkedId) ? id : ''
+  const own: Own = { saw: (...read) => handler.saw(name, ...read) }
   return {
     id,
     ...writing(handler, id, checkedId),
@@ -90,12 +102,17 @@ export const conversation = (
         TE.map(() => conversation(store, handler, beside, target)),
       ),
     ...previewing(store, id, checkedId),
-    ...reading(store, id, checkedId),
-    ...following(store, id, checkedId),
+    ...reading(store, id, checkedId, own),
+    ...following(store, id, checkedId, own),
     ...noting(store, beside.notes, id, checkedId),
     turnLog: beside.turnLog(name),
     inbox: beside.inbox(name),
     changes: beside.changes(name),
+    later: (position) => later(store, name, own, position),
+    positionOf: (revision) => own.lineage && lastPosition({ lineage: own.lineage, revision }),
+    isNoFork: () => {
+      own.lineage ??= [{ conversation: name, stream: streamOf(name), offset: 0, last: Infinity }]
+    },
     party: beside.party,
   }
 }

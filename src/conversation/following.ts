@@ -3,6 +3,7 @@ import { decode } from '../events/codec.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
+import type { Own } from '../history/lineage.ts'
 import { openAt } from '../history/log.ts'
 import { pages, recordedAt } from '../history/reader.ts'
 import { type PlacedEvent, storedEvents } from '../history/stored.ts'
@@ -47,6 +48,7 @@ export const following = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
+  own: Own,
 ): Following => {
   async function* events(options?: EventsOptions): AsyncGenerator<ConversationEvent, void> {
     const {
@@ -56,7 +58,7 @@ export const following = (
       signal,
     } = await orThrow(checkedOptions(options, eventsFields))
     await orThrow(checkedId)
-    const { reading, lineage, last } = await orThrow(openAt(store, id))
+    const { reading, lineage, last } = await orThrow(openAt(store, id, undefined, own))
     for await (const page of pages(reading, from, Math.min(to, last)))
       for (const event of page) {
         if (signal?.aborted) return

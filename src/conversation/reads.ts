@@ -18,6 +18,7 @@ import { type Rendered, rendering } from '../projections/render/renderer.ts'
 import { timing } from '../projections/timeline.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import { inBreaths } from '../store/breath.ts'
+import type { Own } from '../history/lineage.ts'
 import type { ReadError } from '../store/errors.ts'
 import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
@@ -48,6 +49,7 @@ export const reading = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
+  own: Own,
 ): Reading => {
   /** What was asked for is checked at once, whatever the caller does with the options from here on. */
   const look = <O extends object, A>(
@@ -64,8 +66,11 @@ export const reading = (
   }
 
   async function* loaded(at: number | undefined, withConfiguration: boolean): Reads<Effective> {
-    const opened = yield* ok(openShown(store, id, at))
-    const { effective } = yield* loadEffective(opened.reading, opened.at, withConfiguration)
+    const opened = yield* ok(openShown(store, id, at, own))
+    const moment = yield* loadEffective(opened.reading, opened.at, withConfiguration)
+    const { effective } = moment
+    const shown = { ...moment, effective: { ...effective, at: effective.head } }
+    if (opened.newest && withConfiguration) own.saw?.(opened.reading.lineage, opened.newest, shown)
     return effective
   }
 
@@ -73,7 +78,7 @@ export const reading = (
     last: number,
     { at, before = Infinity, abandoned = false }: FullOptions,
   ): Reads<readonly Entry[]> {
-    const opened = yield* ok(openShown(store, id, at))
+    const opened = yield* ok(openShown(store, id, at, own))
     return yield* loadNewest(opened.reading, { at: opened.at, last, before, abandoned })
   }
 
@@ -83,7 +88,7 @@ export const reading = (
     project: (log: Log, last: number) => Iterator<void, A>,
     decoder = decodeTimed,
   ): Reads<A> {
-    const { lineage, last } = yield* ok(openAt(store, id))
+    const { lineage, last } = yield* ok(openAt(store, id, undefined, own))
     for (const position of positions) {
       const outside = outsideOf(id, position, last)
       if (outside) return yield outside
@@ -95,7 +100,7 @@ export const reading = (
   return {
     position: () =>
       look({}, {}, async function* (): Reads<number> {
-        const { last } = yield* ok(openAt(store, id))
+        const { last } = yield* ok(openAt(store, id, undefined, own))
         return last
       }),
     effective: (options) =>

@@ -22,11 +22,13 @@ export interface Decided {
   readonly to?: number | undefined
 }
 
+/** An append that need not know what is shown. */
+export const isAppend = (command: ConversationCommand): command is Command<'append'> =>
+  command.type === 'append' && !hasEdits(command.messages)
+
 /** An append that only has to know where the conversation ends. */
 export const isBlind = (command: ConversationCommand): command is Command<'append'> =>
-  command.type === 'append' &&
-  !hasEdits(command.messages) &&
-  (command.after === undefined || command.tolerate === undefined)
+  isAppend(command) && (command.after === undefined || command.tolerate === undefined)
 
 /** Decides what asks nothing of the store. */
 export const decideBlind = (
@@ -45,8 +47,7 @@ export async function* decideOn(
   command: ConversationCommand,
 ): Steps<WriteError, Decided> {
   const end = yield* gatherAppendState(reading, conversation, lastPosition(known), command)
-  if (command.type === 'append' && !hasEdits(command.messages))
-    return { events: yield* ok(decideAppend(command, end)) }
+  if (isAppend(command)) return { events: yield* ok(decideAppend(command, end)) }
   if (isMove(command)) {
     const state = yield* gatherMoveState(reading, end, command, known)
     return { from: state.head, to: state.named.head, events: yield* ok(decideMove(command, state)) }

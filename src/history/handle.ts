@@ -8,7 +8,7 @@ import { ok, run, type Steps } from '../result/steps.ts'
 import type { ForkError, StoreError, WriteError } from '../store/errors.ts'
 import { remembered } from '../store/lru.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
-import { decideBlind, type Decided, decideOn, isBlind } from './decided.ts'
+import { decideBlind, type Decided, decideOn, isAppend, isBlind } from './decided.ts'
 import { earlier, findEarlier } from './earlier.ts'
 import {
   type Chain,
@@ -19,12 +19,13 @@ import {
   type Written,
   writtenAt,
 } from './encode.ts'
-import { chainEndOf, lastPosition, readConversationEnd } from './ends.ts'
+import { chainEndAt, chainEndOf, lastPosition, readConversationEnd } from './ends.ts'
 import { forks } from './fork.ts'
 import { inOrder } from './in-order.ts'
 import { continues, type Known, knownAfter, knownFrom } from './known.ts'
 import { momentAfter, momentsOf } from './moments.ts'
 import { placed } from './placed.ts'
+import type { Own } from './lineage.ts'
 import { firstPage, reader } from './reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
@@ -42,6 +43,8 @@ export interface Handler {
     command: Command<'fork'>,
     envelope: Envelope,
   ) => Promise<E.Either<ForkError, Written>>
+  /** Somebody has read with which event a conversation ends, and maybe what it shows there: the next command is decided on that. */
+  readonly saw: (conversation: string, ...read: Parameters<NonNullable<Own['saw']>>) => void
 }
 
 /** A conversation's end, and the newest of its events, newest first, if they were just read. */
@@ -73,7 +76,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     const before = ends.get(conversation)
     // Until it is known.
     ends.forget(conversation)
-    const limit = isBlind(command) ? 1 : aheadOf(conversation, command)
+    const limit = isAppend(command) ? 1 : aheadOf(conversation, command)
     const read = yield* readConversationEnd(store, conversation, before?.lineage, limit)
     const known = knownFrom(yield* chainEndOf(conversation, read), read.last?.type)
     if (before && !continues(known, before)) moments.forget(conversation)
@@ -187,6 +190,12 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   return {
     // A command is refused for reasons of its own: the type of each decider says for which.
     handle: inTurn as Handler['handle'],
+    saw: (conversation, lineage, last, moment) => {
+      const { revision = -1 } = ends.get(conversation) ?? {}
+      // What this process has written since is newer.
+      if (revision < last.revision) ends.set(conversation, knownFrom(chainEndAt(lineage, last), last.type))
+      if (moment) moments.keep(conversation, moment)
+    },
     fork: (conversation, command, envelope) =>
       forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),
   }

@@ -20,6 +20,8 @@ export type Queued = InboxEvent<'Queued'>
 export interface Inbox {
   /** What is not known to be in the conversation, in the order in which it was said. */
   readonly pending: () => Steps<StoreError, readonly Queued[]>
+  /** Whether `pending` has found nothing when the stream ended with that revision, or later. */
+  readonly wasEmptyAt: (revision: number) => boolean
   /** What was queued under a command id, moved or not. */
   readonly find: (commandId: string) => Steps<StoreError, Queued | undefined>
   /** Whether a command of this id has written to the conversation itself. */
@@ -36,13 +38,18 @@ const page = 32
 export const inboxOf = (store: EventStore, actor: Actor, conversation: string): Inbox => {
   const stream = inboxStreamOf(conversation)
 
+  /** The last revision when there was nothing pending. */
+  let empty: number | undefined
+
   const decoded = (event: RecordedEvent): E.Either<StoreError, InboxEvent> => inboxCodec.decode(event, event)
 
   async function* pending(): Steps<StoreError, readonly Queued[]> {
     const queued: Queued[] = []
     let taken = -1
+    let last = -1
     for (let from = Number.MAX_SAFE_INTEGER; from > taken;) {
       const events = yield* ok(store.read({ stream, from, direction: 'backwards', limit: page }))
+      last = Math.max(last, events[0]?.revision ?? -1)
       for (const recorded of events) {
         if (recorded.revision <= taken) break
         const event = yield* ok(decoded(recorded))
@@ -51,7 +58,9 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
       }
       from = (events.at(-1)?.revision ?? 0) - 1
     }
-    return queued.filter(({ revision }) => revision > taken).toReversed()
+    const left = queued.filter(({ revision }) => revision > taken).toReversed()
+    empty = left.length === 0 ? last : undefined
+    return left
   }
 
   async function* queuedAt(revision: number): Steps<StoreError, Queued> {
@@ -92,6 +101,7 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
 
   return {
     pending,
+    wasEmptyAt: (revision) => empty !== undefined && empty >= revision,
     find,
     isSaid: async function* (commandId): Steps<StoreError, boolean> {
       const own = streamOf(conversation)

@@ -7,6 +7,7 @@ import { streamOf } from '../events/ids.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
+import type { Moment } from './moments.ts'
 
 /** The streams whose events make up a conversation: its own, and for a fork those that it was forked from. */
 export interface Stretch {
@@ -23,6 +24,14 @@ export interface Stretch {
  * 2. The stretches follow one another without a gap: `offset` = `last` of the next + 1; the last stretch has offset 0.
  */
 export type Lineage = readonly Stretch[]
+
+/** What a handle of a conversation keeps of it. */
+export interface Own {
+  /** Once it was read. */
+  lineage?: Lineage
+  /** Tells who writes through the handle with which event the conversation ends now, and what it shows there if that was loaded. */
+  readonly saw?: (lineage: Lineage, last: RecordedEvent, moment?: Moment) => void
+}
 
 /** The lineage of a conversation; undefined if there is no such conversation. Never changes once it is there. */
 export const loadLineage = (

@@ -6,8 +6,8 @@ import type { Log } from '../projections/path.ts'
 import { caught, run } from '../result/steps.ts'
 import { type ConversationEnd, lastPosition, readConversationEnd } from './ends.ts'
 import type { ReadError, StoreError } from '../store/errors.ts'
-import { type Lineage, loadLineage } from './lineage.ts'
-import type { EventStore } from '../store/port.ts'
+import { type Lineage, loadLineage, type Own } from './lineage.ts'
+import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { firstPage, pages, type Reader, reader } from './reader.ts'
 
 /** A conversation opened for reading, as of now. */
@@ -24,9 +24,12 @@ export const openAt = async (
   store: EventStore,
   conversation: string,
   at?: number,
+  own: Own = {},
 ): Promise<E.Either<ReadError, Opened>> => {
-  const end = await run(readConversationEnd(store, conversation))
-  return E.isLeft(end) ? end : openedAt(store, conversation, end.right, at)
+  const end = await run(readConversationEnd(store, conversation, own.lineage))
+  if (E.isLeft(end)) return end
+  if (end.right.page.length > 0) own.lineage = end.right.lineage
+  return openedAt(store, conversation, end.right, at)
 }
 
 /** As `openAt`, where the end is known. */
@@ -43,6 +46,11 @@ export const openedAt = (
   return E.right({ reading: reader(store, lineage), lineage, last, at: at ?? last })
 }
 
+interface Shown extends Pick<Opened, 'reading' | 'at'> {
+  /** The event there, if it is the last one and was read. */
+  readonly newest?: RecordedEvent | undefined
+}
+
 /**
  * As `openAt`, to load what is shown at the position: the stream's events before it are read together with the first one, which
  * tells whether the conversation is a fork.
@@ -51,10 +59,11 @@ export const openShown = async (
   store: EventStore,
   conversation: string,
   at?: number,
-): Promise<E.Either<ReadError, Pick<Opened, 'reading' | 'at'>>> => {
-  if (at !== undefined && !(Number.isInteger(at) && at >= 0)) return openAt(store, conversation, at)
+  own: Own = {},
+): Promise<E.Either<ReadError, Shown>> => {
+  if (at !== undefined && !(Number.isInteger(at) && at >= 0)) return openAt(store, conversation, at, own)
   const [lineage, page] = await Promise.all([
-    loadLineage(store, conversation),
+    own.lineage ? E.right(own.lineage) : loadLineage(store, conversation),
     store.read({
       stream: streamOf(conversation),
       from: at ?? Number.MAX_SAFE_INTEGER,
@@ -64,15 +73,17 @@ export const openShown = async (
   ])
   if (E.isLeft(lineage)) return lineage
   if (E.isLeft(page)) return page
+  if (lineage.right) own.lineage = lineage.right
   const { offset = 0 } = lineage.right?.[0] ?? {}
   const [newest] = page.right
   // A position in a fork is no revision, there may be no such position, or what is there not count yet: then one has to look closer.
   const isIt =
     newest !== undefined && !newest.part && (at === undefined || (offset === 0 && newest.revision === at))
-  if (!isIt || !lineage.right) return openAt(store, conversation, at)
+  if (!isIt || !lineage.right) return openAt(store, conversation, at, own)
   return E.right({
     reading: reader(store, lineage.right, { known: page.right }),
     at: at ?? offset + newest.revision,
+    newest: at === undefined ? newest : undefined,
   })
 }
 

@@ -57,13 +57,20 @@ interface Kept {
 
 const lengthOf = memo((one: object) => JSON.stringify(one).length)
 
+/** How much a history shows, in characters of JSON. Frozen items are measured once. */
+export const sizeOf = ({ items, outline }: Effective): number => {
+  let size = each
+  for (const one of [...items, outline.configuration ?? {}]) size += lengthOf(one)
+  return size
+}
+
 /** Remembers a bounded number of moments, by what they hold: the conversations that were used last. */
 export const momentsOf = (most = mostOfAll): Moments => {
   const all = new Map<string, Kept>()
   let total = 0
 
-  /** Frozen items are measured once, and shared by the moments that show them. */
-  const sizeOf = (moments: readonly Moment[]): number => {
+  /** Items are shared by the moments that show them. */
+  const sizeOfAll = (moments: readonly Moment[]): number => {
     const held = new Set(
       moments.flatMap(({ effective: { items, outline } }) => [...items, outline.configuration ?? {}]),
     )
@@ -90,7 +97,7 @@ export const momentsOf = (most = mostOfAll): Moments => {
       const replaced = new Map([...moment.replaced].filter(([marker]) => shown.has(marker)))
       const moments = [...(others ?? []), { ...moment, replaced }].slice(-mostOfOne)
       forget(conversation)
-      const size = sizeOf(moments)
+      const size = sizeOfAll(moments)
       all.set(conversation, { moments, size })
       total += size
       for (const [oldest] of all) {

@@ -28,6 +28,8 @@ export interface TurnLog {
   readonly end: () => Steps<StoreError, TurnsEnd>
   /** As of now. */
   readonly now: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>>
+  /** Whether this handle knows the event of that revision as the last one. */
+  readonly isAt: (revision: number) => boolean
   /** The last revision that this handle has read or written; read if there is none. */
   readonly seen: () => Steps<StoreError, number>
   /** Those after a revision, in order, as of now. */
@@ -175,6 +177,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
       return known
     },
     now: look,
+    isAt: (revision) => known?.revision === revision,
     seen: async function* (): Steps<StoreError, number> {
       return Math.max(heeded, (known ?? (yield* look())).revision)
     },

@@ -184,6 +184,13 @@ export const evolved = (
   return { at: last.position, head: last.position, outline: draft, items }
 }
 
+/** The history once it was configured, right after it. */
+export const configured = (before: Effective, position: number, data: Configuration): Effective => {
+  const draft = draftOf(before.outline)
+  evolve(draft, { type: 'Configured', data, position }, () => undefined)
+  return { at: position, head: position, items: before.items, outline: draft }
+}
+
 /** The items that a slice covers; empty if it is not shown. */
 export const sliceOf = ({ items }: Effective, { first, last }: Covers): readonly Item[] => {
   const from = items.findIndex(({ position }) => position === first)

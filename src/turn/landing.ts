@@ -11,7 +11,7 @@ import type { Effective } from '../projections/effective.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import { type Held, mayWait, pathAfter, saidLast } from './calls/held.ts'
-import { eventsAfter, type LiveHistory } from './calls/live.ts'
+import type { LiveHistory } from './calls/live.ts'
 import { openCalls } from './calls/open-calls.ts'
 import type { Settled } from './options.ts'
 
@@ -66,7 +66,7 @@ export const landing = (
     if (!isStale(landed)) return landed
     const later = yield* history()
     const from = held?.before.at ?? after
-    const since = yield* eventsAfter(chat, from)
+    const since = yield* chat.later(from)
     const path = pathAfter(since, from, later.at)
     if (!path?.every(mayWait)) return landed
     const said = saidLast(later, since, from)
@@ -75,7 +75,7 @@ export const landing = (
 
   /** What the user has said last, since a position. */
   async function* saidSince(now: Effective, position: number): Steps<ReadError, Held | undefined> {
-    return saidLast(now, yield* eventsAfter(chat, position), position)
+    return saidLast(now, yield* chat.later(position), position)
   }
 
   /** Moves what the user has said to after these messages, and after what else has happened since. */

@@ -27,11 +27,13 @@ export const prepare = (
 export const isConfigured = (now: Effective, wanted: Configuration): boolean => {
   const inForce = configurationOf(now)
   const fields = Object.keys(wanted) as (keyof Configuration)[]
-  // What was configured may hold lone surrogates, which are not sent.
-  return fields.every(
-    (field) => canonicalize(wellFormed(wanted[field])) === canonicalize(wellFormed(inForce[field])),
-  )
+  return fields.every((field) => isSame(wanted[field], inForce[field]))
 }
+
+/** Most often, the texts are the same. What was configured may hold lone surrogates, which are not sent. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other) ||
+  canonicalize(wellFormed(one)) === canonicalize(wellFormed(other))
 
 /**
  * The API ignores everything before a compaction that it made in the middle of a reply: the reply's compaction block becomes the summary

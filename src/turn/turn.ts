@@ -135,7 +135,9 @@ export async function* turn(
   async function* step(now: Effective): Steps<TurnError, boolean> {
     const prepared = prepare(chat, now, isPrepared ? current.wanted : undefined)
     if (prepared) {
-      const written = (yield* orAgain(prepared()))?.events.at(-1)
+      const made = yield* orAgain(prepared())
+      if (made) history.wrote(made)
+      const written = made?.events.at(-1)
       if (written?.type === 'Condensed' && written.data)
         onMarker({ type: 'condensed', position: written.position, covers: written.data.covers })
       return false
@@ -225,7 +227,7 @@ export async function* turn(
   async function* allSteps(): Steps<TurnError, Turned> {
     for (let isFirst = true; ; isFirst = false) {
       // At once: on a server, each is a round trip.
-      const [shown, mail] = await Promise.all([run(history()), run(chat.inbox.pending())])
+      const [shown, mail] = await Promise.all([run(history()), run(history.mail())])
       let found = yield* ok(shown)
       if (yield* takeIn(found, yield* ok(mail))) found = yield* history()
       const others = isFirst && course.losses > 0 && !isToDo(found) ? turnedAt(chat.id, found) : undefined

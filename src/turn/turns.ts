@@ -5,7 +5,7 @@ import type { ModelAborted } from '../models/model.ts'
 import { ok, run, type Steps, task } from '../result/steps.ts'
 import { newCourse } from './course.ts'
 import { turnCancelled } from './errors.ts'
-import { liveHistory } from './calls/live.ts'
+import { type LiveHistory, liveHistory } from './calls/live.ts'
 import { holding, type Remembered } from './claims/holding.ts'
 import type { Settled, TurnOptions } from './options.ts'
 import { settle } from './settle.ts'
@@ -19,6 +19,10 @@ export interface Turning {
   readonly turn: (options: TurnOptions) => TaskEither<TurnError, Turned>
   /** The same as an iteration, which throws the error of the turn. */
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
+  /** As that of `LiveHistory`. */
+  readonly begin: LiveHistory['begin']
+  /** How much of the conversation is kept for the next turn, in characters of JSON. */
+  readonly size: () => number
 }
 
 /**
@@ -40,7 +44,8 @@ export const turning = (chat: Conversation): Turning => {
     const { turn } = await import('./turn.ts')
     const course = newCourse()
     for (;;) {
-      history.begin()
+      // Who serves a worker has begun to when it claimed the conversation.
+      if (!party.isWorker) void history.begin()
       // What was recorded since a worker's claim, or since it last looked, concerns its turn.
       const revision = party.isWorker ? yield* turnLog.seen() : (yield* turnLog.now()).revision
       const { whileHeld, ttl, emit, signal } = options
@@ -69,6 +74,8 @@ export const turning = (chat: Conversation): Turning => {
   return {
     turn: (options) => task(() => steps(options)),
     stream: (options) => streamed((listener) => run(steps(options, listener))),
+    begin: history.begin,
+    size: history.size,
   }
 }
 

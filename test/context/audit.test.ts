@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../../src/receipts/audit.ts'
 import { sentCall } from '../../src/receipts/sent.ts'
 import { run } from '../../src/result/steps.ts'
-import { eventsAfter } from '../../src/turn/calls/live.ts'
 import { digestOf } from '../../src/receipts/canonical.ts'
 import { fingerprintsOf } from '../../src/receipts/fingerprints.ts'
 import { receiptOf } from '../../src/receipts/receipt.ts'
@@ -14,6 +13,7 @@ import type { Block } from '../../src/events/blocks.ts'
 import type { ConversationEvent, Event, Origin } from '../../src/events/events.ts'
 import type { Conversation } from '../../src/conversation/conversation.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
 import { storeOn } from '../../src/api/open.ts'
 import type { Effective } from '../../src/projections/effective.ts'
 import { left, right } from '../support/either.ts'
@@ -353,7 +353,6 @@ describe('a bug while the log is read', () => {
   it.each([
     ['verifying receipts', (chat: Conversation) => verifyReceipts(chat)()],
     ['making a request again', (chat: Conversation) => sentCall(chat)()],
-    ['catching up in a turn', (chat: Conversation) => run(eventsAfter(chat, 0))],
   ])('rejects as itself when %s, and is not taken for a read error', async (_, read) => {
     const bug = new TypeError('not a function')
     const chat = storeOf().conversation('c')
@@ -361,6 +360,19 @@ describe('a bug while the log is read', () => {
       throw bug
     }
     await expect(read({ ...chat, events })).rejects.toBe(bug)
+  })
+
+  it('rejects as itself when catching up in a turn', async () => {
+    const bug = new TypeError('not a function')
+    const inner = memoryStore()
+    const read: EventStore['read'] = (range) => {
+      if (range.direction === 'forwards' && range.limit > 1) throw bug
+      return inner.read(range)
+    }
+    const chat = storeOn({ ...inner, read }, { kind: 'test' }).conversation('c')
+    const messages = Array.from({ length: 9 }, () => ({ role: 'user' as const, content: 'Is it there?' }))
+    await chat.append(messages)()
+    await expect(run(chat.later(0))).rejects.toBe(bug)
   })
 })
 

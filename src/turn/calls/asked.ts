@@ -16,6 +16,12 @@ export interface Asked {
 
 export const nothingAsked: Asked = { final: START, isAsked: false }
 
+/** After something of another command, which asks for nothing. */
+export const afterOther = ({ final, isAsked, overBy }: Asked): Asked => ({
+  final,
+  isAsked: isAsked && overBy === undefined,
+})
+
 export const askedAfter = (before: Asked, event: ConversationEvent): Asked => {
   const { commandId, answer } = event.metadata
   // What was asked of the parent is not asked of its fork.

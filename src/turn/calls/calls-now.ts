@@ -3,7 +3,6 @@ import type { Effective } from '../../projections/effective.ts'
 import type { Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { type Held, overtakenSince, saidLast } from './held.ts'
-import { eventsAfter } from './live.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 
 /** The calls without a result at the end of a history, and what has happened since they were made. */
@@ -31,7 +30,7 @@ export async function* callsNow(
   const rewinds = yield* rewindsAfter(chat, since)
   const position = overtakenSince(now)
   if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
-  const held = saidLast(now, yield* eventsAfter(chat, position), position)
+  const held = saidLast(now, yield* chat.later(position), position)
   return held
     ? { open: openCalls(held.before), held, said: saidSince(now, held.before), rewinds }
     : { open: [], said: Infinity, rewinds }
@@ -42,7 +41,7 @@ export const wasLeft = (reply: number, since: number, rewinds: readonly Rewind[]
   rewinds.some(({ position, to }) => position > since && to < reply)
 
 export async function* rewindsAfter(chat: Conversation, at: number): Steps<ReadError, readonly Rewind[]> {
-  const events = yield* eventsAfter(chat, at)
+  const events = yield* chat.later(at)
   return events.flatMap((event) =>
     event.type === 'Rewound' ? [{ position: event.position, to: event.data.to }] : [],
   )

@@ -1,11 +1,11 @@
+import * as E from 'fp-ts/lib/Either.js'
 import { type StaleContext, staleContext } from '../../commands/rejections.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
 import type { RecordedTurnFact, TurnEventData } from '../../events/turn-events.ts'
-import { run, type Steps } from '../../result/steps.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import type { RecordedEvent } from '../../store/port.ts'
 import { pathAfter } from '../calls/held.ts'
-import { eventsAfter } from '../calls/live.ts'
 
 /** Work of a turn that is of no use any more once the conversation has left what it was begun for. */
 interface Work {
@@ -85,12 +85,17 @@ export const watchOf = (
   let isLooking = false
 
   async function* lookAt(work: Working): Steps<ReadError | StoreError, void> {
-    const facts = yield* chat.turnLog.after(since)
+    // At once: on a server, each is a round trip.
+    const [told, came] = await Promise.all([
+      run(chat.turnLog.after(since)),
+      work.isWaiting ? E.right([]) : run(chat.later(work.context)),
+    ])
+    const facts = yield* ok(told)
     cancelled ??= facts.find((fact) => fact.type === 'TurnCancelled')?.data
     if (cancelled) cancelling.abort(cancelled)
     if (work.isWaiting) return
     if (isTakenIn(facts)) return lose(work)
-    const later = yield* eventsAfter(chat, work.context)
+    const later = yield* ok(came)
     const last = later.at(-1)?.position ?? work.context
     const path = pathAfter(later, work.context, last)
     const isInterrupted = path?.some(({ position, metadata }) => position > work.seen && metadata.interrupts)
@@ -155,6 +160,6 @@ export const watchOf = (
       }
     },
     cancelled: () => (caller?.aborted ? undefined : cancelled),
-    end: () => over.abort(),
+    end: () => over.abort('the turn has ended'),
   }
 }
