@@ -120,6 +120,15 @@ export const acceptsData = (type: string, data: unknown): boolean => {
     }
     case 'Restored':
       return isCount(data['marker']) && isOptional(data['view'], isView)
+    case 'TurnClaimed':
+      return (
+        isName(data['step']) &&
+        isName(data['worker']) &&
+        isCount(data['attempt']) &&
+        data['attempt'] !== 0 &&
+        isOptional(data['isTurn'], (given) => given === true) &&
+        (data['at'] === -1 || isCount(data['at']))
+      )
     case 'Rewound':
       return (data['to'] === -1 || isCount(data['to'])) && isOptional(data['reason'], isText)
     default:

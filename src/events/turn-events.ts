@@ -11,7 +11,7 @@ const reply = z.int().min(0)
 const text = z.string().min(1)
 
 /** The schema of the data of what turns record. A call is named by its reply's position and its id, which alone need not be unique. */
-const turnSchemas = {
+export const turnSchemas = {
   /** First event of the stream: its id names the stream in the replies whose writers record starts here. */
   TurnsBegun: z.object({ at }),
   /** The tool is about to be run. Recorded before any effect that it may have. */

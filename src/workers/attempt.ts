@@ -82,7 +82,8 @@ export const attempt = async (
 ): Promise<Outcome & { readonly step: string }> => {
   const { chat, worker, step, signal, isLost, give } = hold
   for (let looks = 1; ; looks++) {
-    const before = step()?.name ?? began.name
+    // The first turn may have begun to read when the worker knew of no other step.
+    const before = (looks > 1 && step()?.name) || began.name
     const turned = await give(signal)
     const isAgain = E.isLeft(turned) && turned.left._tag === 'StaleContext'
     const isNew = (step()?.name ?? before) !== before

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { abortedBy, orAborted } from '../models/aborted.ts'
+import { memo } from '../memo/memo.ts'
 import { errorText } from '../models/error-text.ts'
 import { caught, run } from '../result/steps.ts'
 import type { TurnOptions } from '../turn/options.ts'
@@ -27,6 +28,9 @@ export const quietly =
     }
   }
 
+/** The turns of a handle: each begins with the history that the one before has left. */
+export const turningOf = memo((chat: Conversation) => turning(chat))
+
 const streamed = (
   chat: Conversation,
   options: TurnOptions,
@@ -34,7 +38,7 @@ const streamed = (
 ): Promise<Given> =>
   run(
     caught<TurnError & Error, Turned>(async () => {
-      for await (const event of turning(chat).stream(options)) {
+      for await (const event of turningOf(chat).stream(options)) {
         onEvent({ conversation: chat.id, event })
         if (event.type === 'done') return event.turned
       }
@@ -58,7 +62,7 @@ export const giveTurn = async (
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
     // What is left of a reply that another worker has to give would stand in its way.
     const own = { ...options, signal, keepPartial: false }
-    return await (onEvent ? streamed(chat, own, quietly(onEvent)) : turning(chat).turn(own)())
+    return await (onEvent ? streamed(chat, own, quietly(onEvent)) : turningOf(chat).turn(own)())
   } catch (error) {
     if (ends.aborted) return E.left(abortedBy(ends))
     return E.left({ _tag: 'ModelFailed', message: errorText(error), cause: error })

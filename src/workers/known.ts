@@ -29,6 +29,8 @@ export interface Known {
   readonly fairness: Fairness
   /** The last revision of the stream of a conversation's turns; undefined if nothing of it was received. */
   readonly turnsAt: (conversation: string) => number | undefined
+  /** The last revision of a conversation's inbox; undefined if nothing of it was received. */
+  readonly mailAt: (conversation: string) => number | undefined
   /** Who claimed the conversation last, if that was received, and which of all claims that was. */
   readonly lastClaim: (conversation: string) => LastClaim | undefined
   /** How many claims there were. */
@@ -64,6 +66,7 @@ export const knownBy = (
   const others = new Map<string, OpenStep>()
   const workers = new Map<string, KnownWorker>()
   const turns = recent<number>(steps)
+  const mail = recent<number>(steps)
   const lastClaims = recent<LastClaim>(steps)
   const paused = new Set<string>()
   const counts = progress()
@@ -121,6 +124,7 @@ export const knownBy = (
 
   const seeConversation = (conversation: string, event: RecordedEvent, now: number): void => {
     if (event.stream.startsWith('turns-')) seeTurns(conversation, event)
+    if (event.stream.startsWith('inbox-')) mail.set(conversation, event.revision)
     const before = steps.get(conversation) ?? others.get(conversation)
     if (!before && !answersAll && !mayMatter(event)) return
     if (before && before.stage !== 'over') spent.see(tenantOf(before), event)
@@ -148,6 +152,7 @@ export const knownBy = (
     spending: spent,
     fairness: fair,
     turnsAt: (conversation) => turns.get(conversation),
+    mailAt: (conversation) => mail.get(conversation),
     lastClaim: (conversation) => lastClaims.get(conversation),
     claims: () => claims,
     see: (event, now) => {

@@ -17,6 +17,8 @@ export interface OpenStep {
   readonly asking: Asking
   /** The event with which it began. Whatever was claimed before that has ended. */
   readonly begunBy: string
+  /** Which is that of a fork. */
+  readonly isFork?: true | undefined
   /** Nobody has asked: the observer answers whatever awaits the model. */
   readonly isUnasked?: true | undefined
   /** The worker that holds the conversation; what it died of, or whether it did, is not known here. */
@@ -48,6 +50,12 @@ export interface OpenStep {
   /** The command that brought the last reply. */
   readonly overBy?: string | undefined
 }
+
+/**
+ * Whether its observer has received all that there is of the conversation, which is no fork, and of what is beside it: the step was begun
+ * by the conversation's first event.
+ */
+export const isSeenWhole = ({ begunBy, isFork }: OpenStep): boolean => begunBy === 'conversation@0' && !isFork
 
 /** The tenant that a step is for; `''` if its request names none. */
 export const tenantOf = ({ asking }: OpenStep): string => asking.tenant ?? ''
@@ -82,7 +90,8 @@ const next = (step: OpenStep, { name, time }: SeenEvent, now: number): OpenStep 
   overBy: undefined,
 })
 
-const begun = (asking: Asking, { name, time }: SeenEvent, now: number): OpenStep => ({
+const begun = (asking: Asking, { name, time, what }: SeenEvent, now: number): OpenStep => ({
+  ...(what.type === 'forked' && { isFork: true }),
   name,
   stage: 'over',
   asking,

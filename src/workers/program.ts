@@ -47,11 +47,3 @@ export const programOn = (store: EventStore, actor: Actor, clock: Clock): Party 
     lookEvery: store.liveness ? often : Infinity,
   }
 }
-
-/** A worker as its turns know it: it claims, beats and looks who lives outside of them. */
-export const workerParty = (program: Party, id: string): Party => ({
-  ...program,
-  id,
-  isWorker: true,
-  live: () => () => {},
-})

@@ -1,6 +1,7 @@
 import type { Asking } from '../events/events.ts'
 import { conversationOf, queuedIn, turnedIn, workerOf } from '../events/ids.ts'
 import { type Fields, isFields } from '../events/json.ts'
+import { memo } from '../memo/memo.ts'
 import type { TurnEventData, TurnEventType } from '../events/turn-events.ts'
 import type { RecordedEvent } from '../store/port.ts'
 
@@ -44,6 +45,10 @@ export const fieldsIn = (json: string): Fields => {
   }
 }
 
+// Who looks at an event looks at it more than once.
+export const dataIn = memo(({ data }: RecordedEvent) => fieldsIn(data))
+export const metadataIn = memo(({ metadata }: RecordedEvent) => fieldsIn(metadata))
+
 const askingOf = (asked: unknown): Asking | undefined =>
   asked === true ? {} : isFields(asked) ? asked : undefined
 
@@ -82,13 +87,14 @@ const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
   'CallDecided',
 ])
 
-const whatOf = ({ type, data }: RecordedEvent): What => {
-  if (type === 'MessageAppended') return messageIn(fieldsIn(data))
+const whatOf = (event: RecordedEvent): What => {
+  const { type } = event
+  if (type === 'MessageAppended') return messageIn(dataIn(event))
   if (type === 'Rewound') return { type: 'rewound' }
   if (type === 'Forked') return { type: 'forked' }
   if (type === 'Queued') return { type: 'queued' }
   if (type === 'Taken') return { type: 'taken' }
-  return turnFacts.has(type) ? ({ type, data: fieldsIn(data) } as What) : { type: 'other' }
+  return turnFacts.has(type) ? ({ type, data: dataIn(event) } as What) : { type: 'other' }
 }
 
 /** The conversation that an event is about, if it is about one. */
@@ -96,7 +102,7 @@ export const conversationIn = (stream: string): string | undefined =>
   conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)
 
 export const seenEvent = (conversation: string, event: RecordedEvent): SeenEvent => {
-  const metadata = fieldsIn(event.metadata)
+  const metadata = metadataIn(event)
   const what = whatOf(event)
   const { tenant, priority } = what.type === 'TurnRequested' ? what.data : {}
   const requested = { ...(tenant !== undefined && { tenant }), ...(priority !== undefined && { priority }) }

@@ -1,13 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../conversation/conversation.ts'
 import { run } from '../result/steps.ts'
 import { attempt, release, take } from './attempt.ts'
 import { adapted, takenAs } from './capacity.ts'
 import { pause } from './clock.ts'
 import { isStoreGone } from './feed.ts'
 import { isWithinLimit } from './holding.ts'
-import { type OpenStep, tenantOf } from './open-step.ts'
+import type { Known } from './known.ts'
+import { isSeenWhole, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor } from './policy.ts'
-import { workerParty } from './program.ts'
 import type { Run, Signals, StepTaken } from './runs.ts'
 import { patience, type Shift, type WorkerSettings } from './shift.ts'
 import { countClaim, tracedAttempt } from './traced.ts'
@@ -49,13 +50,19 @@ const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): 
   return tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
 }
 
+/** Whether something may wait in the inbox. What the handle has not read of it, the worker has received, or all that there is. */
+const mayHaveMail = (known: Known, { id, inbox }: Conversation, step: OpenStep): boolean =>
+  isSeenWhole(step) ? step.hasMail : !inbox.wasEmptyAt(known.mailAt(id) ?? -1)
+
 /** Records the claim. @returns whether the conversation is this worker's */
 const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
   const { worker, around, known, refused, pace } = shift
   const { conversation, chat } = its
   const began = around.clock.now()
   const seen = known.turnsAt(conversation)
-  const place = await placeOfClaim(shift, chat, step)
+  if (isSeenWhole(step)) chat.isNoFork()
+  const last = shift.settings.begin(chat, mayHaveMail(known, chat, step))
+  const place = await placeOfClaim(shift, chat, step, last)
   if (place !== undefined) {
     const taken = await run(take({ chat, worker }, step, place))
     its.claimed = E.isRight(taken) ? taken.right : undefined
@@ -94,8 +101,7 @@ const given = async (
 /** Makes the attempt, and tells how it ended. */
 const attempted = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
   const { worker, around, known } = shift
-  const { conversation, ends, claimed: at = 0 } = its
-  const chat = { ...its.chat, party: workerParty(its.chat.party, worker) }
+  const { conversation, chat, ends, claimed: at = 0 } = its
   const began = around.clock.now()
   const hold = {
     worker,

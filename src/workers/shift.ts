@@ -1,9 +1,11 @@
 import type * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { Actor } from '../events/events.ts'
+import type { ReadError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
 import { type Capacity, fullCapacity } from './capacity.ts'
+import { type Chats, chatsOf } from './chats.ts'
 import type { Clock } from './clock.ts'
 import { type Known, knownBy } from './known.ts'
 import { type Pace, paceFrom } from './pace.ts'
@@ -11,6 +13,7 @@ import type { WorkPolicy } from './policy.ts'
 import { type Refusals, refusals } from './refusals.ts'
 import type { Runs, StepTaken } from './runs.ts'
 import { type Watch, watch } from './watch.ts'
+import { workerParty } from './worker-party.ts'
 
 /** What a worker is and does; times in milliseconds. */
 export interface WorkerSettings {
@@ -27,6 +30,8 @@ export interface WorkerSettings {
   /** Whether whatever awaits the model is answered, and not only what somebody has asked for. */
   readonly answerAll?: boolean
   readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
+  /** Begins to read what `give` needs, right before it, and of the inbox only if there may be something. @returns the last position */
+  readonly begin: (chat: Conversation, hasMail: boolean) => Promise<E.Either<ReadError, number>>
   readonly onStep: (step: StepTaken) => void
 }
 
@@ -47,6 +52,7 @@ export interface Shift {
   readonly around: Surroundings
   readonly known: Known
   readonly runs: Runs
+  readonly chats: Chats
   readonly refused: Refusals
   readonly pace: Pace
   capacity: Capacity
@@ -73,6 +79,10 @@ export const beginShift = (
     around,
     known,
     runs: new Map(),
+    chats: chatsOf((id) => {
+      const chat = around.conversation(id)
+      return { ...chat, party: workerParty(chat.party, worker) }
+    }),
     refused: refusals(known, around.clock, patience),
     pace: paceFrom(settings.rankWait),
     capacity: fullCapacity(settings.slots),

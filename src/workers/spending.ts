@@ -1,11 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../events/check.ts'
-import { originSchema } from '../events/events.ts'
+import { acceptsData } from '../events/accept.ts'
+import { type Origin, originSchema } from '../events/events.ts'
+import type { Fields } from '../events/json.ts'
 import type { RecordedEvent } from '../store/port.ts'
 import { emptyAccount, type Entry, type ModelUsage, withEntry } from '../turn/spending/account.ts'
 import { type Prices, prices as listPrices } from '../turn/spending/prices.ts'
+import { sumOf } from '../turn/spending/usage.ts'
 import { type Period, periodOf, periods } from './policy.ts'
-import { fieldsIn } from './seen.ts'
+import { dataIn, metadataIn } from './seen.ts'
 
 /** What a tenant's steps came to in a period, which its name tells: `2026-11`, `2026-11-22` or `2026-11-22T19`. */
 export interface Spent {
@@ -24,12 +27,19 @@ export interface Spending {
   readonly restore: (spent: readonly Spent[]) => void
 }
 
+const originIn = (type: string, fields: Fields): Origin => {
+  const { origin } = fields
+  if (acceptsData(type, fields)) return origin ?? {}
+  const checked = check(originSchema, origin)
+  return E.isRight(checked) ? checked.right : {}
+}
+
 /** What an event adds to an account. Only what matters of it is read: a store keeps large content elsewhere. */
-const entryIn = ({ type, data }: RecordedEvent): Entry | undefined => {
+const entryIn = (event: RecordedEvent): Entry | undefined => {
+  const { type } = event
   if (type !== 'MessageAppended' && type !== 'Condensed') return undefined
-  const fields = fieldsIn(data)
-  const checked = check(originSchema, fields['origin'])
-  const origin = E.isRight(checked) ? checked.right : {}
+  const fields = dataIn(event)
+  const origin = originIn(type, fields)
   if (type === 'Condensed') return fields['method'] === 'model' ? { type: 'condensed', origin } : undefined
   return fields['role'] === 'assistant' ? { type: 'reply', origin } : undefined
 }
@@ -38,6 +48,12 @@ const entryIn = ({ type, data }: RecordedEvent): Entry | undefined => {
 const kept = 3
 
 const nothing: ModelUsage = emptyAccount.usage
+
+const together = (one: ModelUsage, more: ModelUsage): ModelUsage => ({
+  ...sumOf(one, more),
+  calls: one.calls + more.calls,
+  ...(one.usd !== undefined && more.usd !== undefined && { usd: one.usd + more.usd }),
+})
 
 export const spending = (own: Prices = {}): Spending => {
   /** By period and tenant. */
@@ -61,12 +77,11 @@ export const spending = (own: Prices = {}): Spending => {
     see: (tenant, event) => {
       const entry = entryIn(event)
       if (!entry) return
-      const time = String(fieldsIn(event.metadata)['time'])
+      const time = String(metadataIn(event)['time'])
+      const { usage } = withEntry(emptyAccount, entry, book)
       for (const per of periods) {
         const period = periodOf(per, time)
-        const account = { ...emptyAccount, usage: { ...of(tenant, period), models: {} } }
-        const { models: _, ...usage } = withEntry(account, entry, book).usage
-        set({ tenant, period, usage })
+        set({ tenant, period, usage: together(of(tenant, period), usage) })
       }
     },
     of: (tenant, per, time) => of(tenant, periodOf(per, time)),

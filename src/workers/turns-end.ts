@@ -6,7 +6,7 @@ import { ok, run, type Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import { type Standing, standingOf } from '../turn/claims/standing.ts'
-import type { OpenStep } from './open-step.ts'
+import { isSeenWhole, type OpenStep } from './open-step.ts'
 import type { Shift } from './shift.ts'
 
 /** The stream and the revision of the event that made a step. */
@@ -41,26 +41,29 @@ async function* hasFollowed(
 /** How long an event may be on its way to this worker, in milliseconds. */
 const delay = 250
 
-type Observer = Pick<Shift, 'known' | 'watch'> & {
+type Observer = Pick<Shift, 'known' | 'watch' | 'refused'> & {
   readonly around: Pick<Shift['around'], 'store'>
 }
 
 /** The last revision of the conversation's turns, if this worker may claim the step after it; undefined if somebody else was first. */
 const revisionOfClaim = async (
-  { known, watch, around: { store } }: Observer,
+  { known, watch, refused, around: { store } }: Observer,
   chat: Conversation,
-  { begunBy }: OpenStep,
+  step: OpenStep,
 ): Promise<number | undefined> => {
   const seen = known.turnsAt(chat.id)
   if (seen !== undefined) {
     // The claim is chained to the event there: its append finds it read.
-    await run(chat.turnLog.now())
+    if (!chat.turnLog.isAt(seen)) await run(chat.turnLog.now())
     return seen
   }
+  // Nothing was recorded before the conversation began: if somebody was first, the append is refused.
+  if (isSeenWhole(step) && !refused.wasBlind(chat.id)) return -1
   const end = await run(standingOf(chat.turnLog))
   if (E.isLeft(end)) return undefined
-  const { revision, step } = end.right
-  const age = step === undefined ? 'older' : ageOf(step, begunBy)
+  const { revision, step: newest } = end.right
+  const { begunBy } = step
+  const age = newest === undefined ? 'older' : ageOf(newest, begunBy)
   const isOnItsWay = (): boolean => known.turnsAt(chat.id) !== undefined
   if (age === 'unknown') {
     const followed = await run(hasFollowed(store, chat, begunBy, end.right))
@@ -79,18 +82,37 @@ export interface ClaimPlace {
 }
 
 /**
+ * The conversation's last position as this worker knows it. Of a step that nobody has tried, it is that of the event that made it, for
+ * which nothing has to be read where the handle knows the lineage.
+ */
+const positionFor = async (
+  chat: Conversation,
+  step: OpenStep,
+  last: Promise<E.Either<ReadError, number>>,
+): Promise<number> => {
+  const [stream, revision] = placeOf(step.name)
+  const known = stream === 'conversation' && step.attempt === 1 ? chat.positionOf(revision) : undefined
+  return known ?? E.getOrElse(() => START)(await last)
+}
+
+/**
  * Where to claim a step. If this worker has received nothing of the conversation's turns, they were recorded before it began, or are on
  * their way to it; then this reads their end. What was recorded of the event with which this began, or of a later one, is on its way: its
  * worker may have continued with the step that is to be claimed.
  *
+ * @param last the conversation's last position, if it is read anyway
  * @returns undefined if somebody else was first
  */
 export const placeOfClaim = async (
   observer: Observer,
   chat: Conversation,
   step: OpenStep,
+  last: Promise<E.Either<ReadError, number>>,
 ): Promise<ClaimPlace | undefined> => {
   // At once: on a server, each is a round trip.
-  const [revision, position] = await Promise.all([revisionOfClaim(observer, chat, step), chat.position()()])
-  return revision === undefined ? undefined : { revision, at: E.getOrElse(() => START)(position) }
+  const [revision, at] = await Promise.all([
+    revisionOfClaim(observer, chat, step),
+    positionFor(chat, step, last),
+  ])
+  return revision === undefined ? undefined : { revision, at }
 }

@@ -3,7 +3,7 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import type { TurnOptions } from '../turn/options.ts'
-import { giveTurn, quietly, type ServedEvent } from './give.ts'
+import { giveTurn, quietly, type ServedEvent, turningOf } from './give.ts'
 import { checkedPolicy, type WorkPolicy } from './policy.ts'
 import type { StepTaken } from './runs.ts'
 import type { WorkerSettings } from './shift.ts'
@@ -96,5 +96,6 @@ export const settingsOf = <Chat>(
   policy,
   answerAll,
   onStep: quietly(onStep),
+  begin: (chat, hasMail) => turningOf(chat).begin(hasMail),
   give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat: edge(chat) }), onEvent),
 })

@@ -5,6 +5,7 @@ import { within } from './clock.ts'
 import { aborted, drain, endedBy, type WorkerEnded } from './draining.ts'
 import { feed, type Listener, prefixesOf } from './feed.ts'
 import { looking } from './looking.ts'
+import { turningOf } from './give.ts'
 import type { OpenStep } from './open-step.ts'
 import { endAll, newRun, type Signals } from './runs.ts'
 import { hasSeenClaim, serve } from './serve.ts'
@@ -41,10 +42,11 @@ export const work = async (
   let isUp = false
 
   const begin = (conversation: string, step: OpenStep): void => {
-    const its = newRun(around.conversation(conversation), step.attempt)
+    const its = newRun(shift.chats.of(conversation), step.attempt)
     runs.set(conversation, its)
     void serve(shift, its, step, signals).finally(() => {
       runs.delete(conversation)
+      if (its.claimed !== undefined) shift.chats.keep(its.chat, turningOf(its.chat).size())
       watch.changed()
       look()
     })

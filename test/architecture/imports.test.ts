@@ -43,7 +43,7 @@ const layers: Readonly<Record<string, string>> = {
   'turn/claims': 'result events projections commands store history conversation models turn/calls turn/say',
   turn: 'result events projections commands store history conversation telemetry models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say turn/claims',
   workers:
-    'result events store history conversation telemetry models turn turn/spending turn/calls turn/stream turn/say turn/results turn/claims',
+    'result memo events store history conversation telemetry models turn turn/spending turn/calls turn/stream turn/say turn/results turn/claims',
   api: 'result events catalogue store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
   '/': 'result events catalogue projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say turn/claims workers api',
   // A program by itself: nobody's tests may depend on what is tested.

@@ -5,6 +5,7 @@ import { areAccepted } from '../../src/commands/append.ts'
 import { commandSchemas } from '../../src/commands/command.ts'
 import { acceptsData, acceptsMetadata } from '../../src/events/accept.ts'
 import { dataSchemas, type EventType, metadataSchema } from '../../src/events/events.ts'
+import { turnSchemas } from '../../src/events/turn-events.ts'
 import { text, thinking, toolResult, toolUse } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 
@@ -61,6 +62,8 @@ const data: readonly (readonly [EventType, object])[] = [
   ['Rewound', { to: -1, reason: '' }],
   ['Rewound', { to: 0 }],
 ]
+const claim = { step: 'conversation@0', worker: 'w', attempt: 1, at: 0 }
+const claims = [claim, { ...claim, attempt: 2, isTurn: true, at: -1, future: 1 }]
 const metadatas = [
   metadata,
   { ...metadata, actor: { kind: 'agent', id: '' }, $correlationId: 'a', $causationId: 'b', prev: 'hash' },
@@ -78,6 +81,12 @@ const good: readonly Good[] = [
     value,
     accepts: (given: unknown) => acceptsData(type, given),
     schema: dataSchemas[type],
+  })),
+  ...claims.map((value) => ({
+    name: 'TurnClaimed',
+    value,
+    accepts: (given: unknown) => acceptsData('TurnClaimed', given),
+    schema: turnSchemas.TurnClaimed,
   })),
   ...metadatas.map((value) => ({
     name: 'metadata',

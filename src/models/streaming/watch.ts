@@ -9,6 +9,9 @@ export interface Watch {
   readonly end: () => void
 }
 
+/** Made once: each would take a picture of the stack. */
+const over = new DOMException('the call is over', 'AbortError')
+
 /** @param timeout milliseconds */
 export const watch = (caller: AbortSignal | undefined, timeout: number): Watch => {
   const controller = new AbortController()
@@ -30,7 +33,7 @@ export const watch = (caller: AbortSignal | undefined, timeout: number): Watch =
     end: () => {
       clearTimeout(timer)
       caller?.removeEventListener('abort', abort)
-      controller.abort()
+      controller.abort(over)
     },
   }
 }

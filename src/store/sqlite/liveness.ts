@@ -10,6 +10,9 @@ const networks: ReadonlySet<number> = new Set([
   0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x5346414f, 0x00c36400,
 ])
 
+/** Of so many names, the files stay open. */
+const mostOthers = 50
+
 /** Something that the file system may refuse, which then says nothing. */
 const unless = <A>(attempt: () => A): A | undefined => {
   try {
@@ -19,16 +22,16 @@ const unless = <A>(attempt: () => A): A | undefined => {
   }
 }
 
-/** Locks an existing file; undefined if another has locked it. */
-const locked = (file: string): DatabaseSync | undefined =>
-  unless(() => {
-    const url = pathToFileURL(file)
-    url.searchParams.set('mode', 'rw')
-    const db = new DatabaseSync(url, { timeout: 0 })
-    if (unless(() => db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE') ?? true)) return db
-    db.close()
-    return undefined
-  })
+/** Opens an existing file. */
+const opened = (file: string): DatabaseSync => {
+  const url = pathToFileURL(file)
+  url.searchParams.set('mode', 'rw')
+  return new DatabaseSync(url, { timeout: 0 })
+}
+
+/** Locks it; false if another has. */
+const isLocked = (db: DatabaseSync): boolean =>
+  unless(() => db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE') ?? true) === true
 
 /**
  * Each name is a small file beside the store, under a lock of SQLite's, which ends with its process. A process that is stopped still
@@ -38,14 +41,20 @@ const locked = (file: string): DatabaseSync | undefined =>
  */
 export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => void } => {
   const held = new Set<DatabaseSync>()
+  /** Files that others have locked: whoever looks at them looks again and again. */
+  const others = new Map<string, DatabaseSync>()
   const beginning = (): string => `${realpathSync(path)}-alive-`
   /** Names are read from the store: they must lead nowhere else. */
   const fileOf = (name: string): string | undefined =>
     isConversationId(name) ? beginning() + name : undefined
 
   const hold = (file: string): (() => void) | undefined => {
-    const db = locked(file)
-    if (!db) return undefined
+    const db = others.get(file) ?? opened(file)
+    others.set(file, db)
+    const [oldest] = others
+    if (oldest && others.size > mostOthers && others.delete(oldest[0])) oldest[1].close()
+    if (!isLocked(db)) return undefined
+    others.delete(file)
     // It may have been released since it was opened.
     if (!existsSync(file)) {
       db.close()
@@ -84,8 +93,9 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
         )
       }) ?? [],
     drop: () => {
-      for (const db of held) db.close()
+      for (const db of [...held, ...others.values()]) db.close()
       held.clear()
+      others.clear()
     },
   }
 }

@@ -9,6 +9,7 @@ export const settingsWith = (settings: Partial<WorkerSettings> = {}): WorkerSett
   rankWait: 25,
   grace: 0,
   settleAfter: 5_000,
+  begin: (chat) => chat.position()(),
   give: () => Promise.resolve(E.left({ _tag: 'ModelFailed', message: 'no' })),
   onStep: () => {},
   ...settings,

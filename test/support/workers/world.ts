@@ -4,6 +4,7 @@ import type { Conversation } from '../../../src/conversation/conversation.ts'
 import type { Model, ModelError, ModelRequest, Reply } from '../../../src/models/model.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 import { turning } from '../../../src/turn/turns.ts'
+import { giveTurn, turningOf } from '../../../src/workers/give.ts'
 import { work } from '../../../src/workers/worker.ts'
 import { gatedStore, type Without } from './gated-store.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -120,12 +121,14 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
       const who = `w${born++}`
       living.push(who)
       const own = gatedStore(store, who, scheduled, without)
-      const { conversation } = storeOn(own, actor)
+      const clock = clockOf(who)
+      const { conversation } = storeOn(own, actor, undefined, clock)
+      const begin = (chat: Conversation, hasMail: boolean) => turningOf(chat).begin(hasMail)
       const give = (chat: Conversation, signal: AbortSignal) =>
-        turning(chat).turn({ ...optionsOf(who, chat.id), signal })()
+        giveTurn(chat, signal, () => optionsOf(who, chat.id), undefined)
       const settleAfter = 2 + Math.floor(random() * 30)
-      const settings = settingsWith({ slots: 2, ttl, settleAfter, give })
-      const around = { store: own, actor, conversation, clock: clockOf(who) }
+      const settings = settingsWith({ slots: 2, ttl, settleAfter, begin, give })
+      const around = { store: own, actor, conversation, clock }
       void work(who, settings, around, new AbortController().signal)
     },
     die: (who) => {
