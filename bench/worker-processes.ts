@@ -32,6 +32,8 @@ export interface WorkerSetting {
   readonly ttl?: number
   /** How long the model takes, in milliseconds. */
   readonly ms?: number
+  /** Whether it tells of each call of the model, for which it waits until the message is written. Default true. */
+  readonly tells?: boolean
 }
 
 const script = new URL('./children/worker.ts', import.meta.url)
@@ -40,9 +42,9 @@ const script = new URL('./children/worker.ts', import.meta.url)
 export const startWorker = async (
   url: string,
   heard: (said: WorkerSaid) => void,
-  { slots = 8, ttl = 10_000, ms = 0 }: WorkerSetting = {},
+  { slots = 8, ttl = 10_000, ms = 0, tells = true }: WorkerSetting = {},
 ): Promise<WorkerProcess> => {
-  const child = fork(script.pathname, [url, slots, ttl, ms].map(String), {
+  const child = fork(script.pathname, [url, slots, ttl, ms, tells].map(String), {
     execArgv: ['--expose-gc', ...nodeFlags],
   })
   child.on('message', (said) => heard(said as WorkerSaid))

@@ -1,11 +1,11 @@
-// A worker on a store, with a model that answers after so many milliseconds, until it is told to stop: `worker.ts URL SLOTS TTL MS`.
-// Tells its parent its id, of each call of the model that begins, how many steps have ended, and how much memory it takes if asked.
+// A worker on a store, with a model that answers after so many milliseconds, until it is told to stop: `worker.ts URL SLOTS TTL MS TELLS`.
+// Tells its parent its id, of each call of the model that begins (unless TELLS is false), how many steps have ended, and how much memory it takes if asked.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStore } from '../../src/index.ts'
 import { instantClient, turnOptions } from '../instant-client.ts'
 import type { WorkerSaid } from '../worker-processes.ts'
 
-const [url = '', slots, ttl, ms] = process.argv.slice(2)
+const [url = '', slots, ttl, ms, tells] = process.argv.slice(2)
 const say = (said: WorkerSaid): void => void process.send?.(said)
 const store = await openStore(url)
 const ends = new AbortController()
@@ -17,7 +17,7 @@ const worker = store.worker({
   grace: 1_000,
   turn: ({ id }) => {
     const called = () => {
-      say({ type: 'call', conversation: id, at: String(process.hrtime.bigint()) })
+      if (tells === 'true') say({ type: 'call', conversation: id, at: String(process.hrtime.bigint()) })
       return Number(ms) > 0 ? sleep(Number(ms), undefined, { signal: ends.signal }) : undefined
     }
     return { ...turnOptions, client: instantClient(0, 1, called).client }

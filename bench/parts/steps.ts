@@ -99,7 +99,7 @@ const working = async (url: string, conversations: number): Promise<Working> => 
         (said) => {
           if (said.type === 'ended' && (left -= said.steps) <= 0) over()
         },
-        { slots },
+        { slots, tells: false },
       ),
     ),
   )
