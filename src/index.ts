@@ -176,7 +176,10 @@ export type {
   OutlineOptions,
   OutlinePage,
   OverviewOptions,
+  SearchOptions,
+  SearchPage,
 } from './catalogue/catalogue.ts'
+export type { Hit } from './catalogue/search.ts'
 export type { ListOptions } from './jobs/listed.ts'
 export type { Overview } from './jobs/glance.ts'
 export type { StoreOptions } from './api/open.ts'

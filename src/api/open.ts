@@ -145,7 +145,7 @@ export const storeOn = (
   index?: string,
 ): Store => {
   const events = layered(adapter, largeContent)
-  const catalogue = lateCatalogue(events, placeOf(events.url, index))
+  const catalogue = lateCatalogue(events, placeOf(events.url, index), index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
   const beside: Beside = {

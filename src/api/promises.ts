@@ -203,6 +203,7 @@ export const promiseStore = (store: TaskStore): Store => ({
     outline: promised(store.catalogue.outline),
     overview: promised(store.catalogue.overview),
     hidden: promised(store.catalogue.hidden),
+    search: promised(store.catalogue.search),
   },
   check: promised(store.check),
   backup: promised(store.backup),

@@ -9,6 +9,7 @@ import type { EventStore } from '../store/port.ts'
 import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
 import { type Buckets, bucketsOf, type Outline, outlineOf, tallyAt } from './outline.ts'
+import { type Hits, searched, unsearchable } from './search.ts'
 import type { ThreadRow } from './thread.ts'
 import type { Tally } from './weave.ts'
 
@@ -68,9 +69,37 @@ export interface Catalogue<W extends Way> {
    * Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
-   * const hidden = await store.catalogue.hidden('task-42', 97)
+   * const hidden = await store.catalogue.hidden('task-42', 5)
    */
   readonly hidden: (id: string, marker: number) => Answer<W, ReadError, HiddenByMarker | undefined>
+  /**
+   * The messages and summaries that have a text of 3 to 500 characters, as it is but for upper and lower case: what was said, also in
+   * thoughts, tool calls and results, with the names and ids of calls. Abandoned branches included. An answer takes about a second at the
+   * longest; `next` says where to continue. Errors: `InvalidInput`, `ConversationNotFound`.
+   *
+   * @example
+   * const { items } = await store.catalogue.search('src/parser', { conversation: 'task-42' })
+   * for (const { position, excerpt, now } of items) console.log(position, excerpt.match, now.state)
+   */
+  readonly search: (text: string, options?: SearchOptions) => Answer<W, ReadError, SearchPage>
+}
+
+/** Where to look. */
+export interface SearchOptions {
+  /** The conversation to search, with what it inherited. Default: all, each event in the conversation that it was said in. */
+  readonly conversation?: string | undefined
+  /** The most hits of one answer, 1 to 1,000. Default 20. */
+  readonly limit?: number | undefined
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined
+}
+/** What was found. */
+export interface SearchPage extends Hits {
+  /** Whether everything was indexed that was there when it was asked. */
+  readonly isComplete: boolean
+  /** Of the conversation that was searched. */
+  readonly last?: number
+  readonly indexed?: number
 }
 
 /** The most events of an outline. */
@@ -136,7 +165,26 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return { ...tally, marker, tools }
   }
 
+  async function* search(text: string, options?: SearchOptions): Steps<ReadError, SearchPage> {
+    const unfit = unsearchable(text)
+    if (unfit) return yield unfit
+    const { conversation: id, limit = 20, cursor } = yield* ok(checkedOptions(options, searchFields))
+    if (id === undefined) {
+      const progress = yield* feed.catchUp(patience)
+      return {
+        ...progress,
+        ...(yield* searched(store, feed, { text, conversation: undefined, limit, cursor })),
+      }
+    }
+    const known = yield* upTo(id)
+    const conversation = read(id, known, (row) => row)
+    const isComplete = known.indexed === known.last
+    if (!conversation) return { items: [], isComplete, ...known }
+    return { isComplete, ...known, ...(yield* searched(store, feed, { text, conversation, limit, cursor })) }
+  }
+
   return {
+    search: (text, options) => task(() => search(text, options)),
     outline: (id, options) => task(() => outline(id, options)),
     overview: (id, options) => task(() => overview(id, options)),
     hidden: (id, marker) => task(() => hidden(id, marker)),
@@ -144,6 +192,14 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
   }
 }
 
+const searchFields = {
+  conversation: kinds.text,
+  limit: {
+    is: (value: unknown) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000,
+    needed: 'is 1 to 1,000',
+  },
+  cursor: kinds.text,
+}
 const nothing = {
   kinds: '',
   sizes: [],

@@ -7,6 +7,7 @@ import type { Checkpoint, RecordedEvent } from '../store/port.ts'
 import { type Rows, rowsIn } from './rows.ts'
 import type { Thread } from './thread.ts'
 import { type Threads, threadsOf } from './threads.ts'
+import { wordsIn } from './words.ts'
 
 /** An event by which a store is known again. */
 export interface Landmark {
@@ -27,6 +28,8 @@ export interface Indexed {
   readonly rows: Rows
   readonly threads: Threads
   readonly reached: () => Reached
+  /** Tells the file from others that were made of the same store. */
+  readonly build: string
   /**
    * Takes the events between two checkpoints, in one transaction. What is there already is passed over: another process may have been
    * faster.
@@ -41,6 +44,7 @@ export interface Indexed {
 export const indexedIn = (db: DatabaseSync): Indexed => {
   const rows = rowsIn(db)
   const threads = threadsOf(rows)
+  const words = wordsIn(db)
   const sql = {
     get: db.prepare("SELECT value FROM meta WHERE key = 'reached'"),
     set: db.prepare(
@@ -73,6 +77,8 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
     const decoded = decode(recorded, { ...recorded, position: 0 })
     const from = E.isRight(decoded) && decoded.right.type === 'Forked' ? decoded.right.data.from : undefined
     const parent = from && threads.find(from.conversation)
+    // Words of what was inherited come before those of the fork.
+    words.write()
     if (parent && from.position <= parent.row.last) return threads.begin(id, parent, from.position + 1)
     const thread = threads.begin(id, undefined, 0)
     threads.damage(thread, 'what it was forked from could not be indexed')
@@ -97,6 +103,7 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
       return undefined
     }
     threads.take(thread, decoded.right, Buffer.byteLength(recorded.data))
+    words.add(thread.row.n, decoded.right)
     return decoded.right
   }
 
@@ -104,6 +111,7 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
     rows,
     threads,
     reached,
+    build: String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value']),
     take: (events, from, to) => {
       db.exec('BEGIN IMMEDIATE')
       try {
@@ -114,6 +122,7 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
           if (takeOne(event)) landmark = { stream, revision, id }
         }
         threads.write()
+        words.write()
         const before = reached()
         // Whoever has taken none of them does not know how far the others are.
         if (landmark || before.checkpoint === from)
@@ -122,6 +131,7 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
       } catch (error) {
         if (db.isTransaction) db.exec('ROLLBACK')
         threads.forget()
+        words.forget()
         throw error
       }
     },

@@ -1,11 +1,24 @@
+import { mkdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { EventStore } from '../store/port.ts'
 import type { OwnCatalogue } from './catalogue.ts'
 
-/** The catalogue of a store, loaded and opened when something is asked of it: most programs ask nothing. */
-export const lateCatalogue = (store: EventStore, place: string | undefined): OwnCatalogue => {
+/**
+ * The catalogue of a store, loaded and opened when something is asked of it: most programs ask nothing.
+ *
+ * @param folder made for it, if it was named
+ */
+export const lateCatalogue = (
+  store: EventStore,
+  place: string | undefined,
+  folder: string | undefined,
+): OwnCatalogue => {
   let loading: Promise<OwnCatalogue> | undefined
-  const loaded = (): Promise<OwnCatalogue> =>
-    (loading ??= import('./catalogue.ts').then(({ catalogueOf }) => catalogueOf(store, place)))
+  const load = async (): Promise<OwnCatalogue> => {
+    const [{ catalogueOf }] = await Promise.all([import('./catalogue.ts'), folder && made(folder)])
+    return catalogueOf(store, place)
+  }
+  const loaded = (): Promise<OwnCatalogue> => (loading ??= load())
   return {
     outline:
       (...args) =>
@@ -19,6 +32,14 @@ export const lateCatalogue = (store: EventStore, place: string | undefined): Own
       (...args) =>
       async () =>
         (await loaded()).hidden(...args)(),
+    search:
+      (...args) =>
+      async () =>
+        (await loaded()).search(...args)(),
     close: async () => (await loading)?.close(),
   }
 }
+
+/** Where it cannot be made, the catalogue is in memory. */
+const made = (folder: string): Promise<unknown> =>
+  mkdir(resolve(folder), { recursive: true, mode: 0o700 }).catch(() => undefined)

@@ -55,4 +55,5 @@ export const schema = `
   CREATE VIRTUAL TABLE words USING fts5(
     text, content = '', columnsize = 0, detail = 'none', tokenize = 'trigram case_sensitive 1'
   );
+  INSERT INTO meta VALUES ('build', lower(hex(randomblob(8))));
   PRAGMA user_version = ${formatVersion};`

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Screen } from './output.ts'
 
@@ -14,3 +15,11 @@ export const configuredStore = ({ env }: Host): string => env['PALIMPSEST_STORE'
 
 /** Who acts: as the command says, or the user of this shell. */
 export const actorIn = ({ env }: Host, by?: string): string => by ?? (env['USER'] || 'user')
+
+/** Where the index of a store is kept, if not beside it: there is nothing beside a server. */
+export const indexFolder = ({ env }: Host, url: string): string | undefined => {
+  const named = env['PALIMPSEST_INDEX']
+  if (named || /^(sqlite|memory):/.test(url)) return named || undefined
+  const cache = env['XDG_CACHE_HOME'] || (env['HOME'] && join(env['HOME'], '.cache'))
+  return cache ? join(cache, 'palimpsest') : undefined
+}

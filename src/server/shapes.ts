@@ -312,3 +312,27 @@ export const hiddenShape = z
     tools: z.array(z.tuple([z.string(), count])).describe('The most called first'),
   })
   .meta({ id: 'Hidden' })
+
+const seen = z
+  .object({
+    state: z.enum(['shown', 'hidden', 'abandoned']),
+    by: position.optional().describe('The position of the event that made it so'),
+  })
+  .meta({ id: 'Seen', description: 'Whether the model sees a message' })
+const hit = z.object({
+  conversation: z.string(),
+  position,
+  kind: z.string().describe('A letter, as in an outline'),
+  time,
+  excerpt: z.object({ before: z.string(), match: z.string(), after: z.string() }),
+  now: seen,
+  then: seen.describe('For the next reply after it'),
+})
+const found = {
+  items: z.array(hit).describe('The newest first'),
+  next: z.string().optional().describe('There may be more: `cursor` of the next page'),
+  isComplete: z.boolean().describe('Whether everything was indexed that was there'),
+  problem: upTo.problem,
+}
+export const foundShape = z.object(found).meta({ id: 'Found' })
+export const foundInShape = z.object({ ...found, ...upTo }).meta({ id: 'FoundInConversation' })

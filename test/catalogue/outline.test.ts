@@ -1,32 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { catalogueOf } from '../../src/catalogue/catalogue.ts'
-import type { ConversationEvent } from '../../src/events/events.ts'
-import type { Log } from '../../src/projections/path.ts'
-import { memoryStore } from '../../src/store/memory/store.ts'
-import type { EventStore } from '../../src/store/port.ts'
 import { hiddenBy, kindsOf, outlineBy, toolsOf } from '../support/catalogue/model.ts'
+import { storedForked } from '../support/catalogue/stored.ts'
 import { right } from '../support/either.ts'
-import { writeForked } from '../support/forked.ts'
 import { histories, rawLogs } from '../support/histories.ts'
 import { runs } from '../support/runs.ts'
-
-/** A log in a store, in parts that are forks of one another; a stream that begins with a Forked would be a fork, too. */
-const stored = async (any: Log, places: readonly number[]): Promise<Stored> => {
-  const store = memoryStore()
-  const log = any.map((event, index): ConversationEvent =>
-    index === 0 && event.type === 'Forked' ? { ...event, type: 'Configured', data: {} } : event,
-  )
-  const forked = await writeForked(store, log, places)
-  return { store, id: forked.id, log: forked.log.map((event) => ({ ...event, metadata: atOnce(event) })) }
-}
-interface Stored {
-  readonly store: EventStore
-  readonly id: string
-  readonly log: Log
-}
-/** As `write` has it. */
-const atOnce = ({ metadata }: ConversationEvent) => ({ ...metadata, time: new Date(0).toISOString() })
 
 const places = fc.array(fc.nat(200), { maxLength: 3 })
 
@@ -38,7 +17,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(logs, places, async (any, cuts) => {
         if (any.length === 0) return
-        const { store, id, log } = await stored(any, cuts)
+        const { store, id, log } = await storedForked(any, cuts)
         const catalogue = catalogueOf(store, undefined)
         const { last, indexed, next, ...outline } = right(await catalogue.outline(id)())
         expect(outline).toEqual(outlineBy(log))
@@ -53,7 +32,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(logs, places, async (any, cuts) => {
         if (any.length === 0) return
-        const { store, id, log } = await stored(any, cuts)
+        const { store, id, log } = await storedForked(any, cuts)
         const catalogue = catalogueOf(store, undefined)
         for (const { position, type } of log) {
           const found = right(await catalogue.hidden(id, position)())
@@ -77,7 +56,7 @@ describe.each([
     await fc.assert(
       fc.asyncProperty(logs, places, fc.integer({ min: 1, max: 80 }), async (any, cuts, wanted) => {
         if (any.length === 0) return
-        const { store, id, log } = await stored(any, cuts)
+        const { store, id, log } = await storedForked(any, cuts)
         const catalogue = catalogueOf(store, undefined)
         const { first, min, max, markers, rewinds, buckets } = right(
           await catalogue.overview(id, { buckets: wanted })(),

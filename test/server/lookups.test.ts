@@ -66,4 +66,33 @@ describe('what the index answers over HTTP', () => {
     expect(await ask('conversations/a/hidden/2')).toMatchObject({ status: 404, json: { tag: 'NotFound' } })
     expect(await ask('conversations/a/hidden/99')).toMatchObject({ status: 404, json: { tag: 'OutOfRange' } })
   })
+
+  test('is where a text was said, in one conversation or in all', async () => {
+    const { ask, store } = await working()
+    const { json } = await ask('conversations/b/search?q=CLOSE')
+    expect(json).toMatchObject({
+      last: 4,
+      indexed: 4,
+      isComplete: true,
+      items: [
+        { conversation: 'b', position: 3, kind: 'C', now: { state: 'shown' } },
+        {
+          position: 0,
+          kind: 'u',
+          excerpt: { before: '', match: 'Close', after: ' the strings.' },
+          now: { state: 'hidden', by: 3 },
+          then: { state: 'shown' },
+        },
+      ],
+    })
+    await store.conversation('c').append({ role: 'user', content: 'Close the door.' })
+    const one = (await ask('search?q=close%20the&limit=1')).json
+    expect(one).toMatchObject({ items: [{ conversation: 'c', position: 0 }] })
+    const rest = (await ask(`search?q=close%20the&cursor=${String(one['next'])}`)).json
+    expect(rest).toMatchObject({ items: [{ conversation: 'a', position: 0 }] })
+    expect(rest['next']).toBeUndefined()
+    expect(await ask('search?q=ab')).toMatchObject({ status: 400, json: { tag: 'InvalidInput', path: 'q' } })
+    expect(await ask('search?q=close&cursor=x')).toMatchObject({ status: 400, json: { path: 'cursor' } })
+    expect(await ask('conversations/none/search?q=close')).toMatchObject({ status: 404 })
+  })
 })

@@ -56,6 +56,7 @@ interface Options {
   readonly RewindInput: api.RewindInput
   readonly SaidInput: api.SaidInput
   readonly SayOptions: api.SayOptions
+  readonly SearchOptions: api.SearchOptions
   readonly SessionFile: api.SessionFile
   readonly SessionStream: api.SessionStream
   readonly SomeOf: api.SomeOf<api.ContextSettings> | api.SomeOf<api.SummarizerSettings>

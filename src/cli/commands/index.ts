@@ -21,6 +21,7 @@ import { addRender } from './render.ts'
 import { addRestore } from './restore.ts'
 import { addRewind } from './rewind.ts'
 import { addCancel, addQueued, addSay } from './say.ts'
+import { addSearch } from './search.ts'
 import { addSent } from './sent.ts'
 import { addServe } from './serve.ts'
 import { addShow } from './show.ts'
@@ -40,7 +41,19 @@ const groups: readonly (readonly [
 ])[] = [
   [
     'Inspect:',
-    [addList, addLog, addShow, addFull, addDiff, addRender, addSent, addStats, addWaiting, addQueued],
+    [
+      addList,
+      addSearch,
+      addLog,
+      addShow,
+      addFull,
+      addDiff,
+      addRender,
+      addSent,
+      addStats,
+      addWaiting,
+      addQueued,
+    ],
   ],
   [
     'Change:',

@@ -1,8 +1,11 @@
 import { z } from 'zod'
+import { invalidInput } from '../../events/errors.ts'
+import { isError, type SearchPage } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
-import { bucketsShape, hiddenShape, outlineShape } from '../shapes.ts'
+import { bucketsShape, foundInShape, foundShape, hiddenShape, outlineShape } from '../shapes.ts'
 import { from } from './tags.ts'
 
 // What the index beside the store answers.
@@ -61,4 +64,48 @@ export const hidden = route({
       throw refused('NotFound', `there is no marker at position ${marker} of ${id} that hides anything`)
     return from(store.conversation(id), marker, ['hidden'], found)
   },
+})
+
+const wanted = {
+  q: z.string().max(1_000).describe('3 to 500 characters, found as they are but for upper and lower case'),
+  limit: whole(1, 1_000).default(20),
+  cursor: z.string().max(300).optional().describe('`next` of the page before'),
+}
+
+/** What is looked for is `q` here. */
+const found = async (looking: Promise<SearchPage>): Promise<SearchPage> => {
+  try {
+    return await looking
+  } catch (error) {
+    if (!isError(error, 'InvalidInput') || error.path !== 'text') throw error
+    throw toError(invalidInput('q', error.message.replace(/^text: /, '')))
+  }
+}
+
+export const search = route({
+  method: 'get',
+  path: '/search',
+  name: 'search',
+  summary: 'Where a text was said, in all conversations',
+  scope: 'read',
+  query: z.strictObject(wanted),
+  answers: { 200: foundShape },
+  handle: async ({ query: { q, ...options }, store }) => ({
+    body: await found(store.catalogue.search(q, options)),
+  }),
+})
+
+export const searchIn = route({
+  method: 'get',
+  path: '/conversations/{id}/search',
+  name: 'searchIn',
+  summary: 'Where a text was said in a conversation, and whether the model sees it, now and then',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject(wanted),
+  answers: { 200: foundInShape },
+  errors: ['ConversationNotFound'],
+  handle: async ({ params: { id }, query: { q, ...options }, store }) => ({
+    body: await found(store.catalogue.search(q, { ...options, conversation: id })),
+  }),
 })

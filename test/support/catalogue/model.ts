@@ -1,9 +1,11 @@
 import { estimatePrompt } from '../../../src/context/tokens/estimate.ts'
 import type { Outline } from '../../../src/catalogue/outline.ts'
+import { textsOf } from '../../../src/catalogue/texts.ts'
 import { contentOf, type ConversationEvent } from '../../../src/events/events.ts'
 import { configurationOf, effective, messagesOf } from '../../../src/projections/effective.ts'
 import { fold } from '../../../src/projections/outline.ts'
 import type { Log } from '../../../src/projections/path.ts'
+import { full } from '../../../src/projections/full.ts'
 import { tokensByBytes } from '../../../src/projections/tokens.ts'
 
 // What the catalogue says, by the plain fold of the whole log at each position.
@@ -86,3 +88,33 @@ export const toolsOf = (events: readonly ConversationEvent[]): Readonly<Record<s
       .filter(({ role }) => role === 'assistant')
       .flatMap(({ content }) => content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []))),
   )
+
+/** What became of an entry, seen from a position, as `full` says. */
+const stateBy = (log: Log, entry: number, at: number) => {
+  const found = full(log, { at, abandoned: true }).find(({ position }) => position === entry)
+  if (!found) return { state: 'hidden', by: entry }
+  const { status, by } = found
+  if (status === 'active') return { state: 'shown' }
+  return { state: status === 'abandoned' ? 'abandoned' : 'hidden', by }
+}
+
+/** The positions at which a text is found, the newest first, with their states: by a scan of all texts. */
+export const foundBy = (log: Log, wanted: string) =>
+  log
+    .filter((event) => textsOf(event).some((text) => slowly(text).includes(slowly(wanted))))
+    .map(({ position }) => {
+      const reply = log.find(
+        ({ type, position: later, data }) =>
+          later > position && type === 'MessageAppended' && data.role === 'assistant',
+      )
+      const then = reply ? reply.position - 1 : log.length - 1
+      return { position, now: stateBy(log, position, log.length - 1), then: stateBy(log, position, then) }
+    })
+    .toReversed()
+
+/** Character by character. */
+const slowly = (text: string): string =>
+  Array.from(text, (one) => {
+    const lower = one.toLowerCase()
+    return lower.length > one.length ? one : lower === 'ς' ? 'σ' : lower
+  }).join('')

@@ -1,0 +1,34 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+
+/** Where a list was left: in which build of the index, and after what. */
+export interface Cursor {
+  readonly build: string
+  readonly after: readonly (string | number)[]
+}
+
+export const cursorText = ({ build, after }: Cursor): string =>
+  Buffer.from(JSON.stringify([build, ...after])).toString('base64url')
+
+/** The error for a cursor that this index did not give: it may have been built again. */
+const stale = invalidInput(
+  'cursor',
+  'is not of this list, or the index was built again since: begin the list again',
+)
+
+/** What comes after a cursor of this build. */
+export const cursorOf = (
+  text: string,
+  build: string,
+  length: number,
+): E.Either<InvalidInput, readonly (string | number)[]> => {
+  try {
+    const given = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown
+    if (!Array.isArray(given) || given[0] !== build || given.length !== length + 1) return E.left(stale)
+    const after = given.slice(1) as unknown[]
+    const isOurs = after.every((one) => typeof one === 'string' || Number.isSafeInteger(one))
+    return isOurs ? E.right(after as (string | number)[]) : E.left(stale)
+  } catch {
+    return E.left(stale)
+  }
+}

@@ -1,0 +1,191 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { decode } from '../events/codec.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import { streamOf } from '../events/ids.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
+import { isOfEvent, type StoreError } from '../store/errors.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore } from '../store/port.ts'
+import { type Candidate, candidatesIn, isLastPage } from './candidates.ts'
+import { cursorOf, cursorText } from './cursor.ts'
+import type { Feed } from './feed.ts'
+import type { Indexed } from './index-file.ts'
+import { partsOf } from './lineage.ts'
+import { fold, isSearchable, longestQuery, shortestQuery, textsOf } from './texts.ts'
+import type { ThreadRow } from './thread.ts'
+import { type States, type View, viewIn } from './views.ts'
+
+/** What was found, and the text around it. */
+export interface Excerpt {
+  readonly before: string
+  readonly match: string
+  readonly after: string
+}
+
+/** A message or summary that has the text. */
+export interface Hit extends States {
+  readonly conversation: string
+  readonly position: number
+  /** A letter, as in an outline. */
+  readonly kind: string
+  /** ISO 8601, UTC. */
+  readonly time: string
+  /** Of the first place in it. */
+  readonly excerpt: Excerpt
+}
+
+export interface Hits {
+  /** The newest first. */
+  readonly items: readonly Hit[]
+  /** There may be more: the `cursor` of the next page. */
+  readonly next?: string
+  /** An event that has it, perhaps, but cannot be read. */
+  readonly problem?: string
+}
+
+/** What is looked for, and where. */
+export interface Searched {
+  readonly text: string
+  /** The conversation, as far as it is looked at; undefined: all. */
+  readonly conversation: ThreadRow | undefined
+  readonly limit: number
+  readonly cursor: string | undefined
+}
+
+/** How long one answer looks on, in milliseconds, if it has found less than it was asked for. */
+const patience = 1_000
+
+/** Why this cannot be looked for. */
+export const unsearchable = (text: unknown): InvalidInput | undefined =>
+  typeof text === 'string' && isSearchable(text)
+    ? undefined
+    : invalidInput('text', `must have ${shortestQuery} to ${longestQuery} characters`)
+
+/** Looks for a text as it is, but for upper and lower case. */
+export async function* searched(
+  store: EventStore,
+  feed: Feed,
+  { text, conversation, limit, cursor }: Searched,
+): Steps<StoreError | InvalidInput, Hits> {
+  const wanted = fold(text)
+  const build = feed.read((indexed) => indexed.build)
+  const [doc, position] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 2))
+  let through = typeof doc === 'number' ? doc : Number.MAX_SAFE_INTEGER
+  let before = typeof position === 'number' ? position : Infinity
+  const items: Hit[] = []
+  const views = viewsOf(feed, conversation)
+  const began = performance.now()
+  let problem: string | undefined
+  const answer = (next?: readonly [doc: number, before: number]): Hits => ({
+    items,
+    ...(next && { next: cursorText({ build, after: next }) }),
+    ...(problem !== undefined && { problem }),
+  })
+
+  for (;;) {
+    const page = feed.read(({ rows }, { db }) => {
+      const parts = conversation && partsOf(rows, conversation)
+      return candidatesIn(db, { wanted, parts, through })
+    })
+    for (const candidate of page) {
+      const view = views(candidate.thread)
+      const read = view && (yield* eventsOf(store, view, candidate))
+      problem ??= read?.problem
+      for (const event of read?.events.toReversed() ?? []) {
+        const excerpt = event.position < before ? excerptOf(event, wanted) : undefined
+        if (!view || !excerpt) continue
+        if (items.length === limit) return answer([candidate.doc, event.position + 1])
+        items.push(hitOf(view, event, excerpt))
+      }
+      through = candidate.doc - 1
+      before = Infinity
+      await breath()
+      if (performance.now() - began > patience) return answer([through, Number.MAX_SAFE_INTEGER])
+    }
+    if (isLastPage(page)) return answer()
+  }
+}
+
+/** A thread as it is looked at: by itself, or as a part of the conversation that is searched. */
+interface Looked {
+  /** The conversation that a hit is reported in. */
+  readonly conversation: string
+  readonly thread: ThreadRow
+  /** The last position that belongs to it. */
+  readonly last: number
+  readonly of: <A>(looking: (view: View) => A) => A
+}
+
+const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
+  const known = new Map<number, Looked | undefined>()
+  const look = (n: number): Looked | undefined =>
+    feed.read(({ rows }) => {
+      const thread = rows.byNumber(n)
+      const whole = conversation ?? thread
+      if (!thread || !whole) return undefined
+      const { last = -1 } = partsOf(rows, whole).find(({ row }) => row.n === n) ?? {}
+      let view: { readonly of: Indexed; readonly its: View } | undefined
+      const of: Looked['of'] = (looking) =>
+        feed.read((indexed, { db }) => {
+          if (view?.of !== indexed) view = { of: indexed, its: viewIn(db, indexed, whole) }
+          return looking(view.its)
+        })
+      return { conversation: whole.id, thread, last, of }
+    })
+  return (n: number): Looked | undefined => {
+    if (!known.has(n)) known.set(n, look(n))
+    return known.get(n)
+  }
+}
+
+/** The events of a candidate that belong to what is searched, up to one that cannot be read. */
+async function* eventsOf(
+  store: EventStore,
+  { thread: { id, from }, last: end }: Looked,
+  { first, last }: Candidate,
+): Steps<StoreError, { readonly events: readonly ConversationEvent[]; readonly problem?: string }> {
+  const stream = streamOf(id)
+  const events: ConversationEvent[] = []
+  for await (const page of pagesOf(store, stream, { from: first - from, to: Math.min(last, end) - from })) {
+    if (E.isLeft(page) && isOfEvent(page.left)) return { events, problem: page.left.message }
+    for (const stored of yield* ok(page)) {
+      const { revision } = stored
+      const decoded = decode(stored, { stream, revision, position: from + revision })
+      if (E.isLeft(decoded)) return { events, problem: decoded.left.message }
+      events.push(decoded.right)
+    }
+  }
+  return { events }
+}
+
+const hitOf = ({ conversation, of }: Looked, event: ConversationEvent, excerpt: Excerpt): Hit => {
+  const { position, metadata } = event
+  const { kind, states } = of((view) => ({ kind: view.kindAt(position), states: view.statesOf(position) }))
+  return { conversation, position, kind, time: metadata.time, excerpt, ...states }
+}
+
+/** Characters of an excerpt before and after what was found. */
+const around = { before: 60, after: 120 }
+
+const excerptOf = (event: ConversationEvent, wanted: string): Excerpt | undefined => {
+  for (const text of textsOf(event)) {
+    const at = fold(text).indexOf(wanted)
+    if (at < 0) continue
+    const end = at + wanted.length
+    const start = wholeFrom(text, at - around.before)
+    return {
+      before: text.slice(start, at),
+      match: text.slice(at, end),
+      after: text.slice(end, wholeFrom(text, end + around.after)),
+    }
+  }
+  return undefined
+}
+
+/** A place that is not in the middle of a character. */
+const wholeFrom = (text: string, at: number): number => {
+  const code = text.charCodeAt(at)
+  return at <= 0 ? 0 : code >= 0xdc00 && code <= 0xdfff ? at + 1 : at
+}

@@ -1,0 +1,58 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { Indexed } from './index-file.ts'
+import { type Part, partsOf } from './lineage.ts'
+import type { Rows } from './rows.ts'
+import { type State, stateAt, type Turning } from './states.ts'
+import { placeIn, type ThreadRow } from './thread.ts'
+import type { Weave } from './weave.ts'
+
+/** The state of an entry now, and for the reply after it. */
+export interface States {
+  readonly now: State
+  readonly then: State
+}
+
+/** A conversation, to be looked at from several positions. */
+export interface View {
+  readonly statesOf: (entry: number) => States
+  readonly kindAt: (position: number) => string
+}
+
+/** @param row as far as is to be looked at */
+export const viewIn = (db: DatabaseSync, { rows, threads }: Indexed, row: ThreadRow): View => {
+  const parts = partsOf(rows, row)
+  const weave = threads.byNumber(row.n)?.weave ?? nothing
+  const turnings = parts.flatMap((part) => turningsIn(db, part))
+  return {
+    statesOf: (entry) => {
+      const reply = replyAfter(rows, parts, entry)
+      const state = (at: number): State => stateAt(weave, turnings, entry, at)
+      return { now: state(row.last), then: state(reply === undefined ? row.last : reply - 1) }
+    },
+    kindAt: (position) => {
+      const part = parts.find(({ last }) => position <= last)
+      if (!part) return '-'
+      const { number, index } = placeIn(part.row, position)
+      return rows.chunks(part.row, number, number)[0]?.columns.kindAt(index) ?? '-'
+    },
+  }
+}
+const nothing: Weave = { offset: 0, parent: undefined, moments: [] }
+
+const turningsIn = (db: DatabaseSync, { row: { n }, last }: Part): readonly Turning[] =>
+  db
+    .prepare('SELECT position, kind, target FROM marks WHERE thread = ? AND position <= ? ORDER BY position')
+    .all(n, last) as unknown as readonly Turning[]
+
+/** The first reply of the model after a position. */
+const replyAfter = (rows: Rows, parts: readonly Part[], position: number): number | undefined => {
+  for (const { row, last } of parts) {
+    if (last <= position) continue
+    const first = Math.max(row.from, position + 1)
+    for (let number = placeIn(row, first).number; number <= placeIn(row, last).number; number++)
+      for (const { start, columns } of rows.chunks(row, number, number))
+        for (let index = Math.max(0, first - start); index < columns.count && start + index <= last; index++)
+          if ('ac'.includes(columns.kindAt(index))) return start + index
+  }
+  return undefined
+}

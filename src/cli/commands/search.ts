@@ -1,0 +1,100 @@
+import type { Command } from 'commander'
+import type { Hit, SearchPage, Store } from '../../index.ts'
+import { several } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import type { Part } from '../text.ts'
+import { labelPart, positionPart } from '../views/items.ts'
+
+interface Options {
+  readonly in?: string
+  readonly limit: number
+}
+
+export const addSearch = (program: Command, shell: Shell): void => {
+  program
+    .command('search <text>')
+    .description('find where something was said')
+    .option('--in <id>', 'only in this conversation (with what it inherited)')
+    .option('--limit <n>', 'at most n hits, the newest first', several, 50)
+    .addHelpText(
+      'after',
+      `
+Finds a text of 3 to 500 characters as it is, but for upper and lower case:
+words, parts of words, paths, ids, in what was said, thought, called and
+answered, on every branch. The index that this needs is made when it is first
+asked, beside an SQLite store; PALIMPSEST_INDEX names another folder.
+
+In a pipe, each line is conversation, position, kind, whether the model sees it
+now (shown, or what hides or abandons it) and the text around it, separated by
+tabs.
+
+Examples:
+  palimpsest search src/parser.ts
+  palimpsest search "leaves a string open" --in task-42`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson }, text: string, options: Options) => {
+        const { items, next, problem } = await whole(store, text, options)
+        if (isJson)
+          return out.json({ items, isMore: next !== undefined, ...(problem !== undefined && { problem }) })
+        if (items.length === 0) await out.aside(['nothing was found', 'dim'])
+        for (const hit of items)
+          await (out.isTerminal ? out.line(...shownParts(hit)) : out.line([plainLine(hit)]))
+        if (next !== undefined) await out.aside([`there may be more: --limit ${options.limit * 2}`, 'dim'])
+        if (problem !== undefined) await out.aside([problem, 'warning'])
+      }),
+    )
+}
+
+/** As many hits as are wanted, once everything is indexed. */
+const whole = async (
+  { catalogue }: Store,
+  text: string,
+  { in: conversation, limit }: Options,
+): Promise<SearchPage> => {
+  let page = await catalogue.search(text, { conversation, limit })
+  while (!page.isComplete && page.problem === undefined)
+    page = await catalogue.search(text, { conversation, limit })
+  const items = [...page.items]
+  while (page.next !== undefined && items.length < limit) {
+    page = await catalogue.search(text, { conversation, limit: limit - items.length, cursor: page.next })
+    items.push(...page.items)
+  }
+  return { ...page, items }
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  u: 'user',
+  r: 'result',
+  a: 'assistant',
+  c: 'call',
+  s: 'system',
+  C: 'summary',
+}
+
+/** Whether the model sees it now: `shown`, `hidden by 12`. */
+const stateText = ({ now }: Hit): string => ('by' in now ? `${now.state} by ${now.by}` : now.state)
+
+const lineOf = (text: string): string => text.replaceAll(/\s+/g, ' ')
+
+const shownParts = (hit: Hit): readonly Part[] => {
+  const { conversation, position, kind, excerpt, now } = hit
+  return [
+    [`${conversation} `, 'bold'],
+    positionPart(position),
+    labelPart(
+      kinds[kind] ?? kind,
+      kind === 'C' ? 'marker' : kind === 'u' || kind === 'r' ? 'user' : 'assistant',
+    ),
+    ...(now.state === 'shown' ? [] : ([[`${stateText(hit)}  `, 'dim']] as const)),
+    [lineOf(excerpt.before.slice(-30))],
+    [lineOf(excerpt.match), 'warning'],
+    [lineOf(excerpt.after)],
+  ]
+}
+
+const plainLine = (hit: Hit): string => {
+  const { conversation, position, kind, excerpt } = hit
+  const said = lineOf(`${excerpt.before}${excerpt.match}${excerpt.after}`)
+  return [conversation, position, kinds[kind] ?? kind, stateText(hit), said].join('\t')
+}
