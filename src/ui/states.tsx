@@ -49,6 +49,16 @@ export const Failed = ({ error, retry }: { readonly error: unknown; readonly ret
   )
 }
 
+/** A value once it has not changed for so many milliseconds; until then undefined. */
+export const useRested = <T,>(value: T, ms: number): T | undefined => {
+  const [rested, setRested] = useState<T>()
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), ms)
+    return () => clearTimeout(timer)
+  }, [value, ms])
+  return rested === value ? rested : undefined
+}
+
 /** What is fetched: of the last answer, and whether another one is on its way. */
 export interface Fetched<T> {
   readonly value: T | undefined

@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Source } from '../source/source.ts'
 import { apiOf, queryOf } from '../url.ts'
 import { hiddenBy, type Piece } from './rows.ts'
+import { type StepKind, stepFrom } from './steps.ts'
 import type { Effective, Full, Hidden, Outline, Overview, ShownEntry } from './shapes.ts'
 
 /** What is shown of a string before it is opened, in characters. */
@@ -165,8 +166,12 @@ export const usePieces = (source: Source, id: string, at: number | undefined, op
       ask(one).catch(() => asked.current.delete(name))
     }
   }, [source, id, at, key])
+  const pieceOf = useCallback(
+    (position: number): Piece | undefined => pieces.get(`${at} ${position}`),
+    [pieces, at],
+  )
   return {
-    pieceOf: (position: number): Piece | undefined => pieces.get(keyOf(position)),
+    pieceOf,
     more: (position: number): void => {
       const one = opened.find((other) => other.position === position)
       if (one) void ask(one)
@@ -177,7 +182,7 @@ export const usePieces = (source: Source, id: string, at: number | undefined, op
 /** How long a conversation may be for its outline to be fetched whole; of longer ones a part around the position is. */
 const wholeOutline = 20_000
 const part = 8_000
-/** What is asked for before anything is known. */
+/** How long a conversation is when there is an overview of it. */
 const firstLook = 2_000
 
 export interface Outlined {
@@ -201,7 +206,7 @@ export const useOutline = (source: Source, id: string, at: number | undefined): 
   const isThere =
     outline !== undefined && around !== undefined && end !== undefined && covers(outline, around, end)
   useEffect(() => {
-    if (isThere) return undefined
+    if (isThere || around === undefined) return undefined
     const asking = new AbortController()
     const { signal } = asking
     const ask = async (): Promise<void> => {
@@ -247,14 +252,55 @@ export const useOutline = (source: Source, id: string, at: number | undefined): 
   }
 }
 
-const rangeOf = (
-  at: number | undefined,
-  last: number | undefined,
-): { readonly from: number; readonly to: number } => {
+interface Far {
+  readonly outline: Outline
+  readonly overview: Overview | undefined
+  readonly kind: StepKind
+  readonly by: 1 | -1
+}
+
+/** The next position of a kind beyond what the outline has; undefined if there is none. */
+export const stepFar = async (
+  source: Source,
+  id: string,
+  { outline, overview, kind, by }: Far,
+): Promise<number | undefined> => {
+  let { from, to } = outline
+  for (;;) {
+    const next = by > 0 ? to + 1 : from - 1
+    if (next < 0 || next > outline.last) return undefined
+    // The overview knows where there is no marker at all.
+    const begin = kind === 'mark' && overview ? markedFrom(overview, next, by) : next
+    if (begin === undefined) return undefined
+    from = by > 0 ? begin : Math.max(0, begin - part)
+    to = by > 0 ? Math.min(outline.last, begin + part) : begin
+    const got = await source.get<Outline>(`${apiOf(id)}/outline${queryOf({ from, to })}`)
+    const found = stepFrom(got, by > 0 ? from - 1 : to + 1, kind, by)
+    if (found !== undefined) return found
+  }
+}
+
+/** The first position, from one on (or back), of a part that has markers or rewinds. */
+const markedFrom = (
+  { first, markers, rewinds, last }: Overview,
+  position: number,
+  by: 1 | -1,
+): number | undefined => {
+  const ends = first.map((_, index) => (first[index + 1] ?? last + 1) - 1)
+  const isMarked = (index: number): boolean => (markers[index] ?? 0) + (rewinds[index] ?? 0) > 0
+  if (by > 0) {
+    const index = ends.findIndex((end, part_) => end >= position && isMarked(part_))
+    return index < 0 ? undefined : Math.max(position, first[index] ?? 0)
+  }
+  const index = first.findLastIndex((begin, part_) => begin <= position && isMarked(part_))
+  return index < 0 ? undefined : Math.min(position, ends[index] ?? 0)
+}
+
+const rangeOf = (at: number, last: number | undefined): { readonly from: number; readonly to: number } => {
   if (last !== undefined && last < wholeOutline) return { from: 0, to: last }
-  if (at === undefined || last === undefined) return { from: 0, to: Math.max(firstLook, at ?? 0) - 1 }
+  if (last === undefined && at < wholeOutline) return { from: 0, to: Math.max(at, firstLook) + firstLook }
   const from = Math.max(0, Math.floor((at - part / 2) / 1_000) * 1_000)
-  return { from, to: Math.min(last, from + part) }
+  return { from, to: Math.min(last ?? Infinity, from + part) }
 }
 
 const covers = ({ from, to }: Outline, at: number, last: number): boolean => {

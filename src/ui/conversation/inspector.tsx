@@ -1,11 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import type { ConversationEvent } from '../../core.ts'
 import { type Action, keymap, printed } from '../keys.ts'
-import { Failed, useFetched } from '../states.tsx'
+import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { brief, kindOf, moment, number, size } from '../words.ts'
 import type { Here } from './here.ts'
-import type { Outline } from './shapes.ts'
 
 interface InspectorProps {
   readonly here: Here
@@ -26,26 +25,33 @@ interface Events {
 /** What is known of one event, and what can be done with it. */
 export const Inspector = ({ here, actions, acts, off, state }: InspectorProps) => {
   const { source, conversation, selected: position, outline } = here
-  const path = position < 0 ? undefined : `${apiOf(conversation)}/events?from=${position}&limit=1&clip=200`
+  // While the position moves, the outline says enough.
+  const rested = useRested(position, 250)
+  const path =
+    rested === undefined || rested < 0
+      ? undefined
+      : `${apiOf(conversation)}/events?from=${rested}&limit=1&clip=200`
   const { value, error, retry } = useFetched<Events>(source, path)
-  const event = value?.items[0]
+  const [found] = value?.items ?? []
+  const event = found?.position === position ? found : undefined
+  const time = event?.metadata.time ?? outline?.times[position - outline.from]
   const index = position - (outline?.from ?? 0)
   return (
     <aside class="inspector" aria-label="Inspector">
       <h2>
         <bdi class="figures">{number(position)}</bdi>{' '}
-        <span class="faint">{event ? nameOf(event, outline) : ''}</span>
+        <span class="faint">{kindOf(outline?.kinds[index])}</span>
       </h2>
       {error !== undefined && <Failed error={error} retry={retry} />}
       <dl>
         {state !== undefined && <Field name="state">{state}</Field>}
-        {event && <Field name="time">{moment(event.metadata.time)}</Field>}
+        {time !== undefined && <Field name="time">{moment(time)}</Field>}
         {outline?.sizes[index] !== undefined && <Field name="size">{size(outline.sizes[index])}</Field>}
         {outline?.tokens[index] !== undefined && (
           <Field name="context">{number(outline.tokens[index])} tokens after it</Field>
         )}
-        {event?.position === position && <Details event={event} />}
-        {event?.position === position && <Causes here={here} event={event} />}
+        {event && <Details event={event} />}
+        {event && <Causes here={here} event={event} />}
       </dl>
       <div class="doing">
         {actions.map(([action, perform]) => (
@@ -87,9 +93,6 @@ const Field = ({ name, children }: { readonly name: string; readonly children: C
     <dd>{children}</dd>
   </div>
 )
-
-const nameOf = (event: ConversationEvent, outline: Outline | undefined): string =>
-  kindOf(outline?.kinds[event.position - outline.from])
 
 /** The figures of a call's usage that are numbers. */
 const usageOf = (usage: unknown): readonly (readonly [string, number])[] =>

@@ -64,9 +64,15 @@ export const contentOf = (item: ShownItem | ShownEntry): string => {
     .join('\n\n')
 }
 
-/** About how long an item is, in characters. */
+/** About how long an item is, in characters: its strings, and what the server cut of them. */
 export const lengthOf = (item: ShownItem | ShownEntry): number => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
-  const shown = JSON.stringify(messages.map(({ content }) => content)).length
-  return shown + (item.cuts ?? []).reduce((sum, { length }) => sum + length, 0)
+  const cut = (item.cuts ?? []).reduce((sum, { length }) => sum + length, 0)
+  return cut + messages.reduce((sum, { content }) => sum + stringsIn(content), 0)
+}
+
+const stringsIn = (value: unknown): number => {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce((sum: number, inner) => sum + stringsIn(inner), 0)
 }

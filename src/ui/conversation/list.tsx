@@ -45,6 +45,8 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
     shown.current = place
     if (show && show.time !== time.current) {
       time.current = show.time
+      // What comes later (entries, repairs) does not lead away from there.
+      isAtEnd.current = false
       virtual.scrollToIndex(show.index, { align: 'start' })
     } else if (isOther || isAtEnd.current) virtual.scrollToIndex(rows.length - 1, { align: 'end' })
   }, [place, rows, show])
@@ -95,7 +97,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
             <div
               key={key}
               data-index={index}
-              data-position={row.position}
+              data-position={row.kind === 'repair' ? undefined : row.position}
               ref={(node) => virtual.measureElement(node)}
               role="listitem"
               aria-setsize={rows.length}
@@ -120,7 +122,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
 /** Its kind, and the colour of the reason for which it is not seen. */
 const classOf = (row: Row, isSelected: boolean): string =>
   [
-    'row',
+    'entry',
     row.kind,
     ...(row.kind === 'group' ? [row.item.kind === 'summary' ? 'tone-condensed' : 'tone-truncated'] : []),
     ...(row.kind === 'hidden' ? [`tone-${row.entry.status}`] : []),

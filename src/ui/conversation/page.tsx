@@ -2,12 +2,14 @@ import './conversation.css'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { announced } from '../announcer.tsx'
 import type { ConversationEvent } from '../../core.ts'
+import { Header } from '../header.tsx'
 import type { Action } from '../keys.ts'
 import type { PageProps } from '../page.ts'
 import { go, goWhenAtRest } from '../router.ts'
+import { problemOf } from '../source/source.ts'
 import { set, setting } from '../settings.ts'
 import { openSheet } from '../sheet.tsx'
-import { Bar, Empty, Failed, Skeleton } from '../states.tsx'
+import { Bar, Empty, Failed, Skeleton, useRested } from '../states.tsx'
 import { apiOf, hrefs, type Pane, type View, viewOf } from '../url.ts'
 import { type Handlers, useActions } from '../use-keys.ts'
 import { brief, kindOf, moment, number } from '../words.ts'
@@ -17,6 +19,7 @@ import { DiffSheet } from './diff-sheet.tsx'
 import { firstOf } from './draw.ts'
 import {
   type Opened,
+  stepFar,
   useEffective,
   useHidden,
   useOutline,
@@ -45,45 +48,77 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   const view = useMemo(() => viewOf(search), [search])
   const [dragged, setDragged] = useState<number>()
   const [attempt, setAttempt] = useState(0)
+  // Where the first answer is, if the address does not say it: what is around it is asked for then.
+  const [answered, setAnswered] = useState<number>()
   const first = useRef<number | undefined>(undefined)
   const asked = dragged ?? view.at
-  const { outline, overview, error: outlineError, last: known, grown } = useOutline(source, id, asked)
+  const {
+    outline,
+    overview,
+    error: outlineError,
+    last: known,
+    grown,
+  } = useOutline(source, id, asked ?? answered)
   const following =
     first.current !== undefined && known !== undefined && known > first.current ? known : undefined
   const { value, error, isBusy } = useEffective(source, id, asked ?? following, attempt)
   if (asked === undefined) first.current ??= value?.at
+  useEffect(() => setAnswered((before) => before ?? value?.at), [value?.at])
   const last = known ?? value?.at
   const at = asked ?? following ?? value?.at
   useEffect(() => setDragged(undefined), [search])
 
   const isFollowing = asked === undefined
   const stood = useRef<number | undefined>(undefined)
-  if (isFollowing || stood.current === undefined) stood.current = last
-  const connection = useLive(source, id, last, grown)
+  if (isFollowing || stood.current === undefined) stood.current = known
+  const connection = useLive(
+    source,
+    id,
+    useRested(value !== undefined && known !== undefined, 300) === true ? known : undefined,
+    grown,
+  )
 
   // Where the address leads.
   const show = (change: Partial<View>, replace = false): void =>
     go(hrefs.conversation(id, { ...view, at: dragged ?? view.at, ...change }), { replace })
   const jump = (position: number | undefined, change: Partial<View> = {}): void => {
     setDragged(undefined)
+    target.current = undefined
     show({ at: position, sel: undefined, ...change })
   }
   const moved = useRef(-Infinity)
+  const target = useRef<number | undefined>(undefined)
   const move = (position: number): void => {
     if (last === undefined) return
     const to = Math.max(0, Math.min(last, position))
     const isSame = performance.now() - moved.current < together
     moved.current = performance.now()
     setDragged(to)
+    target.current = to
     const href = hrefs.conversation(id, { ...view, at: to, sel: undefined })
     // Back leads to where the dragging began, not to every pixel of it.
     if (isSame) goWhenAtRest(href)
     else go(href)
   }
+  /** From where the last move led, although it may not be drawn yet. */
+  const moveBy = (by: 1 | -1): void => {
+    const isMoving = performance.now() - moved.current < together
+    const from = isMoving ? (target.current ?? at) : at
+    if (from !== undefined) move(from + by)
+  }
   const step = (kind: StepKind, by: 1 | -1) => (): void => {
-    const to = outline && at !== undefined ? stepFrom(outline, at, kind, by) : undefined
-    if (to === undefined) announced(`No ${by > 0 ? 'later' : 'earlier'} ${words[kind]}`)
-    else jump(to)
+    if (!outline || at === undefined) return
+    const to = stepFrom(outline, at, kind, by)
+    if (to !== undefined) {
+      jump(to)
+      return
+    }
+    const look = async (): Promise<void> => {
+      const far = await stepFar(source, id, { outline, overview, kind, by })
+      if (far === undefined) announced(`No ${by > 0 ? 'later' : 'earlier'} ${words[kind]}`)
+      else jump(far)
+    }
+    look().catch((problem: unknown) => announced(problemOf(problem).detail))
   }
 
   // The rows.
@@ -189,6 +224,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
 
   // Searching.
   const [isSearching, setSearching] = useState(view.find !== undefined)
+  const [isSearchAsked, setSearchAsked] = useState(0)
   const found = useHits(source, id, isSearching ? view.find : undefined)
   const current = view.sel ?? at ?? -1
   const goToHit = (position: number): void => {
@@ -258,8 +294,8 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     openSheet(<DiffSheet conversation={id} {...{ at, last, offers }} />)
   }
   const handlers: Handlers = {
-    next: () => at !== undefined && move(at + 1),
-    previous: () => at !== undefined && move(at - 1),
+    next: () => moveBy(1),
+    previous: () => moveBy(-1),
     nextTurn: step('turn', 1),
     previousTurn: step('turn', -1),
     nextMark: step('mark', 1),
@@ -289,7 +325,10 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
       set('inspector', next)
       setInspector(next)
     },
-    search: () => setSearching(true),
+    search: () => {
+      setSearching(true)
+      setSearchAsked(isSearchAsked + 1)
+    },
     nextHit: found.hits.length > 0 ? () => stepHit(1) : undefined,
     previousHit: found.hits.length > 0 ? () => stepHit(-1) : undefined,
     copyLink: () => {
@@ -349,6 +388,17 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
       : []),
     ...(value ? seenWords(value.total, hiddenCount) : []),
   ]
+  if (!value && error !== undefined)
+    return (
+      <>
+        <Header>
+          <h1 class="place">{id}</h1>
+        </Header>
+        <main class="plain">
+          <Failed error={error} retry={() => setAttempt(attempt + 1)} />
+        </main>
+      </>
+    )
   return (
     <>
       <Bar isBusy={isBusy} />
@@ -408,7 +458,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
               type="button"
               class="toggle"
               aria-pressed={isSearching}
-              onClick={() => setSearching(!isSearching)}
+              onClick={() => (isSearching ? setSearching(false) : handlers.search?.())}
             >
               Search
             </button>
@@ -418,6 +468,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
           <Search
             {...found}
             words={view.find ?? ''}
+            asked={isSearchAsked}
             current={current}
             onInput={(find) => show({ find: find === '' ? undefined : find }, true)}
             onGo={({ position: to }) => goToHit(to)}

@@ -162,22 +162,19 @@ const groupRows = (shown: Shown, item: MarkerItem, beside: readonly Beside[]): r
 /** Each repair after the row of its position, and after all that is open under it; those of no row at the end. */
 const withRepairs = (rows: readonly Row[], repairs: readonly Repair[]): readonly Row[] => {
   if (repairs.length === 0) return rows
-  const rest = new Set(repairs)
-  const take = (position: number): readonly Row[] =>
-    repairs.flatMap((repair) => {
-      if (repair.position !== position || !rest.delete(repair)) return []
-      return [{ kind: 'repair' as const, position, repair }]
-    })
+  const rest = Map.groupBy(repairs, ({ position }) => position)
+  const take = (position: number): readonly Row[] => {
+    const taken = rest.get(position) ?? []
+    rest.delete(position)
+    return taken.map((repair) => ({ kind: 'repair' as const, position, repair }))
+  }
   const placed = rows.flatMap((row, index) => {
     const next = rows[index + 1]
     const group = 'group' in row ? row.group : isSeen(row) ? row.position : undefined
     const isLast = group !== undefined && !(next && 'group' in next && next.group === group)
     return isLast ? [row, ...take(group)] : [row]
   })
-  return [
-    ...placed,
-    ...[...rest].map((repair) => ({ kind: 'repair' as const, position: repair.position, repair })),
-  ]
+  return [...placed, ...[...rest.keys()].flatMap(take)]
 }
 
 /** Whether the model sees something at this row. */

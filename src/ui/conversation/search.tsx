@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Source } from '../source/source.ts'
 import { problemOf } from '../source/source.ts'
 import { apiOf, queryOf } from '../url.ts'
@@ -68,6 +68,8 @@ const stateWords = (state: State): string =>
 
 interface SearchProps extends Hits {
   readonly words: string
+  /** How many times somebody has asked for it: the field then takes the focus. */
+  readonly asked: number
   readonly current: number
   readonly onInput: (words: string) => void
   readonly onGo: (hit: Hit) => void
@@ -78,6 +80,7 @@ interface SearchProps extends Hits {
 /** The field, and what it has found. */
 export const Search = ({
   words,
+  asked,
   hits,
   hasMore,
   error,
@@ -88,6 +91,10 @@ export const Search = ({
   onStep,
   onClose,
 }: SearchProps) => {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (asked > 0) field.current?.select()
+  }, [asked])
   const index = hits.findIndex(({ position }) => position === current)
   return (
     <search class="search">
@@ -97,12 +104,7 @@ export const Search = ({
           aria-label="Search in this conversation"
           placeholder="Search in this conversation"
           value={words}
-          ref={(input) => {
-            if (input && !input.dataset['focused']) {
-              input.dataset['focused'] = 'yes'
-              input.focus()
-            }
-          }}
+          ref={field}
           onInput={(event) => onInput(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key === 'Escape') onClose()
