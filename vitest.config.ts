@@ -43,6 +43,10 @@ export default defineConfig({
     alias: [
       { find: /^palimpsest$/, replacement: new URL('./src/index.ts', import.meta.url).pathname },
       { find: /^palimpsest\/core$/, replacement: new URL('./src/core.ts', import.meta.url).pathname },
+      {
+        find: /^palimpsest\/client$/,
+        replacement: new URL('./src/client/index.ts', import.meta.url).pathname,
+      },
       { find: /^palimpsest\/fp$/, replacement: new URL('./src/fp.ts', import.meta.url).pathname },
       {
         find: /^palimpsest\/testing$/,

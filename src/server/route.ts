@@ -92,7 +92,24 @@ export interface Route<
   handle(call: Call<P, Q, B>): Promise<Answered>
 }
 
+/** A route that clients know by its method and path, and what it takes by its schemas. */
+type Known<M, T, Q extends Fields, B extends z.ZodType> = Omit<
+  Route,
+  'method' | 'path' | 'query' | 'body'
+> & {
+  readonly method: M
+  readonly path: T
+  readonly query?: Q
+  readonly body?: B
+}
+
 /** A route, its types inferred from its schemas. */
-export const route = <P extends Fields, Q extends Fields, B extends z.ZodType>(
-  given: Route<P, Q, B>,
-): Route => given
+export const route = <
+  P extends Fields,
+  Q extends Fields,
+  B extends z.ZodType,
+  const M extends Route['method'],
+  const T extends string,
+>(
+  given: Route<P, Q, B> & { readonly method: M; readonly path: T },
+): Known<M, T, Q, B> => given

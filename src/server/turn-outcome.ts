@@ -1,9 +1,5 @@
 import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '../index.ts'
-
-/** How a turn ended, tagged on `outcome`. */
-export type Outcome = { readonly outcome: 'done' | 'waiting' | 'parked' | 'cancelled' | 'rewound' } & {
-  readonly [field: string]: unknown
-}
+import type { Outcome } from './turn-messages.ts'
 
 /** The model has finished, or there was nothing to answer. */
 export const doneWith = (reply: ConversationEvent<'MessageAppended'> | undefined): Outcome => {
@@ -69,7 +65,7 @@ export const outcomeOf = async (
   { through, since, reply }: SoFar,
 ): Promise<Outcome | undefined> => {
   const step = (await roster()).steps.find(({ conversation }) => conversation === chat.id)
-  const { state, attempt: attempts, errors = [] } = step ?? {}
+  const { state, attempt: attempts = 0, errors = [] } = step ?? {}
   if (state === 'open' || state === 'claimed' || through < (await chat.position())) return undefined
   if (state === 'parked') return { outcome: 'parked', attempts, errors, error: errors.at(-1) }
   if (state === 'waiting') {

@@ -1,6 +1,7 @@
 import type { ConversationEvent } from '../index.ts'
 import { isFinal } from '../workers/seen.ts'
-import { doneWith, type Outcome, rewoundBy } from './turn-outcome.ts'
+import type { Outcome } from './turn-messages.ts'
+import { doneWith, rewoundBy } from './turn-outcome.ts'
 
 /** What is asked of workers: a place in a conversation, and the message there, if it is a message. */
 export interface AskedAt {

@@ -4,6 +4,7 @@ import { bell, nextOf, pump } from './pump.ts'
 import type { Relay } from './relay.ts'
 import { livingIn } from './roster.ts'
 import type { Told } from './sse.ts'
+import type { AskedMessage, ClaimedMessage, ReleasedMessage } from './turn-messages.ts'
 import { factsSince, mayEnd, outcomeOf } from './turn-outcome.ts'
 import { type AskedAt, turnPath } from './turn-path.ts'
 import { tokenOrder } from './turn-tokens.ts'
@@ -40,17 +41,20 @@ const began = ({ chat, commandId, position }: Asked, roster: Roster, relay: Rela
   const workers = new Set([...livingIn(roster), ...telling]).size
   const streams = telling.size > 0 ? 'tokens' : 'events'
   const detail = details[workers === 0 ? 'nobody' : streams]
-  return { event: 'asked', data: { conversation: chat.id, position, commandId, workers, streams, detail } }
+  const data: AskedMessage = { conversation: chat.id, position, commandId, workers, streams, detail }
+  return { event: 'asked', data }
 }
 
 /** What is told of a fact: of most, nothing. */
 function* factTold({ type, data }: RecordedTurnFact, tells: (worker: string) => boolean): Generator<Told> {
   if (type === 'TurnClaimed') {
     const { worker, attempt } = data
-    yield { event: 'claimed', data: { worker, attempt, streams: tells(worker) ? 'tokens' : 'events' } }
+    const claimed: ClaimedMessage = { worker, attempt, streams: tells(worker) ? 'tokens' : 'events' }
+    yield { event: 'claimed', data: claimed }
   } else if (type === 'TurnReleased') {
     const { worker, reason, error, waitMs } = data
-    yield { event: 'released', data: { worker, reason, error, waitMs } }
+    const released: ReleasedMessage = { worker, reason, error, waitMs }
+    yield { event: 'released', data: released }
   }
 }
 

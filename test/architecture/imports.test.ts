@@ -52,6 +52,8 @@ const layers: Readonly<Record<string, string>> = {
   testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
   server:
     'result events projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers /',
+  // Of the others only their types: it is one file that imports nothing.
+  client: 'events server /',
   // What a browser runs: of the rest only the core, which needs no Node.
   ui: '/',
   cli: 'result events projections commands store telemetry formats context/tokens api / server ui',

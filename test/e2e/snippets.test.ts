@@ -4,6 +4,9 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import Anthropic from '@anthropic-ai/sdk'
+import { openStore } from '../../src/index.ts'
+import { type Listening, serve } from '../../src/server/serve.ts'
 import { type Ran, shell } from '../cli/palimpsest.ts'
 import { eventStoreDb, type EventStoreDb } from '../support/eventstoredb/server.ts'
 import { type ChatCompletions, chatCompletions } from '../../src/testing/chat-completions/server.ts'
@@ -56,11 +59,28 @@ const workshop = async (): Promise<string> => {
   return folder
 }
 
+/** A server of a conversation `task-42`, and a worker that answers. */
+const served = async (baseURL: string) => {
+  const store = await openStore('memory:')
+  await store.conversation('task-42').append({ role: 'user', content: 'Why does the parser fail?' })
+  const client = new Anthropic({ baseURL, apiKey: 'key' })
+  const ends = new AbortController()
+  const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
+  const done = worker.run({ signal: ends.signal })
+  const stopWorker = async (): Promise<void> => {
+    ends.abort()
+    await done
+  }
+  return { http: await serve({ store, port: 0 }), stopWorker }
+}
+
 describe('an example in the docs', () => {
   let folder: string
   let api: MessagesApi
   let chat: ChatCompletions
   let server: EventStoreDb
+  let http: Listening
+  let stopWorker: () => Promise<void>
   let runner: ChildProcess
   let runnerEnded: Promise<unknown>
   let env: Readonly<Record<string, string>>
@@ -69,6 +89,7 @@ describe('an example in the docs', () => {
     api = await messagesApi({ reply: () => ({ content: [{ type: 'text', text: 'It is not closed.' }] }) })
     chat = await chatCompletions({ reply: () => ({ content: 'It is not closed.' }) })
     server = await eventStoreDb()
+    ;({ http, stopWorker } = await served(api.url))
     const claude = { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: api.url }
     env = { ...claude, OPENAI_API_KEY: 'key', OPENAI_BASE_URL: chat.url }
     runner = fork(join(root, 'test/e2e/snippets/runner.ts'), {
@@ -80,7 +101,9 @@ describe('an example in the docs', () => {
   })
   afterAll(async () => {
     runner.kill()
+    await stopWorker()
     await Promise.all([
+      http.close(),
       api.close(),
       chat.close(),
       server.close(),
@@ -107,6 +130,7 @@ describe('an example in the docs', () => {
     const path = join(folder, `${index}/snippet.ts`)
     const code = (await readFile(path, 'utf8'))
       .replaceAll('esdb://db.example.org:2113', server.url)
+      .replaceAll('http://127.0.0.1:4141', http.url)
       .replace("'../scene.ts'", `'../scene.ts?${index}'`)
     await writeFile(path, code)
     if (isAlone(code)) expect(await program(index)).toMatchObject({ stderr: '', code: 0 })

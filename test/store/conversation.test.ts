@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { openStore, type Conversation, type Store } from 'palimpsest'
 import { afterEach, describe, expect, test } from 'vitest'
+import { conversationContract } from '../contract/conversation-contract.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const urls: Readonly<Record<string, () => string>> = {
@@ -31,138 +32,7 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
   const shown = async (chat: Conversation, at?: number): Promise<readonly number[]> =>
     (await chat.effective(at === undefined ? {} : { at })).map(({ position }) => position)
 
-  describe('appending', () => {
-    test('takes a system message without content, as the API does, and no other', async () => {
-      const chat = (await opened()).conversation('c')
-      await chat.append([{ role: 'user', content: 'a' }, { role: 'system' }])
-      expect(await chat.effective()).toMatchObject([{ role: 'user' }, { role: 'system', content: [] }])
-      const none: object = { role: 'user', content: undefined }
-      await expect(chat.append(none as { role: 'user'; content: '' })).rejects.toMatchObject({
-        _tag: 'InvalidInput',
-        path: 'messages[0].content',
-      })
-    })
-
-    test('takes one message or several, of which all are written or none', async () => {
-      const chat = (await opened()).conversation('c')
-      expect(await chat.append({ role: 'user', content: 'a' })).toMatchObject({
-        conversation: 'c',
-        position: 0,
-      })
-      const { position, events } = await chat.append([
-        { role: 'assistant', content: 'b' },
-        { role: 'user', content: 'c' },
-      ])
-      expect(position).toBe(2)
-      expect(events.map((event) => event.position)).toEqual([1, 2])
-      const broken = [
-        { role: 'assistant', content: 'd' },
-        { role: 'nobody', content: 'e' },
-      ] as never
-      await expect(chat.append(broken)).rejects.toMatchObject({
-        _tag: 'InvalidInput',
-        path: 'messages[1].role',
-      })
-      expect(await shown(chat)).toEqual([0, 1, 2])
-    })
-
-    test('keeps the order in which it was asked, without waiting in between', async () => {
-      const chat = (await opened()).conversation('c')
-      const all = Array.from({ length: 50 }, (__, n) => chat.append({ role: 'user', content: `${n}` }))
-      expect((await Promise.all(all)).map(({ position }) => position)).toEqual(all.map((__, n) => n))
-      const texts = (await chat.full()).map((entry) => entry.kind === 'message' && entry.content[0]?.['text'])
-      expect(texts).toEqual(all.map((__, n) => `${n}`))
-    })
-
-    test('shares nothing with the caller: what is changed afterwards is not changed in the store', async () => {
-      const chat = (await opened()).conversation('c')
-      const content = [{ type: 'text' as const, text: 'before' }]
-      const appending = chat.append({ role: 'user', content })
-      content[0] = { type: 'text', text: 'after' }
-      await appending
-      expect((await chat.render()).messages[0]?.content).toEqual([{ type: 'text', text: 'before' }])
-    })
-
-    test('is refused after anything happened behind the position that the reply was computed from', async () => {
-      const chat = await begun('a', 'b', 'c')
-      const reply = { role: 'assistant', content: 'late' } as const
-      await expect(chat.append(reply, { after: 1 })).rejects.toMatchObject({
-        _tag: 'StaleContext',
-        after: 1,
-        last: 2,
-      })
-      // A rewind and its undo bring the old head back, yet something happened.
-      await chat.rewind({ to: 1 })
-      await chat.undo()
-      await expect(chat.append(reply, { after: 2 })).rejects.toMatchObject({ _tag: 'StaleContext' })
-      await expect(chat.append(reply, { after: 99 })).rejects.toMatchObject({ _tag: 'StaleContext' })
-      expect(await chat.append(reply, { after: 4 })).toMatchObject({ position: 5 })
-    })
-
-    test('tolerates markers that came since, where it is told to, and nothing else', async () => {
-      const chat = await begun('a', 'b', 'c', 'd')
-      await chat.truncate({ covers: { first: 1, last: 2 } })
-      await chat.restore({ marker: 4 })
-      await expect(chat.append({ role: 'user', content: 'x' }, { after: 3 })).rejects.toMatchObject({
-        _tag: 'StaleContext',
-      })
-      await chat.append({ role: 'user', content: 'x' }, { after: 3, tolerate: 'markers' })
-      await expect(
-        chat.append({ role: 'user', content: 'x' }, { after: 3, tolerate: 'markers' }),
-      ).rejects.toMatchObject({ _tag: 'StaleContext' })
-    })
-  })
-
-  describe('a repeated command', () => {
-    test('writes nothing and answers as the first time, whatever happened since', async () => {
-      const chat = await begun('a', 'b', 'c', 'd', 'e')
-      const messages = [
-        { role: 'user', content: 'x' },
-        { role: 'user', content: 'y' },
-      ] as const
-      const first = await chat.append(messages, { commandId: 'one' })
-      const marker = await chat.truncate({ fraction: 0.5, commandId: 'two' })
-      const rewound = await chat.rewind({ to: 1, commandId: 'three' })
-      await chat.append({ role: 'assistant', content: 'z' })
-      expect(await chat.append(messages, { commandId: 'one' })).toEqual(first)
-      expect(await chat.truncate({ fraction: 0.5, commandId: 'two' })).toEqual(marker)
-      expect(await chat.rewind({ to: 1, commandId: 'three' })).toEqual(rewound)
-      expect(await chat.timeline()).toHaveLength(10)
-    })
-
-    test('is one command, also when both are sent at once', async () => {
-      const chat = (await opened()).conversation('c')
-      const both = [1, 2].map(() => chat.append({ role: 'user', content: 'x' }, { commandId: 'same' }))
-      const [one, other] = await Promise.all(both)
-      expect(one).toEqual(other)
-      expect(await chat.full()).toHaveLength(1)
-    })
-
-    test('is a command of its conversation: another may use the same id', async () => {
-      const store = await opened()
-      for (const id of ['c', 'd'])
-        await store.conversation(id).append({ role: 'user', content: id }, { commandId: 'same' })
-      expect(await store.conversation('d').full()).toHaveLength(1)
-    })
-  })
-
-  describe('configuring', () => {
-    test('changes what is given, keeps the rest, takes away what is null, and writes nothing where nothing changes', async () => {
-      const chat = (await opened()).conversation('c')
-      await chat.configure({ system: 'Be brief.', model: 'm1' })
-      await chat.configure({ model: 'm2' })
-      expect(await chat.render()).toMatchObject({ system: 'Be brief.' })
-      expect(await chat.configure({ model: 'm2' })).toEqual({ conversation: 'c', position: 1, events: [] })
-      await chat.configure({ system: null })
-      expect(await chat.render()).not.toHaveProperty('system')
-      const configured = (await chat.timeline()).map(({ event }) => event.data)
-      expect(configured).toEqual([
-        { system: 'Be brief.', model: 'm1' },
-        { system: 'Be brief.', model: 'm2' },
-        { model: 'm2' },
-      ])
-    })
-  })
+  conversationContract(opened)
 
   describe('a fork', () => {
     test("begins with its parent's history, copies nothing, and goes its own way", async () => {
@@ -197,36 +67,17 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
       expect(await shallow.verify()).not.toHaveProperty('discrepancy')
       expect(await shown(await deep.fork('i'))).toEqual([0, 1])
     })
-
-    test('keeps markers of its parent: they can be restored in it without touching the parent', async () => {
-      const chat = await begun('a', 'b', 'c', 'd')
-      await chat.condense({ covers: { first: 1, last: 2 }, summary: 's' })
-      const fork = await chat.fork('f')
-      await fork.restore({ marker: 4 })
-      expect(await shown(fork)).toEqual([0, 1, 2, 3])
-      expect(await shown(chat)).toEqual([0, 4, 3])
-    })
-
-    test('is refused where the id is taken or the position is not there; repeated, it is the same fork', async () => {
-      const chat = await begun('a', 'b')
-      await chat.fork('f', { at: 0, commandId: 'fork' })
-      await expect(chat.fork('f', { at: 1 })).rejects.toMatchObject({
-        _tag: 'ConversationExists',
-        conversation: 'f',
-      })
-      await expect(chat.fork('g', { at: 9 })).rejects.toMatchObject({
-        _tag: 'OutOfRange',
-        position: 9,
-        last: 1,
-      })
-      await expect(chat.fork('no good')).rejects.toMatchObject({ _tag: 'InvalidInput' })
-      expect((await chat.fork('f', { at: 0, commandId: 'fork' })).id).toBe('f')
-      const store = await opened()
-      await expect(store.conversation('x').fork('y')).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
-    })
   })
 
   describe('reading', () => {
+    test('a part of a position is out of range, and what is not there has no chain to verify', async () => {
+      const none = (await opened()).conversation('none')
+      for (const read of [none.verify(), none.timeline()])
+        await expect(read).rejects.toMatchObject({ _tag: 'ConversationNotFound', conversation: 'none' })
+      await none.append({ role: 'user', content: 'x' })
+      await expect(none.render({ at: 0.5 })).rejects.toMatchObject({ _tag: 'OutOfRange', last: 0 })
+    })
+
     test('gives the newest entries alone, page by page, also across the beginning of a fork', async () => {
       const store = await opened()
       const chat = store.conversation('a')
@@ -251,31 +102,6 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
         await expect(fork.full({ last: none })).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'last' })
     })
 
-    test('answers ConversationNotFound and OutOfRange, never an empty history', async () => {
-      const store = await opened()
-      const none = store.conversation('none')
-      for (const read of [
-        none.effective(),
-        none.full(),
-        none.render(),
-        none.verify(),
-        none.timeline(),
-        none.diff({ from: 0 }),
-      ])
-        await expect(read).rejects.toMatchObject({ _tag: 'ConversationNotFound', conversation: 'none' })
-      await expect(none.truncate({ fraction: 0.5 })).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
-      await expect(none.undo()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
-      await none.append({ role: 'user', content: 'x' })
-      for (const read of [
-        none.effective({ at: 1 }),
-        none.full({ at: 1 }),
-        none.diff({ from: 0, to: 4 }),
-        none.render({ at: 0.5 }),
-      ])
-        await expect(read).rejects.toMatchObject({ _tag: 'OutOfRange', last: 0 })
-      expect(await none.effective({ at: -1 })).toEqual([])
-    })
-
     test("gives the last position, and every event as it is stored, those of a fork's parents first", async () => {
       const chat = await begun('a', 'b', 'c')
       const fork = await (await chat.fork('f', { at: 1 })).fork('g', { at: 0 })
@@ -288,37 +114,6 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
       }
       const messages = ['c0', 'c1', 'c2'].map((place) => `${place} MessageAppended`)
       expect(stored).toEqual([...messages, 'f0 Forked', 'g0 Forked'])
-    })
-
-    test('an id that cannot be is InvalidInput of every method', async () => {
-      const store = await opened()
-      for (const id of ['', 'a b', 'ä', 'x'.repeat(201), 'a/b'])
-        await expect(store.conversation(id).append({ role: 'user', content: 'x' })).rejects.toMatchObject({
-          _tag: 'InvalidInput',
-        })
-      await store.conversation('x'.repeat(200)).append({ role: 'user', content: 'x' })
-      await store.conversation('A-z.0_9:').append({ role: 'user', content: 'x' })
-    })
-
-    test('events come in order from a position on, and go on when they are followed', async () => {
-      const chat = await begun('a', 'b', 'c')
-      const fork = await chat.fork('f', { at: 1 })
-      const seen: number[] = []
-      const stop = new AbortController()
-      const following = (async () => {
-        for await (const { position } of fork.events({ from: 1, follow: true, signal: stop.signal })) {
-          seen.push(position)
-          if (position === 4) stop.abort()
-        }
-      })()
-      await fork.append({ role: 'user', content: 'x' })
-      await chat.append({ role: 'user', content: 'not of the fork' })
-      await fork.append({ role: 'user', content: 'y' })
-      await following
-      expect(seen).toEqual([1, 2, 3, 4])
-      const some: number[] = []
-      for await (const { position } of fork.events({ from: 1, to: 3 })) some.push(position)
-      expect(some).toEqual([1, 2, 3])
     })
 
     test('all events of a store have one order, with the positions that they have in their conversations', async () => {
@@ -401,22 +196,6 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
         await expect(chat.append({ role: 'user', content: 'x' }, option)).rejects.toMatchObject({
           _tag: 'InvalidInput',
         })
-    })
-
-    test('a mistake in an option is named, not passed over', async () => {
-      const chat = await begun('a', 'b', 'c')
-      await expect(chat.truncate({ keepfirst: 1 } as never)).rejects.toThrow('keepfirst')
-      const both = { covers: { first: 0, last: 1 }, fraction: 0.5 } as never
-      await expect(chat.truncate(both)).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'covers' })
-      await expect(chat.truncate({ fraction: 2 })).rejects.toMatchObject({
-        _tag: 'InvalidInput',
-        path: 'fraction',
-      })
-      await expect(chat.rewind({} as never)).rejects.toThrow('exactly one of to, before, turns')
-      await expect(chat.condense({ summary: ' ' })).rejects.toMatchObject({
-        _tag: 'InvalidInput',
-        path: 'summary',
-      })
     })
   })
 })

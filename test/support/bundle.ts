@@ -3,14 +3,17 @@ import { cpSync, globSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'rolldown'
+import client from '../../rolldown.client.config.ts'
 import config from '../../rolldown.config.ts'
 import { kept, root as cwd } from './kept.ts'
 import { tsc } from './tsc.ts'
 
 /** The package's JavaScript, made as the published one is: a process loads it in a third of the time that the sources take. */
 const buildInto = async (dir: string): Promise<void> => {
-  const [output] = [config.output].flat()
-  await build({ ...config, cwd, output: { ...output, dir } })
+  for (const part of [config, client]) {
+    const [output] = [part.output].flat()
+    await build({ ...part, cwd, output: { ...output, dir } })
+  }
 }
 
 /** A program and all that it imports, as `NAME.js` in a folder. */
@@ -26,6 +29,7 @@ const made = [
   'package.json',
   'package-lock.json',
   'rolldown.config.ts',
+  'rolldown.client.config.ts',
   'tsconfig*.json',
 ]
 

@@ -1,6 +1,7 @@
 // Under `exactOptionalPropertyTypes`, undefined is accepted wherever an option may be left out: a program passes on options of its own.
 // types.test.ts checks that no exported type of options is missing here. Nothing of it runs.
 import type * as api from 'palimpsest'
+import type * as client from 'palimpsest/client'
 import type * as fp from 'palimpsest/fp'
 import type { ChatCompletionsOptions, MessagesApiOptions } from 'palimpsest/testing'
 
@@ -22,6 +23,9 @@ interface Options {
   readonly BlockInput: api.BlockInput
   readonly Budget: api.Budget
   readonly Approval: api.Approval
+  readonly AskOptions: client.AskOptions
+  readonly ClientOptions: client.ClientOptions
+  readonly FindOptions: client.FindOptions
   readonly CancelOptions: api.CancelOptions
   readonly ChatCompletionsOptions: ChatCompletionsOptions
   readonly CommandInput: api.CommandInput
@@ -34,7 +38,7 @@ interface Options {
   readonly DiffOptions: api.DiffOptions
   readonly EventsOptions: api.EventsOptions
   readonly FollowConversations: api.FollowConversations
-  readonly FollowOptions: api.FollowOptions
+  readonly FollowOptions: api.FollowOptions & client.FollowOptions
   readonly FullOptions: api.FullOptions
   readonly FullWithNotes: api.FullWithNotes
   readonly FullWithoutNotes: api.FullWithoutNotes

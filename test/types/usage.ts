@@ -6,7 +6,9 @@ import {
   type Conversation,
   type CondenseInput,
   type ConfigureInput,
+  type EventType,
   type FullWithNotes,
+  type Item,
   type MessageInput,
   mcpTools,
   messagesOf,
@@ -25,6 +27,7 @@ import {
 } from 'palimpsest'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { z } from 'zod'
+import { isError as isRefused, openClient } from 'palimpsest/client'
 import type { Command } from 'palimpsest/core'
 import { type Conversation as TaskConversation, type StoreError, streams } from 'palimpsest/fp'
 
@@ -359,4 +362,29 @@ export const toldAll = async (client: Anthropic, tasks: TaskConversation): Promi
   await chat.turn({ ...options, stopWhen: ['final_answer'] })
   // @ts-expect-error no setting of a step
   await chat.turn({ ...options, prepareStep: () => ({ maxCalls: 1 }) })
+}
+
+export const overHttp = async (): Promise<void> => {
+  const task = openClient('http://127.0.0.1:4141', { token: 'pal_x' }).conversation('task-42')
+  const seen: readonly Item[] = await task.effective({ at: 1 })
+  const { position, events } = await task.append({ role: 'user', content: 'x' }, { after: seen.length })
+  position satisfies number
+  events[0]?.type satisfies EventType | undefined
+  // @ts-expect-error misspelt
+  await task.rewind({ too: 1 })
+  // @ts-expect-error nothing of a model: a worker answers
+  for await (const _ of task.turn({ role: 'user', content: 'x' }, { model: 'claude-opus-5-5' })) break
+  for await (const message of task.turn(undefined, { tenant: 'acme', priority: 1 })) {
+    if (message.type === 'text') message.text satisfies string
+    if (message.type === 'outcome' && message.outcome === 'waiting')
+      message.calls[0]?.tool satisfies string | undefined
+    // @ts-expect-error there is no such message
+    if (message.type === 'done') break
+  }
+  await task.fork('b').catch((error: unknown) => {
+    if (isRefused(error, 'ConversationExists')) error.conversation satisfies string
+    if (isRefused(error, 'Forbidden')) error.message satisfies string
+    // @ts-expect-error there is no such error
+    isRefused(error, 'Stale')
+  })
 }

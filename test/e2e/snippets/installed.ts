@@ -7,6 +7,7 @@ const entry = (name: string): object => ({ types: `./types/${name}.d.ts`, defaul
 const exports = {
   '.': entry('index'),
   './core': entry('core'),
+  './client': entry('client/index'),
   './fp': entry('fp'),
   './testing': entry('testing/index'),
 }

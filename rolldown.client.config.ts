@@ -1,0 +1,8 @@
+// The client of a server: one file that imports nothing, for browsers and Node.
+import { defineConfig } from 'rolldown'
+
+export default defineConfig({
+  input: { 'client/index': 'src/client/index.ts' },
+  platform: 'browser',
+  output: { comments: false },
+})

@@ -1,0 +1,157 @@
+import type { BodyOf, PathOf, QueryOf } from './api.ts'
+import { emptyParameter, errorOf, unavailable } from './errors.ts'
+
+/** How a client reaches its server. */
+export interface ClientOptions {
+  /** As `palimpsest token create` prints it. Without it a browser sends its cookie. */
+  readonly token?: string | undefined
+  /** Takes the place of the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined
+  /** How often a read, or a command, under its id, is repeated if the connection breaks or the store is busy. Default 5. */
+  readonly retries?: number | undefined
+}
+
+/** The parameters in a path, by name. */
+export type Params = Readonly<Record<string, string | number>>
+
+/** A stream to read. */
+export interface Asking {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: string | undefined
+  readonly lastId: string | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Asks a server. What it answers is what the library answers, as JSON. Rejects with typed errors. */
+export interface Transport {
+  readonly url: string
+  readonly retries: number
+  readonly get: <A, T extends PathOf<'get'> = PathOf<'get'>>(
+    path: T,
+    params?: Params,
+    query?: QueryOf<T>,
+    signal?: AbortSignal,
+  ) => Promise<A>
+  /** @param headers besides those of every request */
+  readonly post: <A, T extends PathOf<'post'> = PathOf<'post'>>(
+    path: T,
+    params: Params,
+    body: BodyOf<T>,
+    query?: Readonly<Record<string, string>>,
+  ) => Promise<A>
+  /** Asks once, for a stream. */
+  readonly open: (asking: Asking) => Promise<Response>
+  /** A path with its parameters and query. */
+  readonly place: (path: string, params?: Params, query?: object) => string
+}
+
+/** An id for a command. `crypto.randomUUID` is missing in pages that were not loaded over TLS, unless from this machine. */
+const newId = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  )
+/** What is written under an id can be sent again. */
+export const withId = <O extends object>(given: O & { readonly commandId?: string | undefined }) => ({
+  ...given,
+  commandId: given.commandId ?? newId(),
+})
+
+const firstWait = 100
+const longestWait = 5_000
+/** Errors that another try may not meet. */
+const passing: ReadonlySet<unknown> = new Set(['StoreBusy', 'StoreUnavailable', 'OutcomeUnknown', 'Ending'])
+export const isPassing = (error: unknown): boolean =>
+  error instanceof Error && '_tag' in error && passing.has(error._tag)
+
+/** Resolves after so many milliseconds, or when the signal aborts. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(end, ms)
+    function end(): void {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    signal?.addEventListener('abort', end)
+  })
+/** Waits longer each time. */
+export const wait = (tries: number, signal?: AbortSignal): Promise<void> =>
+  pause(Math.min(firstWait * 2 ** tries, longestWait), signal)
+
+export const transport = (given: string, options: ClientOptions): Transport => {
+  const url = given.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+  const { token, retries = 5, fetch: ask = fetch } = options
+  const own = { ...(token !== undefined && { authorization: `Bearer ${token}` }) }
+
+  const place: Transport['place'] = (path, params = {}, query = {}) => {
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = params[name] ?? ''
+      if (value === '') throw emptyParameter(name)
+      return encodeURIComponent(value)
+    })
+    const search = new URLSearchParams()
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) search.set(name, String(value))
+    return search.size > 0 ? `${filled}?${search.toString()}` : filled
+  }
+
+  const once = async (path: string, init: RequestInit): Promise<Response> => {
+    let answer: Response
+    try {
+      answer = await ask(`${url}/api/v1${path}`, init)
+    } catch (error) {
+      if (init.signal?.aborted) throw error
+      throw unavailable(url, `${url} cannot be reached: start palimpsest serve, or check the URL`, error)
+    }
+    if (answer.ok) return answer
+    throw errorOf(await answer.json().catch(() => undefined), url, answer.status)
+  }
+
+  const json = async <A>(path: string, init: RequestInit, isRepeatable = true): Promise<A> => {
+    for (let tries = isRepeatable ? 0 : retries; ; tries++) {
+      try {
+        const answer = await once(path, init)
+        try {
+          return (await answer.json()) as A
+        } catch (error) {
+          throw unavailable(url, `the answer of ${url} broke off`, error)
+        }
+      } catch (error) {
+        if (!isPassing(error) || tries >= retries || init.signal?.aborted) throw error
+        await wait(tries, init.signal ?? undefined)
+      }
+    }
+  }
+
+  const writes = { ...own, 'content-type': 'application/json' }
+  return {
+    url,
+    retries,
+    place,
+    get: async (path, params, query, signal) =>
+      json(place(path, params, query), { headers: own, ...(signal && { signal }) }),
+    post: async (path, params, body, query) => {
+      const headers = { ...writes, ...unlessFenced(body) }
+      const init = { method: 'POST', headers, body: JSON.stringify(body) }
+      return json(place(path, params, query), init, 'commandId' in body)
+    },
+    open: ({ method, path, body, lastId, signal }) =>
+      once(path, {
+        method,
+        headers: {
+          ...(body === undefined ? own : writes),
+          accept: 'text/event-stream',
+          ...(lastId !== undefined && { 'last-event-id': lastId }),
+        },
+        ...(body !== undefined && { body }),
+        ...(signal && { signal }),
+      }),
+  }
+}
+
+/** A command without `after` is meant whatever has happened, as in the library; the server wants that said. */
+const unlessFenced = (body: unknown): Readonly<Record<string, string>> =>
+  typeof body === 'object' && body !== null && 'after' in body && body.after !== undefined
+    ? {}
+    : { 'if-match': '*' }
