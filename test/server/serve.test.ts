@@ -65,6 +65,18 @@ describe('palimpsest serve', () => {
     }))
 })
 
+test('palimpsest start --web imports the sample, and serves its page until it is told to end', async () => {
+  const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
+  const child = startHeard(await program(), 'start', '--web', '--port', '0', '--store', url, '--json')
+  atEnd(() => void child.kill('SIGKILL'))
+  const [line] = (await once(createInterface(child.stdout as NodeJS.ReadableStream), 'line')) as [string]
+  const said = JSON.parse(line) as { readonly url: string; readonly conversation: string }
+  const api = `${said.url}/api/v1/conversations/${said.conversation}`
+  expect(await (await fetch(api)).json()).toMatchObject({ position: 33 })
+  child.kill('SIGINT')
+  expect((await once(child, 'exit'))[0]).toBe(0)
+})
+
 test('a port that no machine has is wrong usage', () =>
   inDirectory(async (directory) => {
     for (const port of ['99999', '65536', '-1', 'x']) {

@@ -1,7 +1,9 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { flush } from '../../telemetry/open-telemetry.ts'
+import type { Store } from '../../index.ts'
 import { newRelay } from '../../server/relay.ts'
+import type { ServeOptions } from '../../server/serve.ts'
 import { port, several } from '../options.ts'
 import type { Session, Shell } from '../shell.ts'
 import { workInside } from '../work/inside.ts'
@@ -44,11 +46,15 @@ Examples:
   curl http://127.0.0.1:4141/api/v1/conversations
   palimpsest serve --host 0.0.0.0 --token-file tokens.json`,
     )
-    .action(async (options: Options) => {
+    .action(async ({ allowHost: names, readOnly: isReadOnly, ...options }: Options) => {
       let isWhole = true
-      await shell.action('created', async (session: Session) => {
-        isWhole = await served(session, options)
-        if (!isWhole) session.fail()
+      await shell.action('created', async ({ store, out, isJson, host: { stderr }, fail }: Session) => {
+        const all = { ...options, names, isReadOnly, log: stderr }
+        isWhole = await serveUntilEnded(store, all, async (url) => {
+          if (isJson) await out.json({ url }, false)
+          else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
+        })
+        if (!isWhole) fail()
       })()
       if (options.work === undefined) return
       await flush()
@@ -57,30 +63,30 @@ Examples:
     })
 }
 
-/** Serves until it is told to end. @returns false if it was told twice, and left something */
-const served = async (
-  { store, out, isJson, host: { stderr } }: Session,
-  { port: wanted, host, allowHost: names, readOnly: isReadOnly, tokenFile, work, slots }: Options,
+interface Serving extends Omit<ServeOptions, 'store' | 'relay'> {
+  readonly work?: string | undefined
+  readonly slots?: number | undefined
+}
+
+/**
+ * Serves a store until this process is told to end.
+ *
+ * @param began is told where, once it listens
+ * @returns false if it was told twice, and left something
+ */
+export const serveUntilEnded = async (
+  store: Store,
+  { work, slots, ...options }: Serving,
+  began: (url: string) => Promise<void>,
 ): Promise<boolean> => {
   const { serve } = await import('../../server/serve.ts')
   const relay = newRelay()
   const inside = work === undefined ? undefined : await workInside(store, work, slots, relay)
   const { drain, end, forget } = signalled()
   try {
-    const server = await serve({
-      store,
-      port: wanted,
-      host,
-      names,
-      isReadOnly,
-      tokenFile,
-      relay,
-      log: stderr,
-    })
+    const server = await serve({ ...options, store, relay })
     const working = inside?.run(drain.signal)
-    const { url } = server
-    if (isJson) await out.json({ url }, false)
-    else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
+    await began(server.url)
     if (!drain.signal.aborted) await once(drain.signal, 'abort')
     await server.close()
     await Promise.race([working, aborted(end.signal)])

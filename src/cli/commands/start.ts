@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import type { Command } from 'commander'
 import type { Store } from '../../index.ts'
 import type { Entry } from '../../projections/full.ts'
@@ -8,11 +11,18 @@ import { withoutCredentials } from '../../api/secrets.ts'
 import { usage } from '../errors.ts'
 import type { Output } from '../output.ts'
 import { configuredStore, type Host } from '../host.ts'
-import { commandName, type GlobalOptions, type Shell, shellWord } from '../shell.ts'
+import { port } from '../options.ts'
+import { commandName, type GlobalOptions, type Session, type Shell, shellWord } from '../shell.ts'
 import { padded, widthOf } from '../text.ts'
 import { packageFile } from '../package.ts'
 import { heading, tour, writeWhole } from '../views/tour.ts'
 import { importFile } from './import.ts'
+import { serveUntilEnded } from './serve.ts'
+
+interface Options {
+  readonly web?: true
+  readonly port: number
+}
 
 const sample = packageFile('examples/sessions/claude-code.jsonl')
 
@@ -20,15 +30,22 @@ export const addStart = (program: Command, shell: Shell): void => {
   program
     .command('start [file]')
     .description('import a session (default: a sample) and show it from every side')
+    .option('--web', 'show it on a page, served until Ctrl-C')
+    .option('--port <n>', 'with --web: the port to listen on; 0: any that is free', port, 4141)
     .addHelpText(
       'after',
-      '\nExamples:\n  palimpsest start\n  palimpsest start ~/.claude/projects/app/session.jsonl',
+      `
+Examples:
+  palimpsest start
+  palimpsest start ~/.claude/projects/app/session.jsonl
+  palimpsest start --web`,
     )
     .action(
-      shell.action('created', async (session, file: string | undefined) => {
+      shell.action('created', async (session, file: string | undefined, options: Options) => {
         const imported = await importFile(session, file ?? fileURLToPath(sample), {})
         const id = imported.conversations[0]?.id
         if (id === undefined) throw toError(usage(`${file} contains no conversation`))
+        if (options.web) return showPage(session, id, options.port)
         const chat = session.store.conversation(id)
         const entries = await chat.timeline()
         const full = await chat.full({ abandoned: true })
@@ -50,6 +67,26 @@ export const addStart = (program: Command, shell: Shell): void => {
         await suggest(out, nextCommands(name, full, entries), typed)
       }),
     )
+}
+
+/** Serves the page of a conversation until this process is told to end. */
+const showPage = async ({ store, out, isJson, fail }: Session, id: string, wanted: number): Promise<void> => {
+  await buildPage()
+  const isWhole = await serveUntilEnded(store, { port: wanted }, async (url) => {
+    if (isJson) await out.json({ url, conversation: id }, false)
+    else await out.line([`${url}/c/${id}`, 'bold'], [' shows it, until Ctrl-C', 'dim'])
+  })
+  if (!isWhole) fail()
+}
+
+/** A checkout has no page before it was built. If that fails, the server says what to do. */
+const buildPage = async (): Promise<void> => {
+  const built = fileURLToPath(packageFile('dist/ui/index.html'))
+  const isCheckout = existsSync(packageFile('vite.ui.config.ts'))
+  if (existsSync(built) || !isCheckout) return
+  await promisify(execFile)('npm', ['run', 'build:ui'], { cwd: fileURLToPath(packageFile('.')) }).catch(
+    () => {},
+  )
 }
 
 /** A command as it is typed. */
