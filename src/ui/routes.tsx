@@ -13,6 +13,7 @@ const routes: readonly Route[] = [
   { path: '/workers', load: async () => (await import('./workers/page.tsx')).WorkersPage },
   { path: '/c/:id', page: ConversationPage },
   { path: '/c/:id/diff', load: async () => (await import('./diff/page.tsx')).DiffPage },
+  { path: '/c/:id/compare', load: async () => (await import('./compare/page.tsx')).ComparePage },
   { path: '/c/:id/calls/:call', load: async () => (await import('./request/page.tsx')).CallPage },
 ]
 

@@ -341,6 +341,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     copyContent: () => void copyContent().catch(() => announced('The browser did not let this page copy')),
     request: outline ? request : undefined,
     diff: compare,
+    compare: source.isLive ? () => go(hrefs.compare(id, '', at)) : undefined,
     ...(outline && {
       marks: () => openSheet(<MarksSheet conversation={id} view={view} outline={outline} />),
     }),

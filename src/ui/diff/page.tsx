@@ -48,7 +48,7 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
     <>
       <Bar isBusy={isBusy} />
       <Header>
-        <span class="place">
+        <span class="crumb">
           <a href={hrefs.conversation(id)}>
             <bdi>{id}</bdi>
           </a>

@@ -27,7 +27,7 @@ export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
       <Typed
         name="q"
-        class="search"
+        class="sought"
         label={place === 'ids' ? 'beginning of an id' : 'search text, paths, tools, ids'}
         value={asked.q}
         set={(q) => ask({ q, in: place })}

@@ -29,7 +29,7 @@ export const Hits = ({ source, q }: { readonly source: Source; readonly q: strin
   )
   if (error !== undefined || !value || value.items.length === 0) return null
   return (
-    <section class="hits" aria-label="Where it was said">
+    <section class="found" aria-label="Where it was said">
       {value.items.map(({ conversation, position, kind, excerpt, now }) => (
         <a
           key={`${conversation} ${position}`}

@@ -106,7 +106,7 @@ const words = {
 } as const
 
 const Live = ({ connection }: { readonly connection: Connection }) => (
-  <span class={`connection ${connection.state}`} role="status">
+  <span class={`list-live ${connection.state}`} role="status">
     <span aria-hidden="true">●</span> {words[connection.state]}
     {connection.state === 'offline' && ` since ${clock(connection.since)}`}
   </span>
@@ -151,7 +151,7 @@ const Rows = ({ listed, live, more, isNested }: RowsProps) => {
   }, [end, rows.length])
   useRowKeys(list)
   return (
-    <div role="list" class="rows" ref={list} style={{ height: `${rows.length * height}px` }}>
+    <div role="list" class="listing" ref={list} style={{ height: `${rows.length * height}px` }}>
       {rows.slice(first, end).map((row, index) => (
         <ConversationRow
           key={row.overview.id}
@@ -180,7 +180,7 @@ const useNow = (every: number): number => {
 /** The arrows, and j and k, go from row to row. */
 const useRowKeys = (list: { readonly current: HTMLDivElement | null }): void => {
   const move = (by: number) => (): void => {
-    const links = [...(list.current?.querySelectorAll<HTMLElement>('a.conversation') ?? [])]
+    const links = [...(list.current?.querySelectorAll<HTMLElement>('a.listed-link') ?? [])]
     const at = links.findIndex((link) => link === document.activeElement)
     const next = at < 0 ? links.find((link) => link.getBoundingClientRect().top >= 0) : links[at + by]
     next?.focus()

@@ -25,8 +25,8 @@ export const ConversationRow = ({ row, top, place, of, now, liveAt }: Conversati
   const { id, title, events, tokens, curve, calls, has = [], updated, problem } = overview
   const isLive = liveAt !== undefined && now - liveAt < liveFor
   return (
-    <div role="listitem" aria-posinset={place} aria-setsize={of} class="row" style={{ top: `${top}px` }}>
-      <a class="conversation" href={hrefs.conversation(id)}>
+    <div role="listitem" aria-posinset={place} aria-setsize={of} class="listed" style={{ top: `${top}px` }}>
+      <a class="listed-link" href={hrefs.conversation(id)}>
         <span class="name" style={{ paddingInlineStart: `${Math.min(depth, deepest) * 1.25}rem` }}>
           <span class="title" dir="auto">
             {depth > 0 && <span class="faint">└ {has.includes('forked') && 'fork '}</span>}

@@ -53,7 +53,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' } }: PageP
           </nav>
         }
       >
-        <span class="place">
+        <span class="crumb">
           <a href={hrefs.conversation(id, { at: answer })}>
             <bdi>{id}</bdi>
           </a>

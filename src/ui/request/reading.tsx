@@ -28,7 +28,7 @@ export const Reading = ({ source, parts, lines, usage, differs }: ReadingProps) 
   )
   const marks: Marks = { source, lines, usage, differs, last: parts.messages.at(-1)?.parts.at(-1)?.path }
   return (
-    <div class="reading">
+    <div class="request-text">
       {settings.length > 0 && (
         <Section title="settings" note={settings.map(([name]) => name).join(', ')}>
           <dl class="fields">
@@ -120,7 +120,7 @@ const Section = ({ title, note, isOpen = false, marks, parts = [], children }: S
     <>
       <details class="section" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <b>{title}</b> {!open && <span class="faint note">{note}</span>}
+          <b>{title}</b> {!open && <span class="faint gist">{note}</span>}
         </summary>
         {open && <div class="section-body">{children}</div>}
       </details>
@@ -135,7 +135,7 @@ const Tool = ({ part: { block } }: { readonly part: Part }) => {
     <details class="tool">
       <summary>
         <code>{nameOf(block)}</code>{' '}
-        <span class="faint note">{typeof description === 'string' ? description : ''}</span>
+        <span class="faint gist">{typeof description === 'string' ? description : ''}</span>
       </summary>
       {typeof description === 'string' && <Text text={description} />}
       <Text text={JSON.stringify(rest, undefined, 2)} />
@@ -144,7 +144,7 @@ const Tool = ({ part: { block } }: { readonly part: Part }) => {
 }
 
 const Message = ({ said, marks }: { readonly said: Said; readonly marks: Marks }) => (
-  <article class={`said ${inkOf(said)}`}>
+  <article class={`request-message ${inkOf(said)}`}>
     <header>
       <span class="position figures">{said.index}</span>
       <span class="kind">{wordOf(said)}</span>

@@ -45,7 +45,7 @@ export const Reply = ({ source, id, call: { position, origin = {}, kind } }: Rep
         )}
       </p>
       {content && (
-        <article class="said assistant">
+        <article class="request-message assistant">
           <div class="said-body">
             <Blocks
               source={source}

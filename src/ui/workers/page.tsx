@@ -27,7 +27,7 @@ export const WorkersPage = ({ source }: PageProps) => {
   return (
     <>
       <Header end={seen && <span class="faint figures seen-at">as of {clock(seen.at)}</span>}>
-        <span class="place">workers</span>
+        <span class="crumb">workers</span>
       </Header>
       <main class="plain workers">
         <h1>Workers</h1>

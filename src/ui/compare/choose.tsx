@@ -1,0 +1,47 @@
+import { useState } from 'preact/hooks'
+import type { Overview } from '../list/rows.ts'
+import { go } from '../router.ts'
+import type { Source } from '../source/source.ts'
+import { useFetched } from '../states.tsx'
+import { hrefs, queryOf } from '../url.ts'
+
+/** Which conversation to compare with: those whose ids begin alike, as those of forks often do, or any. */
+export const Choose = ({ source, id }: { readonly source: Source; readonly id: string }) => {
+  const [typed, setTyped] = useState('')
+  const { value } = useFetched<{ readonly items: readonly Overview[] }>(
+    source,
+    `/conversations${queryOf({ beginning: typed === '' ? id.slice(0, 6) : typed, limit: 20 })}`,
+  )
+  const others = value?.items.filter((one) => one.id !== id) ?? []
+  return (
+    <form
+      class="choose"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (typed.trim() !== '') go(hrefs.compare(id, typed.trim()))
+      }}
+    >
+      <h1>Compare</h1>
+      <label>
+        <span class="faint">with the conversation</span>
+        <input
+          autofocus
+          type="search"
+          value={typed}
+          placeholder="its id"
+          onInput={(event) => setTyped(event.currentTarget.value)}
+        />
+      </label>
+      <ul>
+        {others.map((one) => (
+          <li key={one.id}>
+            <a href={hrefs.compare(id, one.id)}>
+              <bdi>{one.id}</bdi>
+            </a>{' '}
+            <span class="faint">{one.title}</span>
+          </li>
+        ))}
+      </ul>
+    </form>
+  )
+}

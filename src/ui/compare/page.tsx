@@ -1,0 +1,294 @@
+import '../tabs.css'
+import './compare.css'
+import { useEffect, useState } from 'preact/hooks'
+import { EntryLine } from '../diff/rows-view.tsx'
+import type { Told } from '../diff/excerpt.ts'
+import { stretchesOf } from '../diff/rows.ts'
+import { Header } from '../header.tsx'
+import type { PageProps } from '../page.ts'
+import { go, goWhenAtRest } from '../router.ts'
+import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
+import type { Source } from '../source/source.ts'
+import { apiOf, hrefs, queryOf } from '../url.ts'
+import { useActions } from '../use-keys.ts'
+import { brief, count, number } from '../words.ts'
+import { Choose } from './choose.tsx'
+import {
+  commonUntil,
+  type CompareRow,
+  compareRows,
+  type Item,
+  moved,
+  type Outcome,
+  outcomeOf,
+  turnEnds,
+} from './rows.ts'
+
+type Shown = { readonly items: readonly (Item & Told)[]; readonly at: number; readonly total: number }
+type Which = 'left' | 'right'
+
+/** Two histories side by side: of a conversation and its fork, or of two branches. */
+export const ComparePage = ({ source, params: { id = '' }, search }: PageProps) => {
+  const query = new URLSearchParams(search)
+  const other = query.get('with') ?? ''
+  useEffect(() => {
+    document.title = other === '' ? `compare ${id}` : `${id} · ${other}`
+  }, [id, other])
+  return (
+    <>
+      {other === '' ? (
+        <>
+          <Header>
+            <Names id={id} />
+          </Header>
+          <main class="plain compare">
+            <Choose source={source} id={id} />
+          </main>
+        </>
+      ) : (
+        <Compared
+          source={source}
+          left={{ id, at: whole(query.get('at')) }}
+          right={{ id: other, at: whole(query.get('to')) }}
+        />
+      )}
+    </>
+  )
+}
+
+const whole = (text: string | null): number | undefined =>
+  text !== null && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
+
+interface Side {
+  readonly id: string
+  /** Undefined: the last position. */
+  readonly at: number | undefined
+}
+interface ComparedProps {
+  readonly source: Source
+  readonly left: Side
+  readonly right: Side
+}
+
+/** So much of each text is enough for a line. */
+const clip = 300
+
+const useSide = (source: Source, { id, at }: Side) => {
+  const path = (position: number | undefined): string =>
+    `${apiOf(id)}/effective${queryOf({ at: position, limit: 1_000, clip })}`
+  const head = useFetched<Shown>(source, path(undefined))
+  const there = useFetched<Shown>(source, at === undefined ? undefined : path(at))
+  const shown = at === undefined ? head : there
+  const { value: outline } = useFetched<{ readonly tokens: readonly number[] }>(
+    source,
+    shown.value && `${apiOf(id)}/outline${queryOf({ from: shown.value.at, to: shown.value.at })}`,
+  )
+  return {
+    ...shown,
+    stops: turnEnds(head.value?.items ?? []),
+    last: head.value?.at,
+    tokens: outline?.tokens[0],
+  }
+}
+
+const Compared = ({ source, left, right }: ComparedProps) => {
+  const sides = { left: useSide(source, left), right: useSide(source, right) }
+  const [isLocked, setLocked] = useState(true)
+  const error = sides.left.error ?? sides.right.error
+  const at = { left: left.at ?? sides.left.value?.at ?? -1, right: right.at ?? sides.right.value?.at ?? -1 }
+  const show = (next: typeof at): void =>
+    goWhenAtRest(
+      `/c/${encodeURIComponent(left.id)}/compare${queryOf({ with: right.id, at: next.left, to: next.right })}`,
+    )
+  const move = (which: Which, turns: number): void => {
+    const next = (one: Which): number =>
+      one === which || isLocked ? moved(sides[one].stops, at[one], turns) : at[one]
+    show({ left: next('left'), right: next('right') })
+  }
+  useActions({
+    nextTurn: () => move('left', 1),
+    previousTurn: () => move('left', -1),
+    next: () => move('left', 1),
+    previous: () => move('left', -1),
+  })
+  const rows =
+    sides.left.value && sides.right.value
+      ? compareRows(sides.left.value.items, sides.right.value.items)
+      : undefined
+  const top = (which: Which, { id }: Side) => (
+    <SideTop
+      id={id}
+      at={at[which]}
+      stops={sides[which].stops}
+      tokens={sides[which].tokens}
+      outcome={rows && outcomeOf(rows, which)}
+      move={(turns) => move(which, turns)}
+    />
+  )
+  return (
+    <>
+      <Bar isBusy={sides.left.isBusy || sides.right.isBusy} />
+      <Header
+        end={
+          <label class="lock">
+            <input type="checkbox" checked={isLocked} onChange={() => setLocked(!isLocked)} /> move both
+          </label>
+        }
+      >
+        <Names id={left.id} other={right.id} />
+      </Header>
+      <main class="plain compare">
+        <h1 class="sr-only">
+          {left.id} beside {right.id}
+        </h1>
+        <div class="sides">
+          {top('left', left)}
+          {top('right', right)}
+        </div>
+        {error !== undefined && <Failed error={error} retry={() => go(location.pathname)} />}
+        {!rows && error === undefined && <Skeleton />}
+        {rows && <Rows rows={rows} left={left.id} right={right.id} />}
+        <Cut shown={sides.left.value} id={left.id} />
+        <Cut shown={sides.right.value} id={right.id} />
+      </main>
+    </>
+  )
+}
+
+const Names = ({ id, other }: { readonly id: string; readonly other?: string }) => (
+  <span class="crumb">
+    <a href={hrefs.conversation(id)}>
+      <bdi>{id}</bdi>
+    </a>
+    {other !== undefined && (
+      <>
+        {' '}
+        <span class="faint">beside</span>{' '}
+        <a href={hrefs.conversation(other)}>
+          <bdi>{other}</bdi>
+        </a>
+      </>
+    )}
+  </span>
+)
+
+const Cut = ({ shown, id }: { readonly shown: Shown | undefined; readonly id: string }) =>
+  shown && shown.total > shown.items.length ? (
+    <p class="faint">
+      {`Of ${id} the first ${number(shown.items.length)} of ${number(shown.total)} items are compared.`}
+    </p>
+  ) : null
+
+interface SideTopProps {
+  readonly id: string
+  readonly at: number
+  readonly stops: readonly number[]
+  readonly tokens: number | undefined
+  readonly outcome: Outcome | undefined
+  readonly move: (turns: number) => void
+}
+
+/** What became of one side, and where it is looked at. */
+const SideTop = ({ id, at, stops, tokens, outcome, move }: SideTopProps) => {
+  const turn = Math.max(
+    0,
+    stops.findLastIndex((end) => end <= at),
+  )
+  return (
+    <section class="side" aria-label={id}>
+      <h2>
+        <a href={hrefs.conversation(id, { at })}>
+          <bdi>{id}</bdi>
+        </a>{' '}
+        <span class="faint figures">at {number(at)}</span>
+      </h2>
+      <input
+        type="range"
+        aria-label={`turn of ${id}`}
+        aria-valuetext={`turn ${turn + 1} of ${stops.length}, position ${at}`}
+        min={0}
+        max={Math.max(0, stops.length - 1)}
+        value={turn}
+        onInput={(event) => move(event.currentTarget.valueAsNumber - turn)}
+      />
+      {outcome && (
+        <p class="figures">
+          {count(outcome.items, 'item')}
+          {tokens !== undefined && ` · ${brief(tokens)} tokens`} ·{' '}
+          {count(outcome.replies, 'reply', 'replies')} of its own
+          {outcome.tools.slice(0, 6).map(([name, times]) => (
+            <span key={name}>
+              {' · '}
+              <span class="call-name">{name}</span> {number(times)}
+            </span>
+          ))}
+        </p>
+      )}
+      {outcome && outcome.last !== '' && (
+        <p class="last" dir="auto">
+          {outcome.last.slice(0, 400)}
+        </p>
+      )}
+    </section>
+  )
+}
+
+interface RowsProps {
+  readonly rows: readonly CompareRow[]
+  readonly left: string
+  readonly right: string
+}
+
+const Rows = ({ rows, left, right }: RowsProps) => {
+  const until = commonUntil(rows)
+  return (
+    <>
+      {until === undefined && <p class="faint">They have nothing in common at the beginning.</p>}
+      {rows.map((row, index) =>
+        row.kind === 'same' ? (
+          <Same key={index} id={left} items={row.items as readonly (Item & Told)[]} />
+        ) : (
+          <div key={index} class="apart">
+            <Column id={left} items={row.left as readonly (Item & Told)[]} />
+            <Column id={right} items={row.right as readonly (Item & Told)[]} />
+          </div>
+        ),
+      )}
+    </>
+  )
+}
+
+/** What both have, once: folded. */
+const Same = ({ id, items }: { readonly id: string; readonly items: readonly (Item & Told)[] }) => {
+  const [open, setOpen] = useState(false)
+  return (
+    <details class="both-have" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <span class="figures">{stretchesOf(items)}</span>{' '}
+        <span class="faint">{count(items.length, 'item')} that both have</span>
+      </summary>
+      {open && <Column id={id} items={items} />}
+    </details>
+  )
+}
+
+/** So many entries of a column are shown at first. */
+const most = 60
+
+const Column = ({ id, items }: { readonly id: string; readonly items: readonly (Item & Told)[] }) => {
+  const [all, setAll] = useState(false)
+  const shown = all ? items : items.slice(0, most)
+  return (
+    <div class="column">
+      {items.length === 0 && <p class="nothing">nothing here</p>}
+      {shown.map((item) => (
+        <EntryLine key={item.position} id={id} entry={item} />
+      ))}
+      {shown.length < items.length && (
+        <button type="button" class="more" onClick={() => setAll(true)}>
+          {number(items.length - shown.length)} more
+        </button>
+      )}
+    </div>
+  )
+}
