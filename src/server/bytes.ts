@@ -63,10 +63,13 @@ export const flowing = (
 ): Response => {
   if (isKnown(c, headers['etag'])) return c.body(null, 304)
   const encoder = new TextEncoder()
+  let isLeft = false
   const bytes = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       try {
         const { done, value } = await flow.next()
+        // Who left while nothing came needs no end.
+        if (isLeft) return
         if (done) controller.close()
         else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
       } catch (error) {
@@ -77,7 +80,10 @@ export const flowing = (
         outgoing.destroy()
       }
     },
-    cancel: async () => void (await flow.return()),
+    cancel: async () => {
+      isLeft = true
+      await flow.return()
+    },
   })
   return c.body(bytes, 200, { ...headers, 'content-type': type })
 }

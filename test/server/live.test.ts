@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import { PassThrough, type Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../../src/server/serve.ts'
 import { eventStream, type Told } from '../../src/server/sse.ts'
@@ -48,9 +49,9 @@ const reader = async (
   return messages
 }
 
-const listening = async (url = 'memory:') => {
+const listening = async (url = 'memory:', log?: Writable) => {
   const store = await opened(url)
-  const server = await serve({ store, port: 0 })
+  const server = await serve({ store, port: 0, log })
   atEnd(server.close)
   return { store, api: `${server.url}/api/v1` }
 }
@@ -110,6 +111,16 @@ describe('a live conversation', () => {
     expect(await status('/conversations/none/events')).toBe(404)
     expect(await status('/conversations/a/events?after=9')).toBe(400)
     expect(await status('/conversations/a/events', { 'last-event-id': 'x' })).toBe(400)
+  })
+
+  test('whose reader goes away is no fault of the server', async () => {
+    const log = new PassThrough({ encoding: 'utf8' })
+    const { store, api } = await listening('memory:', log)
+    const chat = store.conversation('talk')
+    await chat.append({ role: 'user', content: 'Hello' })
+    await reader(`${api}/conversations/talk/events?after=-1`, {}, (got) => got.length > 1)
+    await readers(api, 0)
+    expect(log.read()).not.toContain('"level":50')
   })
 
   test('holds up nobody, and ends with the server', async () => {
