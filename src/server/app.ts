@@ -1,11 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { getCookie, setCookie } from 'hono/cookie'
 import { z } from 'zod'
 import { parsed } from '../events/check.ts'
-import type { Store } from '../index.ts'
+import type { Conversation, Store } from '../index.ts'
+import { remembered } from '../store/lru.ts'
 import { isTyped, toError } from '../result/typed.ts'
+import { bodyOf } from './body.ts'
 import { bytesAnswered, flowing, isKnown } from './bytes.ts'
 import { guard, loopback, safeHeaders } from './guard.ts'
 import { metrics, type Served } from './metrics.ts'
@@ -19,6 +20,7 @@ import { type Answer, type Flow, type Identity, type Route, type Streamed, scope
 import { routes } from './routes/index.ts'
 import { sessions } from './sessions.ts'
 import { eventsMedia } from './sse.ts'
+import { together } from './together.ts'
 import type { Authenticate } from './tokens.ts'
 
 export const basePath = '/api/v1'
@@ -55,8 +57,9 @@ type Of = Context<{ Variables: Variables }>
 
 /** The API as a function of requests: `app(settings).fetch(request)`. */
 export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> => {
-  const { store, authenticate, hosts = [], isReadOnly = false, maxBody = largestBody } = settings
+  const { authenticate, hosts = [], isReadOnly = false, maxBody = largestBody } = settings
   const { onRequest, onFault, ending = new AbortController().signal } = settings
+  const store = withKnownChats(settings.store)
   const server = new Hono<{ Variables: Variables }>()
   const isAllowed = guard([...loopback, ...hosts])
   const book = commandBook()
@@ -64,6 +67,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   const roster = rosterOf(store, ending)
   const session = sessions()
   const counts = metrics()
+  const gathered = together()
 
   const identityOf = (c: Of): Identity | undefined => {
     if (!authenticate) return everybody
@@ -100,8 +104,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
 
   server.use(async (c, next) => {
     const began = performance.now()
-    for (const [name, value] of Object.entries(safeHeaders)) c.header(name, value)
-    c.header('cache-control', 'private, no-cache')
+    for (const [name, value] of Object.entries(everyHeader)) c.header(name, value)
     await next()
     const served: Served = {
       method: c.req.method,
@@ -118,14 +121,6 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     isAllowed(c)
     await next()
   })
-  server.use(
-    bodyLimit({
-      maxSize: maxBody,
-      onError: (c) =>
-        fail(c, refused('BodyTooLarge', `a body has at most ${maxBody} bytes`, { limit: maxBody })),
-    }),
-  )
-
   server.get(`${basePath}/openapi.json`, (c) => c.json(documented()))
   server.get('/healthz', (c) => c.json({ status: 'alive' }))
   server.get('/readyz', async (c) => {
@@ -142,7 +137,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     return c.json({ by, scopes: allowed, isReadOnly, store: store.url })
   })
   server.post(`${basePath}/session`, async (c) => {
-    const { token } = checked(z.strictObject({ token: z.string().min(1).max(200) }), await bodyOf(c))
+    const { token } = checked(z.strictObject({ token: z.string().min(1).max(200) }), await bodyOf(c, maxBody))
     if (!authenticate?.(token)) throw refused('Unauthorized', 'this token is not valid')
     const id = session.begin(token)
     setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/' })
@@ -156,17 +151,24 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     server.on(method, `${basePath}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, async (c) => {
       const identity = permitted(c, route)
       c.set('identity', identity)
-      const answer = await route.handle({
+      const asked = {
         params: params ? checked(params, c.req.param()) : {},
         query: checked(query ?? noFields, queryOf(c)),
-        body: body ? checked(body, await bodyOf(c)) : undefined,
+        body: body ? checked(body, await bodyOf(c, maxBody)) : undefined,
+      }
+      if (route.scope === 'write') await gathered()
+      const answer = await route.handle({
+        ...asked,
         headers: c.req.raw.headers,
         identity,
         store,
         book,
         relay,
         roster,
-        signal: AbortSignal.any([c.req.raw.signal, ending]),
+        // Most need none, and it takes a request of the web's.
+        get signal() {
+          return AbortSignal.any([c.req.raw.signal, ending])
+        },
       })
       if ('body' in answer) return answered(c, answer)
       if ('bytes' in answer) return bytesAnswered(c, answer)
@@ -203,6 +205,19 @@ const documented = () => (document ??= openApi(routes, basePath))
 
 const noFields = z.strictObject({})
 
+/** With the handles of the last conversations: a request takes less time than it takes to make one. */
+const withKnownChats = (store: Store): Store => {
+  const chats = remembered<Conversation>(1_000)
+  return {
+    ...store,
+    conversation: (id) => {
+      const chat = chats.get(id) ?? store.conversation(id)
+      chats.set(id, chat)
+      return chat
+    },
+  }
+}
+
 const patterns = routes.map(({ method, path }) => ({
   method: method.toUpperCase(),
   pattern: new RegExp(`^${basePath}${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
@@ -223,6 +238,7 @@ const checked = <S extends z.ZodType>(schema: S, value: unknown): z.infer<S> => 
 
 /** Each field once. */
 const queryOf = (c: Context): Record<string, string> => {
+  if (!c.req.url.includes('?')) return {}
   const fields: [string, string][] = []
   for (const [name, values] of Object.entries(c.req.queries())) {
     const [value = '', ...more] = values
@@ -233,24 +249,21 @@ const queryOf = (c: Context): Record<string, string> => {
   return Object.fromEntries(fields)
 }
 
-const bodyOf = async (c: Context): Promise<unknown> => {
-  const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
-  const text = await c.req.text()
-  if (text === '') return {}
-  if (type !== 'application/json')
-    throw refused('UnsupportedMediaType', 'send JSON: Content-Type: application/json')
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw refused('InvalidRequest', `the body is not JSON: ${(error as Error).message}`)
-  }
-}
+const everyHeader = { ...safeHeaders, 'cache-control': 'private, no-cache' }
 
+/** A response of its own: the adapter takes headers as they are faster than what the context has made of them. */
 const answered = (c: Context, { status = 200, headers = {}, body }: Answer): Response => {
-  for (const [name, value] of Object.entries(headers))
-    c.header(name, name === 'location' ? `${basePath}${value}` : value)
-  if (isKnown(c, headers['etag'])) return c.body(null, 304)
-  return c.body(JSON.stringify(body), status as 200, { 'content-type': 'application/json' })
+  const { etag, location } = headers
+  const all = {
+    ...everyHeader,
+    ...headers,
+    ...(location !== undefined && { location: `${basePath}${location}` }),
+  }
+  if (isKnown(c, etag)) return new Response(null, { status: 304, headers: all })
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...all, 'content-type': 'application/json' },
+  })
 }
 
 const eventsOf = (flow: Streamed): Flow => ({

@@ -138,6 +138,20 @@ const rows: Readonly<Record<string, Row>> = {
     ],
     stale: 'etag',
   },
+  search: {
+    right: ['search?q=Hello'],
+    wrong: [
+      [400, 'search'],
+      [400, 'search?q=Hello&limit=0'],
+    ],
+  },
+  searchIn: {
+    right: [`${a}/search?q=Hello`],
+    wrong: [
+      [400, `${a}/search`],
+      [404, `${none}/search?q=Hello`],
+    ],
+  },
   calls: {
     right: ['conversations/w/calls'],
     wrong: [

@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+
+/** A connection to a server that is kept, and asked for one thing after the other. */
+export interface HttpClient {
+  /** The body of the answer. Rejects if its status is not 2xx. */
+  readonly get: (path: string) => Promise<string>
+  readonly post: (path: string, body: string) => Promise<string>
+  readonly close: () => void
+}
+
+/** A client as light as HTTP/1.1 allows, so that what is measured is the server. */
+export const httpClient = async (url: string): Promise<HttpClient> => {
+  const { host, hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.setNoDelay(true)
+  await once(socket, 'connect')
+  let received = Buffer.alloc(0)
+  let waiting:
+    | { readonly resolve: (body: string) => void; readonly reject: (error: Error) => void }
+    | undefined
+  socket.on('data', (piece) => {
+    received = received.length > 0 ? Buffer.concat([received, piece]) : piece
+    const end = received.indexOf('\r\n\r\n')
+    if (end < 0) return
+    const head = received.toString('latin1', 0, end)
+    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1])
+    if (received.length < end + 4 + length) return
+    const body = received.toString('utf8', end + 4, end + 4 + length)
+    received = Buffer.alloc(0)
+    if (head.startsWith('HTTP/1.1 2')) waiting?.resolve(body)
+    else waiting?.reject(new Error(`${head.split('\r\n')[0]}: ${body}`))
+  })
+  socket.on('error', (error) => waiting?.reject(error))
+  const asked = (text: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      waiting = { resolve, reject }
+      socket.write(text)
+    })
+  return {
+    get: (path) => asked(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`),
+    post: (path, body) =>
+      asked(
+        `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      ),
+    close: () => socket.destroy(),
+  }
+}

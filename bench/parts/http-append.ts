@@ -1,0 +1,81 @@
+import { join } from 'node:path'
+import { openStore } from '../../src/index.ts'
+import { httpClient } from '../http-client.ts'
+import { messageAt } from '../messages.ts'
+import { atLeast, duration, type PartResult } from '../report.ts'
+import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
+import { serving } from '../serving.ts'
+
+const clients = 64
+/** Of each client in a round. */
+const each = 4
+
+interface Writer extends Contender {
+  readonly close: () => Promise<void>
+}
+
+/** Durable appends over HTTP by many clients at once, beside as many of the library. Each says what it was decided on. */
+export const httpAppend = async (folder: string, isQuick: boolean): Promise<PartResult> => {
+  const library = await byLibrary(`sqlite:${join(folder, 'library.db')}`)
+  const http = await overHttp(`sqlite:${join(folder, 'http.db')}`)
+  const rounds = isQuick ? 30 : 150
+  const times = await alternate([library, http], rounds)
+  await library.close()
+  await http.close()
+  return {
+    title: `Append over HTTP: ${clients} clients, 1 KB messages, durable`,
+    figures: [
+      {
+        what: `the library, ${clients} conversations at once`,
+        figure: duration(timeOf(times, library.name)),
+      },
+      { what: `over HTTP, ${clients} clients`, figure: duration(timeOf(times, http.name)) },
+      atLeast('speed beside the library', ratioOf(times, library.name, http.name), 0.5),
+    ],
+    notes: [
+      `Each client has a connection and a conversation of its own, and appends one message after the other, ${each} a round, ${rounds} rounds; all clients are in one process, the server is in another. Milliseconds are of one append.`,
+    ],
+  }
+}
+
+/** Appends by all at once, each after its own last one. */
+const writing = (
+  name: string,
+  append: (client: number, index: number, after: number) => Promise<number>,
+  close: Writer['close'],
+): Writer => {
+  const ends = Array.from({ length: clients }, () => -1)
+  const appendAll = async (client: number): Promise<void> => {
+    for (let index = 0; index < each; index++) ends[client] = await append(client, index, ends[client] ?? -1)
+  }
+  const round = async (): Promise<number> => {
+    const spent = await timed(() => Promise.all(ends.map((_, client) => appendAll(client))))
+    return spent / (clients * each)
+  }
+  return { name, round, close }
+}
+
+const byLibrary = async (url: string): Promise<Writer> => {
+  const store = await openStore(url)
+  const chats = Array.from({ length: clients }, (_, client) => store.conversation(`bench-${client}`))
+  const append = async (client: number, index: number, after: number): Promise<number> => {
+    const written = await chats[client]?.append(messageAt(index), { after })
+    return written?.position ?? -1
+  }
+  return writing('library', append, store.close)
+}
+
+const overHttp = async (url: string): Promise<Writer> => {
+  const server = await serving(url)
+  const connections = await Promise.all(Array.from({ length: clients }, () => httpClient(server.api)))
+  const append = async (client: number, index: number, after: number): Promise<number> => {
+    const command = JSON.stringify({ type: 'append', messages: [messageAt(index)], after })
+    const path = `/api/v1/conversations/bench-${client}/commands`
+    const answer = await connections[client]?.post(path, command)
+    return (JSON.parse(answer ?? '') as { readonly position: number }).position
+  }
+  return writing('http', append, async () => {
+    for (const { close } of connections) close()
+    await server.close()
+  })
+}
