@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { lengthOf } from './kinds.ts'
 import { type Around, InPlace, rowLabel, RowView } from './row-views.tsx'
+import { usePrinting } from './printing.ts'
 import type { Row } from './rows.ts'
 import { useVirtual } from './virtual.ts'
 
@@ -33,6 +34,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
     count: rows.length,
     keyOf: (index) => keyOf(rows[index]),
     estimate: (index) => estimatedAt(rows[index]),
+    isWhole: usePrinting(),
   })
   const isAtEnd = useRef(true)
   const shown = useRef<string | undefined>(undefined)

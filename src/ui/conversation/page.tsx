@@ -409,7 +409,13 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
         onGo={(to) => jump(to)}
         onFollow={() => jump(isFollowing ? at : undefined)}
       />
-      <main class="conversation" data-inspector={inspector} data-pane={view.pane} data-split={isSplit}>
+      <main
+        class="conversation"
+        data-link={location.href}
+        data-inspector={inspector}
+        data-pane={view.pane}
+        data-split={isSplit}
+      >
         {outline && at !== undefined && last !== undefined && last >= 0 ? (
           <Ribbon
             {...{ outline, overview, at, last, limit }}

@@ -14,10 +14,12 @@ interface VirtualOptions {
   readonly keyOf: (index: number) => string
   /** About how high a row is, in pixels. */
   readonly estimate: (index: number) => number
+  /** All rows are in the document, in the flow of a printed page. */
+  readonly isWhole: boolean
 }
 
 /** Rows of unequal height of which only those in sight are in the document. */
-export const useVirtual = ({ count, keyOf, estimate }: VirtualOptions) => {
+export const useVirtual = ({ count, keyOf, estimate, isWhole }: VirtualOptions) => {
   const scroller = useRef<HTMLDivElement>(null)
   const [, redraw] = useReducer((times: number) => times + 1, 0)
   const options: VirtualizerOptions<HTMLDivElement, HTMLElement> = {
@@ -25,7 +27,7 @@ export const useVirtual = ({ count, keyOf, estimate }: VirtualOptions) => {
     getScrollElement: () => scroller.current,
     estimateSize: estimate,
     getItemKey: keyOf,
-    overscan: 3,
+    overscan: isWhole ? count : 3,
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
