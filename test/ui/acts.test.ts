@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { commandOf, doneWords, type Draft, eventWords, lackOf, titleOf } from '../../src/ui/acts/acts.ts'
+import { toggled } from '../../src/ui/acts/pinned.ts'
 import {
   figuresOf,
   newRepairs,
@@ -108,4 +109,9 @@ test('what cannot be written at all has its reason', () => {
   expect(offBecause(true, { ...session, isReadOnly: true })).toBe('This server only reads.')
   expect(offBecause(true, { ...session, scopes: ['read'] })).toBe('Your token only reads.')
   expect([offBecause(true, session), offBecause(true, undefined)]).toEqual([undefined, undefined])
+})
+
+test('a pin is set once, and taken away by setting it again', () => {
+  expect(toggled([3, 90], 12)).toEqual({ pins: [3, 12, 90], isPinned: true })
+  expect(toggled([3, 12], 3)).toEqual({ pins: [12], isPinned: false })
 })

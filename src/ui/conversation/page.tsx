@@ -12,8 +12,10 @@ import { openSheet } from '../sheet.tsx'
 import { Bar, Empty, Failed, Skeleton, useRested } from '../states.tsx'
 import { apiOf, hrefs, type Pane, type View, viewOf } from '../url.ts'
 import { type Handlers, useActions } from '../use-keys.ts'
-import { brief, kindOf, moment, number } from '../words.ts'
+import { brief, kindOf, number } from '../words.ts'
+import { usePins } from '../acts/pins.tsx'
 import { useActs } from '../acts/use-acts.tsx'
+import { WaitingCalls } from '../workers/waiting.tsx'
 import type { Here } from './here.ts'
 import { DiffSheet } from './diff-sheet.tsx'
 import { firstOf } from './draw.ts'
@@ -264,6 +266,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     await navigator.clipboard.writeText(text)
     announced(`Copied the content of ${item?.position ?? position}`)
   }
+  usePins(id, at)
   const acts = useActs({
     source,
     id,
@@ -511,12 +514,9 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
               show={top}
             />
           )}
-          {waiting.map(({ call, tool, why, since }) => (
-            <p key={call} class="note" role="status">
-              <b>{tool}</b> {why === 'approval' ? 'waits for an approval' : 'waits for a result'} since{' '}
-              {moment(since)}. <a href={hrefs.workers}>What waits</a>
-            </p>
-          ))}
+          {waiting.length > 0 && (
+            <WaitingCalls source={source} id={id} off={acts.off} decided={() => setAttempt(attempt + 1)} />
+          )}
         </section>
         {here && (
           <Inspector here={here} actions={buttons} acts={doing} off={acts.off} state={row && stateOf(row)} />

@@ -59,7 +59,12 @@ export const ListPage = ({ source, search }: PageProps) => {
         {isEmpty ? (
           <NoConversations />
         ) : (
-          <Filters asked={asked} ask={ask} field={field} isIndexed={listed?.total !== undefined} />
+          <Filters
+            asked={asked}
+            ask={ask}
+            field={field}
+            isIndexed={!listed || listed.isComplete !== undefined}
+          />
         )}
         {error !== undefined && <Failed error={error} retry={retry} />}
         {!listed && error === undefined && <Skeleton rows={12} />}
@@ -93,6 +98,7 @@ const Tally = ({
         : `${number(of ?? shown)}${of === undefined ? ' or more' : ''} matching of ${number(total)}`}
       {of === undefined && total === undefined && ' loaded, and there are more'}
       {of !== undefined && isPart && ` · ${number(shown)} loaded`}
+      {listed.isComplete === false && ' · the rest is still being indexed'}
       {live > 0 && ` · something happened in ${number(live)}`}
     </p>
   )

@@ -21,8 +21,12 @@ export interface Overview {
 export interface Listed {
   readonly items: readonly Overview[]
   readonly next?: string | undefined
+  /** All there are; undefined while the index catches up. */
   readonly total?: number | undefined
+  /** Undefined where nobody has counted. */
   readonly matching?: number | undefined
+  /** Whether everything was indexed that was there; undefined for a server without an index. */
+  readonly isComplete?: boolean | undefined
 }
 
 export interface ListRow {

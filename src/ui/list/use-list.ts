@@ -56,6 +56,12 @@ export const useList = (source: Source, asked: Asked): List => {
   }, [source, path, attempt])
 
   const again = (): void => setAttempt((before) => before + 1)
+  // What is still being indexed is asked for again, until the reader has scrolled on.
+  useEffect(() => {
+    if (listed?.isComplete !== false || listed.items.length > page) return undefined
+    const timer = setTimeout(again, pause)
+    return () => clearTimeout(timer)
+  }, [listed])
   const { connection, live } = useLive(source, setListed, again)
   const more = (): void => {
     if (!isBusy && listed?.next !== undefined) load(listed.next)

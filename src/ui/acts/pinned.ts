@@ -1,0 +1,9 @@
+/** The pins with this one more, or without it if it was there: in the order of the conversation. */
+export const toggled = (
+  pins: readonly number[],
+  position: number,
+): { readonly pins: readonly number[]; readonly isPinned: boolean } => {
+  const isPinned = !pins.includes(position)
+  const others = pins.filter((pin) => pin !== position)
+  return { pins: isPinned ? [...others, position].toSorted((one, other) => one - other) : others, isPinned }
+}

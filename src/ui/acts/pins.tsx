@@ -1,0 +1,58 @@
+import { announced } from '../announcer.tsx'
+import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
+import { hrefs } from '../url.ts'
+import { useActions } from '../use-keys.ts'
+import { count, number } from '../words.ts'
+import { toggled } from './pinned.ts'
+
+// Places to come back to. They are this tab's: they go when it is closed, and nothing of the conversation is in them.
+
+const nameOf = (id: string): string => `palimpsest.pins.${id}`
+
+const pinsOf = (id: string): readonly number[] => {
+  try {
+    const kept: unknown = JSON.parse(sessionStorage.getItem(nameOf(id)) ?? '[]')
+    return Array.isArray(kept) ? kept.filter((pin): pin is number => Number.isSafeInteger(pin)) : []
+  } catch {
+    // A browser that keeps nothing.
+    return []
+  }
+}
+
+/** Pins the position that is looked at, and lists the pins. */
+export const usePins = (id: string, at: number | undefined): void => {
+  const pin = (): void => {
+    if (at === undefined) return
+    const { pins, isPinned } = toggled(pinsOf(id), at)
+    try {
+      sessionStorage.setItem(nameOf(id), JSON.stringify(pins))
+    } catch {
+      announced('This browser keeps no pins.')
+      return
+    }
+    announced(`${isPinned ? 'Pinned' : 'No longer pinned:'} ${number(at)}. ${count(pins.length, 'pin')}: '`)
+  }
+  useActions({ pin: at === undefined ? undefined : pin, pins: () => openSheet(<PinsSheet id={id} />) })
+}
+
+const PinsSheet = ({ id }: { readonly id: string }) => {
+  const pins = pinsOf(id)
+  return (
+    <Sheet title="Pins">
+      {pins.length === 0 && (
+        <p class="faint">
+          None yet: <kbd>m</kbd> pins the position that you look at, and takes the pin away again.
+        </p>
+      )}
+      <ul class="pins">
+        {pins.map((pin) => (
+          <li key={pin}>
+            <a href={hrefs.conversation(id, { at: pin })} onClick={closeSheet}>
+              position {number(pin)}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Sheet>
+  )
+}
