@@ -172,6 +172,8 @@ export type { BackupError } from './jobs/backup.ts'
 export type {
   BucketsPage,
   Catalogue,
+  FindFilter,
+  FindPage,
   HiddenByMarker,
   OutlineOptions,
   OutlinePage,

@@ -204,6 +204,7 @@ export const promiseStore = (store: TaskStore): Store => ({
     overview: promised(store.catalogue.overview),
     hidden: promised(store.catalogue.hidden),
     search: promised(store.catalogue.search),
+    find: promised(store.catalogue.find),
   },
   check: promised(store.check),
   backup: promised(store.backup),

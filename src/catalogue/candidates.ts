@@ -51,3 +51,7 @@ export const candidatesIn = (db: DatabaseSync, { wanted, parts, through }: Asked
 }
 
 export const isLastPage = (page: readonly Candidate[]): boolean => page.length < atOnce
+
+/** All of them, in no order. */
+export const allCandidatesIn = (db: DatabaseSync, wanted: string): readonly Candidate[] =>
+  db.prepare(words).all(matchOf(wanted)) as unknown as readonly Candidate[]

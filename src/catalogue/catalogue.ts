@@ -4,13 +4,15 @@ import { openAt } from '../history/log.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
-import { checkedOptions, kinds } from '../store/options.ts'
+import { checkedOptions, isListOf, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
+import { type Filter, listed, type ListOrder, type ThreadList } from './list.ts'
 import { type Buckets, bucketsOf, type Outline, outlineOf, tallyAt } from './outline.ts'
 import { type Hits, searched, unsearchable } from './search.ts'
 import type { ThreadRow } from './thread.ts'
+import { traitNames } from './traits.ts'
 import type { Tally } from './weave.ts'
 
 /** How far the answer's conversation is indexed. */
@@ -82,6 +84,13 @@ export interface Catalogue<W extends Way> {
    * for (const { position, excerpt, now } of items) console.log(position, excerpt.match, now.state)
    */
   readonly search: (text: string, options?: SearchOptions) => Answer<W, ReadError, SearchPage>
+  /**
+   * The conversations that something is true of, in one of several orders, a page at a time. Errors: `InvalidInput`.
+   *
+   * @example
+   * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'updated' })
+   */
+  readonly find: (options?: FindFilter) => Answer<W, ReadError, FindPage>
 }
 
 /** Where to look. */
@@ -100,6 +109,22 @@ export interface SearchPage extends Hits {
   /** Of the conversation that was searched. */
   readonly last?: number
   readonly indexed?: number
+}
+
+/** Which conversations to list. */
+export interface FindFilter extends Omit<Filter, 'limit' | 'order' | 'cursor'> {
+  /** `newest` (default): begun last; `updated`: written to last; `tokens`: the most; `id`: by id. */
+  readonly order?: ListOrder | undefined
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined
+  /** The most of one answer, 1 to 1,000. Default 50. */
+  readonly limit?: number | undefined
+}
+/** Conversations that were found, with what the index knows of each. */
+export interface FindPage extends ThreadList {
+  /** Whether everything was indexed that was there when it was asked. */
+  readonly isComplete: boolean
+  readonly problem?: string
 }
 
 /** The most events of an outline. */
@@ -183,7 +208,14 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return { isComplete, ...known, ...(yield* searched(store, feed, { text, conversation, limit, cursor })) }
   }
 
+  async function* find(options?: FindFilter): Steps<ReadError, FindPage> {
+    const { order = 'newest', limit = 50, cursor, ...rest } = yield* ok(checkedOptions(options, findFields))
+    const progress = yield* feed.catchUp(patience)
+    return { ...progress, ...(yield* listed(store, feed, { ...rest, order, limit, cursor })) }
+  }
+
   return {
+    find: (options) => task(() => find(options)),
     search: (text, options) => task(() => search(text, options)),
     outline: (id, options) => task(() => outline(id, options)),
     overview: (id, options) => task(() => overview(id, options)),
@@ -192,12 +224,22 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
   }
 }
 
-const searchFields = {
-  conversation: kinds.text,
-  limit: {
-    is: (value: unknown) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000,
-    needed: 'is 1 to 1,000',
+const limit = {
+  is: (value: unknown) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000,
+  needed: 'is 1 to 1,000',
+}
+const searchFields = { conversation: kinds.text, limit, cursor: kinds.text }
+const findFields = {
+  q: kinds.text,
+  has: {
+    is: (value: unknown) => isListOf(value, (one) => traitNames.some((name) => name === one)),
+    needed: `is a list of ${traitNames.join(', ')}`,
   },
+  actor: kinds.text,
+  model: kinds.text,
+  beginning: kinds.text,
+  order: oneOf(['newest', 'updated', 'tokens', 'id']),
+  limit,
   cursor: kinds.text,
 }
 const nothing = {

@@ -36,6 +36,10 @@ export const lateCatalogue = (
       (...args) =>
       async () =>
         (await loaded()).search(...args)(),
+    find:
+      (...args) =>
+      async () =>
+        (await loaded()).find(...args)(),
     close: async () => (await loading)?.close(),
   }
 }

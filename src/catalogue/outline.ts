@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Kind } from './facts.ts'
 import { partsOf } from './lineage.ts'
-import type { Rows } from './rows.ts'
+import type { Chunk, Rows } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 import type { Tally } from './weave.ts'
 
@@ -150,4 +150,21 @@ export const tallyAt = (
     part &&
     db.prepare('SELECT tally FROM marks WHERE thread = ? AND position = ?').get(part.row.n, marker)?.['tally']
   return typeof tally === 'string' ? (JSON.parse(tally) as Tally) : undefined
+}
+
+/** Samples of a curve. */
+const samples = 32
+
+/** Tokens at some positions, evenly spaced, the last one included. */
+export const curveOf = (rows: Rows, thread: ThreadRow): readonly number[] => {
+  const count = Math.min(samples, thread.last + 1)
+  const parts = partsOf(rows, thread)
+  let chunk: Chunk | undefined
+  return Array.from({ length: count }, (_, sample) => {
+    const position = Math.ceil(((sample + 1) * (thread.last + 1)) / count) - 1
+    const row = parts.find(({ last }) => position <= last)?.row ?? thread
+    const { number, index } = placeIn(row, position)
+    if (chunk?.start !== position - index) chunk = rows.chunks(row, number, number)[0]
+    return chunk?.columns.tokens[index] ?? 0
+  })
 }

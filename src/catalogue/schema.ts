@@ -1,5 +1,5 @@
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 1
+export const formatVersion = 2
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
@@ -22,6 +22,8 @@ export const schema = `
     has INTEGER NOT NULL,
     problem TEXT
   ) STRICT;
+  CREATE INDEX threads_by_time ON threads (updated, n);
+  CREATE INDEX threads_by_tokens ON threads (tokens, n);
   CREATE TABLE chunks (
     thread INTEGER NOT NULL,
     number INTEGER NOT NULL,

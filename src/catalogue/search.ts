@@ -143,7 +143,7 @@ const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
 /** The events of a candidate that belong to what is searched, up to one that cannot be read. */
 async function* eventsOf(
   store: EventStore,
-  { thread: { id, from }, last: end }: Looked,
+  { thread: { id, from }, last: end }: Pick<Looked, 'thread' | 'last'>,
   { first, last }: Candidate,
 ): Steps<StoreError, { readonly events: readonly ConversationEvent[]; readonly problem?: string }> {
   const stream = streamOf(id)
@@ -158,6 +158,17 @@ async function* eventsOf(
     }
   }
   return { events }
+}
+
+/** Whether a text is in a stretch of a thread. */
+export async function* textIn(
+  store: EventStore,
+  thread: ThreadRow,
+  candidate: Candidate,
+  wanted: string,
+): Steps<StoreError, boolean> {
+  const { events } = yield* eventsOf(store, { thread, last: thread.last }, candidate)
+  return events.some((event) => excerptOf(event, wanted))
 }
 
 const hitOf = ({ conversation, of }: Looked, event: ConversationEvent, excerpt: Excerpt): Hit => {

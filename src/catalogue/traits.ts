@@ -12,3 +12,8 @@ const ofKinds: Readonly<Partial<Record<Kind, number>>> = {
 
 /** What an event of this kind says of its conversation. */
 export const traitOf = (kind: Kind): number => ofKinds[kind] ?? 0
+
+export type Trait = keyof typeof traits
+export const traitNames = Object.keys(traits) as [Trait, ...Trait[]]
+
+export const traitsIn = (has: number): readonly Trait[] => traitNames.filter((name) => has & traits[name])

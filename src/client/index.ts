@@ -29,10 +29,13 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
   const server = transport(url, options)
   const { get } = server
 
-  async function* conversations({ sort, beginning }: ListOptions = {}): AsyncGenerator<Overview, void> {
+  async function* conversations({ sort, beginning }: Omit<ListOptions, 'ids'> = {}): AsyncGenerator<
+    Overview,
+    void
+  > {
     for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
       type Page = { readonly next?: string; readonly items: readonly Overview[] }
-      const page: Page = await get('/conversations', {}, { sort, beginning, limit: 200, cursor })
+      const page: Page = await get('/conversations', {}, { order: sort, beginning, limit: 200, cursor })
       yield* page.items
       cursor = page.next
     }

@@ -146,7 +146,7 @@ export interface Client {
   /** The handle of a conversation, whether it exists yet or not. */
   readonly conversation: (id: string) => ConversationClient
   /** All conversations, newest first. Throws `StoreUnavailable`. */
-  readonly conversations: (options?: ListOptions) => AsyncIterable<Overview>
+  readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<Overview>
   /** Where a text of three characters or more was said in all conversations. Throws `InvalidInput`. */
   readonly search: (text: string, options?: FindOptions) => AsyncIterable<Hit>
   /** What workers are asked to do, the oldest first. Throws `StoreUnavailable`. */

@@ -7,6 +7,8 @@ export interface ListOptions {
   readonly sort?: 'newest' | 'id' | undefined
   /** Only conversations whose id begins with this. Default: all. */
   readonly beginning?: string | undefined
+  /** Only these, in this order; those that there are not are left out. Default: all. */
+  readonly ids?: readonly string[] | undefined
 }
 
 /** A conversation's name. */
@@ -27,8 +29,15 @@ const firstPage = 100
  */
 export const listedPages = (
   store: EventStore,
-  { sort = 'newest', beginning = '' }: ListOptions = {},
-): Pages => (sort === 'id' ? byId(store, beginning) : newestFirst(store, beginning))
+  { sort = 'newest', beginning = '', ids }: ListOptions = {},
+): Pages => {
+  if (ids) return named(ids)
+  return sort === 'id' ? byId(store, beginning) : newestFirst(store, beginning)
+}
+
+async function* named(ids: readonly string[]): Pages {
+  yield ids.map((id) => ({ id, mayHaveNotes: true }))
+}
 
 /** Notes are begun after their conversation, so their name has come before its name does. */
 async function* newestFirst(store: EventStore, beginning: string): Pages {

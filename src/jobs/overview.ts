@@ -18,6 +18,7 @@ type Result<A> = Promise<E.Either<ReadError, A>>
 const listOptions = z.strictObject({
   sort: z.enum(['newest', 'id']).optional(),
   beginning: z.string().optional(),
+  ids: z.array(z.string()).optional(),
 })
 
 /** How many conversations are looked at concurrently: a store may be far away. */

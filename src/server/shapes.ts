@@ -88,6 +88,19 @@ export const overviewShape = z
   })
   .meta({ id: 'Overview' })
 
+export const listedShape = overviewShape
+  .extend({
+    tokens: count.optional().describe('What the model sees now, estimated'),
+    curve: z
+      .array(count)
+      .max(32)
+      .optional()
+      .describe('Tokens at positions evenly spaced, the last one included'),
+    calls: count.optional().describe('Replies that have a receipt'),
+    has: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'Listed', description: 'What the index does not know yet is absent' })
+
 export const writtenShape = z
   .looseObject({
     conversation: conversationIdSchema,

@@ -48,7 +48,8 @@ const rows: Readonly<Record<string, Row>> = {
     right: ['conversations?limit=1'],
     wrong: [
       [400, 'conversations?limit=0'],
-      [404, 'conversations?cursor=none'],
+      [400, 'conversations?cursor=none'],
+      [404, 'conversations?cursor=:none'],
     ],
   },
   conversation: {

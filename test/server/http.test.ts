@@ -31,11 +31,12 @@ describe('a conversation over HTTP', () => {
     expect(again).toMatchObject({ status: 409, json: { tag: 'ConversationExists', conversation: 'a' } })
     const other = await ask('conversations', { json: { messages: [hello] } })
     const { json } = await ask('conversations?limit=1')
-    expect(json).toMatchObject({ items: [{ id: other.json['id'] }], next: other.json['id'] })
-    expect((await ask(`conversations?limit=1&cursor=${String(other.json['id'])}`)).json).toEqual({
-      items: [expect.objectContaining({ id: 'a' })],
-    })
-    expect(await ask('conversations?cursor=no')).toMatchObject({ status: 404 })
+    expect(json).toMatchObject({ items: [{ id: other.json['id'] }], total: 2, matching: 2 })
+    const rest = (await ask(`conversations?limit=1&cursor=${String(json['next'])}`)).json
+    expect(rest).toMatchObject({ items: [{ id: 'a', title: 'Hello.', curve: [2] }] })
+    expect(rest['next']).toBeUndefined()
+    expect(await ask('conversations?cursor=no')).toMatchObject({ status: 400, json: { path: 'cursor' } })
+    expect(await ask('conversations?cursor=:no')).toMatchObject({ status: 404 })
   })
 
   test('is forked up to a position', async () => {

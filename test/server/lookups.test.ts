@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Store } from '../../src/index.ts'
 import { text, toolResult } from '../support/log.ts'
 import { serving } from '../support/server/asking.ts'
 
@@ -94,5 +95,48 @@ describe('what the index answers over HTTP', () => {
     expect(await ask('search?q=ab')).toMatchObject({ status: 400, json: { tag: 'InvalidInput', path: 'q' } })
     expect(await ask('search?q=close&cursor=x')).toMatchObject({ status: 400, json: { path: 'cursor' } })
     expect(await ask('conversations/none/search?q=close')).toMatchObject({ status: 404 })
+  })
+
+  test('is the list, with what has happened in each, and by filters', async () => {
+    const { ask, store } = await working()
+    await store.conversation('c').append({ role: 'user', content: 'Another matter.' })
+    expect((await ask('conversations')).json).toMatchObject({
+      total: 3,
+      matching: 3,
+      isComplete: true,
+      items: [
+        { id: 'c', title: 'Another matter.', has: [] },
+        { id: 'b', parent: 'a', has: ['condensed', 'forked'] },
+        { id: 'a', title: 'Close the strings.', events: 6, has: ['condensed', 'rewound'] },
+      ],
+    })
+    const idsOf = async (query: string) => {
+      const { json } = await ask(`conversations?${query}`)
+      return (json['items'] as readonly { readonly id: string }[]).map(({ id }) => id)
+    }
+    expect(await idsOf('has=condensed,rewound')).toEqual(['a'])
+    expect(await idsOf('q=STRINGS')).toEqual(['a'])
+    expect(await idsOf('order=id')).toEqual(['a', 'b', 'c'])
+    expect(await idsOf('order=updated&limit=1')).toEqual(['c'])
+    expect(await idsOf('actor=none')).toEqual([])
+    expect(await ask('conversations?has=erased')).toMatchObject({ status: 400 })
+    expect(await ask('conversations?order=id&cursor=x')).toMatchObject({ status: 400 })
+  })
+
+  test('is the plain list while the index is far behind', async () => {
+    const { store } = await working()
+    const find: Store['catalogue']['find'] = async () => ({ items: [], total: 0, isComplete: false })
+    const behind = await serving({ store: { ...store, catalogue: { ...store.catalogue, find } } })
+    const { json } = await behind.ask('conversations?limit=1')
+    expect(json).toMatchObject({ items: [{ id: 'b' }], next: ':b', isComplete: false })
+    expect((await behind.ask('conversations?limit=1&cursor=:b')).json).toEqual({
+      items: [expect.objectContaining({ id: 'a', title: 'Close the strings.' })],
+      isComplete: false,
+    })
+    expect((await behind.ask('conversations?order=updated')).json).toEqual({
+      items: [],
+      total: 0,
+      isComplete: false,
+    })
   })
 })

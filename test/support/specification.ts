@@ -46,7 +46,6 @@ const on = (log: Log): Pick<Outcome, 'when'> => ({
     for (const { data } of events) expect(Object.values(data)).not.toContain(undefined)
     const next = [...log, ...events.map((event, index) => eventAt(event, log.length + index))]
     const outcome: Outcome = {
-      // oxlint-disable-next-line unicorn/no-thenable -- given, when, then; nobody awaits an outcome
       then: (expected) => {
         if (typeof expected === 'string' || '_tag' in expected) {
           const refusal = typeof expected === 'string' ? { _tag: expected } : expected

@@ -3,13 +3,16 @@ import { z } from 'zod'
 import { conversationExists } from '../../commands/rejections.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import { newMessage } from '../../events/new-message.ts'
-import { isError } from '../../index.ts'
+import { type FindPage, isError, type Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { revisionTag } from '../preconditions.ts'
 import { route } from '../route.ts'
-import { overviewShape } from '../shapes.ts'
+import { listedShape } from '../shapes.ts'
+
+const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
+const trait = z.enum(traits)
 
 export const list = route({
   method: 'get',
@@ -18,31 +21,81 @@ export const list = route({
   summary: 'The conversations, those begun last first',
   scope: 'read',
   query: z.strictObject({
+    q: z.string().max(500).optional().describe('Only those whose id has this, or in which it was said'),
+    has: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(trait))
+      .optional()
+      .describe(`What has happened in it, with commas: ${traits.join(', ')}`),
+    actor: z.string().max(300).optional().describe('Who wrote an event: the kind of an actor, or its id'),
+    model: z.string().max(300).optional().describe('Only those in which it answered, or was configured'),
     beginning: z.string().max(200).optional().describe('Only those whose id begins so'),
-    sort: z.enum(['newest', 'id']).optional(),
+    order: z
+      .enum(['newest', 'updated', 'tokens', 'id'])
+      .default('newest')
+      .describe('Begun last, written to last, most tokens, or by id'),
     limit,
-    cursor: z.string().max(300).optional().describe('`next` of the page before'),
+    cursor: z.string().max(400).optional().describe('`next` of the page before'),
   }),
-  answers: { 200: z.object({ next: z.string().optional(), items: z.array(overviewShape) }) },
+  answers: {
+    200: z.object({
+      next: z.string().optional(),
+      total: z.int().optional().describe('All conversations; absent while the index catches up'),
+      matching: z.int().optional().describe('Absent where counting would take reading what was said'),
+      isComplete: z.boolean().describe('Whether everything was indexed that was there'),
+      problem: z.string().optional().describe('What keeps the index from continuing'),
+      items: z.array(listedShape),
+    }),
+  },
   errors: ['NotFound'],
-  handle: async ({ query: { beginning, sort, limit: most, cursor }, store }) => {
-    const items = []
-    let isAfter = cursor === undefined
-    for await (const overview of store.conversations({ beginning, sort })) {
-      if (isAfter) items.push(overview)
-      if (items.length > most) break
-      isAfter ||= overview.id === cursor
-    }
-    if (!isAfter) throw refused('NotFound', 'the cursor names no conversation of this list: begin it again')
-    const next = items.length > most ? items[most - 1]?.id : undefined
-    const query = new URLSearchParams({ limit: String(most), cursor: next ?? '' }).toString()
-    const link = `<?${query}>; rel="next"`
+  handle: async ({ query, store }) => {
+    const isOwn = query.cursor === undefined || !query.cursor.startsWith(unindexed)
+    const found = isOwn ? await store.catalogue.find(query) : undefined
+    const { q, has, actor, model, order } = query
+    const isPlain = [q, has, actor, model].every((one) => one === undefined) && order === 'newest'
+    // Who only wants to see what there is need not wait until it is indexed.
+    const isFound = found && (found.isComplete || !isPlain || query.cursor !== undefined)
+    const { next, ...body } = isFound ? await withOverviews(store, found) : await notIndexed(store, query)
+    const rest = new URLSearchParams({ limit: String(query.limit), cursor: next ?? '' }).toString()
+    const link = `<?${rest}>; rel="next"`
     return {
       ...(next !== undefined && { headers: { link } }),
-      body: { ...(next !== undefined && { next }), items: items.slice(0, most) },
+      body: { ...(next !== undefined && { next }), ...body },
     }
   },
 })
+
+/** What was found, with the titles and links that the store has. */
+const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
+  const known = new Map(items.map((item) => [item.id, item]))
+  const overviews = []
+  for await (const overview of store.conversations({ ids: [...known.keys()] }))
+    overviews.push({ ...overview, ...known.get(overview.id) })
+  return { ...found, items: overviews }
+}
+
+/** What the cursors of lists begin with that the index knows nothing of. */
+const unindexed = ':'
+
+const notIndexed = async (store: Store, { beginning, limit: most, cursor }: Unindexed) => {
+  const items = []
+  const last = cursor?.slice(unindexed.length)
+  let isAfter = last === undefined
+  for await (const overview of store.conversations({ beginning })) {
+    if (isAfter) items.push(overview)
+    if (items.length > most) break
+    isAfter ||= overview.id === last
+  }
+  if (!isAfter) throw refused('NotFound', 'the cursor names no conversation of this list: begin it again')
+  const next = items.length > most ? `${unindexed}${items[most - 1]?.id}` : undefined
+  return { next, isComplete: false, items: items.slice(0, most) }
+}
+interface Unindexed {
+  readonly beginning?: string | undefined
+  readonly limit: number
+  readonly cursor?: string | undefined
+}
 
 const conversationShape = z
   .object({

@@ -1,0 +1,186 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import { type InvalidInput } from '../events/errors.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
+import type { StoreError } from '../store/errors.ts'
+import type { EventStore } from '../store/port.ts'
+import { type Candidate, allCandidatesIn } from './candidates.ts'
+import { cursorOf, cursorText } from './cursor.ts'
+import type { Feed } from './feed.ts'
+import { curveOf } from './outline.ts'
+import { textIn } from './search.ts'
+import { fold, isSearchable } from './texts.ts'
+import type { ThreadRow } from './thread.ts'
+import { type Trait, traits, traitsIn } from './traits.ts'
+
+/** `newest`: begun last; `updated`: written to last; `tokens`: the most; `id`: by id. */
+export type ListOrder = 'newest' | 'updated' | 'tokens' | 'id'
+
+/** Which conversations, in what order. */
+export interface Filter {
+  /** A part of the id, or a text that was said in it. */
+  readonly q?: string | undefined
+  /** All of these have happened in it. */
+  readonly has?: readonly Trait[] | undefined
+  /** Whoever wrote an event: the kind of an actor, or its id. */
+  readonly actor?: string | undefined
+  /** A model that answered, or was configured. */
+  readonly model?: string | undefined
+  readonly beginning?: string | undefined
+  readonly order: ListOrder
+  readonly limit: number
+  readonly cursor: string | undefined
+}
+
+/** A conversation at a glance. */
+export interface ListedThread {
+  readonly id: string
+  /** What the model sees now, estimated. */
+  readonly tokens: number
+  /** Tokens at up to 32 positions, evenly spaced, the last one included. */
+  readonly curve: readonly number[]
+  /** Replies that have a receipt, inherited ones included. */
+  readonly calls: number
+  readonly has: readonly Trait[]
+}
+
+export interface ThreadList {
+  readonly items: readonly ListedThread[]
+  readonly next?: string
+  /** Conversations that are indexed, and those that the filter lets pass: left out where that would take reading what was said. */
+  readonly total: number
+  readonly matching?: number
+}
+
+const orders: Readonly<Record<ListOrder, readonly [key: string, direction: 'ASC' | 'DESC']>> = {
+  newest: ['n', 'DESC'],
+  updated: ['updated', 'DESC'],
+  tokens: ['tokens', 'DESC'],
+  id: ['id', 'ASC'],
+}
+/** How long one answer looks for a text, in milliseconds. */
+const patience = 1_000
+/** Rows that are looked at together, where texts decide. */
+const atOnce = 100
+
+export async function* listed(
+  store: EventStore,
+  feed: Feed,
+  filter: Filter,
+): Steps<StoreError | InvalidInput, ThreadList> {
+  const { q, order, limit, cursor } = filter
+  const build = feed.read((indexed) => `${indexed.build} ${order}`)
+  const [value, n] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 2))
+  let after: After | undefined = value === undefined || n === undefined ? undefined : { value, n }
+  const mayHave = q === undefined ? undefined : feed.read((_, { db }) => textsOf(db, q))
+  const rows: ThreadRow[] = []
+  const began = performance.now()
+  let isMore = true
+  while (isMore && rows.length < limit && performance.now() - began < patience) {
+    const wanted = mayHave ? atOnce : limit + 1
+    const page = feed.read((_, { db }) => rowsOf(db, filter, mayHave, after, wanted))
+    isMore = page.length === wanted
+    for (const row of page) {
+      if (rows.length === limit) {
+        isMore = true
+        break
+      }
+      after = { value: valueOf(row, order), n: row.n }
+      if (!mayHave || (yield* isWanted(store, row, q ?? '', mayHave))) rows.push(row)
+    }
+    await breath()
+  }
+  return feed.read(({ rows: tables }, { db }) => ({
+    items: rows.map((row) => ({
+      id: row.id,
+      tokens: row.tokens,
+      curve: curveOf(tables, row),
+      calls: row.calls,
+      has: traitsIn(row.has),
+    })),
+    ...(isMore && after && { next: cursorText({ build, after: [after.value, after.n] }) }),
+    total: countOf(db, { order, limit, cursor }),
+    ...(mayHave
+      ? !isMore && cursor === undefined && { matching: rows.length }
+      : { matching: countOf(db, filter) }),
+  }))
+}
+
+/** The place after a row. */
+interface After {
+  readonly value: string | number
+  readonly n: string | number
+}
+
+const valueOf = (row: ThreadRow, order: ListOrder): string | number => {
+  switch (order) {
+    case 'newest':
+      return row.n
+    case 'updated':
+      return row.updated
+    case 'tokens':
+      return row.tokens
+    case 'id':
+      return row.id
+  }
+}
+
+/** Stretches that may have a text, by thread. */
+type MayHave = ReadonlyMap<number, readonly Candidate[]>
+
+const textsOf = (db: DatabaseSync, q: string): MayHave =>
+  Map.groupBy(isSearchable(q) ? allCandidatesIn(db, fold(q)) : [], ({ thread }) => thread)
+
+async function* isWanted(
+  store: EventStore,
+  row: ThreadRow,
+  q: string,
+  mayHave: MayHave,
+): Steps<StoreError, boolean> {
+  if (fold(row.id).includes(fold(q))) return true
+  for (const candidate of mayHave.get(row.n) ?? [])
+    if (yield* textIn(store, row, candidate, fold(q))) return true
+  return false
+}
+
+/** What a filter asks for in SQL, but for the texts. */
+const conditionsOf = ({ has = [], actor, model, beginning }: Filter): readonly Condition[] => {
+  const bits = has.reduce((all, trait) => all | traits[trait], 0)
+  return [
+    ...(bits > 0 ? [['has & ? = ?', bits, bits] as const] : []),
+    ...(actor === undefined ? [] : [['n IN (SELECT thread FROM actors WHERE name = ?)', actor] as const]),
+    ...(model === undefined ? [] : [['n IN (SELECT thread FROM models WHERE name = ?)', model] as const]),
+    ...(beginning === undefined ? [] : [['substr(id, 1, ?) = ?', beginning.length, beginning] as const]),
+  ]
+}
+type Condition = readonly [sql: string, ...given: readonly SQLInputValue[]]
+
+const selected = (db: DatabaseSync, what: string, conditions: readonly Condition[], end = '') => {
+  const where = conditions.length > 0 ? `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}` : ''
+  return db
+    .prepare(`SELECT ${what} FROM threads ${where} ${end}`)
+    .all(...conditions.flatMap(([, ...given]) => given))
+}
+
+const countOf = (db: DatabaseSync, filter: Filter): number =>
+  Number(selected(db, 'count(*) AS count', conditionsOf(filter))[0]?.['count'])
+
+const rowsOf = (
+  db: DatabaseSync,
+  filter: Filter,
+  mayHave: MayHave | undefined,
+  after: After | undefined,
+  limit: number,
+): readonly ThreadRow[] => {
+  const [key, direction] = orders[filter.order]
+  const conditions: Condition[] = [...conditionsOf(filter)]
+  if (after) conditions.push([`(${key}, n) ${direction === 'ASC' ? '>' : '<'} (?, ?)`, after.value, after.n])
+  if (mayHave)
+    conditions.push([
+      '(n IN (SELECT value FROM json_each(?)) OR instr(lower(id), ?) > 0)',
+      JSON.stringify([...mayHave.keys()]),
+      fold(filter.q ?? ''),
+    ])
+  const end = `ORDER BY ${key} ${direction}, n ${direction} LIMIT ${limit}`
+  return selected(db, '*', conditions, end) as unknown as readonly ThreadRow[]
+}

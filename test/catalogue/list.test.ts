@@ -1,0 +1,130 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { catalogueOf, type FindFilter, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
+import { textsOf } from '../../src/catalogue/texts.ts'
+import { traitNames } from '../../src/catalogue/traits.ts'
+import type { Log } from '../../src/projections/path.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import { atEnd } from '../support/at-end.ts'
+import { outlineBy } from '../support/catalogue/model.ts'
+import { left, right } from '../support/either.ts'
+import { histories } from '../support/histories.ts'
+import { assistant, condensed, configured, user } from '../support/log.ts'
+import { runs } from '../support/runs.ts'
+import { write } from '../support/write.ts'
+
+/** Every conversation that is found, page by page, and what the first page says of their number. */
+const allOf = async (catalogue: OwnCatalogue, options: FindFilter) => {
+  const items = []
+  let first
+  for (let cursor: string | undefined; ;) {
+    const page = right(await catalogue.find({ ...options, cursor })())
+    first ??= page
+    expect(page.isComplete).toBe(true)
+    expect(page.items.length).toBeLessThanOrEqual(options.limit ?? 50)
+    items.push(...page.items)
+    cursor = page.next
+    if (cursor === undefined)
+      return { items, ids: items.map(({ id }) => id), total: first.total, matching: first.matching }
+  }
+}
+
+const letters = { C: 'condensed', T: 'truncated', W: 'rewound', R: 'restored' } as const
+/** What has happened in a log. */
+const hasIn = ({ kinds }: { readonly kinds: string }): readonly string[] =>
+  traitNames.filter((name) => kinds.split('').some((kind) => letters[kind as 'C'] === name))
+
+test('the list has of each conversation what its log says, under every filter and in every order', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(histories(30), { minLength: 1, maxLength: 8 }),
+      fc.subarray(traitNames, { maxLength: 2 }),
+      fc.integer({ min: 1, max: 5 }),
+      fc.constantFrom('newest', 'tokens', 'id', 'updated'),
+      fc.tuple(fc.nat(), fc.nat()),
+      async (logs, has, limit, order, [which, where]) => {
+        const store = memoryStore()
+        const named = logs.flatMap((log, n): readonly { readonly id: string; readonly log: Log }[] =>
+          log.length > 0 ? [{ id: `c${(n * 5) % 8}`, log }] : [],
+        )
+        for (const { id, log } of named) await write(store, id, log)
+        const catalogue = catalogueOf(store, undefined)
+        const known = named.map(({ id, log }, n) => ({ id, n, log, outline: outlineBy(log) }))
+        const { items, total, matching } = await allOf(catalogue, { has, limit, order })
+        const expected = known.filter(({ outline }) => has.every((one) => hasIn(outline).includes(one)))
+        const tokensIn = ({ outline }: (typeof known)[number]): number => outline.tokens.at(-1) ?? 0
+        const sorted = expected.toSorted((one, other) => {
+          if (order === 'id') return one.id < other.id ? -1 : 1
+          return (order === 'tokens' ? tokensIn(other) - tokensIn(one) : 0) || other.n - one.n
+        })
+        expect(items.map(({ id }) => id)).toEqual(sorted.map(({ id }) => id))
+        expect([total, matching]).toEqual([known.length, expected.length])
+        for (const [index, { outline, ...one }] of sorted.entries()) {
+          const item = items[index]
+          expect(item).toMatchObject({
+            tokens: tokensIn({ ...one, outline }),
+            has: hasIn(outline),
+            calls: outline.calls.length,
+          })
+          expect(item?.curve).toHaveLength(Math.min(32, outline.tokens.length))
+          expect(item?.curve.at(-1)).toBe(outline.tokens.at(-1))
+          expect(outline.tokens).toEqual(expect.arrayContaining([...(item?.curve ?? [])]))
+        }
+        const texts = known
+          .flatMap(({ log }) => log.flatMap(textsOf))
+          .filter((text) => /^[ -~]{3,}$/.test(text))
+        const text = texts[which % Math.max(1, texts.length)] ?? 'nothing'
+        const q = text.slice(where % Math.max(1, text.length - 2)).slice(0, 9)
+        if (q.length >= 3) {
+          const { ids } = await allOf(catalogue, { q, limit })
+          const having = known.filter(({ log }) =>
+            log.flatMap(textsOf).some((said) => said.toLowerCase().includes(q.toLowerCase())),
+          )
+          expect(ids).toEqual(having.map(({ id }) => id).toReversed())
+        }
+        await catalogue.close()
+      },
+    ),
+    { numRuns: runs(60) },
+  )
+})
+
+describe('a conversation is found', () => {
+  const cataloguing = async () => {
+    const store = memoryStore()
+    await write(store, 'parser-1', [user('Close the strings.'), assistant('Done.', { model: 'm-1' })])
+    await write(store, 'docs-2', [
+      configured({ model: 'm-2' }),
+      user('Write of the parser.'),
+      condensed(1, 1),
+    ])
+    const from = { conversation: 'docs-2', position: 2, hash: 'h' }
+    await write(store, 'docs-3', [{ type: 'Forked', data: { from } }, user('Shorter.')])
+    const catalogue = catalogueOf(store, undefined)
+    atEnd(catalogue.close)
+    return catalogue
+  }
+  test.each<readonly [string, FindFilter, readonly string[]]>([
+    ['by a part of its id, and by what was said in it', { q: 'PARSER' }, ['docs-2', 'parser-1']],
+    ['by a part of its id that no text could be', { q: '-3' }, ['docs-3']],
+    ['by the beginning of its id', { beginning: 'docs' }, ['docs-3', 'docs-2']],
+    ['by a model that answered', { model: 'm-1' }, ['parser-1']],
+    ['by a model that was configured', { model: 'm-2' }, ['docs-2']],
+    ['by who wrote in it', { actor: 'test' }, ['docs-3', 'docs-2', 'parser-1']],
+    ['not by who did not', { actor: 'ann' }, []],
+    ['by what it inherited', { has: ['condensed'] }, ['docs-3', 'docs-2']],
+    ['as a fork', { has: ['condensed', 'forked'] }, ['docs-3']],
+    ['by several at once', { q: 'short', beginning: 'd', has: ['forked'] }, ['docs-3']],
+  ])('%s', async (_, options, ids) => {
+    const catalogue = await cataloguing()
+    for (const limit of [1, 50]) expect((await allOf(catalogue, { ...options, limit })).ids).toEqual(ids)
+  })
+
+  test('only with a cursor of the same list', async () => {
+    const catalogue = await cataloguing()
+    const { next } = right(await catalogue.find({ limit: 1 })())
+    for (const options of [{ cursor: 'x' }, { cursor: next, order: 'id' as const }])
+      expect(left(await catalogue.find(options)())).toMatchObject({ _tag: 'InvalidInput', path: 'cursor' })
+    expect(left(await catalogue.find({ has: ['erased' as 'forked'] })())).toMatchObject({ path: 'has' })
+  })
+})
