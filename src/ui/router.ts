@@ -45,11 +45,15 @@ export const usePlace = (): Place => {
   const [place, setPlace] = useState(here)
   useEffect(() => {
     const listener = (): void => setPlace(here())
+    // Who goes back goes where that leads, whatever was about to be noted.
+    const left = (): void => clearTimeout(resting)
     listeners.add(listener)
+    addEventListener('popstate', left)
     addEventListener('popstate', listener)
     listener()
     return () => {
       listeners.delete(listener)
+      removeEventListener('popstate', left)
       removeEventListener('popstate', listener)
     }
   }, [])

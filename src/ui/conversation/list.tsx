@@ -1,9 +1,16 @@
-import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { lengthOf } from './kinds.ts'
 import { type Around, InPlace, rowLabel, RowView } from './row-views.tsx'
 import { usePrinting } from './printing.ts'
 import type { Row } from './rows.ts'
 import { useVirtual } from './virtual.ts'
+
+/** A row that is brought into sight at a time. */
+export interface Brought {
+  readonly index: number
+  readonly time: number
+  readonly align: 'start' | 'auto'
+}
 
 interface ListProps {
   readonly rows: readonly Row[]
@@ -13,8 +20,8 @@ interface ListProps {
   readonly onSelect: (row: Row) => void
   /** What the rows are of: another one is shown from its end. */
   readonly place: string
-  /** The index of the row that is to be at the top once; undefined: the end. */
-  readonly show: { readonly index: number; readonly time: number } | undefined
+  /** The row that is to be brought into sight once, at the top or anywhere (then it takes the focus); undefined: the last one. */
+  readonly show: Brought | undefined
 }
 
 export const keyOfRow = (row: Row): string =>
@@ -49,13 +56,10 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
       time.current = show.time
       // What comes later (entries, repairs) does not lead away from there.
       isAtEnd.current = false
-      virtual.scrollToIndex(show.index, { align: 'start' })
+      virtual.scrollToIndex(show.index, { align: show.align })
+      if (show.align === 'auto') requestAnimationFrame(() => focusRow(scroller.current, show.index))
     } else if (isOther || isAtEnd.current) virtual.scrollToIndex(rows.length - 1, { align: 'end' })
   }, [place, rows, show])
-
-  useEffect(() => {
-    if (selected >= 0 && document.activeElement?.closest('.rows')) focusRow(scroller.current, selected)
-  }, [selected])
 
   const groups = useMemo(() => openGroups(rows), [rows])
   const items = virtual.getVirtualItems()

@@ -31,7 +31,7 @@ import {
 } from './fetching.ts'
 import { Inspector } from './inspector.tsx'
 import { contentOf, toolNames } from './kinds.ts'
-import { List } from './list.tsx'
+import { type Brought, List } from './list.tsx'
 import { useLive } from './live.ts'
 import { MarksSheet } from './marks.tsx'
 import { paths } from './path.ts'
@@ -203,16 +203,29 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     selected >= 0 || view.sel === undefined ? selected : rows.findIndex((row) => row.position === view.sel)
   const row = rows[index]
   const wanted = useRef<number | undefined>(view.sel)
-  const [top, setTop] = useState<{ readonly index: number; readonly time: number }>()
+  const [top, setTop] = useState<Brought>()
+  // What is brought to the top stays there while the rest of the view comes in.
+  const held = useRef({ position: -1, until: 0 })
   useEffect(() => {
-    if (wanted.current === undefined) return
-    const found = rows.findIndex(({ position }) => position === wanted.current)
-    if (found < 0) return
+    const now = performance.now()
+    const position = wanted.current ?? (now < held.current.until ? held.current.position : undefined)
+    const found = rows.findIndex((one) => one.position === position)
+    if (position === undefined || found < 0) return
+    if (wanted.current !== undefined) held.current = { position, until: now + together }
     wanted.current = undefined
-    setTop({ index: found, time: performance.now() })
+    setTop({ index: found, time: now, align: 'start' })
   }, [rows, view.sel])
   const select = (to: Row | undefined): void => {
     if (to) show({ sel: to.position }, true)
+  }
+  const selectBy = (by: 1 | -1): void => {
+    const to = index < 0 ? rows.length - 1 : Math.max(0, Math.min(rows.length - 1, index + by))
+    select(rows[to])
+    setTop({ index: to, time: performance.now(), align: 'auto' })
+  }
+  const showPane = (pane: Pane): void => {
+    wanted.current = view.sel
+    show({ pane })
   }
   const toggle = (position: number): void => {
     const shown = view.open === 'all' ? opened.map((one) => one.position) : view.open
@@ -308,11 +321,11 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     start: () => jump(0),
     head: () => jump(undefined),
     goTo: () => document.querySelector<HTMLElement>('#position')?.focus(),
-    rowDown: () => select(rows[index < 0 ? rows.length - 1 : Math.min(rows.length - 1, index + 1)]),
-    rowUp: () => select(rows[index < 0 ? rows.length - 1 : Math.max(0, index - 1)]),
-    paneAll: () => show({ pane: 'all' }),
-    paneBoth: () => show({ pane: 'both' }),
-    paneModel: () => show({ pane: 'model' }),
+    rowDown: () => selectBy(1),
+    rowUp: () => selectBy(-1),
+    paneAll: () => showPane('all'),
+    paneBoth: () => showPane('both'),
+    paneModel: () => showPane('model'),
     open: () => {
       const inner = row && 'group' in row ? row.group : undefined
       const one =
@@ -355,7 +368,13 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
         if (!next.delete(row.position)) next.add(row.position)
         setWhole(next)
       },
-      ...('group' in row && row.group !== undefined && { cover: () => show({ sel: row.group }, true) }),
+      ...('group' in row &&
+        row.group !== undefined && {
+          cover: () => {
+            wanted.current = row.group
+            show({ sel: row.group }, true)
+          },
+        }),
     }),
   }
   useActions(handlers)
@@ -442,7 +461,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
                   type="button"
                   role="radio"
                   aria-checked={view.pane === pane}
-                  onClick={() => show({ pane })}
+                  onClick={() => showPane(pane)}
                 >
                   {paneNames[pane]}
                 </button>

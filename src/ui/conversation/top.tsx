@@ -44,6 +44,7 @@ export const Top = ({ id, at, last, isFollowing, isLive, connection, fresh, onGo
                 onInput={(event) => setTyped(event.currentTarget.value)}
                 onFocus={(event) => event.currentTarget.select()}
                 onBlur={() => setTyped(undefined)}
+                onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
               />
             </label>{' '}
             of {last === undefined ? '…' : number(last)}
