@@ -50,7 +50,7 @@ export const Sheet = ({ title, children, actions, class: own = '', onClose }: Sh
       <div class="sheet-body">
         <header>
           <h2>{title}</h2>
-          <button type="button" class="quiet" aria-label="Close" onClick={() => dialog.current?.close()}>
+          <button type="button" class="quiet" aria-label="esc: close" onClick={() => dialog.current?.close()}>
             esc
           </button>
         </header>

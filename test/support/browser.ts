@@ -84,6 +84,7 @@ export const browsing = async ({ allowed = [], ...options }: BrowsingOptions = {
     timezoneId: 'UTC',
     ...options,
   })
+  context.setDefaultTimeout(20_000)
   const faults: string[] = []
   const fault = (text: string): void => {
     if (!allowed.some((pattern) => pattern.test(text))) faults.push(text)
@@ -99,7 +100,8 @@ export const browsing = async ({ allowed = [], ...options }: BrowsingOptions = {
     if (protocol + host !== origin) fault(`a request to another origin: ${request.url()}`)
   })
   context.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') fault(message.text())
+    const isFault = message.type() === 'error' || message.type() === 'warning'
+    if (isFault) fault(`${message.text()} (${message.location().url})`)
   })
   context.on('weberror', (error) => fault(String(error.error())))
   context.on('dialog', (dialog) => {

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { sampleIds } from '../../src/cli/sample.ts'
+import { noBrowser } from '../support/browser.ts'
+import { looking } from '../support/looking.ts'
+import { servedSample } from '../support/served.ts'
+
+const [id] = sampleIds
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+interface Found {
+  readonly violations: readonly {
+    readonly id: string
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+  }[]
+}
+
+/** What axe finds fault with, and where. */
+const faultsOf = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axe)
+  const found = (await page.evaluate(
+    `axe.run({ runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })`,
+  )) as Found
+  return found.violations.flatMap(({ id: rule, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${rule}: ${html.slice(0, 200)}\n${failureSummary}`),
+  )
+}
+
+/** An address of each page, and what is there once it is whole. */
+const routes = [
+  ['the list', '/', id],
+  ['a conversation with groups open', `/c/${id}?at=35&open=all&sel=2`, 'hidden · condensed by 30'],
+  ['what the model sees', `/c/${id}?pane=model&text=rendered`, 'I ask to publish 1.4.0'],
+  ['a request', `/c/${id}/calls/8`, 'verified'],
+  ['a diff', `/c/${id}/diff?from=29&to=35`, 'summary'],
+] as const
+
+describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
+  for (const colorScheme of ['light', 'dark'] as const)
+    test.for(routes)(`on %s, ${colorScheme}`, async ([, address, text]) => {
+      const { page } = await looking(await servedSample(), address, { colorScheme })
+      await page.getByRole('main').getByText(text).first().waitFor()
+      expect(await faultsOf(page)).toEqual([])
+    })
+
+  test('in a sheet, and on a narrow screen', async () => {
+    const { page, shows } = await looking(await servedSample(), `/c/${id}?at=35`, {
+      viewport: { width: 390, height: 800 },
+    })
+    await shows(35)
+    expect(await faultsOf(page)).toEqual([])
+    await page.keyboard.press('R')
+    await page.getByRole('dialog').getByText('Rewound to 35').waitFor()
+    expect(await faultsOf(page)).toEqual([])
+  })
+})

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest'
+import { sampleIds } from '../../src/cli/sample.ts'
+import { noBrowser } from '../support/browser.ts'
+import { looking, sheet } from '../support/looking.ts'
+import { served, servedSample } from '../support/served.ts'
+
+const [id] = sampleIds
+/** Its last position. */
+const last = 48
+const opened = async (query = '') => {
+  const scene = await servedSample()
+  return { ...scene, ...(await looking(scene, `/c/${id}${query}`)), chat: scene.store.conversation(id) }
+}
+
+describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
+  test('opens at the head, and shows what the model sees there', async () => {
+    const { page, shows, row } = await opened()
+    await shows(last)
+    expect(await row(last).textContent()).toContain('I ask to publish 1.4.0')
+    await page.getByRole('button', { name: 'live' }).waitFor()
+  })
+
+  test('is dragged through: the rows follow the slider, and Back leads to where it began', async () => {
+    const { page, slider, at, shows } = await opened('?at=40')
+    await shows(40)
+    const box = await slider.boundingBox()
+    if (!box) throw new Error('the slider is nowhere')
+    const y = box.y + box.height / 2
+    await page.mouse.move(box.x + (box.width * 40) / last, y)
+    await page.mouse.down()
+    for (const share of [0.7, 0.6, 0.5, 0.4]) await page.mouse.move(box.x + box.width * share, y)
+    await page.mouse.up()
+    const position = await at()
+    expect(position).toBeGreaterThan(10)
+    expect(position).toBeLessThan(30)
+    await shows(position)
+    await expect.poll(() => new URL(page.url()).searchParams.get('at')).toBe(String(position))
+    await page.goBack()
+    await shows(40)
+  })
+
+  test('[ and ] go from mark to mark', async () => {
+    const { page, shows } = await opened()
+    await shows(last)
+    for (const mark of [46, 37, 36, 30, 28, 22]) {
+      await page.keyboard.press('[')
+      await shows(mark)
+    }
+    for (const mark of [28, 30]) {
+      await page.keyboard.press(']')
+      await shows(mark)
+    }
+  })
+
+  test('an opened group shows what was hidden, and its summary stays beside it while it scrolls', async () => {
+    const { page, shows, row } = await opened('?at=35')
+    await shows(35)
+    const group = page.getByRole('button', { name: /^16 messages replaced by a summary/ })
+    await page.keyboard.press('e')
+    await expect.poll(() => new URL(page.url()).searchParams.get('open')).toBe('30')
+    await group.and(page.locator('[aria-expanded=true]')).waitFor()
+    await row(4).waitFor()
+    expect(await row(4).textContent()).toContain('hidden · condensed by 30')
+    const summary = page.locator('.beside').getByText('Asked for')
+    const before = await summary.boundingBox()
+    await row(4).hover()
+    await page.mouse.wheel(0, 200)
+    await row(6).waitFor()
+    const after = await summary.boundingBox()
+    expect(Math.abs((after?.y ?? 0) - (before?.y ?? 0))).toBeLessThan(120)
+    expect(await summary.isVisible()).toBe(true)
+  })
+
+  test('the request of a call is verified, and is what was sent to the byte', async () => {
+    const scene = await servedSample()
+    const { page } = await looking(scene, `/c/${id}/calls/8`)
+    await page.getByRole('status').filter({ hasText: 'verified' }).waitFor()
+    await page.getByRole('tab', { name: 'as sent' }).click()
+    await page.getByText('"max_tokens":800').waitFor()
+    await page.getByRole('link', { name: 'next call' }).click()
+    await page.getByRole('heading', { name: 'Request of call 9' }).waitFor()
+  })
+
+  test('a rewind is shown before it is done, and undone after', async () => {
+    const { page, chat, shows } = await opened('?at=45')
+    await shows(45)
+    const seen = await chat.effective()
+    await page.keyboard.press('R')
+    const rewind = sheet(page, 'Rewind')
+    await rewind.getByText('Rewound to 45').waitFor()
+    expect(await chat.position()).toBe(last)
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('status').getByText('Rewound to 45').waitFor()
+    await shows(last + 1)
+    expect((await chat.effective()).at(-1)?.position).toBe(45)
+    await page.keyboard.press('z')
+    await sheet(page, 'Undo').getByText(`Rewound to ${last}`).waitFor()
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('status').getByText('Undone').waitFor()
+    await shows(last + 2)
+    expect(await chat.effective()).toEqual(seen)
+  })
+
+  test('a fork begins where one looks', async () => {
+    const { page, store, shows } = await opened('?at=20')
+    await shows(20)
+    await page.keyboard.press('F')
+    await sheet(page, 'Fork').getByLabel('id of the new conversation').fill('another-try')
+    await page.keyboard.press('Control+Enter')
+    await page.waitForURL('**/c/another-try')
+    await page.getByRole('heading', { name: 'another-try' }).waitFor()
+    expect(await store.conversation('another-try').effective()).toEqual(
+      await store.conversation(id).effective({ at: 20 }),
+    )
+  })
+
+  test('what somebody else has written meanwhile is shown before anything is done', async () => {
+    const scene = await servedSample()
+    const chat = scene.store.conversation(id)
+    const { page, shows } = await looking(scene, `/c/${id}?at=45`, { allowed: [/status of 412/] })
+    await shows(45)
+    await page.keyboard.press('R')
+    const rewind = sheet(page, 'Rewind')
+    await rewind.getByText('Rewound to 45').waitFor()
+    await chat.configure({ model: 'claude-sonnet-5-5' })
+    await rewind.getByRole('button', { name: /^Rewind/ }).click()
+    const stale = sheet(page, '1 event came meanwhile')
+    await stale.getByText('Nothing has been written').waitFor()
+    expect(await chat.position()).toBe(last + 1)
+    await stale.getByRole('button', { name: /anyway, at 49/ }).click()
+    await page.getByRole('status').getByText('Rewound to 45').waitFor()
+    expect(await chat.position()).toBe(last + 2)
+  })
+
+  test('a new event appears at the head by itself; where one stands, it is counted', async () => {
+    const scene = await served()
+    const chat = scene.store.conversation('talk')
+    await chat.append([
+      { role: 'user', content: 'One.' },
+      { role: 'assistant', content: 'Two.' },
+    ])
+    const { page, shows } = await looking(scene, '/c/talk')
+    await shows(1)
+    await page.getByRole('button', { name: '● live' }).waitFor()
+    await chat.append({ role: 'user', content: 'Three.' })
+    await page.getByText('Three.').waitFor()
+    await shows(2)
+    await page.keyboard.press('k')
+    await shows(1)
+    await chat.append({ role: 'assistant', content: 'Four.' })
+    await page.getByRole('button', { name: '1 new' }).waitFor()
+    await shows(1)
+    await page.keyboard.press('G')
+    await shows(3)
+  })
+
+  test.for(['?at=35&sel=31', '?at=48&pane=model', '?at=27&open=all', ''])(
+    'an address is a view: %s looks the same after a reload',
+    async (query) => {
+      const scene = await servedSample()
+      // What comes last: how the request departs from the history.
+      let whole: Promise<unknown> | undefined
+      const { page, shows } = await looking(scene, `/c/${id}${query}`, {
+        before: (blank) => (whole = blank.waitForResponse(/repairs=true/)),
+      })
+      const at = Number(new URLSearchParams(query).get('at') ?? last)
+      await shows(at)
+      await whole
+      // Where the hatching begins depends on the heights of rows that nobody has seen yet.
+      const picture = async (): Promise<Buffer> => {
+        await page.evaluate(
+          "for (const { style } of document.querySelectorAll('.beside')) style.background = 'none'",
+        )
+        return page.screenshot()
+      }
+      let before = await picture()
+      // What is still being drawn is drawn.
+      await expect
+        .poll(async () => {
+          const now = await picture()
+          const isSame = now.equals(before)
+          before = now
+          return isSame
+        })
+        .toBe(true)
+      whole = page.waitForResponse(/repairs=true/)
+      await page.reload()
+      await shows(at)
+      await whole
+      await expect.poll(async () => (await picture()).equals(before)).toBe(true)
+    },
+  )
+})
