@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { brokenLinks } from '../support/links.ts'
 import { node } from '../support/node.ts'
@@ -44,6 +47,21 @@ describe('the package as it is published', () => {
     const work = run(node, [join(own, 'bin/palimpsest.js'), 'work', 'none.mjs', '--json'], { cwd: folder })
     const refused: unknown = await work.catch((error: unknown) => error)
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"AgentFailed"') })
+  })
+
+  test('serves its page, and what the page is made of', async () => {
+    const args = [join(own, 'bin/palimpsest.js'), 'serve', '--port', '0', '--json']
+    const child = spawn(node, args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] })
+    try {
+      const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+      const { url } = JSON.parse(line) as { readonly url: string }
+      const page = await (await fetch(`${url}/c/any?at=1`)).text()
+      const assets = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path)
+      expect(assets.length).toBeGreaterThan(1)
+      for (const path of assets) expect((await fetch(url + path)).status).toBe(200)
+    } finally {
+      child.kill('SIGKILL')
+    }
   })
 
   test('reads a large document in a thread of its own, and writes every format', async () => {
