@@ -1,7 +1,6 @@
 import type { Asking } from '../events/events.ts'
 import { conversationOf, queuedIn, turnedIn, workerOf } from '../events/ids.ts'
 import { type Fields, isFields } from '../events/json.ts'
-import { memo } from '../memo/memo.ts'
 import type { TurnEventData, TurnEventType } from '../events/turn-events.ts'
 import type { RecordedEvent } from '../store/port.ts'
 
@@ -45,10 +44,6 @@ export const fieldsIn = (json: string): Fields => {
   }
 }
 
-// Who looks at an event looks at it more than once.
-export const dataIn = memo(({ data }: RecordedEvent) => fieldsIn(data))
-export const metadataIn = memo(({ metadata }: RecordedEvent) => fieldsIn(metadata))
-
 const askingOf = (asked: unknown): Asking | undefined =>
   asked === true ? {} : isFields(asked) ? asked : undefined
 
@@ -89,12 +84,12 @@ const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
 
 const whatOf = (event: RecordedEvent): What => {
   const { type } = event
-  if (type === 'MessageAppended') return messageIn(dataIn(event))
+  if (type === 'MessageAppended') return messageIn(fieldsIn(event.data))
   if (type === 'Rewound') return { type: 'rewound' }
   if (type === 'Forked') return { type: 'forked' }
   if (type === 'Queued') return { type: 'queued' }
   if (type === 'Taken') return { type: 'taken' }
-  return turnFacts.has(type) ? ({ type, data: dataIn(event) } as What) : { type: 'other' }
+  return turnFacts.has(type) ? ({ type, data: fieldsIn(event.data) } as What) : { type: 'other' }
 }
 
 /** The conversation that an event is about, if it is about one. */
@@ -102,7 +97,7 @@ export const conversationIn = (stream: string): string | undefined =>
   conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)
 
 export const seenEvent = (conversation: string, event: RecordedEvent): SeenEvent => {
-  const metadata = metadataIn(event)
+  const metadata = fieldsIn(event.metadata)
   const what = whatOf(event)
   const { tenant, priority } = what.type === 'TurnRequested' ? what.data : {}
   const requested = { ...(tenant !== undefined && { tenant }), ...(priority !== undefined && { priority }) }

@@ -8,7 +8,7 @@ import { emptyAccount, type Entry, type ModelUsage, withEntry } from '../turn/sp
 import { type Prices, prices as listPrices } from '../turn/spending/prices.ts'
 import { sumOf } from '../turn/spending/usage.ts'
 import { type Period, periodOf, periods } from './policy.ts'
-import { dataIn, metadataIn } from './seen.ts'
+import { fieldsIn } from './seen.ts'
 
 /** What a tenant's steps came to in a period, which its name tells: `2026-11`, `2026-11-22` or `2026-11-22T19`. */
 export interface Spent {
@@ -38,7 +38,7 @@ const originIn = (type: string, fields: Fields): Origin => {
 const entryIn = (event: RecordedEvent): Entry | undefined => {
   const { type } = event
   if (type !== 'MessageAppended' && type !== 'Condensed') return undefined
-  const fields = dataIn(event)
+  const fields = fieldsIn(event.data)
   const origin = originIn(type, fields)
   if (type === 'Condensed') return fields['method'] === 'model' ? { type: 'condensed', origin } : undefined
   return fields['role'] === 'assistant' ? { type: 'reply', origin } : undefined
@@ -77,7 +77,7 @@ export const spending = (own: Prices = {}): Spending => {
     see: (tenant, event) => {
       const entry = entryIn(event)
       if (!entry) return
-      const time = String(metadataIn(event)['time'])
+      const time = String(fieldsIn(event.metadata)['time'])
       const { usage } = withEntry(emptyAccount, entry, book)
       for (const per of periods) {
         const period = periodOf(per, time)
