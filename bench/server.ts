@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { httpAppend } from './parts/http-append.ts'
 import { httpRead } from './parts/http-read.ts'
 import { httpSeen } from './parts/http-seen.ts'
+import { list } from './parts/list.ts'
+import { search } from './parts/search.ts'
 import { headText, type PartResult, partText, summaryText } from './report.ts'
 
-const parts = { read: httpRead, append: httpAppend, seen: httpSeen }
+const parts = { read: httpRead, append: httpAppend, seen: httpSeen, list, search }
 type Part = keyof typeof parts
 const isPart = (name: string): name is Part => Object.hasOwn(parts, name)
 
