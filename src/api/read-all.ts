@@ -38,20 +38,21 @@ export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> =
     return checkpoint ?? readTo(events, prefixes, undefined, () => {})
   }
 
-  async function* follow(given?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
-    const checked = checkedOptions(given, followFields)
+  async function* follow(options?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
+    const checked = checkedOptions(options, followFields)
     if (E.isLeft(checked)) throw toError(checked.left)
-    const { prefixes: beginnings = [''], from, signal } = checked.right
+    const { after: given, prefixes: beginnings = [''], from, signal } = checked.right
     const prefixes = beginnings.map(streamOf)
-    const after = checked.right.after ?? (from === 'now' ? await end(prefixes) : undefined)
+    const isFromNow = from === 'now' && given === undefined
+    const after = isFromNow ? await end(prefixes) : given
     // Whoever is cut off before the first event continues here.
-    if (from === 'now' && after !== undefined) yield { type: 'checkpoint', checkpoint: after }
-    const options: FollowOptions = {
+    if (isFromNow && after !== undefined) yield { type: 'checkpoint', checkpoint: after }
+    const following: FollowOptions = {
       prefixes,
       ...(after !== undefined && { after }),
       ...(signal && { signal }),
     }
-    for await (const followed of events.follow(options)) {
+    for await (const followed of events.follow(following)) {
       const streamed = followed.type === 'event' ? await placed(followed.event) : undefined
       if (streamed) yield { type: 'event', ...streamed }
       else yield { type: 'checkpoint', checkpoint: followed.checkpoint }
