@@ -60,7 +60,7 @@ describe.skipIf(noBrowser !== '')(`with the keyboard alone${noBrowser}`, () => {
     await keyboard.press('R')
     await page.getByRole('dialog', { name: 'Rewind' }).getByText('Rewound to').waitFor()
     await keyboard.press('Escape')
-    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+    await expect.poll(() => page.locator('dialog').count()).toBe(0)
     expect(await chat.position()).toBe(48)
     await keyboard.press('?')
     await page.getByRole('dialog').getByText('next marker, rewind or restore').waitFor()

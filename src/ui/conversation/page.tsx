@@ -388,7 +388,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     source,
     conversation: id,
     view: { ...view, at },
-    at: at ?? -1,
+    at: value?.at ?? -1,
     names,
     hidden,
     toggle,
