@@ -79,6 +79,28 @@ describe('a name that a process holds beside an SQLite file', () => {
     expect(other.inherit('a')).toBeTypeOf('function')
   })
 
+  test('is not inherited while its holder has it again, however often it was released', async () => {
+    const path = file()
+    const [one, other] = [await livenessOf(path), await livenessOf(path)]
+    for (let turn = 0; turn < 3; turn++) {
+      const release = one.hold('a')
+      expect(other.inherit('a')).toBeUndefined()
+      expect(other.names()).toEqual(['a'])
+      release?.()
+    }
+  })
+
+  test('is not inherited from who takes it after having looked at another holder', async () => {
+    const path = file()
+    const [one, other] = [await livenessOf(path), await livenessOf(path)]
+    const release = one.hold('a')
+    expect(other.inherit('a')).toBeUndefined()
+    release?.()
+    expect(other.hold('a')).toBeTypeOf('function')
+    expect(one.inherit('a')).toBeUndefined()
+    expect(one.names()).toEqual(['a'])
+  })
+
   test('is another in each store, however its file is called', async () => {
     const path = file()
     const link = join(temporaryFolder(), 'link.db')

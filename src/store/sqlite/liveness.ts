@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readdirSync, realpathSync, rmSync, statfsSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -22,6 +22,16 @@ const unless = <A>(attempt: () => A): A | undefined => {
   }
 }
 
+/** An open file, and which one had its name then. */
+interface Opened {
+  readonly db: DatabaseSync
+  readonly inode: bigint | undefined
+}
+
+/** Which file has a name now; undefined if none has. A number is not used again while its file is open. */
+const inodeOf = (file: string): bigint | undefined =>
+  statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
+
 /** Opens an existing file. */
 const opened = (file: string): DatabaseSync => {
   const url = pathToFileURL(file)
@@ -42,21 +52,31 @@ const isLocked = (db: DatabaseSync): boolean =>
 export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => void } => {
   const held = new Set<DatabaseSync>()
   /** Files that others have locked: whoever looks at them looks again and again. */
-  const others = new Map<string, DatabaseSync>()
+  const others = new Map<string, Opened>()
   const beginning = (): string => `${realpathSync(path)}-alive-`
   /** Names are read from the store: they must lead nowhere else. */
   const fileOf = (name: string): string | undefined =>
     isConversationId(name) ? beginning() + name : undefined
 
-  const hold = (file: string): (() => void) | undefined => {
-    const db = others.get(file) ?? opened(file)
-    others.set(file, db)
+  /** The file that has this name now: who released the name may have taken it again since, with another file. */
+  const openedNow = (file: string): Opened => {
+    const inode = inodeOf(file)
+    const kept = others.get(file)
+    if (kept && kept.inode === inode) return kept
+    if (others.delete(file)) kept?.db.close()
+    const fresh = { db: opened(file), inode }
+    others.set(file, fresh)
     const [oldest] = others
-    if (oldest && others.size > mostOthers && others.delete(oldest[0])) oldest[1].close()
+    if (oldest && others.size > mostOthers && others.delete(oldest[0])) oldest[1].db.close()
+    return fresh
+  }
+
+  const hold = (file: string): (() => void) | undefined => {
+    const { db, inode } = openedNow(file)
     if (!isLocked(db)) return undefined
     others.delete(file)
     // It may have been released since it was opened.
-    if (!existsSync(file)) {
+    if (inode === undefined || inodeOf(file) !== inode) {
       db.close()
       return undefined
     }
@@ -93,7 +113,8 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
         )
       }) ?? [],
     drop: () => {
-      for (const db of [...held, ...others.values()]) db.close()
+      for (const db of held) db.close()
+      for (const { db } of others.values()) db.close()
       held.clear()
       others.clear()
     },
