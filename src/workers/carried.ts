@@ -4,7 +4,7 @@ import type { Spent } from './spending.ts'
 // What is known at a place of the store, for an observer that begins there: plain data, which depends on nobody's clock.
 
 /** Version of the rules by which events become what is known. Changed rules, or something more to carry, make it one more. */
-export const rules = 6
+export const rules = 7
 
 /** A step without the times of its observer's clock. */
 export interface CarriedStep extends Omit<OpenStep, 'waitsSince' | 'freeAt' | 'notBefore'> {

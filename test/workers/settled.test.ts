@@ -311,6 +311,7 @@ describe('what is settled is ignored', () => {
   })
   test.each([
     ['it was found by other rules', { rules: rules + 1 }],
+    ['it was found by rules that did not tell forks', { rules: 6 }],
     ['it names a place that the store does not have', { checkpoint: '99-x' }],
     ['it has another shape', { steps: 'all' }],
   ])('where %s', async (_, other) => {
