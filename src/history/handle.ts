@@ -23,7 +23,7 @@ import { chainEndAt, chainEndOf, lastPosition, readConversationEnd } from './end
 import { forks } from './fork.ts'
 import { inOrder } from './in-order.ts'
 import { continues, type Known, knownAfter, knownFrom } from './known.ts'
-import { momentAfter, momentsOf } from './moments.ts'
+import { momentAfter, momentsOf, sizeOf } from './moments.ts'
 import { placed } from './placed.ts'
 import type { Own } from './lineage.ts'
 import { firstPage, reader } from './reader.ts'
@@ -56,6 +56,8 @@ interface Seen {
 /** How often a command is decided again while others write to the same conversation. */
 const maxTries = 100
 const maxEnds = 10_000
+/** A history that was read is kept for the next command if it shows at most so much, in characters of JSON: measuring more takes longer than it saves. */
+const mostSeen = 4 * 1024 * 1024
 
 /**
  * Carries out commands. Each is decided on the end of the conversation as this process remembers it, and appended there; if that is no
@@ -194,7 +196,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // What this process has written since is newer.
       if (revision < last.revision) ends.set(conversation, knownFrom(chainEndAt(lineage, last), last.type))
-      if (moment) moments.keep(conversation, moment)
+      if (moment && sizeOf(moment.effective, mostSeen) <= mostSeen) moments.keep(conversation, moment)
     },
     fork: (conversation, command, envelope) =>
       forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),

@@ -57,10 +57,17 @@ interface Kept {
 
 const lengthOf = memo((one: object) => JSON.stringify(one).length)
 
-/** How much a history shows, in characters of JSON. Frozen items are measured once. */
-export const sizeOf = ({ items, outline }: Effective): number => {
-  let size = each
-  for (const one of [...items, outline.configuration ?? {}]) size += lengthOf(one)
+/**
+ * How much a history shows, in characters of JSON. Frozen items are measured once.
+ *
+ * @param enough where it stops: what is returned is more than that, then
+ */
+export const sizeOf = ({ items, outline }: Effective, enough = Infinity): number => {
+  let size = each + lengthOf(outline.configuration ?? {})
+  for (const one of items) {
+    if (size > enough) break
+    size += lengthOf(one)
+  }
   return size
 }
 
