@@ -2,13 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { streamOf } from '../events/ids.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
+import { toError } from '../result/typed.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import { breath } from '../store/breath.ts'
-import { isOfEvent, type StoreError } from '../store/errors.ts'
+import { isOfEvent, type StoreError, storeClosed } from '../store/errors.ts'
 import { storeError } from '../store/sqlite/errors.ts'
 import { type Checkpoint, type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { type CatalogueFile, isDamage, openFile } from './file.ts'
-import { type Indexed, indexedIn } from './index-file.ts'
+import { type Indexed, indexedIn, type Reached } from './index-file.ts'
 
 /** How far an index is. */
 export interface Progress {
@@ -20,7 +21,10 @@ export interface Progress {
 
 /** Keeps an index up to date with its store. */
 export interface Feed {
-  /** Indexes what there is, for at most so many milliseconds; it continues by itself after that. Fails if the store cannot be read. */
+  /**
+   * Indexes what there is, for at most so many milliseconds; it continues by itself after that. Fails if the store cannot be read, and
+   * after `close`.
+   */
   readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, Progress>
   /** Reads of the index as it is now. A damaged file is left, and the next one begun. */
   readonly read: <A>(reading: (indexed: Indexed, file: CatalogueFile) => A) => A
@@ -41,18 +45,28 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   let running: Promise<E.Either<StoreError | InvalidInput, Progress>> | undefined
   let next: typeof running
 
-  const open = (damaged?: string): Indexed => {
+  const leave = (): void => {
     file?.db.close()
-    file = openFile(place, damaged)
-    indexed = indexedIn(file.db)
-    at = indexed.reached().checkpoint
-    isChecked = false
-    return indexed
+    file = undefined
+    indexed = undefined
   }
-  const current = (): Indexed => (file && indexed) ?? open()
+  /** @param damaged of what was open */
+  const open = (damaged?: string): Indexed => {
+    leave()
+    if (isClosed) throw toError(storeClosed(store.url))
+    file = openFile(place, damaged)
+    const its = indexedIn(file.db)
+    at = its.reached().checkpoint
+    isChecked = false
+    return (indexed = its)
+  }
+  const current = (): Indexed => indexed ?? open()
 
   const read: Feed['read'] = (reading) => {
-    const use = (its: Indexed): ReturnType<typeof reading> => reading(its, file as CatalogueFile)
+    const use = (its: Indexed): ReturnType<typeof reading> => {
+      its.refresh()
+      return reading(its, file as CatalogueFile)
+    }
     try {
       return use(current())
     } catch (error) {
@@ -62,25 +76,28 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   }
 
   /** Whether what is indexed is of this store: another one may be at the same URL, or an older backup of it. */
-  async function* isOfStore({ reached }: Indexed): Steps<StoreError | InvalidInput, boolean> {
-    const { landmark, checkpoint } = reached()
+  async function* isOfStore({ landmark, checkpoint }: Reached): Steps<StoreError | InvalidInput, boolean> {
     if (!landmark) return checkpoint === undefined || (yield* isIssued(checkpoint))
     const { stream, revision, id } = landmark
-    const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+    const page = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
+    // It is there, but has become damaged.
+    if (E.isLeft(page) && isOfEvent(page.left)) return yield* isIssued(checkpoint)
+    const [event] = yield* ok(page)
     return event?.id === id && (yield* isIssued(checkpoint))
   }
   async function* isIssued(after: Checkpoint | undefined): Steps<StoreError | InvalidInput, boolean> {
     const page = await store.readAll({ after, limit: 1, prefixes: ours })()
-    return E.isRight(page) || (page.left._tag === 'InvalidInput' ? false : yield page.left)
+    if (E.isRight(page) || isOfEvent(page.left)) return true
+    return page.left._tag === 'InvalidInput' ? false : yield page.left
   }
 
   /** Undefined if the file turned out to be damaged: then everything is indexed again. */
-  const take = (
-    events: readonly RecordedEvent[],
+  const change = (
     to: Checkpoint | undefined,
+    changing: (its: Indexed) => void,
   ): E.Either<StoreError, void> | undefined => {
     try {
-      current().take(events, at, to)
+      changing(current())
       at = to
       return done
     } catch (error) {
@@ -91,16 +108,31 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   }
 
   async function* advance(): Steps<StoreError | InvalidInput, Progress> {
-    if (!isChecked && !(yield* isOfStore(current()))) open(file?.name ?? '')
+    if (isClosed) return yield storeClosed(store.url)
+    const reached = read((its) => its.reached())
+    if (!isChecked && !(yield* isOfStore(reached))) open(file?.name ?? '')
     isChecked = true
+    let limit = streamPage
     reading: while (!isClosed) {
-      const page = await store.readAll({ after: at, limit: streamPage, prefixes: ours })()
-      if (E.isLeft(page) && isOfEvent(page.left)) return { isComplete: false, problem: page.left.message }
+      const page = await store.readAll({ after: at, limit, prefixes: ours })()
+      if (E.isLeft(page) && isOfEvent(page.left)) {
+        const { left: unread } = page
+        // What comes before it is taken first.
+        if (limit === 1) {
+          const to = 'checkpoint' in unread ? unread.checkpoint : undefined
+          if (to === undefined) return { isComplete: false, problem: unread.message }
+          const passed = change(to, (its) => its.pass(unread, at, to))
+          if (passed) yield* ok(passed)
+        }
+        limit = limit === 1 ? streamPage : Math.floor(limit / 2)
+        continue
+      }
       const { events, checkpoint, isEnd } = yield* ok(page)
       const isSame = events.length === 0 && checkpoint === at
       for (const part of isSame ? [] : partsOf(events)) {
         const isLast = part.at(-1) === events.at(-1)
-        const taken = take(part, isLast ? checkpoint : part.at(-1)?.checkpoint)
+        const to = isLast ? checkpoint : part.at(-1)?.checkpoint
+        const taken = change(to, (its) => its.take(part, at, to))
         if (!taken) continue reading
         yield* ok(taken)
         await breath()
@@ -137,8 +169,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     close: async () => {
       isClosed = true
       await running?.catch(() => undefined)
-      file?.db.close()
-      file = undefined
+      leave()
     },
   }
 }

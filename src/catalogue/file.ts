@@ -68,7 +68,10 @@ const opened = (place: string, number: number): DatabaseSync | undefined => {
     db.exec('COMMIT')
     if (isEmpty || version === formatVersion) return db
   } catch (error) {
-    if (!isDamage(error)) throw error
+    if (!isDamage(error)) {
+      db.close()
+      throw error
+    }
   }
   db.close()
   return undefined

@@ -4,7 +4,9 @@ import { decode } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationOf } from '../events/ids.ts'
 import type { Checkpoint, RecordedEvent } from '../store/port.ts'
+import { factsOf } from './facts.ts'
 import { type Rows, rowsIn } from './rows.ts'
+import { textsOf } from './texts.ts'
 import type { Thread } from './thread.ts'
 import { type Threads, threadsOf } from './threads.ts'
 import { wordsIn } from './words.ts'
@@ -39,6 +41,17 @@ export interface Indexed {
     from: Checkpoint | undefined,
     to: Checkpoint | undefined,
   ) => void
+  /** Passes over an event that cannot be read, between two checkpoints: no more of its conversation is indexed. */
+  readonly pass: (unread: Unread, from: Checkpoint | undefined, to: Checkpoint) => void
+  /** Forgets what another connection has changed. */
+  readonly refresh: () => void
+}
+
+/** An event that cannot be read, and why. */
+export interface Unread {
+  readonly stream: string
+  readonly revision: number
+  readonly message: string
 }
 
 export const indexedIn = (db: DatabaseSync): Indexed => {
@@ -102,38 +115,69 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
       threads.damage(thread, decoded.left.message)
       return undefined
     }
-    threads.take(thread, decoded.right, Buffer.byteLength(recorded.data))
-    words.add(thread.row.n, decoded.right)
-    return decoded.right
+    const { right: event } = decoded
+    const read = E.tryCatch(() => ({ facts: factsOf(event), texts: textsOf(event) }), String)
+    if (E.isLeft(read)) {
+      threads.damage(thread, `revision ${revision} of stream ${stream} cannot be indexed: ${read.left}`)
+      return undefined
+    }
+    const { facts, texts } = read.right
+    threads.take(thread, { event, facts, size: Buffer.byteLength(recorded.data) })
+    words.add(thread.row.n, position, texts)
+    return event
+  }
+
+  const pass = ({ stream, revision, message }: Unread): void => {
+    const id = conversationOf(stream)
+    const thread = id === undefined ? undefined : (threads.find(id) ?? threads.begin(id, undefined, 0))
+    if (thread?.row.problem === null && thread.row.from + revision > thread.row.last)
+      threads.damage(thread, message)
+  }
+
+  /** Changes the file in one transaction. @param change returns the last event that is new in it, if any is */
+  const transact = (
+    from: Checkpoint | undefined,
+    to: Checkpoint | undefined,
+    change: () => Landmark | undefined,
+  ): void => {
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      refresh()
+      const landmark = change()
+      threads.write()
+      words.write()
+      const before = reached()
+      // Whoever has taken none of them does not know how far the others are.
+      if (landmark || before.checkpoint === from)
+        sql.set.run(JSON.stringify({ checkpoint: to, landmark: landmark ?? before.landmark }))
+      db.exec('COMMIT')
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK')
+      threads.forget()
+      words.forget()
+      throw error
+    }
   }
 
   return {
     rows,
     threads,
     reached,
+    refresh,
     build: String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value']),
-    take: (events, from, to) => {
-      db.exec('BEGIN IMMEDIATE')
-      try {
-        refresh()
+    take: (events, from, to) =>
+      transact(from, to, () => {
         let landmark: Landmark | undefined
         for (const event of events) {
           const { stream, revision, id } = event
           if (takeOne(event)) landmark = { stream, revision, id }
         }
-        threads.write()
-        words.write()
-        const before = reached()
-        // Whoever has taken none of them does not know how far the others are.
-        if (landmark || before.checkpoint === from)
-          sql.set.run(JSON.stringify({ checkpoint: to, landmark: landmark ?? before.landmark }))
-        db.exec('COMMIT')
-      } catch (error) {
-        if (db.isTransaction) db.exec('ROLLBACK')
-        threads.forget()
-        words.forget()
-        throw error
-      }
-    },
+        return landmark
+      }),
+    pass: (unread, from, to) =>
+      transact(from, to, () => {
+        pass(unread)
+        return undefined
+      }),
   }
 }

@@ -54,7 +54,7 @@ export const outlineOf = (
   for (const { row, last } of partsOf(rows, thread)) {
     const [first, end] = [Math.max(from, row.from), Math.min(to, last)]
     if (first > end) continue
-    marks.push(...marksIn(db, row, first, end))
+    for (const mark of marksIn(db, row, first, end)) marks.push(mark)
     const chunks = rows.chunks(row, placeIn(row, first).number, placeIn(row, end).number)
     for (const { start, columns } of chunks) {
       const [begin, stop] = [Math.max(0, first - start), Math.min(columns.count, end - start + 1)]

@@ -15,7 +15,9 @@ export const textsOf = (event: ConversationEvent): readonly string[] => {
   while (open.length > 0) {
     const value = open.pop()
     if (typeof value === 'string') texts.push(value)
-    else if (typeof value === 'object' && value !== null) open.push(...saidIn(value).toReversed())
+    // One by one: a list may be longer than a call can have arguments.
+    else if (typeof value === 'object' && value !== null)
+      for (const inner of saidIn(value).toReversed()) open.push(inner)
   }
   return texts
 }

@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../events/events.ts'
 import { chunkLength, type Columns, noColumns } from './columns.ts'
-import { type Facts, factsOf } from './facts.ts'
+import type { Facts } from './facts.ts'
 import { traitOf } from './traits.ts'
 import { momentAt, type Piece, type Shown, tokensOf, type Weave, weaveIn } from './weave.ts'
 
@@ -30,7 +30,14 @@ export interface Thread {
   readonly chunks: Map<number, Columns>
 }
 
-/** What an event was found to be. */
+/** An event, what it was found to be, and the bytes of its data. */
+export interface Found {
+  readonly event: ConversationEvent
+  readonly facts: Facts
+  readonly size: number
+}
+
+/** What an event has changed. */
 export interface Taken {
   readonly event: ConversationEvent
   readonly facts: Facts
@@ -47,17 +54,14 @@ export const placeIn = ({ from }: Pick<ThreadRow, 'from'>, position: number) => 
 /**
  * Takes the next event.
  *
- * @param size bytes of the event's data
  * @param open the chunk with this number as it was written, if it is not among those in memory
  */
 export const take = (
   thread: Thread,
-  event: ConversationEvent,
-  size: number,
+  { event, facts, size }: Found,
   open: (number: number) => Columns | undefined,
 ): Taken => {
   const { row, weave, chunks } = thread
-  const facts = factsOf(event)
   const before = momentAt(weave, facts.position - 1)
   const moment = weaveIn(weave, facts)
   const { number, index } = placeIn(row, facts.position)

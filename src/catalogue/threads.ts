@@ -1,7 +1,6 @@
-import type { ConversationEvent } from '../events/events.ts'
 import { continued } from './columns.ts'
 import type { Rows } from './rows.ts'
-import { take, type Taken, type Thread, type ThreadRow } from './thread.ts'
+import { type Found, take, type Taken, type Thread, type ThreadRow } from './thread.ts'
 import { traits } from './traits.ts'
 import { momentAt, tokensOf } from './weave.ts'
 
@@ -11,8 +10,8 @@ export interface Threads {
   readonly byNumber: (n: number) => Thread | undefined
   /** @param from the position of its first event */
   readonly begin: (id: string, parent: Thread | undefined, from: number) => Thread
-  /** Takes the next event of a conversation; `size` is the bytes of its data. What it changes is written by `write`. */
-  readonly take: (thread: Thread, event: ConversationEvent, size: number) => Taken
+  /** Takes the next event of a conversation. What it changes is written by `write`. */
+  readonly take: (thread: Thread, found: Found) => Taken
   /** No more of the conversation is indexed. */
   readonly damage: (thread: Thread, problem: string) => void
   readonly write: () => void
@@ -96,9 +95,9 @@ export const threadsOf = (rows: Rows): Threads => {
       const row = rows.add({ id, parent: parent?.row.n ?? null, from, updated: 0, tokens, ...of })
       return use({ row, weave, chunks: new Map() })
     },
-    take: (thread, event, size) => {
+    take: (thread, found) => {
       use(thread)
-      const taken = take(thread, event, size, (number) => {
+      const taken = take(thread, found, (number) => {
         const [open] = rows.chunks(thread.row, number, number)
         return open && continued(open.columns, open.tools())
       })

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { ConversationEvent } from '../events/events.ts'
-import { fold, indexable, textsOf } from './texts.ts'
+import { fold, indexable } from './texts.ts'
 
 /** Words of a stretch of a conversation, until they are written. */
 interface Pending {
@@ -13,8 +12,8 @@ interface Pending {
 
 /** Writes the words of events. */
 export interface Words {
-  /** Events of a conversation in their order. */
-  readonly add: (thread: number, event: ConversationEvent) => void
+  /** The texts of a conversation's events, in their order. */
+  readonly add: (thread: number, position: number, texts: readonly string[]) => void
   /** Writes what was added. */
   readonly write: () => void
   /** Forgets what was added: its transaction was undone. */
@@ -41,9 +40,7 @@ export const wordsIn = (db: DatabaseSync): Words => {
   }
 
   return {
-    add: (thread, event) => {
-      const { position } = event
-      const texts = textsOf(event)
+    add: (thread, position, texts) => {
       if (texts.length === 0) return
       const open = pending.get(thread) ?? { thread, first: position, last: position, texts: [], length: 0 }
       pending.set(thread, open)

@@ -88,6 +88,8 @@ export interface BlobMissing {
   /** The event's id. */
   readonly event: string
   readonly sha256: string
+  /** Of the event, if all events were read: those after it can be. */
+  readonly checkpoint?: string | undefined
 }
 /** Content stored outside an event does not match its hash. */
 export interface BlobDamaged extends Omit<BlobMissing, '_tag'> {

@@ -76,7 +76,9 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     const part = bounded(page.events)
     const isWhole = part.length === page.events.length
     const checkpoint = isWhole ? page.checkpoint : part.at(-1)?.checkpoint
-    return { events: yield* ok(restored(store.blobs, part)), checkpoint, isEnd: isWhole && page.isEnd }
+    const events = await restored(store.blobs, part)
+    if (E.isLeft(events)) return yield placed(events.left, part)
+    return { events: events.right, checkpoint, isEnd: isWhole && page.isEnd }
   }
 
   /** The store keeps the hash of the event as it stores it. */
@@ -125,3 +127,12 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     },
   }
 }
+
+/** An error of an event of a page, with the place of the event. */
+const placed = (error: StoreError, page: readonly RecordedEvent[]): StoreError =>
+  error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
+    ? {
+        ...error,
+        checkpoint: page.find(({ id, stream }) => id === error.event && stream === error.stream)?.checkpoint,
+      }
+    : error

@@ -1,5 +1,7 @@
+import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { caught, ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { toError } from '../../result/typed.ts'
 import type { StoreError } from '../errors.ts'
 import { pagesOf } from '../pages.ts'
 import { beginsWithOne } from '../prefixes.ts'
@@ -51,9 +53,17 @@ const isPlain = (event: RecordedEvent): boolean => !isMarked(event) && !isRecord
  * event that completed it. Within them, a checkpoint names that event and the one read last.
  */
 export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | 'follow'> => {
-  /** The events of a stretch, from a revision on. Iteration throws a `StoreError`. */
-  async function* eventsOf({ stream, from, to }: Stretch): AsyncGenerator<RecordedEvent, void> {
-    for await (const page of pagesOf(store, stream, { from, to })) yield* (await orThrow(page)).map(unmarked)
+  /** The events of a stretch, from a revision on, with their places. Iteration throws a `StoreError`. */
+  async function* eventsOf(
+    { stream, from, to }: Stretch,
+    placeOf: (revision: number) => Checkpoint,
+  ): AsyncGenerator<RecordedEvent, void> {
+    for await (const page of pagesOf(store, stream, { from, to })) {
+      if (E.isLeft(page) && (page.left._tag === 'BlobMissing' || page.left._tag === 'BlobDamaged'))
+        throw toError({ ...page.left, checkpoint: placeOf(page.left.revision) })
+      for (const event of await orThrow(page))
+        yield { ...unmarked(event), checkpoint: placeOf(event.revision) }
+    }
   }
 
   /** The events of the write that an event completed, of streams with these prefixes, after a place among them. */
@@ -69,11 +79,12 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     for (const [index, stretch] of stretches.entries()) {
       if (index < reached) continue
       const from = after && index === reached ? after.revision + 1 : stretch.from
-      for await (const event of eventsOf({ ...stretch, from })) {
-        const isLast = event.revision === stretch.to && index === stretches.length - 1
-        const within = { ...event, checkpoint: by.checkpoint, by: by.stream, at: by.revision }
-        yield { ...event, checkpoint: isLast ? by.checkpoint : checkpointOf(within) }
-      }
+      const { stream, to } = stretch
+      const within = { checkpoint: by.checkpoint, by: by.stream, at: by.revision, stream }
+      const isLast = (revision: number): boolean => revision === to && index === stretches.length - 1
+      yield* eventsOf({ stream, from, to }, (revision) =>
+        isLast(revision) ? by.checkpoint : checkpointOf({ ...within, revision }),
+      )
     }
   }
 
