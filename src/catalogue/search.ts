@@ -3,6 +3,7 @@ import { decode } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
+import { type Excerpt, excerptOf, fold } from '../projections/found.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
@@ -13,16 +14,9 @@ import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import type { Indexed } from './index-file.ts'
 import { partsOf } from './lineage.ts'
-import { fold, isSearchable, longestQuery, shortestQuery, textsOf } from './texts.ts'
+import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
 import { type States, type View, viewIn } from './views.ts'
-
-/** What was found, and the text around it. */
-export interface Excerpt {
-  readonly before: string
-  readonly match: string
-  readonly after: string
-}
 
 /** A message or summary that has the text. */
 export interface Hit extends States {
@@ -175,28 +169,4 @@ const hitOf = ({ conversation, of }: Looked, event: ConversationEvent, excerpt: 
   const { position, metadata } = event
   const { kind, states } = of((view) => ({ kind: view.kindAt(position), states: view.statesOf(position) }))
   return { conversation, position, kind, time: metadata.time, excerpt, ...states }
-}
-
-/** Characters of an excerpt before and after what was found. */
-const around = { before: 60, after: 120 }
-
-const excerptOf = (event: ConversationEvent, wanted: string): Excerpt | undefined => {
-  for (const text of textsOf(event)) {
-    const at = fold(text).indexOf(wanted)
-    if (at < 0) continue
-    const end = at + wanted.length
-    const start = wholeFrom(text, at - around.before)
-    return {
-      before: text.slice(start, at),
-      match: text.slice(at, end),
-      after: text.slice(end, wholeFrom(text, end + around.after)),
-    }
-  }
-  return undefined
-}
-
-/** A place that is not in the middle of a character. */
-const wholeFrom = (text: string, at: number): number => {
-  const code = text.charCodeAt(at)
-  return at <= 0 ? 0 : code >= 0xdc00 && code <= 0xdfff ? at + 1 : at
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { fold, indexable } from './texts.ts'
+import { fold } from '../projections/found.ts'
+import { indexable } from './texts.ts'
 
 /** Words of a stretch of a conversation, until they are written. */
 interface Pending {

@@ -10,14 +10,17 @@ import type { EmbeddedFile } from './source/embedded/form.ts'
 import { embeddedSource } from './source/embedded.ts'
 import { hrefs } from './url.ts'
 import { listenForKeys } from './use-keys.ts'
+import { count } from './words.ts'
 
 // The page as one file, which `palimpsest export --format html` writes: the same page, without a server.
 
 /** What this copy is, and what is missing from it. */
 const CopyNote = ({ file: { events, written, redacted } }: { readonly file: EmbeddedFile }) => (
   <footer class="copy-note">
-    A copy of {events.length} events, made {written.slice(0, 16).replace('T', ' ')} UTC.{' '}
-    {redacted === undefined ? 'Nothing was redacted.' : `${redacted} places are redacted.`}
+    A copy of {count(events.length, 'event')}, made {written.slice(0, 16).replace('T', ' ')} UTC.{' '}
+    {redacted === undefined
+      ? 'Nothing was redacted.'
+      : `${count(redacted, 'place is', 'places are')} redacted.`}
   </footer>
 )
 

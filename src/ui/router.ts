@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { holder } from './source/embedded/form.ts'
+import { pathOf, type Place, placeIn } from './url.ts'
 
 // Where the page is: the address, and who is told when it changes.
 
@@ -8,16 +9,15 @@ const tell = (): void => {
   for (const listener of listeners) listener()
 }
 
-export interface Place {
-  readonly path: string
-  readonly search: string
-}
 /** A page that is one file has its address after the `#`. */
 const isFile = document.getElementById(holder) !== null
-const here = (): Place => {
-  const { pathname: path, search } = isFile ? new URL(location.hash.slice(1), 'file:///') : location
-  return { path, search }
-}
+/** The address of now. */
+export const here = (): Place =>
+  isFile ? placeIn(location.hash.slice(1)) : { path: location.pathname, search: location.search }
+
+/** The whole address of a place of the page, to give to somebody else. */
+export const linkTo = (href: string): string =>
+  isFile ? `${location.href.replace(/#.*$/s, '')}#${href}` : location.origin + href
 
 /** Goes to an address of the page. `replace`: Back does not come here again. */
 export const go = (href: string, { replace = false }: { readonly replace?: boolean } = {}): void => {
@@ -67,9 +67,10 @@ export const followLinks = (): void => {
     if (defaultPrevented || button !== 0 || metaKey || ctrlKey || shiftKey || altKey) return
     const link = event.target instanceof Element ? event.target.closest('a') : undefined
     if (!link || link.origin !== location.origin || link.target || link.hasAttribute('download')) return
-    if (link.pathname.startsWith('/api/')) return
+    const path = isFile ? pathOf(link) : link.pathname
+    if (path.startsWith('/api/')) return
     event.preventDefault()
-    go(link.pathname + link.search)
+    go(path + link.search)
     if (link.hash) document.querySelector(link.hash)?.scrollIntoView()
   })
 }

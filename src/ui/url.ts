@@ -14,13 +14,11 @@ export interface View {
   readonly text: 'exact' | 'rendered'
   /** The position of the selected row. */
   readonly sel?: number | undefined
-  /** Whether the abandoned events are drawn as a lane of their own. */
-  readonly lane: 'path' | 'all'
   /** What is searched for in the conversation. */
   readonly find?: string | undefined
 }
 
-export const noView: View = { pane: 'both', open: [], text: 'exact', lane: 'all' }
+export const noView: View = { pane: 'both', open: [], text: 'exact' }
 
 const whole = (text: string | null | undefined): number | undefined =>
   text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
@@ -35,20 +33,18 @@ export const viewOf = (search: string): View => {
     open: open === 'all' ? 'all' : (open ?? '').split(',').flatMap((text) => whole(text) ?? []),
     text: query.get('text') === 'rendered' ? 'rendered' : 'exact',
     sel: whole(query.get('sel')),
-    lane: query.get('lane') === 'path' ? 'path' : 'all',
     find: query.get('find') || undefined,
   }
 }
 
 /** The query of a view, with its `?`; empty for `noView`. The same view has the same query. */
-export const searchOf = ({ at, pane, open, text, sel, lane, find }: View): string =>
+export const searchOf = ({ at, pane, open, text, sel, find }: View): string =>
   queryOf({
     at,
     pane: pane === noView.pane ? undefined : pane,
     open: open === 'all' ? open : open.toSorted((one, other) => one - other).join(','),
     text: text === noView.text ? undefined : text,
     sel,
-    lane: lane === noView.lane ? undefined : lane,
     find,
   })
 
@@ -61,6 +57,24 @@ export const queryOf = (fields: Readonly<Record<string, string | number | boolea
   )
   return given.length > 0 ? `?${given.join('&')}` : ''
 }
+
+/** An address of the page. */
+export interface Place {
+  readonly path: string
+  readonly search: string
+}
+
+/** The address that a file has after its `#`, whatever somebody has typed there. */
+export const placeIn = (text: string): Place => {
+  const end = text.search(/[?#]/)
+  const path = end < 0 ? text : text.slice(0, end)
+  const search = end < 0 ? '' : text.slice(end).replace(/#.*$/s, '')
+  return { path: path === '' ? '/' : path, search: search === '?' ? '' : search }
+}
+
+/** The path that a link in a file names: on Windows, browsers put the drive of the file before it (`/C:/c/ID`). */
+export const pathOf = ({ pathname }: { readonly pathname: string }): string =>
+  pathname.replace(/^\/[A-Za-z]:(?=\/)/, '')
 
 /** The API's path of a conversation. */
 export const apiOf = (id: string): string => `/conversations/${encodeURIComponent(id)}`

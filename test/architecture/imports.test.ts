@@ -56,7 +56,7 @@ const layers: Readonly<Record<string, string>> = {
   client: 'events server /',
   // What a browser runs: of the rest only the core, which needs no Node.
   ui: '/',
-  cli: 'result events projections commands store telemetry formats context/tokens api / server ui',
+  cli: 'result events catalogue projections commands store telemetry formats context/tokens api / server ui',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []

@@ -1,44 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { gather, type HtmlOptions } from '../../src/cli/html/gather.ts'
-import { htmlPage } from '../../src/cli/html/page.ts'
-import { loadSample, sampleIds } from '../../src/cli/sample.ts'
-import { openStore, type Store } from '../../src/index.ts'
+import { sampleIds } from '../../src/cli/sample.ts'
+import { openStore } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
-import { browsing, noBrowser } from '../support/browser.ts'
-import { builtPage } from '../support/bundle.ts'
-import { hostile } from '../support/hostile.ts'
+import { noBrowser } from '../support/browser.ts'
+import { exported, opened, sample } from '../support/exported.ts'
+import { hostile, markedUp } from '../support/hostile.ts'
 
 const [id] = sampleIds
-
-const sample = async (): Promise<Store> => {
-  const store = await openStore('memory:')
-  atEnd(store.close)
-  await loadSample(store)
-  return store
-}
-
-const exported = async (store: Store, of: string, options: HtmlOptions = {}): Promise<string> => {
-  const folder = pathToFileURL(join(await builtPage(), 'ui-file/'))
-  let html = ''
-  for await (const piece of htmlPage(await gather(store, store.conversation(of), options), folder))
-    html += piece
-  return html
-}
-
-/** Opens a file as a double click does, at an address of the page. */
-const opened = async (html: string, address = ''): Promise<Page> => {
-  const folder = await mkdtemp(join(tmpdir(), 'palimpsest-file-'))
-  atEnd(() => rm(folder, { recursive: true }))
-  await writeFile(join(folder, 'a.html'), html)
-  const page = await browsing()
-  await page.goto(`${pathToFileURL(join(folder, 'a.html')).href}${address}`)
-  return page
-}
 
 describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
   test('opens without a server, at the end of the conversation', async () => {
@@ -56,6 +24,51 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     await page.getByText('I ask to publish 1.4.0').first().waitFor()
   })
 
+  test('is searched as the page of a server is', async () => {
+    const page = await opened(await exported(await sample(), id))
+    await page.getByText('I ask to publish 1.4.0').first().waitFor()
+    await page.keyboard.press('/')
+    await page.getByRole('searchbox').fill('minutes become')
+    const hit = page.getByRole('search').getByRole('listitem').first()
+    await hit.getByText('minutes become').waitFor()
+    expect(await hit.textContent()).toMatch(
+      /in context then: (yes|as part of \d+|no, abandoned by \d+) · now: /,
+    )
+    expect(await hit.textContent()).not.toContain('other')
+  })
+
+  test('is left by no link: all lead to other places in it', async () => {
+    const page = await opened(await exported(await sample(), id), `#/c/${id}?at=30&sel=30`)
+    await page.getByRole('link', { name: 'palimpsest' }).click()
+    await page.getByText('1 conversation').waitFor()
+    await page
+      .getByRole('link', { name: /hours-invoice/ })
+      .first()
+      .click()
+    await page.getByText('I ask to publish 1.4.0').first().waitFor()
+    await page.goBack()
+    await page.getByText('1 conversation').waitFor()
+  })
+
+  test('copies links that open it, and knows in the palette which conversation it shows', async () => {
+    const page = await opened(await exported(await sample(), id), `#/c/${id}?at=5`)
+    await page.getByText('`costOf` is the suspect').first().waitFor()
+    await page.evaluate(`navigator.clipboard.writeText = async (text) => void (document.title = text)`)
+    await page.keyboard.press('y')
+    await expect.poll(() => page.title()).toBe(page.url())
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox').fill('48')
+    await page.getByRole('option', { name: 'position 48' }).click()
+    await page.getByText('I ask to publish 1.4.0').first().waitFor()
+  })
+
+  test('opens whatever its address says', async () => {
+    const page = await opened(await exported(await sample(), id), '#//[')
+    await page.getByText('There is no such page').waitFor()
+    await page.getByRole('link', { name: 'All conversations' }).click()
+    await page.getByText('1 conversation').waitFor()
+  })
+
   test('says that something was redacted, and where', async () => {
     const html = await exported(await sample(), id, { redact: /publish/i })
     expect(html).not.toContain('publish 1.4.0')
@@ -71,6 +84,16 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     const html = await exported(store, 'hostile')
     const page = await opened(html, `#/c/hostile?text=${text}`)
     await page.getByText('alert(18)').first().waitFor()
+    for (const position of text === 'rendered' ? markedUp : []) {
+      await page.evaluate(`location.hash = '#/c/hostile?text=rendered&at=${position}&sel=${position}'`)
+      const row = page.locator(`[role=listitem][aria-current][aria-label^="${position},"]`)
+      await row.waitFor()
+      await page.keyboard.press('o')
+      await row.locator('.markdown').first().waitFor()
+      expect(
+        await page.locator('main').locator('img:not([src^="blob:"]), iframe, style, form[action]').count(),
+      ).toBe(0)
+    }
     expect(await page.evaluate('document.scripts.length')).toBe(4)
     let content = 0
     for await (const event of store.conversation('hostile').events()) content += JSON.stringify(event).length

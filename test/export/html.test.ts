@@ -4,6 +4,7 @@ import { gather } from '../../src/cli/html/gather.ts'
 import { mark, redacted } from '../../src/cli/html/redact.ts'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openStore, type Store } from '../../src/index.ts'
+import { toError } from '../../src/result/typed.ts'
 import { answerTo } from '../../src/ui/source/embedded/answers.ts'
 import { atEnd } from '../support/at-end.ts'
 import { runs, some } from '../support/runs.ts'
@@ -48,6 +49,117 @@ describe('a page without a server', () => {
     await same('/calls/1')
     await same('/links')
     await same('/notes')
+    await same('/outline')
+    await same('/outline?from=3&to=20')
+    await same('/overview?buckets=7')
+    for (const { position, type } of file.events)
+      if (type === 'Condensed' || type === 'Truncated') await same(`/hidden/${position}`)
+  })
+
+  test.for([main, fork])('finds what the server finds, each hit with its states: %s', async (id) => {
+    const store = await sample()
+    const { fetch } = await serving({ store })
+    const file = await gather(store, store.conversation(id), {})
+    const path = `/conversations/${id}/search`
+    for (const words of [
+      'invoice',
+      'COSTOF',
+      'tool_use',
+      'src/',
+      'minutes become',
+      'toolu_',
+      'no such words',
+    ]) {
+      const query = `?q=${encodeURIComponent(words)}&limit=1000`
+      const { items } = (await (await fetch(path.slice(1) + query)).json()) as {
+        readonly items: readonly Hit[]
+      }
+      const own = answerTo(file, path + query)
+      const newestFirst = items.toSorted((one, other) => other.position - one.position)
+      expect(JSON.parse(JSON.stringify(own))).toEqual({
+        items: newestFirst,
+        last: file.events.length - 1,
+        indexed: file.events.length - 1,
+      })
+    }
+  })
+
+  test('gives hits page by page, and says that there are more only if there are', async () => {
+    const store = await sample()
+    const file = await gather(store, store.conversation(main), {})
+    const page = (query: string) =>
+      answerTo(file, `/conversations/${main}/search?q=invoice${query}`) as {
+        readonly items: readonly Hit[]
+        readonly next?: string
+      }
+    const all = page('&limit=1000').items
+    expect(all.length).toBeGreaterThan(3)
+    const paged: Hit[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const { items, next } = page(`&limit=2${cursor}`)
+      expect(items.length).toBeGreaterThan(0)
+      paged.push(...items)
+      cursor = next === undefined ? undefined : `&cursor=${next}`
+    }
+    expect(paged).toEqual(all)
+    expect(page(`&limit=${all.length}`)).not.toHaveProperty('next')
+  })
+
+  test('is listed where the server would list it', async () => {
+    const store = await sample()
+    const { fetch } = await serving({ store })
+    for (const id of [main, fork]) {
+      const file = await gather(store, store.conversation(id), {})
+      for (const query of [
+        '',
+        'q=INVOICE',
+        'q=no%20such%20words',
+        `q=${id.slice(2, 8)}`,
+        `beginning=${id.slice(0, 4)}`,
+        'beginning=none',
+        'has=condensed',
+        'has=condensed,rewound',
+        'has=forked',
+        'actor=user',
+        'actor=nobody',
+        'model=no-model',
+      ]) {
+        const answer = (await (await fetch(`conversations?${query}`)).json()) as Listed
+        const isListed = answer.items.some((item) => item.id === id)
+        const own = answerTo(file, `/conversations?${query}`) as Listed
+        expect({ query, listed: own.items.length, matching: own.matching }).toEqual({
+          query,
+          listed: isListed ? 1 : 0,
+          matching: isListed ? 1 : 0,
+        })
+      }
+    }
+  })
+
+  test('has the curve of the whole conversation, whatever the index knows by then', async () => {
+    const store = await opened()
+    const chat = store.conversation('long')
+    for (let batch = 0; batch < 30; batch++)
+      await chat.append(
+        Array.from({ length: 100 }, (_, n) => ({
+          role: n % 2 === 0 ? ('user' as const) : ('assistant' as const),
+          content: 'So it is.',
+        })),
+      )
+    const blind = { ...store, catalogue: noCatalogue }
+    const { tokens } = await gather(blind, chat, {})
+    expect(tokens).toHaveLength(3_000)
+    expect(tokens).toEqual((await store.catalogue.outline('long')).tokens)
+  })
+
+  test("is not written without what the store does not give: the error is the store's", async () => {
+    const store = await sample()
+    const chat = store.conversation(main)
+    const broken = {
+      ...store,
+      conversation: (id: string) => ({ ...store.conversation(id), notes: () => Promise.reject(busy) }),
+    }
+    await expect(gather(broken, chat, {})).rejects.toMatchObject({ _tag: 'StoreBusy', message: busy.message })
   })
 
   test('has nothing of what came after its position', async () => {
@@ -91,6 +203,51 @@ describe('what is redacted', () => {
     expect(JSON.stringify(file.events)).toContain(`Use ${mark}, please.`)
   })
 
+  test('is unreadable in whatever has a shape of its own: under any name, as a number, as a name', async () => {
+    const store = await opened()
+    const chat = store.conversation('card')
+    const card = 4111111111111111
+    await chat.append([
+      { role: 'user', content: 'Pay.' },
+      {
+        role: 'assistant',
+        content: [
+          {
+            type: 'tool_use',
+            id: 'call-1',
+            name: 'pay',
+            input: { card, from: 'alice@x', [`${card}`]: [card] },
+          },
+        ],
+      },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call-1', content: 'Paid.' }] },
+    ])
+    await chat.note({
+      kind: 'shop/payment',
+      data: { from: 'alice@x', id: card, time: 'alice@x', alice: { type: card } },
+    })
+    const text = JSON.stringify(await gather(store, chat, { redact: /4111\d+|alice@x/ }))
+    expect(text).not.toMatch(/4111|alice@x/)
+    expect(text).toContain(`"input":{"card":"${mark}","from":"${mark}","${mark}":["${mark}"]}`)
+    expect(text).toContain('"kind":"shop/payment"')
+  })
+
+  test('leaves the page its own names: of fields, and the paths of answers', async () => {
+    const store = await sample()
+    const chat = store.conversation(main)
+    const whole = await gather(store, chat, { calls: true })
+    for (const redact of [/token|content|position/, new RegExp(main), /./s]) {
+      const file = await gather(store, chat, { calls: true, redact })
+      expect(Object.keys(file.answers)).toEqual(Object.keys(whole.answers))
+      expect(file.tokens).toEqual(whole.tokens)
+      expect(file.events.map(({ data }) => Object.keys(data))).toEqual(
+        whole.events.map(({ data }) => Object.keys(data)),
+      )
+      const at = `/conversations/${main}/effective`
+      expect(answerTo(file, at)).toHaveProperty('total', (answerTo(whole, at) as { total: number }).total)
+    }
+  })
+
   test('leaves no match, and everything else as it was', () => {
     const word = fc.constantFrom('key', 'a key', 'id', 'input', '__proto__', 'k', 'keykey', 'text')
     const json = fc.jsonValue({ stringUnit: 'grapheme' })
@@ -110,6 +267,21 @@ describe('what is redacted', () => {
     )
   })
 })
+
+interface Hit {
+  readonly conversation?: string
+  readonly position: number
+}
+interface Listed {
+  readonly items: readonly { readonly id: string }[]
+  readonly matching?: number
+}
+
+/** An index that knows nothing yet. */
+const noCatalogue = new Proxy({} as Store['catalogue'], {
+  get: () => () => Promise.reject(new Error('the index was asked')),
+})
+const busy = toError({ _tag: 'StoreBusy' as const, message: 'the store is busy', store: 'memory:' })
 
 /** How many values there are in a JSON value, at all levels. */
 const sizeOf = (value: unknown): number => {

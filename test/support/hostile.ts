@@ -28,6 +28,9 @@ const markdown = [
   `<details open ontoggle=alert(19)><summary>x</summary></details>`,
 ]
 
+/** The positions of messages with texts, which are Markdown if they are rendered. */
+export const markedUp: readonly number[] = [0, 1, 3, 4]
+
 /** A bidi override that makes `gnp.exe` look like `exe.png`, NUL, ESC, and what cannot be seen. */
 export const disguised = 'run \u202Egnp.exe\u202C now \0 \u001B[31mred\u001B[0m \u200B\uFEFF\u2066x\u2069'
 

@@ -1,6 +1,17 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { hrefs, matched, noView, panes, queryOf, searchOf, type View, viewOf } from '../../src/ui/url.ts'
+import {
+  hrefs,
+  matched,
+  noView,
+  panes,
+  pathOf,
+  placeIn,
+  queryOf,
+  searchOf,
+  type View,
+  viewOf,
+} from '../../src/ui/url.ts'
 
 const position = fc.nat(1_000_000)
 const views: fc.Arbitrary<View> = fc.record({
@@ -12,7 +23,6 @@ const views: fc.Arbitrary<View> = fc.record({
   ),
   text: fc.constantFrom('exact', 'rendered'),
   sel: fc.option(position, { nil: undefined }),
-  lane: fc.constantFrom('path', 'all'),
   find: fc.option(fc.string({ minLength: 1 }), { nil: undefined }),
 })
 
@@ -31,7 +41,7 @@ describe('an address', () => {
   })
 
   test('with nonsense shows the ordinary view', () => {
-    expect(viewOf('?at=1e3&pane=none&open=x,-2,7&text=&sel=&lane=2&at=5')).toEqual({
+    expect(viewOf('?at=1e3&pane=none&open=x,-2,7&text=&sel=&at=5')).toEqual({
       ...noView,
       open: [7],
       at: undefined,
@@ -59,5 +69,30 @@ describe('an address', () => {
     expect(hrefs.diff('a/b', 1, 2)).toBe('/c/a%2Fb/diff?from=1&to=2')
     expect(hrefs.compare('a', 'b&c', 3)).toBe('/c/a/compare?with=b%26c&at=3')
     expect(queryOf({ none: undefined, empty: '', zero: 0 })).toBe('?zero=0')
+  })
+
+  test('after the # of a file is what the page had as its address', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), views, (id, view) => {
+        const { path, search } = placeIn(hrefs.conversation(id, view))
+        expect(matched('/c/:id', path)).toEqual({ id })
+        expect(viewOf(search)).toEqual(view)
+      }),
+    )
+  })
+
+  test('after the # of a file may be anything', () => {
+    expect(placeIn('')).toEqual({ path: '/', search: '' })
+    expect(placeIn('?q=a#b')).toEqual({ path: '/', search: '?q=a' })
+    for (const text of ['//[', '//a:b', '%', 'c:/x', '/c/a?at=%'])
+      expect(placeIn(text).path).toBe(text.replace(/\?.*/, ''))
+    fc.assert(fc.property(fc.string(), (text) => void placeIn(text)))
+  })
+
+  test('of a link in a file on Windows is without the drive that browsers put before it', () => {
+    const linked = (file: string, href: string): string => pathOf(new URL(href, file))
+    for (const file of ['file:///C:/Users/a/x.html', 'file:///home/a/x.html', 'file://server/share/x.html'])
+      for (const path of ['/c/a', '/c/a/calls/1', '/', '/c/C:', '/workers'])
+        expect(linked(file, path)).toBe(path)
   })
 })

@@ -1,5 +1,8 @@
+import { factsOf } from '../../catalogue/facts.ts'
+import { tokensOf, type Weave, weaveIn } from '../../catalogue/weave.ts'
 import { countTokens } from '../../context/tokens/tokens.ts'
 import type { Conversation, ConversationEvent, Store } from '../../index.ts'
+import { isTyped, toError } from '../../result/typed.ts'
 import { app, basePath } from '../../server/app.ts'
 import type { EmbeddedFile } from '../../ui/source/embedded/form.ts'
 import { redacted } from './redact.ts'
@@ -17,6 +20,10 @@ interface Page<T> {
   readonly items: readonly T[]
   readonly next?: number
 }
+interface Problem {
+  readonly tag: string
+  readonly detail: string
+}
 interface Called {
   /** Absent of a reply without a receipt. */
   readonly number?: number
@@ -32,19 +39,20 @@ export const gather = async (
   const { at: last, ...now } = await chat.context({ at })
   const path = `/conversations/${encodeURIComponent(chat.id)}`
   const server = app({ store, isReadOnly: true })
-  const ask = async <T>(of: string): Promise<T | undefined> => {
+  const ask = async <T>(of: string): Promise<T> => {
     const response = await server.request(`http://localhost${basePath}${path}${of}`, {
       headers: { host: 'localhost' },
     })
-    return response.ok ? ((await response.json()) as T) : undefined
+    if (!response.ok) throw errorOf((await response.json()) as Problem)
+    return (await response.json()) as T
   }
   /** All pages of a list. */
   const list = async <T extends object>(of: string, isIn: (item: T) => boolean) => {
     const items: T[] = []
     for (let from: number | undefined = 0; from !== undefined;) {
-      const page: Page<T> | undefined = await ask<Page<T>>(`${of}${from > 0 ? `?from=${from}` : ''}`)
-      items.push(...(page?.items ?? []).filter(isIn))
-      from = page?.next
+      const page: Page<T> = await ask<Page<T>>(`${of}${from > 0 ? `?from=${from}` : ''}`)
+      items.push(...page.items.filter(isIn))
+      from = page.next
     }
     return { items }
   }
@@ -74,21 +82,38 @@ export const gather = async (
   }
   for (const { number, position } of calls ? made.items : []) {
     const call = `/calls/${number ?? `p${position}`}`
-    answers[path + call] = await ask(call)
+    answers[path + call] = await ask(call).catch(unlessMissing)
   }
-  const tokens = (await ask<{ readonly tokens: readonly number[] }>(`/outline?to=${last}`))?.tokens ?? []
   const file = {
     form: 1 as const,
     conversation: chat.id,
     events,
-    tokens,
+    tokens: tokensAfter(events),
     answers,
     written: new Date().toISOString(),
   }
   if (!redact) return file
-  const { value, places } = redacted({ events, answers }, redact)
-  return { ...file, ...value, redacted: places }
+  const said = redacted(events, redact)
+  // The data of notes have shapes of their own.
+  const beside = redacted(answers, redact, ['data'])
+  return { ...file, events: said.value, answers: beside.value, redacted: said.places + beside.places }
 }
+
+/** Tokens of the context after each event, as the index beside the store counts them: it may not know all of them yet. */
+const tokensAfter = (events: readonly ConversationEvent[]): readonly number[] => {
+  const weave: Weave = { offset: 0, parent: undefined, moments: [] }
+  return events.map((event) => tokensOf(weaveIn(weave, factsOf(event))))
+}
+
+/** The typed error that a problem was made of. */
+const errorOf = ({ tag, detail, ...data }: Problem): Error => toError({ ...data, _tag: tag, message: detail })
+
+/** A call that cannot be made again is missing; any other error ends the export. */
+const unlessMissing = (error: unknown): undefined => {
+  if (isTyped(error) && uncallable.has(error._tag)) return undefined
+  throw error
+}
+const uncallable: ReadonlySet<string> = new Set(['CallOutOfRange', 'UnknownRenderer', 'NotFound'])
 
 const overviewOf = async (
   store: Store,

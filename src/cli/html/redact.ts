@@ -8,40 +8,53 @@ const identifying: ReadonlySet<string> = new Set(
   ),
 )
 
-/** What is in these has a shape of its own: there, names say nothing. */
-const free: ReadonlySet<string> = new Set(['input', 'input_schema', 'parameters'])
+/** What is in these has a shape of its own: there, names say nothing, and numbers may be anybody's. */
+const free: readonly string[] = ['input', 'input_schema', 'parameters']
 
 export interface Redacted<A> {
   readonly value: A
-  /** How many texts and names of fields were changed. */
+  /** How many texts, numbers and names of fields were changed. */
   readonly places: number
 }
 
-/** The same JSON with every match in its texts, and in the names of fields, replaced by the mark. Ids stay. No recursion: inputs may be nested deeply. */
-export const redacted = <A>(value: A, pattern: RegExp): Redacted<A> => {
+/**
+ * The same JSON with every match in its texts replaced by the mark; in inputs, schemas and other free data also in numbers and in the names
+ * of fields. Ids stay, but in those. No recursion: inputs may be nested deeply.
+ *
+ * @param alsoFree names of fields whose content has a shape of its own too
+ */
+export const redacted = <A>(value: A, pattern: RegExp, alsoFree: readonly string[] = []): Redacted<A> => {
   const every = new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`)
+  const isFreeIn = new Set([...free, ...alsoFree])
   let places = 0
   const clean = (text: string): string => {
     const now = text.replaceAll(every, mark)
     if (now !== text) places += 1
     return now
   }
+  const leaf = (given: unknown, key: string, isFree: boolean): unknown => {
+    if (typeof given === 'string') return !isFree && identifying.has(key) ? given : clean(given)
+    if (typeof given !== 'number' || !isFree) return given
+    const now = clean(String(given))
+    return now === String(given) ? given : now
+  }
   const whole: Fields = {}
   const open: Step[] = [{ given: value, into: whole, key: 'value', isFree: false }]
   for (let next = open.pop(); next; next = open.pop()) {
-    const { given, into, key, isFree } = next
-    if (typeof given === 'string') into[key] = !isFree && identifying.has(key) ? given : clean(given)
-    else if (typeof given !== 'object' || given === null) into[key] = given
-    else {
-      const isList = Array.isArray(given)
-      const made = (isList ? [] : Object.create(null)) as Fields
-      into[key] = made
-      for (const [name, inner] of Object.entries(given)) {
-        const named = isList ? name : freeName(made, clean(name))
-        // In the order in which it was.
-        made[named] = undefined
-        open.push({ given: inner, into: made, key: named, isFree: isFree || free.has(key) })
-      }
+    const { given, into, key } = next
+    const isFree = next.isFree || isFreeIn.has(key)
+    if (typeof given !== 'object' || given === null) {
+      into[key] = leaf(given, key, isFree)
+      continue
+    }
+    const isList = Array.isArray(given)
+    const made = (isList ? [] : Object.create(null)) as Fields
+    into[key] = made
+    for (const [name, inner] of Object.entries(given)) {
+      const named = isFree && !isList ? freeName(made, clean(name)) : name
+      // In the order in which it was.
+      made[named] = undefined
+      open.push({ given: inner, into: made, key: named, isFree })
     }
   }
   return { value: whole['value'] as A, places }
@@ -56,7 +69,7 @@ const freeName = (fields: Fields, name: string): string => {
   return own
 }
 
-/** `isFree`: in the input of a call, where names say nothing. */
+/** `isFree`: in something that has a shape of its own. */
 interface Step {
   readonly given: unknown
   readonly into: Fields

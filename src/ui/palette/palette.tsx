@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { keymap, printed } from '../keys.ts'
-import { go } from '../router.ts'
+import { go, here } from '../router.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
 import { hrefs, matched, queryOf } from '../url.ts'
 import { perform, possible } from '../use-keys.ts'
@@ -13,8 +13,8 @@ interface Choice extends Command {
 }
 
 /** The conversation that the page shows, if any. */
-const here = (): string | undefined => {
-  const [, first, id = ''] = location.pathname.split('/')
+const shownId = (): string | undefined => {
+  const [, first, id = ''] = here().path.split('/')
   return first === 'c' && id !== '' ? matched('/:id', `/${id}`)?.['id'] : undefined
 }
 
@@ -65,7 +65,7 @@ export const Palette = () => {
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
   const list = useRef<HTMLUListElement>(null)
-  const found = [...placeOf(placeIn(typed), here()), ...matching(all, typed), ...searchFor(typed)]
+  const found = [...placeOf(placeIn(typed), shownId()), ...matching(all, typed), ...searchFor(typed)]
   const shown = found.slice(0, typed === '' ? found.length : most)
   const choose = (choice: Choice | undefined): void => {
     if (!choice) return
@@ -118,7 +118,7 @@ export const Palette = () => {
             {choice.key !== undefined && <kbd>{choice.key}</kbd>}
           </li>
         ))}
-        {shown.length === 0 && <li class="faint">Nothing is called so.</li>}
+        {shown.length === 0 && <li class="faint">No matching action.</li>}
       </ul>
     </Sheet>
   )

@@ -1,7 +1,7 @@
 import { estimatePrompt } from '../../../src/context/tokens/estimate.ts'
 import type { Outline } from '../../../src/catalogue/outline.ts'
-import { textsOf } from '../../../src/catalogue/texts.ts'
 import { contentOf, type ConversationEvent } from '../../../src/events/events.ts'
+import { textsOf } from '../../../src/projections/found.ts'
 import { configurationOf, effective, messagesOf } from '../../../src/projections/effective.ts'
 import { fold } from '../../../src/projections/outline.ts'
 import type { Log } from '../../../src/projections/path.ts'

@@ -2,6 +2,7 @@ import { blocksOf, clippedEvent, clippedItem, diff, effective, full, path, rende
 import { matched, type Parameters } from '../../url.ts'
 import type { EmbeddedFile } from './form.ts'
 import { hiddenOf } from './hiding.ts'
+import { listedIn } from './list.ts'
 import { outlineOf, overviewOf } from './outline.ts'
 import { found } from './search.ts'
 
@@ -79,22 +80,27 @@ const answers: Readonly<Record<string, Answer>> = {
   '/conversations/:id/overview': ({ file, number }) => overviewOf(file, number('buckets', 1_200)),
   '/conversations/:id/hidden/:marker': ({ file: { events }, params: { marker } }) =>
     hiddenOf(events, Number(marker)),
-  '/conversations/:id/search': ({ file: { events }, number, query }) =>
-    found(events, query.get('q') ?? '', number('limit', 50), number('cursor', Infinity)),
+  '/conversations/:id/search': (question) => searched(question),
+  '/search': (question) => searched(question),
 }
+
+const searched = ({ file, number, query }: Question) =>
+  found(file, query.get('q') ?? '', number('limit', 50), number('cursor', Infinity))
 
 /** What the API would answer to a path with a query; undefined if this file does not know. */
 export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
   const { pathname, searchParams: query } = new URL(asked, 'file:///')
   const given = file.answers[pathname]
-  if (given !== undefined) return given
+  if (given !== undefined)
+    return pathname === '/conversations' ? listedIn(file, given as object, query) : given
   const number = (name: string, otherwise: number): number => {
     const text = query.get(name)
     return text === null ? otherwise : Number(text)
   }
   for (const [pattern, answer] of Object.entries(answers)) {
     const params = matched(pattern, pathname)
-    if (params?.['id'] === file.conversation) return answer({ file, params, number, query })
+    if (params && (params['id'] ?? file.conversation) === file.conversation)
+      return answer({ file, params, number, query })
   }
   return undefined
 }

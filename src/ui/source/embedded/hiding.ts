@@ -39,11 +39,13 @@ export const hiddenOf = (log: Log, marker: number) => {
     marker,
     messages: hidden.filter((event) => event.type === 'MessageAppended').length,
     kinds,
-    tools: [...tools].toSorted(([, one], [, other]) => other - one),
+    tools: [...tools].toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)),
   }
 }
 
-type State = { readonly state: 'shown' } | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
+export type State =
+  | { readonly state: 'shown' }
+  | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
 /** What became of every entry by a position, by the entry's own. */
 export const statesAt = (log: Log, at: number): ReadonlyMap<number, State> =>

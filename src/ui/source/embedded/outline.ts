@@ -39,6 +39,8 @@ const markersIn = (events: Log) =>
 const rewindsIn = (events: Log) =>
   events.flatMap(({ position, type, data }) => (type === 'Rewound' ? [{ position, to: data.to }] : []))
 
+const utf8 = new TextEncoder()
+
 /** The columns of positions `from` through `to`. */
 export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: number) => {
   const some = events.slice(from, to + 1)
@@ -46,8 +48,9 @@ export const outlineOf = ({ events, tokens }: EmbeddedFile, from: number, to: nu
     from,
     to: Math.min(to, events.length - 1),
     last: events.length - 1,
+    indexed: events.length - 1,
     kinds: some.map(kindOf).join(''),
-    sizes: some.map(({ data }) => JSON.stringify(data).length),
+    sizes: some.map(({ data }) => utf8.encode(JSON.stringify(data)).length),
     tokens: tokens.slice(from, to + 1),
     times: some.map(({ metadata }) => Date.parse(metadata.time)),
     markers: markersIn(some),
@@ -71,6 +74,7 @@ export const overviewOf = ({ events, tokens }: EmbeddedFile, most: number) => {
   }))
   return {
     last: events.length - 1,
+    indexed: events.length - 1,
     buckets,
     first,
     min: parts.map((part) => part.tokens.reduce((least, count) => Math.min(least, count), Infinity)),

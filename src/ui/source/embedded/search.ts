@@ -1,48 +1,44 @@
-import { contentOf, type ConversationEvent, type Log } from '../../../core.ts'
-import { statesAt } from './hiding.ts'
-
-/** Characters of an excerpt before and after what was found. */
-const around = 60
-
-/** The texts of an event that can be found. */
-const textsOf = (event: ConversationEvent): readonly string[] =>
-  contentOf(event).flatMap(({ content }) => content.flatMap((block) => stringsIn(block)))
-
-const stringsIn = (value: unknown): readonly string[] => {
-  const found: string[] = []
-  const open = [value]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next === 'string') found.push(next)
-    else if (typeof next === 'object' && next !== null) open.push(...Object.values(next))
-  }
-  return found
-}
+import { type ConversationEvent, foundIn, type Log } from '../../../core.ts'
+import type { EmbeddedFile } from './form.ts'
+import { type State, statesAt } from './hiding.ts'
+import { kindOf } from './outline.ts'
 
 /** What is found in a conversation, newest first, as the server's `search` says it. */
-export const found = (log: Log, text: string, most: number, before = Infinity) => {
-  const wanted = text.toLowerCase()
-  const now = statesAt(log, log.length - 1)
+export const found = (
+  { conversation, events: log }: EmbeddedFile,
+  text: string,
+  most: number,
+  before = Infinity,
+) => {
+  const last = log.length - 1
+  const now = statesAt(log, last)
   const items = []
-  let position = Math.min(before, log.length) - 1
-  for (; position >= 0 && items.length < most; position--) {
+  for (let position = Math.min(before, log.length) - 1; position >= 0; position--) {
     const event = log[position]
-    const hit =
-      event && wanted !== '' ? textsOf(event).find((one) => one.toLowerCase().includes(wanted)) : undefined
-    if (!event || hit === undefined) continue
-    const at = hit.toLowerCase().indexOf(wanted)
-    const end = at + wanted.length
-    const excerpt = {
-      before: hit.slice(Math.max(0, at - around), at),
-      match: hit.slice(at, end),
-      after: hit.slice(end, end + around),
-    }
-    const shown = { state: 'shown' } as const
+    const excerpt = event && text !== '' ? foundIn(event, text) : undefined
+    if (!event || !excerpt) continue
+    if (items.length === most) return { items, next: String(position + 1), last, indexed: last }
     items.push({
+      conversation,
       position,
-      kind: event.type === 'MessageAppended' ? event.data.role : event.type,
+      kind: kindOf(event),
+      time: event.metadata.time,
       excerpt,
       now: now.get(position) ?? shown,
+      then: stateThen(log, position),
     })
   }
-  return { items, ...(position >= 0 && { next: String(position + 1) }), indexed: log.length - 1 }
+  return { items, last, indexed: last }
 }
+
+const shown: State = { state: 'shown' }
+
+/** The state of an entry for the reply after it. What is said is shown, until something takes it away. */
+const stateThen = (log: Log, position: number): State => {
+  const reply = log.findIndex((event, at) => at > position && isReply(event))
+  const at = reply < 0 ? log.length - 1 : reply - 1
+  const isTurned = log.slice(position + 1, at + 1).some((event) => 'CTWR'.includes(kindOf(event)))
+  return (isTurned ? statesAt(log, at).get(position) : undefined) ?? shown
+}
+
+const isReply = (event: ConversationEvent): boolean => 'ac'.includes(kindOf(event))

@@ -1,0 +1,42 @@
+import { type ConversationEvent, foundIn, type Log } from '../../../core.ts'
+import type { EmbeddedFile } from './form.ts'
+
+// The list of a file: its one conversation, if that is looked for, as the server's list says it.
+
+const traits: Readonly<Record<string, ConversationEvent['type']>> = {
+  condensed: 'Condensed',
+  truncated: 'Truncated',
+  rewound: 'Rewound',
+  restored: 'Restored',
+  forked: 'Forked',
+}
+
+const isSaidIn = (log: Log, text: string): boolean => log.some((event) => foundIn(event, text))
+
+const isBy = ({ metadata: { actor } }: ConversationEvent, name: string): boolean =>
+  actor.kind === name || actor.id === name
+
+const isOf = ({ type, data }: ConversationEvent, model: string): boolean =>
+  type === 'Configured'
+    ? data.model === model
+    : (type === 'MessageAppended' || type === 'Condensed') && data.origin?.model === model
+
+/** Whether a conversation passes one condition of a query. */
+const conditions: Readonly<Record<string, (file: EmbeddedFile, wanted: string) => boolean>> = {
+  q: ({ conversation, events }, text) =>
+    conversation.toLowerCase().includes(text.toLowerCase()) || isSaidIn(events, text),
+  beginning: ({ conversation }, text) => conversation.startsWith(text),
+  has: ({ events }, names) =>
+    names.split(',').every((name) => events.some(({ type }) => type === traits[name])),
+  actor: ({ events }, name) => events.some((event) => isBy(event, name)),
+  model: ({ events }, name) => events.some((event) => isOf(event, name)),
+}
+
+/** @param listed the answer that has the conversation */
+export const listedIn = (file: EmbeddedFile, listed: object, query: URLSearchParams): object => {
+  const isIn = Object.entries(conditions).every(([name, isMet]) => {
+    const wanted = query.get(name)
+    return wanted === null || wanted === '' || isMet(file, wanted)
+  })
+  return isIn ? listed : { ...listed, items: [], matching: 0 }
+}

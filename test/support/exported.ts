@@ -1,0 +1,41 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Page } from 'playwright-core'
+import { gather, type HtmlOptions } from '../../src/cli/html/gather.ts'
+import { htmlPage } from '../../src/cli/html/page.ts'
+import { loadSample } from '../../src/cli/sample.ts'
+import { openStore, type Store } from '../../src/index.ts'
+import { atEnd } from './at-end.ts'
+import { browsing, type BrowsingOptions } from './browser.ts'
+import { builtPage } from './bundle.ts'
+
+// What tests do with exported pages.
+
+/** A store in memory with the sample. */
+export const sample = async (): Promise<Store> => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  await loadSample(store)
+  return store
+}
+
+/** The page of a conversation, as one file. */
+export const exported = async (store: Store, of: string, options: HtmlOptions = {}): Promise<string> => {
+  const folder = pathToFileURL(join(await builtPage(), 'ui-file/'))
+  let html = ''
+  for await (const piece of htmlPage(await gather(store, store.conversation(of), options), folder))
+    html += piece
+  return html
+}
+
+/** Opens a file as a double click does, at an address of the page. */
+export const opened = async (html: string, address = '', options: BrowsingOptions = {}): Promise<Page> => {
+  const folder = await mkdtemp(join(tmpdir(), 'palimpsest-file-'))
+  atEnd(() => rm(folder, { recursive: true }))
+  await writeFile(join(folder, 'a.html'), html)
+  const page = await browsing(options)
+  await page.goto(`${pathToFileURL(join(folder, 'a.html')).href}${address}`)
+  return page
+}
