@@ -1,9 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { clippedItem } from '../../src/projections/clip.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { type Entry, full } from '../../src/projections/full.ts'
 import { type Log, path } from '../../src/projections/path.ts'
 import { render } from '../../src/projections/render/renderer.ts'
+import { lengthOf } from '../../src/ui/conversation/kinds.ts'
 import { paths } from '../../src/ui/conversation/path.ts'
 import {
   hiddenBy,
@@ -14,7 +16,7 @@ import {
   stateOf,
 } from '../../src/ui/conversation/rows.ts'
 import { histories } from '../support/histories.ts'
-import { assistant, compacted, logOf, restored, rewound, user } from '../support/log.ts'
+import { assistant, compacted, logOf, restored, rewound, text, user } from '../support/log.ts'
 
 const rewindsOf = (log: Log) =>
   log.flatMap(({ type, position, data }) => (type === 'Rewound' ? [{ position, to: data.to }] : []))
@@ -194,4 +196,15 @@ describe('the path', () => {
     expect(paths([]).jumps(4)).toEqual([])
     expect(paths([]).jumps(-1)).toEqual([])
   })
+})
+
+test('a message is as long as the whole of it, however little of it is there', () => {
+  const texts = fc.array(fc.string({ minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 4 })
+  fc.assert(
+    fc.property(texts, fc.integer({ min: 1, max: 50 }), (said, clip) => {
+      const { items } = effective(logOf(assistant(said.map((one) => text(one)))), 0)
+      const [item] = items
+      if (item) expect(lengthOf(clippedItem(item, clip))).toBe(lengthOf(item))
+    }),
+  )
 })

@@ -37,7 +37,7 @@ test('a step says why nobody takes it, how often it was tried and what came of t
     priority: 2,
   } as const
   expect(notesOf(step('a', 'open', '00', held))).toEqual([
-    'its tenant has as many in progress as it may',
+    'its tenant has reached its limit',
     'attempt 3',
     'last error: refused',
     'for acme',

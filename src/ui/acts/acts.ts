@@ -77,7 +77,7 @@ const said = (name: string, text: string) => (text.trim() === '' ? {} : { [name]
 export const doneWords = (draft: Draft): string => {
   switch (draft.act) {
     case 'rewind':
-      if (draft.way) return `${draft.way === 'undo' ? 'Undone' : 'Done again'}: at ${placeOf(draft.to)}`
+      if (draft.way) return `${draft.way === 'undo' ? 'Undone' : 'Redone'}: at ${placeOf(draft.to)}`
       return `Rewound to ${placeOf(draft.to)}`
     case 'fork':
       return `Forked at ${placeOf(draft.at)}`

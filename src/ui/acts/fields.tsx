@@ -12,14 +12,9 @@ export const Fields = ({ draft, change }: FieldsProps) => {
       // An undo says where and why itself.
       return draft.way ? null : (
         <div class="inputs">
-          <Position
-            isFirst
-            label="to right after position"
-            value={draft.to}
-            set={(to) => change({ ...draft, to })}
-          />
+          <Position isFirst label="to position" value={draft.to} set={(to) => change({ ...draft, to })} />
           <Line
-            label="reason, if you like"
+            label="reason (optional)"
             value={draft.reason}
             set={(reason) => change({ ...draft, reason })}
           />
@@ -50,7 +45,7 @@ export const Fields = ({ draft, change }: FieldsProps) => {
           <Position label="through" value={draft.last} set={(last) => change({ ...draft, last })} />
           {draft.act === 'truncate' ? (
             <Line
-              label="reason, if you like"
+              label="reason (optional)"
               value={draft.reason}
               set={(reason) => change({ ...draft, reason })}
             />

@@ -30,7 +30,9 @@ export const usePins = (id: string, at: number | undefined): void => {
       announced('This browser keeps no pins.')
       return
     }
-    announced(`${isPinned ? 'Pinned' : 'No longer pinned:'} ${number(at)}. ${count(pins.length, 'pin')}: '`)
+    announced(
+      `${isPinned ? 'Pinned' : 'No longer pinned:'} ${number(at)}. ${count(pins.length, 'pin')} (press ' to list them)`,
+    )
   }
   useActions({ pin: at === undefined ? undefined : pin, pins: () => openSheet(<PinsSheet id={id} />) })
 }

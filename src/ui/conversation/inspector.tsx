@@ -3,7 +3,7 @@ import type { ConversationEvent } from '../../core.ts'
 import { type Action, keymap, printed } from '../keys.ts'
 import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
-import { brief, kindOf, moment, number, size } from '../words.ts'
+import { brief, count, kindOf, moment, number, size } from '../words.ts'
 import type { Here } from './here.ts'
 
 interface InspectorProps {
@@ -156,7 +156,7 @@ const Policy = ({
 }) => (
   <>
     <Field name="covers">
-      {number(data.messagesHidden)} messages, {number(data.tokens.before)} → {number(data.tokens.after)}{' '}
+      {count(data.messagesHidden, 'message')}, {number(data.tokens.before)} → {number(data.tokens.after)}{' '}
       tokens
     </Field>
     {data.policy && (

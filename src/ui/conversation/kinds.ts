@@ -64,11 +64,19 @@ export const contentOf = (item: ShownItem | ShownEntry): string => {
     .join('\n\n')
 }
 
-/** About how long an item is, in characters: its strings, and what the server cut of them. */
+/** About how long an item is, in characters: its strings, those that the server cut as they are whole. */
 export const lengthOf = (item: ShownItem | ShownEntry): number => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
-  const cut = (item.cuts ?? []).reduce((sum, { length }) => sum + length, 0)
-  return cut + messages.reduce((sum, { content }) => sum + stringsIn(content), 0)
+  const blocks = messages.flatMap(({ content }) => content as readonly AnyBlock[])
+  return blocks.reduce((sum, block, index) => {
+    const wholes = new Map(
+      item.cuts?.flatMap((cut) => (cut.block === index ? [[cut.field, cut.length] as const] : [])),
+    )
+    // What a picture's `source` has cut is named `data`.
+    const lengthIn = ([field, value]: [string, unknown]): number =>
+      wholes.get(field === 'source' ? 'data' : field) ?? stringsIn(value)
+    return sum + Object.entries(block).reduce((own, entry) => own + lengthIn(entry), 0)
+  }, 0)
 }
 
 const stringsIn = (value: unknown): number => {

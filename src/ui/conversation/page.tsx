@@ -5,14 +5,14 @@ import type { ConversationEvent } from '../../core.ts'
 import { Header } from '../header.tsx'
 import type { Action } from '../keys.ts'
 import type { PageProps } from '../page.ts'
-import { go, goWhenAtRest } from '../router.ts'
+import { go, goWhenAtRest, linkTo } from '../router.ts'
 import { problemOf } from '../source/source.ts'
 import { set, setting } from '../settings.ts'
 import { openSheet } from '../sheet.tsx'
 import { Bar, Empty, Failed, Skeleton, useRested } from '../states.tsx'
 import { apiOf, hrefs, type Pane, type View, viewOf } from '../url.ts'
 import { type Handlers, useActions } from '../use-keys.ts'
-import { brief, kindOf, number } from '../words.ts'
+import { brief, count, kindOf, number } from '../words.ts'
 import { usePins } from '../acts/pins.tsx'
 import { useActs } from '../acts/use-acts.tsx'
 import { WaitingCalls } from '../workers/waiting.tsx'
@@ -349,7 +349,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     previousHit: found.hits.length > 0 ? () => stepHit(-1) : undefined,
     copyLink: () => {
       const href = hrefs.conversation(id, { ...view, at })
-      void navigator.clipboard.writeText(location.origin + href).then(
+      void navigator.clipboard.writeText(linkTo(href)).then(
         () => announced('Copied a link to this view'),
         () => announced('The browser did not let this page copy'),
       )
@@ -407,7 +407,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     kindOf(letter),
     ...(outline && at !== undefined ? [`${brief(outline.tokens[at - outline.from] ?? 0)} tokens`] : []),
     ...(outline && at !== undefined && outline.from === 0
-      ? [`${number(lengthOf(own.stretches(at)))} events on path`]
+      ? [`${count(lengthOf(own.stretches(at)), 'event')} on path`]
       : []),
     ...(value ? seenWords(value.total, hiddenCount) : []),
   ]
@@ -523,7 +523,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
           </div>
           {error !== undefined && <Failed error={error} retry={() => setAttempt(attempt + 1)} />}
           {!value && error === undefined && <Skeleton rows={9} />}
-          {value && rows.length === 0 && <Empty title="Nothing was said yet" />}
+          {value && rows.length === 0 && <Empty title="Nothing has been said yet" />}
           {value && rows.length > 0 && (
             <List
               {...{ rows, around }}

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { brief, clock, count, kindOf, kinds, number } from '../words.ts'
+import { brief, clock, kindOf, kinds, number } from '../words.ts'
 import { useColours } from './colours.ts'
 import { curveMost, drawOverview, drawRibbon, layout, overviewHeight } from './draw.ts'
 import type { Paths } from './path.ts'
@@ -219,7 +219,7 @@ const OverviewBand = ({ overview, at, last, scale, width, colours, onMove }: Ban
         type="range"
         class="slider"
         aria-label="Position in the whole conversation"
-        aria-valuetext={`position ${number(at)} of ${count(last, 'event')}`}
+        aria-valuetext={`position ${number(at)} of ${number(last)}`}
         min={0}
         max={last}
         value={at}

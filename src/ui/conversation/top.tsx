@@ -61,7 +61,7 @@ export const Top = ({ id, at, last, isFollowing, isLive, connection, fresh, onGo
               ) : fresh > 0 ? (
                 `${number(fresh)} new`
               ) : (
-                'standing'
+                'paused'
               )}
             </button>
           )}

@@ -93,7 +93,7 @@ export const reasonOf = (status: string): string => {
     case 'restored':
       return 'taken back by the restore at'
     default:
-      return 'not on the path any more'
+      return 'no longer on the path'
   }
 }
 

@@ -58,7 +58,7 @@ export const Why = ({ source, id, after, to, changes }: WhyProps) => {
       )}
       <p class="faint">
         {decisions.length > 0 ? 'and ' : ''}
-        {count(said, 'message was', 'messages were')} said
+        {count(said, 'message was', 'messages were')} added
         {to - after > most && `, of the first ${number(most)} events of ${number(to - after)}`}
       </p>
     </section>

@@ -48,7 +48,7 @@ export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {
           <label>
             <span class="sr-only">has</span>
             <select value={asked.has} onChange={(event) => ask({ has: event.currentTarget.value })}>
-              <option value="">whatever happened</option>
+              <option value="">any event</option>
               {traits.map((trait) => (
                 <option key={trait}>{trait}</option>
               ))}

@@ -99,7 +99,7 @@ const Tally = ({
       {of === undefined && total === undefined && ' loaded, and there are more'}
       {of !== undefined && isPart && ` · ${number(shown)} loaded`}
       {listed.isComplete === false && ' · the rest is still being indexed'}
-      {live > 0 && ` · something happened in ${number(live)}`}
+      {live > 0 && ` · ${number(live)} active`}
     </p>
   )
 }

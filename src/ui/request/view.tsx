@@ -172,14 +172,14 @@ const Departures = ({ repairs, secrets }: DeparturesProps) => {
       {done.length > 0 && (
         <p class="faint departures">
           <span aria-hidden="true">⚒ </span>
-          Beside what is stored: {done.join(', ')}.
+          Changed from what is stored: {done.join(', ')}.
         </p>
       )}
       {secrets.length > 0 && (
         <p class="faint departures">
           <span aria-hidden="true">⚿ </span>
           {count(secrets.length, 'secret')} {secrets.length === 1 ? 'was' : 'were'} sent and recorded nowhere;
-          here stands a reference:{' '}
+          a reference is shown instead:{' '}
           {secrets.map((secret) => (
             <code key={secret}>{secret} </code>
           ))}

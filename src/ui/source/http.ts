@@ -126,7 +126,11 @@ const problemIn = async (response: Response): Promise<Problem> => {
   try {
     return (await response.json()) as Problem
   } catch {
-    return { title: statusText || `status ${status}`, detail: 'The answer is not one of this API.', status }
+    return {
+      title: statusText || `status ${status}`,
+      detail: 'The response did not come from this API.',
+      status,
+    }
   }
 }
 

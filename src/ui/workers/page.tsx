@@ -57,7 +57,7 @@ export const WorkersPage = ({ source }: PageProps) => {
               {({ conversation }) => (
                 <button
                   type="button"
-                  title={off ?? 'Has it tried again'}
+                  title={off ?? 'Retry'}
                   disabled={off !== undefined}
                   onClick={() => tell(`${apiOf(conversation)}/unpark`)}
                 >
@@ -152,7 +152,7 @@ const Workers = ({ seen: { workers, at }, off, tell }: WorkersProps) => (
     </h2>
     {workers.length === 0 && (
       <p class="faint">
-        No worker has said that it lives. <code>palimpsest work AGENT.ts</code> starts some.
+        No worker has reported yet. <code>palimpsest work AGENT.ts</code> starts some.
       </p>
     )}
     {workers.map((one) => (
@@ -179,7 +179,7 @@ const WorkerRow = ({ worker, now, off, tell }: WorkerRowProps) => {
       </b>
       <span class="faint">
         {health}
-        {slots !== undefined && `, ${number(steps.length)} of ${count(slots, 'slot')}`} · heard{' '}
+        {slots !== undefined && `, ${number(steps.length)} of ${count(slots, 'slot')}`} · last heard from{' '}
         {ago(heard, now)}
       </span>
       <span class="on">
@@ -193,7 +193,10 @@ const WorkerRow = ({ worker, now, off, tell }: WorkerRowProps) => {
       <button
         type="button"
         class="quiet"
-        title={off ?? (paused ? 'Has it take steps again' : 'Has it begin no further step')}
+        title={
+          off ??
+          (paused ? 'Let this worker start new steps again' : 'Stop this worker from starting new steps')
+        }
         disabled={off !== undefined}
         onClick={() => tell(`/workers/${encodeURIComponent(name)}/${paused ? 'resume' : 'pause'}`)}
       >

@@ -49,7 +49,7 @@ export const boardOf = (steps: readonly Step[]): Board => {
 const heldWords = {
   paused: 'paused',
   budget: 'its tenant has spent its budget',
-  limit: 'its tenant has as many in progress as it may',
+  limit: 'its tenant has reached its limit',
 } as const
 
 /** What there is to say of a step besides its state. */

@@ -152,7 +152,7 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
         }}
       >
         <label class="whole">
-          {isApproval ? 'a note, if you like' : 'why, for the model'}
+          {isApproval ? 'note (optional)' : 'why, for the model'}
           <input autofocus type="text" value={said} onInput={(event) => setSaid(event.currentTarget.value)} />
         </label>
       </form>
