@@ -4,10 +4,11 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { noBrowser } from '../support/browser.ts'
+import { exported, opened, sample } from '../support/exported.ts'
 import { looking } from '../support/looking.ts'
 import { servedSample } from '../support/served.ts'
 
-const [id] = sampleIds
+const [id, fork] = sampleIds
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
@@ -35,6 +36,8 @@ const routes = [
   ['a conversation with groups open', `/c/${id}?at=35&open=all&sel=2`, 'hidden · condensed by 30'],
   ['what the model sees', `/c/${id}?pane=model&text=rendered`, 'I ask to publish 1.4.0'],
   ['a request', `/c/${id}/calls/8`, 'verified'],
+  ['the workers', '/workers', 'No worker has reported yet'],
+  ['two conversations', `/c/${id}/compare?with=${fork}`, 'that both have'],
   ['a diff', `/c/${id}/diff?from=29&to=35`, 'summary'],
 ] as const
 
@@ -43,6 +46,16 @@ describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
     test.for(routes)(`on %s, ${colorScheme}`, async ([, address, text]) => {
       const { page } = await looking(await servedSample(), address, { colorScheme })
       await page.getByRole('main').getByText(text).first().waitFor()
+      expect(await faultsOf(page)).toEqual([])
+    })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`in an exported file, ${colorScheme}`, async () => {
+      const page = await opened(await exported(await sample(), id), `#/c/${id}?at=35&open=all&sel=2`, {
+        colorScheme,
+        bypassCSP: true,
+      })
+      await page.getByText('hidden · condensed by 30').first().waitFor()
       expect(await faultsOf(page)).toEqual([])
     })
 

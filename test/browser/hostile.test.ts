@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { noBrowser } from '../support/browser.ts'
-import { hostile } from '../support/hostile.ts'
+import { hostile, markedUp } from '../support/hostile.ts'
 import { looking } from '../support/looking.ts'
 import { served } from '../support/served.ts'
+
+/** What nothing that somebody has said may become. */
+const harmful =
+  'script, style, link, iframe, form[action], object, embed, base, meta, svg animate, math, [onerror], [onload], [onfocus], [ontoggle], a[href^="javascript:" i], img:not([src^="blob:"])'
 
 // `browsing` fails the test if a dialog opens, if the policy is broken, or if anything is asked of another origin.
 
@@ -16,13 +20,15 @@ describe.skipIf(noBrowser !== '')(`a conversation that means harm${noBrowser}`, 
       await page.goto(`${scene.url}/c/hostile?text=${text}&at=${position}&sel=${position}`)
       await shows(position)
       await row(position).waitFor()
+      if (text === 'rendered' && markedUp.includes(position)) {
+        // What is long is shown exact until it is opened.
+        await page.keyboard.press('o')
+        await row(position).locator('.markdown').first().waitFor()
+      }
+      // Nothing of it became an element that could do something.
+      expect(await page.locator('main').locator(harmful).count()).toBe(0)
     }
     await page.getByText('alert(18)').first().waitFor()
-    // Nothing of it became an element that could do something.
-    const made =
-      'script:not([src]), iframe, form[action], object, embed, base, meta[http-equiv], svg animate, math'
-    expect(await page.locator('main').locator(made).count()).toBe(0)
-    expect(await page.locator('main [onerror], main [onload], main a[href^="javascript:"]').count()).toBe(0)
   })
 
   test('cannot disguise what it says: what is invisible has a name', async () => {

@@ -97,6 +97,7 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
       await page.keyboard.press('k')
       await shows(position)
     }
+    expect(bytes).toBeGreaterThan(0)
     expect(bytes).toBeLessThan(500_000)
     await page
       .getByText(/5\.\d MB/)

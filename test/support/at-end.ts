@@ -6,7 +6,15 @@ export const atEnd = (...close: readonly Close[]): void => {
   closing.push(...close)
 }
 
-/** Does all of it: after-each.ts calls it. */
+/** Does all of it, also if a part of it throws: after-each.ts calls it. Rejects with what was thrown. */
 export const closeAll = async (): Promise<void> => {
-  for (let close = closing.pop(); close; close = closing.pop()) await close()
+  const faults: unknown[] = []
+  for (let close = closing.pop(); close; close = closing.pop())
+    try {
+      await close()
+    } catch (fault) {
+      faults.push(fault)
+    }
+  if (faults.length > 1) throw new AggregateError(faults, faults.map(String).join('\n'))
+  if (faults.length === 1) throw faults[0]
 }

@@ -1,12 +1,15 @@
-import { existsSync, globSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, globSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** Longer than the longest run of tests, in milliseconds. */
+const patience = 2 * 3_600_000
+
 /**
  * A folder of the project's cache that is made once for each name: by the worker that is first, or by several, of whom one wins. Those of
- * other names go.
+ * other names go once nobody has asked for them for two hours: tests that began before a change still use them.
  */
 export const kept = async (
   what: string,
@@ -15,9 +18,16 @@ export const kept = async (
 ): Promise<string> => {
   const cache = join(root, 'node_modules/.cache', what)
   const folder = join(cache, name)
-  if (existsSync(folder)) return folder
-  for (const other of globSync('*', { cwd: cache }).filter((entry) => !entry.startsWith(name)))
-    rmSync(join(cache, other), { recursive: true, force: true })
+  const now = Date.now()
+  if (existsSync(folder)) {
+    utimesSync(folder, now / 1_000, now / 1_000)
+    return folder
+  }
+  for (const other of globSync('*', { cwd: cache }).filter((entry) => !entry.startsWith(name))) {
+    const path = join(cache, other)
+    const used = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now
+    if (now - used > patience) rmSync(path, { recursive: true, force: true })
+  }
   const unfinished = `${folder}.${process.pid}`
   await make(unfinished)
   try {
