@@ -131,6 +131,14 @@ describe('README', () => {
     }
   })
 
+  test('the picture of the page is there, as large as a window, and no heavier than 200 kB', () => {
+    const [, path = ''] = /<img src="([^"]+)"/.exec(readme) ?? []
+    const png = readFileSync(new URL(`../../${path}`, import.meta.url))
+    expect(png.subarray(1, 4).toString()).toBe('PNG')
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1_440, 900])
+    expect(png.length).toBeLessThanOrEqual(200_000)
+  })
+
   test('the shell commands are the command line’s own', async () => {
     const commands = blocks('sh').flatMap((block) => [...block.matchAll(/npx palimpsest ([a-z]+)/g)])
     expect(commands.length).toBeGreaterThan(8)
