@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { renameSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -94,5 +95,44 @@ test('a port that is taken is named', async () => {
   await expect(serve({ store, port })).rejects.toMatchObject({ _tag: 'PortTaken' })
   await expect(serve({ store, port: 0, host: '192.0.2.1', tokenFile: 'x' })).rejects.toMatchObject({
     _tag: 'TokenFileError',
+  })
+})
+
+/** `palimpsest serve --work` with an agent, on a store with a conversation that waits for an answer. */
+const servingWith = async (code: string) => {
+  const folder = temporaryFolder()
+  const where = join(folder, 'store.db')
+  writeFileSync(join(folder, 'agent.mjs'), code)
+  const store = await openStore(`sqlite:${where}`)
+  await store.conversation('a').append({ role: 'user', content: 'Is it there?' }, { answer: true })
+  await store.close()
+  const options = ['--port', '0', '--store', `sqlite:${where}`, '--work', join(folder, 'agent.mjs')]
+  const child = startHeard(await program(), 'serve', ...options)
+  atEnd(() => void child.kill('SIGKILL'))
+  let said = ''
+  child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const began = once(createInterface(child.stdout as NodeJS.ReadableStream), 'line')
+  const ended = once(child, 'close').then(([status]: unknown[]) => ({ status, said }))
+  return { where, child, began, ended }
+}
+
+describe('palimpsest serve --work', () => {
+  test.each([
+    ['whose name no stream can have', "export default { turn: () => ({}), name: 'a b' }", 'name'],
+    ['with an option that there is not', 'export default { turn: () => ({}), slot: 3 }', 'slot'],
+  ])('with an agent %s says so, and does not begin', async (_, code, what) => {
+    const { status, said } = await (await servingWith(code)).ended
+    expect(said).toMatch(new RegExp(`^error: .*${what}`))
+    expect(said).not.toContain('    at ')
+    expect(status).toBe(1)
+  })
+
+  test('ends with its worker, and says why', async () => {
+    const { where, began, ended } = await servingWith('export default { turn: () => ({}) }')
+    await began
+    renameSync(where, `${where}-away`)
+    const { status, said } = await ended
+    expect(said).toContain('error: the worker has ended: the file of the store')
+    expect(status).toBe(1)
   })
 })

@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import type { Command } from 'commander'
 import { flush } from '../../telemetry/open-telemetry.ts'
 import type { Store } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
 import { newRelay } from '../../server/relay.ts'
 import type { ServeOptions } from '../../server/serve.ts'
 import { port, several } from '../options.ts'
@@ -69,7 +69,7 @@ interface Serving extends Omit<ServeOptions, 'store' | 'relay'> {
 }
 
 /**
- * Serves a store until this process is told to end.
+ * Serves a store until this process is told to end. Throws if the worker in it fails, or ends by itself.
  *
  * @param began is told where, once it listens
  * @returns false if it was told twice, and left something
@@ -83,17 +83,31 @@ export const serveUntilEnded = async (
   const relay = newRelay()
   const inside = work === undefined ? undefined : await workInside(store, work, slots, relay)
   const { drain, end, forget } = signalled()
+  const drained = aborted(drain.signal)
   try {
     const server = await serve({ ...options, store, relay })
     const working = inside?.run(drain.signal)
-    await began(server.url)
-    if (!drain.signal.aborted) await once(drain.signal, 'abort')
-    await server.close()
+    // Whoever waits for it is told; nobody does yet.
+    working?.catch(() => undefined)
+    try {
+      await began(server.url)
+      await Promise.race([working ?? drained, drained])
+    } finally {
+      await server.close()
+    }
+    if (!drain.signal.aborted) throw toError(workerEnded)
     await Promise.race([working, aborted(end.signal)])
     return !end.signal.aborted
   } finally {
     forget()
   }
+}
+
+/** A worker ends before it is told to if it can do nothing more. */
+const workerEnded = {
+  _tag: 'StoreReplaced',
+  message:
+    'the worker has ended: the file of the store is no longer the one that it opened. Start the server again',
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -1,5 +1,9 @@
+import { invalidInput } from '../../events/errors.ts'
+import { isConversationId } from '../../events/ids.ts'
 import type { Store, WorkerEnded } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
 import { type Relay, relayBeat } from '../../server/relay.ts'
+import { nameRule } from '../options.ts'
 import { loadAgent } from './agent.ts'
 
 /** A worker in this process, which tells what happens in its turns. */
@@ -7,7 +11,7 @@ export interface Inside {
   readonly run: (signal: AbortSignal) => Promise<WorkerEnded>
 }
 
-/** A worker with the agent of a module. Throws `AgentFailed`. */
+/** A worker with the agent of a module. Throws `AgentFailed`, and `InvalidInput` if no worker can have its name. */
 export const workInside = async (
   store: Store,
   file: string,
@@ -24,6 +28,7 @@ export const workInside = async (
       onEvent?.(served)
     },
   })
+  if (!isConversationId(worker.id)) throw toError(invalidInput('name', nameRule))
   const says = (): void => relay.hear(worker.id, [])
   return {
     run: async (signal) => {
