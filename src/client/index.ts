@@ -11,7 +11,7 @@ import type {
 import { conversation } from './conversation.ts'
 import { resumed } from './streams.ts'
 import { type ClientOptions, pause, transport } from './transport.ts'
-import { searching } from './turning.ts'
+import { searching, whole } from './turning.ts'
 import type { Client, StepsQuery, Workers } from './types.ts'
 
 /**
@@ -34,8 +34,16 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
     void
   > {
     for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-      type Page = { readonly next?: string; readonly items: readonly Overview[] }
-      const page: Page = await get('/conversations', {}, { order: sort, beginning, limit: 200, cursor })
+      type Page = {
+        readonly next?: string
+        readonly isComplete: boolean
+        readonly problem?: string
+        readonly items: readonly Overview[]
+      }
+      const query = { order: sort, beginning, limit: 200, cursor }
+      const ask = (): Promise<Page> => get('/conversations', {}, query)
+      // In any other order than the store's own, the server lists only what is indexed.
+      const page: Page = await (isFirst && sort !== undefined && sort !== 'newest' ? whole(ask) : ask())
       yield* page.items
       cursor = page.next
     }

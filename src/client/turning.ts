@@ -1,6 +1,6 @@
 import type { Hit, MessageInput } from '../index.ts'
 import { resumed } from './streams.ts'
-import { type Transport, withId } from './transport.ts'
+import { pause, type Transport, withId } from './transport.ts'
 import type { AskOptions, ConversationClient, FindOptions, TurnMessage } from './types.ts'
 
 /** Asks for a turn, and again under the same command where the connection breaks. */
@@ -27,7 +27,25 @@ export const turning = (server: Transport, id: string): ConversationClient['turn
     }
   }
 
-/** All hits of a search, page by page, in one conversation or in all. */
+/** Whether an answer of the index has all that there was. */
+interface Answered {
+  readonly isComplete: boolean
+  readonly problem?: string
+}
+
+/** How long to wait before the index is asked again, in milliseconds: the server has waited as well. */
+const again = 100
+
+/** Asks until everything is indexed, or it cannot be. */
+export const whole = async <A extends Answered>(ask: () => Promise<A>, signal?: AbortSignal): Promise<A> => {
+  for (;;) {
+    const page = await ask()
+    if (page.isComplete || page.problem !== undefined || signal?.aborted) return page
+    await pause(again, signal)
+  }
+}
+
+/** All hits of a search, page by page, in one conversation or in all, once everything is indexed. */
 export async function* searching(
   { get }: Transport,
   id: string | undefined,
@@ -35,11 +53,13 @@ export async function* searching(
   { limit, signal }: FindOptions = {},
 ): AsyncGenerator<Hit, void> {
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    type Page = { readonly next?: string; readonly items: readonly Hit[] }
+    type Page = Answered & { readonly next?: string; readonly items: readonly Hit[] }
     const query = { q: text, limit, cursor }
-    const page: Page = await (id === undefined
-      ? get('/search', {}, query, signal)
-      : get('/conversations/{id}/search', { id }, query, signal))
+    const ask = (): Promise<Page> =>
+      id === undefined
+        ? get('/search', {}, query, signal)
+        : get('/conversations/{id}/search', { id }, query, signal)
+    const page: Page = await (isFirst ? whole(ask, signal) : ask())
     yield* page.items
     cursor = page.next
   }

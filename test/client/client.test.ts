@@ -218,3 +218,60 @@ describe('a client', () => {
     expect(gzipSync(code).length).toBeLessThanOrEqual(10 * 1024)
   })
 })
+
+describe('a client of a server whose index is behind', () => {
+  /** Its index knows nothing at first, and everything when it is asked for the third time. */
+  const behind = async (answer: object = {}) => {
+    const store = await opened('memory:')
+    for (const id of ['b', 'a']) await store.conversation(id).append(hello)
+    const { catalogue } = store
+    let asked = 0
+    const isBehind = (): boolean => ++asked < 3
+    const nothing = { items: [], isComplete: false, ...answer }
+    const { url } = await serving({
+      store: {
+        ...store,
+        catalogue: {
+          ...catalogue,
+          search: async (...args) => (isBehind() ? nothing : catalogue.search(...args)),
+          find: async (...args) => (isBehind() ? { ...nothing, total: 0 } : catalogue.find(...args)),
+        },
+      },
+    })
+    return { client: openClient(url), asked: () => asked }
+  }
+  const found = async (
+    hits: AsyncIterable<{ readonly conversation: string } | { readonly id: string }>,
+  ): Promise<readonly string[]> => {
+    const ids = []
+    for await (const hit of hits) ids.push('id' in hit ? hit.id : hit.conversation)
+    return ids
+  }
+
+  test('finds everything, once it is indexed', async () => {
+    expect(await found((await behind()).client.search('is it there'))).toEqual(['a', 'b'])
+    expect(await found((await behind()).client.conversation('a').search('is it there'))).toEqual(['a'])
+    expect(await found((await behind()).client.conversations({ sort: 'id' }))).toEqual(['a', 'b'])
+  })
+
+  test('lists in the order of the store without waiting', async () => {
+    const { client, asked } = await behind()
+    expect(await found(client.conversations())).toEqual(['a', 'b'])
+    expect(asked()).toBe(1)
+  })
+
+  test('does not wait for what cannot be indexed', async () => {
+    const { client, asked } = await behind({ problem: 'an event cannot be read' })
+    expect(await found(client.search('is it there'))).toEqual([])
+    expect(await found(client.conversations({ sort: 'id' }))).toEqual([])
+    expect(asked()).toBe(2)
+  })
+
+  test('waits no longer than it is wanted to', async () => {
+    const { client } = await behind({ isComplete: false })
+    const ends = new AbortController()
+    const searching = found(client.search('is it there', { signal: ends.signal }))
+    ends.abort()
+    await expect(searching).rejects.toThrow('aborted')
+  })
+})
