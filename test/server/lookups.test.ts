@@ -123,6 +123,27 @@ describe('what the index answers over HTTP', () => {
     expect(await ask('conversations?order=id&cursor=x')).toMatchObject({ status: 400 })
   })
 
+  test.each(['q=the', 'has=condensed'])(
+    'is a list whose links lead through all of it (%s)',
+    async (query) => {
+      const { ask, store } = await working()
+      await store.conversation('c').append({ role: 'user', content: 'Another matter.' })
+      const pageOf = async (path: string) => {
+        const { json, headers } = await ask(path)
+        const ids = (json['items'] as readonly { readonly id: string }[]).map(({ id }) => id)
+        return { ids, link: /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] }
+      }
+      const { ids } = await pageOf(`conversations?${query}&order=id`)
+      const listed: string[] = []
+      for (let next: string | undefined = `?${query}&order=id&limit=1`; next !== undefined;) {
+        const page = await pageOf(`conversations${next}`)
+        listed.push(...page.ids)
+        next = page.link
+      }
+      expect(listed).toEqual(ids)
+    },
+  )
+
   test('is the plain list while the index is far behind', async () => {
     const { store } = await working()
     const find: Store['catalogue']['find'] = async () => ({ items: [], total: 0, isComplete: false })

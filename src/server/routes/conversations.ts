@@ -57,14 +57,19 @@ export const list = route({
     // Who only wants to see what there is need not wait until it is indexed.
     const isFound = found && (found.isComplete || !isPlain || query.cursor !== undefined)
     const { next, ...body } = isFound ? await withOverviews(store, found) : await notIndexed(store, query)
-    const rest = new URLSearchParams({ limit: String(query.limit), cursor: next ?? '' }).toString()
-    const link = `<?${rest}>; rel="next"`
     return {
-      ...(next !== undefined && { headers: { link } }),
+      ...(next !== undefined && { headers: { link: nextLink({ ...query, cursor: next }) } }),
       body: { ...(next !== undefined && { next }), ...body },
     }
   },
 })
+
+/** The next page, of the same list: a relative reference has none of the query that it is resolved against. */
+const nextLink = (query: Readonly<Record<string, unknown>>): string => {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  const rest = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
+  return `<?${rest.toString()}>; rel="next"`
+}
 
 /** What was found, with the titles and links that the store has. */
 const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
