@@ -17,6 +17,15 @@ export interface Relay {
   readonly workers: () => ReadonlySet<string>
 }
 
+/** As readers and other processes may be told it: what a driver's error says is not for them, and it may contain itself. */
+export const tellable = (served: ServedEvent): ServedEvent => {
+  const { event } = served
+  if (event.type !== 'retrying') return served
+  const kept = Object.entries(event.error).filter(([field]) => !untold.has(field))
+  return { ...served, event: { ...event, error: Object.fromEntries(kept) as typeof event.error } }
+}
+const untold = new Set(['cause', 'partial', 'failed', 'stack'])
+
 /** How often a worker says that it tells, even if it has nothing to tell, in milliseconds. */
 export const relayBeat = 10_000
 
@@ -26,7 +35,7 @@ export const newRelay = (now: () => number = () => performance.now()): Relay => 
   return {
     hear: (worker, served) => {
       heard.set(worker, now())
-      for (const { conversation, event } of served) {
+      for (const { conversation, event } of served.map(tellable)) {
         if (event.type === 'done') continue
         for (const queue of queues.get(conversation) ?? []) queue.push(event)
       }

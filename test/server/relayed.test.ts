@@ -11,6 +11,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { relaying } from '../../src/cli/work/relaying.ts'
 import { openStore, tool } from '../../src/index.ts'
+import { newRelay } from '../../src/server/relay.ts'
 import { serve } from '../../src/server/serve.ts'
 import { createToken } from '../../src/server/tokens.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
@@ -117,6 +118,26 @@ describe('a worker that tells a server', () => {
       ),
       { numRuns: runs(16) },
     )
+  })
+})
+
+test('a worker tells a server of an error that contains itself, without what failed inside', async () => {
+  const store = await opened('memory:')
+  const told = newRelay()
+  const server = await serve({ store, port: 0, relay: told })
+  const listening = told.listen('a')
+  const relay = relaying({ url: server.url, token: undefined, says: () => {}, rest: 1, pause: 1 })
+  atEnd(server.close, listening.leave, relay.end)
+  const cause: { self?: object } = {}
+  cause.self = cause
+  const error = { _tag: 'ModelFailed', message: 'it broke off', cause } as const
+  relay.begin('w')
+  relay.tell({ conversation: 'a', event: { type: 'retrying', error, wait: 0, try: 2 } })
+  expect(await listening.next()).toEqual({
+    type: 'retrying',
+    error: { _tag: 'ModelFailed', message: 'it broke off' },
+    wait: 0,
+    try: 2,
   })
 })
 

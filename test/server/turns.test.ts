@@ -111,6 +111,34 @@ describe('a turn that is asked for over HTTP', () => {
     expect(messages.at(-1)?.data).toMatchObject({ outcome: 'done' })
   })
 
+  test('tells of a failed call what the API said, and nothing of what failed inside', async () => {
+    let calls = 0
+    const { turns, worker } = await scene((body) =>
+      calls++ === 0 ? { status: 529, type: 'overloaded_error', message: 'Overloaded' } : yes(body),
+    )
+    worker(true, { maxRetries: 1 })
+    const messages = await all(posted(turns, { messages: [hello] }))
+    const [retrying] = named(messages, 'retrying')
+    expect(retrying?.data).toMatchObject({ error: { _tag: 'ModelFailed', status: 529 }, try: 2 })
+    for (const field of ['cause', 'partial', 'failed'])
+      expect(retrying?.data['error']).not.toHaveProperty(field)
+    expect(messages.at(-1)?.data).toMatchObject({ outcome: 'done' })
+  })
+
+  test('is told on although an error contains itself', async () => {
+    const { turns, relay, worker } = await scene()
+    const cause: { self?: object } = {}
+    cause.self = cause
+    const error = { _tag: 'ModelFailed', message: 'it broke off', cause } as const
+    const stream = posted(turns, { messages: [hello] })
+    await stream.next()
+    relay.hear('w', [{ conversation: 'a', event: { type: 'retrying', error, wait: 0, try: 2 } }])
+    const { value: next } = (await stream.next()) as { value: Message }
+    expect(next.data['error']).toEqual({ _tag: 'ModelFailed', message: 'it broke off' })
+    worker()
+    expect((await all(stream)).at(-1)?.data).toMatchObject({ outcome: 'done' })
+  })
+
   test('waits for a worker where there is none, and says so', async () => {
     const { turns, worker } = await scene()
     const stream = posted(turns, { messages: [hello] })

@@ -1,5 +1,5 @@
 import type { ServedEvent } from '../../index.ts'
-import { relayBeat } from '../../server/relay.ts'
+import { relayBeat, tellable } from '../../server/relay.ts'
 
 /** Where to tell what happens in turns. */
 export interface RelayServer {
@@ -79,7 +79,7 @@ export const relaying = ({ url, token, says, pause = 30, rest = 1_000 }: RelaySe
     tell: (served) => {
       // The result of a turn is recorded, and large.
       if (worker === undefined || served.event.type === 'done' || isResting) return
-      waiting.push(served)
+      waiting.push(tellable(served))
       if (waiting.length > most) waiting.shift()
       if (isSending || waiting.length > 1) return
       clearTimeout(timer)
