@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { type ComponentChildren, Fragment } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 // Sheets: what is laid over the page for a moment. One at a time; Escape closes it, and the focus returns to where it was.
 
@@ -11,9 +11,23 @@ export const closeSheet = (): void => show?.(undefined)
 
 /** Where sheets appear: once in the page. */
 export const SheetHost = () => {
-  const [content, setContent] = useState<ComponentChildren>()
-  show = setContent
-  return <>{content}</>
+  const [{ content, nth }, setShown] = useState<{
+    readonly content?: ComponentChildren
+    readonly nth: number
+  }>({
+    nth: 0,
+  })
+  const before = useRef<Element>(null)
+  show = (next) => {
+    if (content === undefined && next !== undefined) before.current = document.activeElement
+    setShown(({ nth: last }) => ({ content: next, nth: last + 1 }))
+  }
+  // Only once the dialog has left the page can anything beside it take the focus.
+  useLayoutEffect(() => {
+    if (content === undefined && before.current instanceof HTMLElement) before.current.focus()
+  }, [content])
+  // Each is a new one, although the one before may have been of the same kind.
+  return <Fragment key={nth}>{content}</Fragment>
 }
 
 export interface SheetProps {
@@ -28,14 +42,13 @@ export interface SheetProps {
 
 export const Sheet = ({ title, children, actions, class: own = '', onClose }: SheetProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
+  const isPressedOutside = useRef(false)
   useEffect(() => {
-    const before = document.activeElement
     dialog.current?.showModal()
-    return () => {
-      if (before instanceof HTMLElement) before.focus()
-    }
   }, [])
   const close = (): void => {
+    // The browser tells of it a moment later: by then another sheet may be open.
+    if (!dialog.current) return
     onClose?.()
     closeSheet()
   }
@@ -45,7 +58,10 @@ export const Sheet = ({ title, children, actions, class: own = '', onClose }: Sh
       class={`sheet ${own}`}
       aria-label={title}
       onClose={close}
-      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+      onPointerDown={(event) => (isPressedOutside.current = event.target === dialog.current)}
+      onClick={(event) =>
+        isPressedOutside.current && event.target === dialog.current && dialog.current?.close()
+      }
     >
       <div class="sheet-body">
         <header>

@@ -1,15 +1,16 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useErrorBoundary, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks'
 import { announced, Announcer } from './announcer.tsx'
 import { Header } from './header.tsx'
 import './acts/acts.css'
+import { forgetSession } from './acts/session.ts'
 import { ToastHost } from './acts/toast.tsx'
 import { KeysSheet } from './keys-sheet.tsx'
 import type { Page } from './page.ts'
 import { go, usePlace } from './router.ts'
 import { routeOf } from './routes.tsx'
 import { nextTheme, set, setting } from './settings.ts'
-import { openSheet, SheetHost } from './sheet.tsx'
+import { closeSheet, openSheet, SheetHost } from './sheet.tsx'
 import { SignIn } from './sign-in.tsx'
 import type { Source } from './source/source.ts'
 import { Empty, Failed, Skeleton } from './states.tsx'
@@ -26,6 +27,10 @@ interface ShellProps {
 export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   const [isRefused, setRefused] = useState(false)
   onUnauthorized(() => setRefused(true))
+  const signedIn = (): void => {
+    forgetSession()
+    setRefused(false)
+  }
   useActions({
     keys: () => openSheet(<KeysSheet />),
     palette: () => void openPalette(),
@@ -42,7 +47,7 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
     <>
       {isRefused ? (
         <main class="plain">
-          <SignIn source={source} done={() => setRefused(false)} />
+          <SignIn source={source} done={signedIn} />
         </main>
       ) : (
         <Routed source={source} />
@@ -68,6 +73,8 @@ const Routed = ({ source }: { readonly source: Source }) => {
   const [, setLoaded] = useState(0)
   const [failure, setFailure] = useState<unknown>()
   const route = routeOf(path)
+  // A sheet is about what was under it.
+  useLayoutEffect(closeSheet, [path])
   useEffect(() => {
     reset()
     setFailure(undefined)

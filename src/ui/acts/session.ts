@@ -3,14 +3,22 @@ import type { Source } from '../source/source.ts'
 import type { Session } from './preview.ts'
 
 let known: Promise<Session | undefined> | undefined
-const sessionOf = (source: Source): Promise<Session | undefined> =>
-  (known ??= source.get<Session>('/session').catch(() => undefined))
+/** Has it asked for again: after signing in, one may do other things. */
+export const forgetSession = (): void => {
+  known = undefined
+}
 
-/** What one may do here. Undefined until it is known, and where there is no server. */
-export const useSession = (source: Source): Session | undefined => {
+const sessionOf = (source: Source): Promise<Session | undefined> =>
+  (known ??= source.get<Session>('/session').catch(() => {
+    forgetSession()
+    return undefined
+  }))
+
+/** What one may do here. Undefined until it is known, and where there is no server. @param isWanted whether it is time to ask */
+export const useSession = (source: Source, isWanted = true): Session | undefined => {
   const [session, setSession] = useState<Session>()
   useEffect(() => {
-    if (source.isLive) void sessionOf(source).then(setSession)
-  }, [source])
+    if (source.isLive && isWanted) void sessionOf(source).then(setSession)
+  }, [source, isWanted])
   return session
 }

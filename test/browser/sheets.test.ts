@@ -1,0 +1,97 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { sampleIds } from '../../src/cli/sample.ts'
+import { noBrowser } from '../support/browser.ts'
+import { looking, sheet } from '../support/looking.ts'
+import { servedSample } from '../support/served.ts'
+
+const [id] = sampleIds
+const opened = async () => {
+  // What cannot be hidden is refused, and what is stale.
+  const allowed = [/status of (?:409|412)/]
+  const scene = await servedSample()
+  const looked = await looking(scene, `/c/${id}?at=45`, { allowed })
+  await looked.shows(45)
+  return { ...looked, chat: scene.store.conversation(id) }
+}
+const noSheet = async (page: Page): Promise<void> => {
+  await expect.poll(() => page.locator('dialog').count()).toBe(0)
+}
+/** Presses keys in one task: what the first one opens is not there when the next one comes. */
+const pressTogether = (page: Page, keys: readonly string[]): Promise<unknown> =>
+  page.evaluate(
+    `for (const key of ${JSON.stringify(keys)}) document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))`,
+  )
+
+describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
+  test('gives the focus back to what had it, however it is closed', async () => {
+    const { page } = await opened()
+    const button = page.getByRole('button', { name: 'Truncate …' })
+    const isFocused = () => button.evaluate((node) => node.matches(':focus'))
+    const ways = [
+      () => page.keyboard.press('Escape'),
+      () => sheet(page, 'Truncate').getByRole('button', { name: 'Cancel' }).click(),
+      () => sheet(page, 'Truncate').getByRole('button', { name: 'esc: close' }).click(),
+    ]
+    for (const close of ways) {
+      await button.focus()
+      await page.keyboard.press('Enter')
+      await sheet(page, 'Truncate').waitFor()
+      expect(await isFocused()).toBe(false)
+      await close()
+      await noSheet(page)
+      await expect.poll(isFocused).toBe(true)
+    }
+  })
+
+  test('gives the focus back also after another one came in its place', async () => {
+    const { page, chat } = await opened()
+    const button = page.getByRole('button', { name: 'Rewind to here' })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    await sheet(page, 'Rewind').getByText('Rewound to 45').waitFor()
+    await chat.configure({ model: 'claude-sonnet-5-5' })
+    await page.keyboard.press('Control+Enter')
+    await sheet(page, '1 event came meanwhile').getByRole('button', { name: 'Cancel' }).click()
+    await noSheet(page)
+    await expect.poll(() => button.evaluate((node) => node.matches(':focus'))).toBe(true)
+  })
+
+  test('that is opened in place of another one is a new one', async () => {
+    const { page } = await opened()
+    // Both are loaded before.
+    await page.keyboard.press('R')
+    await sheet(page, 'Rewind').waitFor()
+    await page.keyboard.press('Escape')
+    await noSheet(page)
+    await pressTogether(page, ['R', 'F'])
+    await sheet(page, 'Fork').getByLabel('id of the new conversation').waitFor()
+    expect(await page.locator('dialog').count()).toBe(1)
+  })
+
+  test('stays where something was pressed in it and let go beside it, and closes where both are beside it', async () => {
+    const { page } = await opened()
+    await page.keyboard.press('C')
+    const field = sheet(page, 'Condense').getByLabel('what the model sees instead')
+    await field.fill('What I wrote.')
+    await field.hover()
+    await page.mouse.down()
+    await page.mouse.move(3, 3)
+    await page.mouse.up()
+    expect(await page.locator('dialog[open]').count()).toBe(1)
+    expect(await field.inputValue()).toBe('What I wrote.')
+    await page.mouse.click(3, 3)
+    await noSheet(page)
+  })
+
+  test('is gone where Back leads to another page', async () => {
+    const { page } = await looking(await servedSample(), '/')
+    await page.locator(`a[href="/c/${id}"]`).click()
+    await page.getByRole('slider', { name: 'Position', exact: true }).waitFor()
+    await page.keyboard.press('R')
+    await sheet(page, 'Rewind').waitFor()
+    await page.goBack()
+    await page.locator(`a[href="/c/${id}"]`).waitFor()
+    await noSheet(page)
+  })
+})
