@@ -10,6 +10,7 @@ import {
   nested,
   type Overview,
   pathOf,
+  refreshed,
   tallyOf,
   withPage,
 } from '../../src/ui/list/rows.ts'
@@ -87,6 +88,16 @@ test('a page lists no conversation again that moved to it', () => {
     { items: [overview('b'), overview('c')] },
   )
   expect([list.items.map(({ id }) => id), list.next]).toEqual([['a', 'b', 'c'], undefined])
+})
+
+test('asked for again, a list keeps what was loaded of it, with the figures of now', () => {
+  const first = { items: [overview('new'), overview('a')], next: 'a', total: 4 }
+  const long = { items: ['a', 'b', 'c'].map((id) => overview(id)), next: 'c', total: 3 }
+  expect(refreshed(long, first)).toEqual({ ...long, total: 4 })
+  expect(refreshed({ items: [overview('a')], next: 'a' }, first)).toEqual(first)
+  expect(refreshed(undefined, first)).toEqual(first)
+  const { next: _, ...whole } = long
+  expect(refreshed(whole, first).next).toBeUndefined()
 })
 
 test('an event changes only its conversation, and an old one never lowers a count', () => {

@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Asked, traits } from './rows.ts'
 
 interface FiltersProps {
@@ -84,10 +84,22 @@ interface TypedProps {
 /** A field that is asked for once typing rests. */
 const Typed = ({ name, label, value, set, class: own = '', field }: TypedProps) => {
   const [typed, setTyped] = useState(value)
-  useEffect(() => setTyped(value), [value])
+  // What was asked for last: when it comes back, somebody may have typed on.
+  const told = useRef(value)
+  // What else is asked for may have changed since it was typed.
+  const tell = useRef(set)
+  tell.current = set
   useEffect(() => {
-    if (typed === value) return undefined
-    const timer = setTimeout(() => set(typed), rest)
+    if (value === told.current) return
+    told.current = value
+    setTyped(value)
+  }, [value])
+  useEffect(() => {
+    if (typed === told.current) return undefined
+    const timer = setTimeout(() => {
+      told.current = typed
+      tell.current(typed)
+    }, rest)
     return () => clearTimeout(timer)
   }, [typed])
   return (

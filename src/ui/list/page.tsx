@@ -72,7 +72,7 @@ export const ListPage = ({ source, search }: PageProps) => {
         {listed && !isEmpty && (
           <>
             <Tally listed={listed} isNarrow={isNarrow} live={live.size} />
-            <Rows listed={listed} live={live} more={more} isNested={!isNarrow} />
+            <Rows {...{ listed, live, more, isBusy }} isNested={!isNarrow} />
           </>
         )}
       </main>
@@ -125,12 +125,13 @@ interface RowsProps {
   readonly listed: Listed
   readonly live: ReadonlyMap<string, number>
   readonly more: () => void
+  readonly isBusy: boolean
   /** Whether forks stand under their parents. */
   readonly isNested: boolean
 }
 
 /** The rows in sight. More are fetched when the last ones come into sight. */
-const Rows = ({ listed, live, more, isNested }: RowsProps) => {
+const Rows = ({ listed, live, more, isBusy, isNested }: RowsProps) => {
   const list = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ from: 0, to: 1_000 })
   const rows = useMemo(
@@ -154,7 +155,7 @@ const Rows = ({ listed, live, more, isNested }: RowsProps) => {
   const [first, end] = inSight(rows.length, height, sight)
   useEffect(() => {
     if (end >= rows.length - 10) more()
-  }, [end, rows.length])
+  }, [end, rows.length, isBusy])
   useRowKeys(list)
   return (
     <div role="list" class="listing" ref={list} style={{ height: `${rows.length * height}px` }}>

@@ -130,6 +130,12 @@ export const withPage = (before: Listed, page: Listed): Listed => {
   return { ...page, items: [...before.items, ...page.items.filter(({ id }) => !ids.has(id))] }
 }
 
+/** A list after its first page was asked for again: whoever has more of it keeps that, with the figures of now. */
+export const refreshed = (before: Listed | undefined, first: Listed): Listed =>
+  before && before.items.length > first.items.length
+    ? { ...first, items: before.items, next: before.next }
+    : first
+
 /** The list after an event of one of its conversations. */
 export const happened = (list: Listed, id: string, position: number, time: string): Listed => ({
   ...list,

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Connection, Source } from '../source/source.ts'
 import { queryOf } from '../url.ts'
-import { type Asked, happened, type Listed, pathOf, withPage } from './rows.ts'
+import { type Asked, happened, type Listed, pathOf, refreshed, withPage } from './rows.ts'
 
 /** How many conversations are fetched at once. */
 const page = 100
@@ -23,23 +23,26 @@ export const useList = (source: Source, asked: Asked): List => {
   const [listed, setListed] = useState<Listed>()
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(true)
-  const [attempt, setAttempt] = useState(0)
   const path = pathOf(asked)
   const asking = useRef<AbortController>(undefined)
+  const refreshing = useRef<AbortController>(undefined)
+  /** Where the page began that could not be had. */
+  const missed = useRef<string>(undefined)
 
+  const pageFrom = (cursor: string | undefined, { signal }: AbortController): Promise<Listed> =>
+    source.get<Listed>(
+      `${path}${path.includes('?') ? '&' : '?'}${queryOf({ limit: page, cursor }).slice(1)}`,
+      { signal },
+    )
   const load = (cursor: string | undefined): void => {
     asking.current?.abort()
     const own = new AbortController()
     asking.current = own
+    missed.current = cursor
     setBusy(true)
     const ask = async (): Promise<void> => {
       try {
-        const got = await source.get<Listed>(
-          `${path}${path.includes('?') ? '&' : '?'}${queryOf({ limit: page, cursor }).slice(1)}`,
-          {
-            signal: own.signal,
-          },
-        )
+        const got = await pageFrom(cursor, own)
         if (own.signal.aborted) return
         setListed((before) => (cursor === undefined || !before ? got : withPage(before, got)))
         setError(undefined)
@@ -52,21 +55,41 @@ export const useList = (source: Source, asked: Asked): List => {
   }
   useEffect(() => {
     load(undefined)
-    return () => asking.current?.abort()
-  }, [source, path, attempt])
+    return () => {
+      asking.current?.abort()
+      refreshing.current?.abort()
+    }
+  }, [source, path])
 
-  const again = (): void => setAttempt((before) => before + 1)
+  /** What is new is looked for in the first page; what was loaded stays. */
+  const refresh = useRef((): void => undefined)
+  refresh.current = () => {
+    refreshing.current?.abort()
+    const own = new AbortController()
+    refreshing.current = own
+    const ask = async (): Promise<void> => {
+      try {
+        const first = await pageFrom(undefined, own)
+        if (own.signal.aborted) return
+        setListed((before) => refreshed(before, first))
+        setError(undefined)
+      } catch (reason) {
+        if (!own.signal.aborted) setError(reason)
+      }
+    }
+    void ask()
+  }
   // What is still being indexed is asked for again, until the reader has scrolled on.
   useEffect(() => {
     if (listed?.isComplete !== false || listed.items.length > page) return undefined
-    const timer = setTimeout(again, pause)
+    const timer = setTimeout(() => refresh.current(), pause)
     return () => clearTimeout(timer)
   }, [listed])
-  const { connection, live } = useLive(source, setListed, again)
+  const { connection, live } = useLive(source, setListed, () => refresh.current())
   const more = (): void => {
-    if (!isBusy && listed?.next !== undefined) load(listed.next)
+    if (!isBusy && error === undefined && listed?.next !== undefined) load(listed.next)
   }
-  return { listed, error, isBusy, connection, live, more, retry: again }
+  return { listed, error, isBusy, connection, live, more, retry: () => load(missed.current) }
 }
 
 /** The list is asked for again at most so often, in milliseconds, when conversations come that it does not have. */
