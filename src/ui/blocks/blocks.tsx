@@ -4,7 +4,7 @@ import { apiOf } from '../url.ts'
 import { size } from '../words.ts'
 import { type Cut, leastCut } from './cut.ts'
 import { blobOf, Image } from './image.tsx'
-import { Text } from './text.tsx'
+import { Exact, Text } from './text.tsx'
 
 export interface BlocksProps {
   readonly source: Source
@@ -108,7 +108,12 @@ const BlockView = ({ block, length, whole, text, isOpen, isOnly = false }: Block
 
 const Label = ({ kind, name }: { readonly kind: string; readonly name?: string }) => (
   <span class="label">
-    {kind} {name !== undefined && <b>{name}</b>}
+    <Exact text={kind} />{' '}
+    {name !== undefined && (
+      <b>
+        <Exact text={name} />
+      </b>
+    )}
   </span>
 )
 
@@ -136,7 +141,9 @@ const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
           (whole !== undefined && typeof value === 'object' && text.length >= leastCut)
         return (
           <div key={name}>
-            <dt>{name}</dt>
+            <dt>
+              <Exact text={name} />
+            </dt>
             <dd>
               <Text
                 {...{ text, isOpen }}

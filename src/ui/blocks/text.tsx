@@ -124,8 +124,18 @@ const Markdown = ({ text }: { readonly text: string }) => {
     }
   }, [text])
   if (html === undefined) return <Shown text={text} as="exact" />
-  return <div class="markdown" dir="auto" onClick={askFirst} dangerouslySetInnerHTML={{ __html: html }} />
+  return (
+    <div
+      class="markdown"
+      dir="auto"
+      onClick={askFirst}
+      onAuxClick={(event) => event.button === middle && askFirst(event)}
+      dangerouslySetInnerHTML={{ __html: html }}
+    />
+  )
 }
+/** The button of a mouse that opens a link in a new tab. */
+const middle = 1
 
 /** A link in what somebody wrote is followed only after its whole address has been seen. */
 const askFirst = (event: MouseEvent): void => {

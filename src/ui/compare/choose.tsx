@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { Exact } from '../blocks/text.tsx'
 import type { Overview } from '../list/rows.ts'
 import { go } from '../router.ts'
 import type { Source } from '../source/source.ts'
@@ -38,7 +39,9 @@ export const Choose = ({ source, id }: { readonly source: Source; readonly id: s
             <a href={hrefs.compare(id, one.id)}>
               <bdi>{one.id}</bdi>
             </a>{' '}
-            <span class="faint">{one.title}</span>
+            <span class="faint" dir="auto">
+              <Exact text={one.title} />
+            </span>
           </li>
         ))}
       </ul>

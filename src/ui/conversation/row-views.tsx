@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { Blocks } from '../blocks/blocks.tsx'
+import { Exact } from '../blocks/text.tsx'
 import type { Source } from '../source/source.ts'
 import { hrefs, type View } from '../url.ts'
 import { brief, count, number, size } from '../words.ts'
@@ -46,7 +47,12 @@ const Message = ({ around, item, state }: BodyProps) => {
   return (
     <>
       <p class={`what tone-${tone}`}>
-        <span class="kind">{words}</span> {tools !== '' && <b>{tools}</b>}
+        <span class="kind">{words}</span>{' '}
+        {tools !== '' && (
+          <b>
+            <Exact text={tools} />
+          </b>
+        )}
         {state !== undefined && <span class="state">{state}</span>}
         <span class="size figures">{size(lengthOf(item))}</span>
       </p>
@@ -59,7 +65,11 @@ const Message = ({ around, item, state }: BodyProps) => {
 const Said = ({ around, item }: BodyProps) => {
   const { source, conversation, view, whole } = around
   if (item.kind === 'truncation')
-    return item.reason === undefined ? null : <p class="reason">{item.reason}</p>
+    return item.reason === undefined ? null : (
+      <p class="reason">
+        <Exact text={item.reason} />
+      </p>
+    )
   const content = item.kind === 'message' ? item.content : item.messages.flatMap((message) => message.content)
   const of = { conversation, position: item.position }
   return (
@@ -95,9 +105,11 @@ export const InPlace = ({ around, item }: { readonly around: Around; readonly it
       <Said around={around} item={item} />
     ) : (
       <p class="nothing">
-        {item.reason === undefined
-          ? 'Nothing is shown in its place.'
-          : `Nothing is shown in its place: ${item.reason}`}
+        {item.reason === undefined ? (
+          'Nothing is shown in its place.'
+        ) : (
+          <Exact text={`Nothing is shown in its place: ${item.reason}`} />
+        )}
       </p>
     )}
   </div>
@@ -113,7 +125,10 @@ const Outlined = ({ hidden }: { readonly hidden: Hidden | undefined }) => {
     <span class="outline figures">
       {hidden.tools.slice(0, toolsShown).map(([name, calls]) => (
         <span key={name}>
-          {number(calls)} <b>{name}</b>
+          {number(calls)}{' '}
+          <b>
+            <Exact text={name} />
+          </b>
         </span>
       ))}
       {rest > 0 && <span>{rest} more</span>}

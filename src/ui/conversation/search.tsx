@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Exact } from '../blocks/text.tsx'
 import type { Source } from '../source/source.ts'
 import { problemOf } from '../source/source.ts'
 import { apiOf, queryOf } from '../url.ts'
@@ -129,10 +130,12 @@ export const Search = ({
               <button type="button" onClick={() => onGo(hit)}>
                 <bdi class="figures faint">{number(hit.position)}</bdi>
                 <span class="kind">{kindOf(hit.kind)}</span>
-                <span class="excerpt">
-                  {hit.excerpt.before}
-                  <mark>{hit.excerpt.match}</mark>
-                  {hit.excerpt.after}
+                <span class="excerpt" dir="auto">
+                  <Exact text={hit.excerpt.before} />
+                  <mark>
+                    <Exact text={hit.excerpt.match} />
+                  </mark>
+                  <Exact text={hit.excerpt.after} />
                 </span>
                 <span class="faint">
                   in context then: {stateWords(hit.then)} · now: {stateWords(hit.now)}

@@ -1,3 +1,4 @@
+import { Exact } from '../blocks/text.tsx'
 import type { Source } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, queryOf } from '../url.ts'
@@ -42,7 +43,9 @@ export const Configurations = ({ source, one, other }: ConfigurationsProps) => {
       {tools.map(({ name, before: old, after: now }) => (
         <details key={name}>
           <summary>
-            <code>{name}</code>{' '}
+            <code>
+              <Exact text={name} />
+            </code>{' '}
             <span class="faint">{old === undefined ? 'came' : now === undefined ? 'left' : 'changed'}</span>
           </summary>
           <WordsChanged before={old ?? ''} after={now ?? ''} />

@@ -1,5 +1,6 @@
 import './diff.css'
 import { useState } from 'preact/hooks'
+import { Exact } from '../blocks/text.tsx'
 import { hrefs } from '../url.ts'
 import { count } from '../words.ts'
 import { excerptOf, inkOf, kindOf, type Told } from './excerpt.ts'
@@ -10,9 +11,11 @@ import { WordsChanged } from './words-changed.tsx'
 export const EntryLine = ({ id, entry }: { readonly id: string; readonly entry: Told }) => (
   <a class="entry" href={hrefs.conversation(id, { at: entry.position })}>
     <span class="position figures">{entry.position}</span>
-    <span class={`kind ${inkOf(entry)}`}>{kindOf(entry)}</span>
+    <span class={`kind ${inkOf(entry)}`}>
+      <Exact text={kindOf(entry)} />
+    </span>
     <span class="excerpt" dir="auto">
-      {excerptOf(entry) || <i>empty</i>}
+      {excerptOf(entry) === '' ? <i>empty</i> : <Exact text={excerptOf(entry)} />}
     </span>
   </a>
 )

@@ -1,4 +1,5 @@
 import { eventWords } from '../acts/acts.ts'
+import { Exact } from '../blocks/text.tsx'
 import type { Source } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'
@@ -47,7 +48,7 @@ export const Why = ({ source, id, after, to, changes }: WhyProps) => {
               </a>
               <span>
                 <b>{eventWords(event)}</b>
-                {because(event.data)}
+                <Exact text={because(event.data)} />
               </span>
               <span class="faint figures">
                 {event.metadata.actor.id ?? event.metadata.actor.kind} · {moment(event.metadata.time)}

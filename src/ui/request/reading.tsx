@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { AnyBlock } from '../../core.ts'
 import { Blocks } from '../blocks/blocks.tsx'
-import { Text } from '../blocks/text.tsx'
+import { Exact, Text } from '../blocks/text.tsx'
 import type { Source } from '../source/source.ts'
 import { count, number, size } from '../words.ts'
 import type { Line, Usage } from './cached.ts'
@@ -34,7 +34,9 @@ export const Reading = ({ source, parts, lines, usage, differs }: ReadingProps) 
           <dl class="fields">
             {settings.map(([name, value]) => (
               <div key={name}>
-                <dt>{name}</dt>
+                <dt>
+                  <Exact text={name} />
+                </dt>
                 <dd>
                   <Text text={typeof value === 'string' ? value : JSON.stringify(value)} />
                 </dd>
@@ -120,7 +122,12 @@ const Section = ({ title, note, isOpen = false, marks, parts = [], children }: S
     <>
       <details class="section" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <b>{title}</b> {!open && <span class="faint gist">{note}</span>}
+          <b>{title}</b>{' '}
+          {!open && (
+            <span class="faint gist">
+              <Exact text={note} />
+            </span>
+          )}
         </summary>
         {open && <div class="section-body">{children}</div>}
       </details>
@@ -134,8 +141,12 @@ const Tool = ({ part: { block } }: { readonly part: Part }) => {
   return (
     <details class="tool">
       <summary>
-        <code>{nameOf(block)}</code>{' '}
-        <span class="faint gist">{typeof description === 'string' ? description : ''}</span>
+        <code>
+          <Exact text={nameOf(block)} />
+        </code>{' '}
+        <span class="faint gist">
+          <Exact text={typeof description === 'string' ? description : ''} />
+        </span>
       </summary>
       {typeof description === 'string' && <Text text={description} />}
       <Text text={JSON.stringify(rest, undefined, 2)} />
@@ -147,7 +158,9 @@ const Message = ({ said, marks }: { readonly said: Said; readonly marks: Marks }
   <article class={`request-message ${inkOf(said)}`}>
     <header>
       <span class="position figures">{said.index}</span>
-      <span class="kind">{wordOf(said)}</span>
+      <span class="kind">
+        <Exact text={wordOf(said)} />
+      </span>
     </header>
     <div class="said-body">
       {said.parts.length === 0 && <p class="nothing">no content</p>}
