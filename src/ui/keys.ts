@@ -93,7 +93,8 @@ export interface Pressed {
 
 /** The name that a key has in the table; undefined for combinations that no action has, which are the browser's. */
 export const nameOf = ({ key, ctrlKey, metaKey, altKey }: Pressed): string | undefined => {
-  if (altKey) return undefined
+  // Many keyboards have brackets and braces under AltGr (which is Control and Alt) or Option.
+  if (altKey) return /^[[\]{}]$/.test(key) ? key : undefined
   return ctrlKey || metaKey ? `Control+${key.toLowerCase()}` : key
 }
 

@@ -67,7 +67,7 @@ export interface Fetched<T> {
   readonly retry: () => void
 }
 
-/** Fetches a path whenever it changes, and keeps the last answer until the next one is there. An older answer never replaces a newer one. @param path undefined: nothing yet */
+/** Fetches a path whenever it changes, and keeps the last answer until the next one is there. An older answer never replaces a newer one. @param path undefined: nothing, and what was there is gone */
 export const useFetched = <T,>(source: Source, path: string | undefined): Fetched<T> => {
   const [state, setState] = useState<Omit<Fetched<T>, 'retry'>>({
     value: undefined,
@@ -76,7 +76,10 @@ export const useFetched = <T,>(source: Source, path: string | undefined): Fetche
   })
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
-    if (path === undefined) return undefined
+    if (path === undefined) {
+      setState((before) => (isEmpty(before) ? before : { value: undefined, error: undefined, isBusy: false }))
+      return undefined
+    }
     const asking = new AbortController()
     setState((before) => ({ ...before, isBusy: true }))
     source.get<T>(path, { signal: asking.signal }).then(
@@ -87,3 +90,6 @@ export const useFetched = <T,>(source: Source, path: string | undefined): Fetche
   }, [source, path, attempt])
   return { ...state, retry: () => setAttempt(attempt + 1) }
 }
+
+const isEmpty = ({ value, error, isBusy }: Omit<Fetched<unknown>, 'retry'>): boolean =>
+  value === undefined && error === undefined && !isBusy

@@ -60,7 +60,7 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
     const { page, shows, row } = await looking(await servedSample(), `/c/${id}?at=35&open=30&sel=2`, {
       before: (opened) =>
         (whole = Promise.all(
-          [/repairs=true/, /events\?from=2&/].map((path) => opened.waitForResponse(path)),
+          [/repairs=true/, /events\?from=2&/, /\/session$/].map((path) => opened.waitForResponse(path)),
         )),
     })
     await shows(35)

@@ -31,7 +31,15 @@ describe('a key', () => {
     expect(meaningOf('Q', undefined)).toBeUndefined()
   })
 
-  test('with Control or Command is one of ours, with Alt never', () => {
+  test('that a keyboard has under AltGr or Option is the character that it types', () => {
+    for (const key of ['[', ']', '{', '}']) {
+      expect(nameOf({ key, ctrlKey: true, metaKey: false, altKey: true })).toBe(key)
+      expect(pressed(key, 'altKey')).toBe(key)
+    }
+    expect(meaningOf('}', undefined)).toEqual({ action: 'nextCall' })
+  })
+
+  test('with Control or Command is one of ours, with Alt no letter is', () => {
     expect([pressed('k', 'ctrlKey'), pressed('K', 'metaKey'), pressed('k', 'altKey')]).toEqual([
       'Control+k',
       'Control+k',

@@ -10,6 +10,7 @@ import { paths } from '../../src/ui/conversation/path.ts'
 import {
   hiddenBy,
   type Piece,
+  pieceWith,
   type Row,
   rowsOf,
   type Shown,
@@ -173,6 +174,47 @@ describe('the rows', () => {
       ['hidden', 1],
       ['hidden', 2],
     ])
+  })
+})
+
+describe('the entries of an open group', () => {
+  test('come page by page, and stay when its end is fetched again', () => {
+    fc.assert(
+      fc.property(scenes, fc.integer({ min: 1, max: 5 }), ({ log, at }, size) => {
+        for (const { kind, position } of effective(log, at).items) {
+          if (kind === 'message') continue
+          const one = { position, before: position, from: 0, isGroup: true }
+          let piece: Piece | undefined
+          const fetched = (until: number): number => {
+            const items = full(log, { at, abandoned: true, before: until, last: size })
+            piece = pieceWith(piece, one, { items, until, isFull: items.length === size })
+            return items[0]?.position ?? 0
+          }
+          for (let until = fetched(position); until > 0;) until = fetched(until)
+          const all = full(log, { at, abandoned: true, before: position })
+          expect(piece).toEqual({ entries: hiddenBy(all, position), hasMore: false })
+          const before = piece
+          fetched(position)
+          expect(piece).toEqual(before)
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('say that there is more before a page that is full, and of what a rewind left take no others', () => {
+    const log = logOf(user('0'), user('1'), user('2'), compacted(0, 2))
+    const items = full(log, { at: 3, before: 3, last: 2 })
+    const group = { position: 3, before: 3, from: 0, isGroup: true }
+    expect(pieceWith(undefined, group, { items, until: 3, isFull: true })).toEqual({
+      entries: items,
+      hasMore: true,
+    })
+    const jump = { position: 2, before: 3, from: 2, isGroup: false }
+    expect(pieceWith(undefined, jump, { items, until: 3, isFull: true })).toEqual({
+      entries: items.slice(1),
+      hasMore: false,
+    })
   })
 })
 

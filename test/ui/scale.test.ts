@@ -1,7 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { loadSample, sampleIds } from '../../src/cli/sample.ts'
+import { openStore } from '../../src/index.ts'
+import { serve } from '../../src/server/serve.ts'
 import { overviewAt, scaleOf } from '../../src/ui/conversation/scale.ts'
-import { callAt, stepFrom } from '../../src/ui/conversation/steps.ts'
+import type { Outline, Overview } from '../../src/ui/conversation/shapes.ts'
+import { callNameAt, mayRewindBefore, stepFrom } from '../../src/ui/conversation/steps.ts'
+import { httpSource } from '../../src/ui/source/http.ts'
+import { atEnd } from '../support/at-end.ts'
 
 const places = fc
   .tuple(
@@ -58,7 +64,34 @@ describe('a step', () => {
     expect(stepFrom(outline, 17, 'mark', 1)).toBeUndefined()
   })
 
-  test('knows the number of a call', () => {
-    expect([callAt([11, 13], 13), callAt([11, 13], 12), callAt([], 1)]).toEqual([2, undefined, undefined])
+  test('leads to the request of the call that a reply answers', async () => {
+    const store = await openStore('memory:')
+    const { url, close } = await serve({ store, port: 0 })
+    atEnd(store.close, close)
+    await loadSample(store)
+    const [id] = sampleIds
+    const source = httpSource({ base: `${url}/api/v1` })
+    const all: Outline = await source.get(`/conversations/${id}/outline`)
+    // Before and after a call that made a summary.
+    for (const position of [-1, 25, 30, 40]) {
+      const reply = stepFrom(all, position, 'call', 1) ?? -1
+      const name = (await callNameAt(source, id, reply)) ?? ''
+      expect(await source.get(`/conversations/${id}/calls/${name}`)).toMatchObject({ position: reply })
+    }
+    expect(await callNameAt(source, id, 0)).toBeUndefined()
+  })
+
+  test('knows whether rewinds may lie before a part', () => {
+    const long: Overview = {
+      last: 299,
+      buckets: 3,
+      first: [0, 100, 200],
+      min: [],
+      max: [],
+      markers: [],
+      rewinds: [0, 2, 0],
+    }
+    expect([0, 100, 101, 250].map((from) => mayRewindBefore(from, long))).toEqual([false, false, true, true])
+    expect([mayRewindBefore(0, undefined), mayRewindBefore(1, undefined)]).toEqual([false, true])
   })
 })

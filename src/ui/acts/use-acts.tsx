@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { go } from '../router.ts'
 import { announced } from '../announcer.tsx'
 import { openSheet } from '../sheet.tsx'
@@ -18,6 +19,8 @@ export interface Seen extends Acting {
   /** The positions of the first and last items to hide: what is selected, if anything. */
   readonly first?: number | undefined
   readonly through?: number | undefined
+  /** Whether all that is seen has come: what may be done is asked for then, or as soon as somebody does something. Default: true. */
+  readonly isComplete?: boolean | undefined
   /** The position of the marker that is selected, or that covers what is selected. */
   readonly marker?: number | undefined
 }
@@ -37,10 +40,15 @@ export interface Acts {
 
 /** Does what the keys R F C T U z Z say, each after a sheet that shows what it would do. Buttons do the same. */
 export const useActs = (seen: Seen): Acts => {
-  const session = useSession(seen.source)
+  const [isActing, setActing] = useState(false)
+  const session = useSession(seen.source, isActing || (seen.isComplete ?? true))
   const off = offBecause(seen.source.isLive, session)
   const { at, first = at, through = at, marker = at } = seen
-  const able = (act: () => void) => (): void => (off === undefined ? act() : announced(off))
+  const able = (act: () => void) => (): void => {
+    setActing(true)
+    if (off === undefined) act()
+    else announced(off)
+  }
   const acts = {
     rewind: able(() => open(seen, { act: 'rewind', to: at, reason: '' })),
     fork: able(() => open(seen, { act: 'fork', at, id: `${seen.id}-${at}` })),

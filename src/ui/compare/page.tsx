@@ -1,12 +1,14 @@
 import '../tabs.css'
 import './compare.css'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Exact } from '../blocks/text.tsx'
+import { Cut } from '../diff/cut.tsx'
 import { EntryLine } from '../diff/rows-view.tsx'
 import type { Told } from '../diff/excerpt.ts'
 import { stretchesOf } from '../diff/rows.ts'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
-import { go, goWhenAtRest } from '../router.ts'
+import { goWhenAtRest } from '../router.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import type { Source } from '../source/source.ts'
 import { apiOf, hrefs, queryOf } from '../url.ts'
@@ -85,6 +87,10 @@ const useSide = (source: Source, { id, at }: Side) => {
   )
   return {
     ...shown,
+    retry: (): void => {
+      head.retry()
+      there.retry()
+    },
     stops: turnEnds(head.value?.items ?? []),
     last: head.value?.at,
     tokens: outline?.tokens[0],
@@ -96,21 +102,24 @@ const Compared = ({ source, left, right }: ComparedProps) => {
   const [isLocked, setLocked] = useState(true)
   const error = sides.left.error ?? sides.right.error
   const at = { left: left.at ?? sides.left.value?.at ?? -1, right: right.at ?? sides.right.value?.at ?? -1 }
-  const show = (next: typeof at): void =>
-    goWhenAtRest(
-      `/c/${encodeURIComponent(left.id)}/compare${queryOf({ with: right.id, at: next.left, to: next.right })}`,
-    )
-  const move = (which: Which, turns: number): void => {
+  // Where the last move led, although the address does not say so yet.
+  const target = useRef(at)
+  useEffect(() => {
+    target.current = at
+  }, [at.left, at.right])
+  const move = (which: Which, turns: number, from: typeof at): void => {
     const next = (one: Which): number =>
-      one === which || isLocked ? moved(sides[one].stops, at[one], turns) : at[one]
-    show({ left: next('left'), right: next('right') })
+      one === which || isLocked ? moved(sides[one].stops, from[one], turns) : from[one]
+    target.current = { left: next('left'), right: next('right') }
+    const { left: leftAt, right: to } = target.current
+    goWhenAtRest(`/c/${encodeURIComponent(left.id)}/compare${queryOf({ with: right.id, at: leftAt, to })}`)
   }
-  useActions({
-    nextTurn: () => move('left', 1),
-    previousTurn: () => move('left', -1),
-    next: () => move('left', 1),
-    previous: () => move('left', -1),
-  })
+  const step = (turns: number) => (): void => move('left', turns, target.current)
+  useActions({ nextTurn: step(1), previousTurn: step(-1), next: step(1), previous: step(-1) })
+  const retry = (): void => {
+    sides.left.retry()
+    sides.right.retry()
+  }
   const rows =
     sides.left.value && sides.right.value
       ? compareRows(sides.left.value.items, sides.right.value.items)
@@ -122,7 +131,7 @@ const Compared = ({ source, left, right }: ComparedProps) => {
       stops={sides[which].stops}
       tokens={sides[which].tokens}
       outcome={rows && outcomeOf(rows, which)}
-      move={(turns) => move(which, turns)}
+      move={(turns) => move(which, turns, at)}
     />
   )
   return (
@@ -145,7 +154,7 @@ const Compared = ({ source, left, right }: ComparedProps) => {
           {top('left', left)}
           {top('right', right)}
         </div>
-        {error !== undefined && <Failed error={error} retry={() => go(location.pathname)} />}
+        {error !== undefined && <Failed error={error} retry={retry} />}
         {!rows && error === undefined && <Skeleton />}
         {rows && <Rows rows={rows} left={left.id} right={right.id} />}
         <Cut shown={sides.left.value} id={left.id} />
@@ -171,13 +180,6 @@ const Names = ({ id, other }: { readonly id: string; readonly other?: string }) 
     )}
   </span>
 )
-
-const Cut = ({ shown, id }: { readonly shown: Shown | undefined; readonly id: string }) =>
-  shown && shown.total > shown.items.length ? (
-    <p class="faint">
-      {`Of ${id} the first ${number(shown.items.length)} of ${number(shown.total)} items are compared.`}
-    </p>
-  ) : null
 
 interface SideTopProps {
   readonly id: string
@@ -219,14 +221,17 @@ const SideTop = ({ id, at, stops, tokens, outcome, move }: SideTopProps) => {
           {outcome.tools.slice(0, 6).map(([name, times]) => (
             <span key={name}>
               {' · '}
-              <span class="call-name">{name}</span> {number(times)}
+              <span class="call-name">
+                <Exact text={name} />
+              </span>{' '}
+              {number(times)}
             </span>
           ))}
         </p>
       )}
       {outcome && outcome.last !== '' && (
         <p class="last" dir="auto">
-          {outcome.last.slice(0, 400)}
+          <Exact text={outcome.last.slice(0, 400)} />
         </p>
       )}
     </section>

@@ -1,9 +1,10 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import type { Source } from '../source/source.ts'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { announced } from '../announcer.tsx'
+import { problemOf, type Source } from '../source/source.ts'
 import { apiOf, queryOf } from '../url.ts'
-import { hiddenBy, type Piece } from './rows.ts'
+import { type Opened, type Piece, pieceWith } from './rows.ts'
 import { type StepKind, stepFrom } from './steps.ts'
-import type { Effective, Full, Hidden, Outline, Overview, ShownEntry } from './shapes.ts'
+import type { Effective, Full, Hidden, Outline, Overview } from './shapes.ts'
 
 /** What is shown of a string before it is opened, in characters. */
 const clip = 700
@@ -48,7 +49,7 @@ export const useEffective = (source: Source, id: string, at: number | undefined,
         if (!asking.signal.aborted) setState((before) => ({ ...before, error, isBusy: false }))
       }
     }
-    setState((before) => ({ ...before, isBusy: true }))
+    setState(({ value: before }) => ({ value: before, error: undefined, isBusy: true }))
     const timer = setTimeout(() => void ask(), Math.max(0, lastAsked.current + every - performance.now()))
     return () => {
       clearTimeout(timer)
@@ -127,57 +128,58 @@ export const useWaiting = (source: Source, id: string, last: number | undefined)
   return found && found.last === last ? found.items : []
 }
 
-/** An open group or jump, and what is there of it. */
-export interface Opened {
-  /** The marker's position, or the first one of the jump. */
-  readonly position: number
-  /** Entries before this position, and not before the other one. */
-  readonly before: number
-  readonly from: number
-  readonly isGroup: boolean
-}
-
-/** The entries of what is open, by its position; `more` fetches the page before. */
+/** The entries of what is open, by its position; `more` fetches the page before. What was there as of another position stays until the new is. */
 export const usePieces = (source: Source, id: string, at: number | undefined, opened: readonly Opened[]) => {
   const [pieces, setPieces] = useState<ReadonlyMap<string, Piece>>(new Map())
-  const asked = useRef(new Set<string>())
-  const keyOf = (position: number): string => `${at} ${position}`
-  const ask = async ({ position, before, from, isGroup }: Opened): Promise<void> => {
-    const key = keyOf(position)
-    const there = pieces.get(key)
-    const until = there?.entries[0]?.position ?? before
-    const wanted = isGroup ? page : Math.min(page, until - from)
+  /** The position as of which each was asked for last. */
+  const asked = useRef(new Map<string, number>())
+  const open = useRef<ReadonlyMap<number, Opened>>(new Map())
+  open.current = useMemo(() => new Map(opened.map((one) => [one.position, one])), [opened])
+  const ask = async (one: Opened, until: number): Promise<void> => {
+    const wanted = one.isGroup ? page : Math.min(page, until - one.from)
     const query = queryOf({ at, abandoned: true, before: until, last: wanted, clip })
     const { items } = await source.get<Full>(`${apiOf(id)}/full${query}`)
-    // What is hidden by a nested marker is known by what comes after it: that is there already.
-    const all = [...items, ...(there?.entries ?? [])]
-    const entries = isGroup
-      ? hiddenBy(all, position)
-      : all.filter((entry: ShownEntry) => entry.position >= from)
-    const hasMore = isGroup && items.length === wanted && (items[0]?.position ?? 0) > from
-    setPieces((before_) => new Map(before_).set(key, { entries, hasMore }))
+    if (asked.current.get(keyOf(one)) !== at) return
+    const isFull = items.length === wanted
+    // What is closed is fetched again if it is opened again.
+    const there = new Set([...open.current.values()].map(keyOf)).add(keyOf(one))
+    setPieces((before) => {
+      const others = [...before].filter(([key_]) => there.has(key_))
+      return new Map(others).set(keyOf(one), pieceWith(before.get(keyOf(one)), one, { items, until, isFull }))
+    })
   }
-  const key = opened.map(({ position }) => position).join()
+  const failed = (one: Opened) => (problem: unknown) => {
+    asked.current.delete(keyOf(one))
+    announced(problemOf(problem).detail)
+  }
+  const key = opened.map(keyOf).join()
   useEffect(() => {
+    const isOpen = new Set(opened.map(keyOf))
+    for (const name of asked.current.keys()) if (!isOpen.has(name)) asked.current.delete(name)
     for (const one of opened) {
-      const name = keyOf(one.position)
-      if (at === undefined || asked.current.has(name)) continue
-      asked.current.add(name)
-      ask(one).catch(() => asked.current.delete(name))
+      if (at === undefined || asked.current.get(keyOf(one)) === at) continue
+      asked.current.set(keyOf(one), at)
+      ask(one, one.before).catch(failed(one))
     }
   }, [source, id, at, key])
   const pieceOf = useCallback(
-    (position: number): Piece | undefined => pieces.get(`${at} ${position}`),
-    [pieces, at],
+    (position: number): Piece | undefined => {
+      const one = open.current.get(position)
+      return one && pieces.get(keyOf(one))
+    },
+    [pieces, opened],
   )
   return {
     pieceOf,
     more: (position: number): void => {
-      const one = opened.find((other) => other.position === position)
-      if (one) void ask(one)
+      const one = open.current.get(position)
+      const first = pieceOf(position)?.entries[0]
+      if (one && first) ask(one, first.position).catch(failed(one))
     },
   }
 }
+
+const keyOf = ({ position, before }: Opened): string => `${position} ${before}`
 
 /** How long a conversation may be for its outline to be fetched whole; of longer ones a part around the position is. */
 const wholeOutline = 20_000

@@ -20,7 +20,6 @@ import type { Here } from './here.ts'
 import { DiffSheet } from './diff-sheet.tsx'
 import { firstOf } from './draw.ts'
 import {
-  type Opened,
   stepFar,
   useEffective,
   useHidden,
@@ -37,9 +36,9 @@ import { MarksSheet } from './marks.tsx'
 import { paths } from './path.ts'
 import { Ribbon } from './ribbon.tsx'
 import type { Around } from './row-views.tsx'
-import { type Row, rowsOf, stateOf } from './rows.ts'
+import { type Opened, type Row, rowsOf, stateOf } from './rows.ts'
 import { Search, useHits } from './search.tsx'
-import { callAt, type StepKind, stepFrom } from './steps.ts'
+import { callNameAt, mayRewindBefore, type StepKind, stepFrom } from './steps.ts'
 import { seenWords, Status, Top } from './top.tsx'
 
 /** How long after a move another one still belongs to it, in milliseconds. */
@@ -63,11 +62,13 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   } = useOutline(source, id, asked ?? answered)
   const following =
     first.current !== undefined && known !== undefined && known > first.current ? known : undefined
-  const { value, error, isBusy } = useEffective(source, id, asked ?? following, attempt)
-  if (asked === undefined) first.current ??= value?.at
-  useEffect(() => setAnswered((before) => before ?? value?.at), [value?.at])
-  const last = known ?? value?.at
-  const at = asked ?? following ?? value?.at
+  const { value: answer, error, isBusy } = useEffective(source, id, asked ?? following, attempt)
+  if (asked === undefined) first.current ??= answer?.at
+  useEffect(() => setAnswered((before) => before ?? answer?.at), [answer?.at])
+  const last = known ?? answer?.at
+  const at = asked ?? following ?? answer?.at
+  // The rows of another position stay until the next ones are there; if these do not come, they are in the way.
+  const value = error === undefined || answer?.at === at ? answer : undefined
   useEffect(() => setDragged(undefined), [search])
 
   const isFollowing = asked === undefined
@@ -76,7 +77,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   const connection = useLive(
     source,
     id,
-    useRested(value !== undefined && known !== undefined, 300) === true ? known : undefined,
+    useRested(answer !== undefined && known !== undefined, 300) === true ? known : undefined,
     grown,
   )
 
@@ -108,6 +109,12 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     const from = isMoving ? (target.current ?? at) : at
     if (from !== undefined) move(from + by)
   }
+  /** Whether somebody has gone elsewhere since, once what was asked for is there. */
+  const stillHere = (): (() => boolean) => {
+    const { href } = location
+    const aim = target.current
+    return () => location.href === href && target.current === aim
+  }
   const step = (kind: StepKind, by: 1 | -1) => (): void => {
     if (!outline || at === undefined) return
     const to = stepFrom(outline, at, kind, by)
@@ -115,8 +122,10 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
       jump(to)
       return
     }
+    const isHere = stillHere()
     const look = async (): Promise<void> => {
       const far = await stepFar(source, id, { outline, overview, kind, by })
+      if (!isHere()) return
       if (far === undefined) announced(`No ${by > 0 ? 'later' : 'earlier'} ${words[kind]}`)
       else jump(far)
     }
@@ -241,6 +250,10 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   const [isSearching, setSearching] = useState(view.find !== undefined)
   const [isSearchAsked, setSearchAsked] = useState(0)
   const found = useHits(source, id, isSearching ? view.find : undefined)
+  const closeSearch = (): void => {
+    setSearching(false)
+    show({ find: undefined }, true)
+  }
   const current = view.sel ?? at ?? -1
   const goToHit = (position: number): void => {
     wanted.current = position
@@ -285,6 +298,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     id,
     last: last ?? -1,
     at: at ?? -1,
+    isComplete: made !== undefined,
     first: value?.items[1]?.position,
     through: row?.kind === 'same' ? row.position : undefined,
     marker:
@@ -296,7 +310,15 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     const reply = isReply
       ? position
       : (stepFrom(outline, position, 'call', 1) ?? stepFrom(outline, position, 'call', -1))
-    if (reply !== undefined) go(hrefs.call(id, callAt(outline.calls, reply) ?? `p${reply}`))
+    if (reply === undefined) return
+    const isHere = stillHere()
+    const look = async (): Promise<void> => {
+      const name = await callNameAt(source, id, reply)
+      if (!isHere()) return
+      if (name === undefined) announced(`Nothing is known of a call that ${number(reply)} answers`)
+      else go(hrefs.call(id, name))
+    }
+    look().catch((problem: unknown) => announced(problemOf(problem).detail))
   }
   const compare = (): void => {
     if (at === undefined || last === undefined) return
@@ -410,8 +432,11 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
       ? [`${count(lengthOf(own.stretches(at)), 'event')} on path`]
       : []),
     ...(value ? seenWords(value.total, hiddenCount) : []),
+    ...(outline && mayRewindBefore(outline.from, overview)
+      ? [`branches abandoned before ${number(outline.from)} are not shown`]
+      : []),
   ]
-  if (!value && error !== undefined)
+  if (!answer && error !== undefined)
     return (
       <>
         <Header>
@@ -487,7 +512,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
               type="button"
               class="toggle"
               aria-pressed={isSearching}
-              onClick={() => (isSearching ? setSearching(false) : handlers.search?.())}
+              onClick={() => (isSearching ? closeSearch() : handlers.search?.())}
             >
               Search
             </button>
@@ -502,10 +527,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
             onInput={(find) => show({ find: find === '' ? undefined : find }, true)}
             onGo={({ position: to }) => goToHit(to)}
             onStep={stepHit}
-            onClose={() => {
-              setSearching(false)
-              show({ find: undefined }, true)
-            }}
+            onClose={closeSearch}
           />
         )}
         <section class="reading" aria-label="History">
@@ -513,7 +535,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
             {isSplit && view.pane === 'both' ? (
               <>
                 <h2>Everything that happened</h2>
-                <h2>What the model sees at {at === undefined ? '' : number(at)}</h2>
+                <h2>What the model sees at {value === undefined ? '' : number(value.at)}</h2>
               </>
             ) : (
               <h2>

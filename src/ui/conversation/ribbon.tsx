@@ -104,6 +104,7 @@ export const Ribbon = (props: RibbonProps) => {
           style={{ left: `${scale.step / 2}px`, width: `${Math.max(2, (end - scale.first) * scale.step)}px` }}
           onPointerDown={() => (isDragging.current = true)}
           onPointerUp={() => (isDragging.current = false)}
+          onPointerCancel={() => (isDragging.current = false)}
           onPointerMove={(event) => {
             const { left } = event.currentTarget.getBoundingClientRect()
             setHover(scale.at(event.clientX - left + scale.step / 2))

@@ -53,6 +53,42 @@ export interface Piece {
   readonly hasMore: boolean
 }
 
+/** An open group or jump. */
+export interface Opened {
+  /** The marker's position, or the first one of the jump. */
+  readonly position: number
+  /** Its entries are before this position, and not before the other one. */
+  readonly before: number
+  readonly from: number
+  readonly isGroup: boolean
+}
+
+/** Entries that follow one another. */
+interface Page {
+  readonly items: readonly ShownEntry[]
+  /** They are all there are right before this position, back to the first of them. */
+  readonly until: number
+  /** Whether there may be more before them. */
+  readonly isFull: boolean
+}
+
+/** What is there of a group or jump once a page of it has come, in place of what was known of the same positions. */
+export const pieceWith = (
+  before: Piece | undefined,
+  { position, from, isGroup }: Opened,
+  { items, until, isFull }: Page,
+): Piece => {
+  const first = items[0]?.position ?? -1
+  const known = before?.entries ?? []
+  const earlier = known.filter((entry) => entry.position < first)
+  // What is hidden by a nested marker is known by what comes after it.
+  const all = [...earlier, ...items, ...known.filter((entry) => entry.position >= until)]
+  return {
+    entries: isGroup ? hiddenBy(all, position) : all.filter((entry) => entry.position >= from),
+    hasMore: before?.hasMore !== false && (earlier.length > 0 || (isGroup && isFull && first > from)),
+  }
+}
+
 export interface Shown {
   readonly at: number
   /** As the model sees them. */

@@ -1,4 +1,7 @@
-import type { Outline } from './shapes.ts'
+import { type Listed, nameOf } from '../request/shapes.ts'
+import type { Source } from '../source/source.ts'
+import { apiOf, queryOf } from '../url.ts'
+import type { Outline, Overview } from './shapes.ts'
 
 // Where the keys lead, from the outline of what is around a position.
 
@@ -25,8 +28,15 @@ export const stepFrom = (
   return undefined
 }
 
-/** The number of the call that a position belongs to, of those with a receipt: 1 is the first. */
-export const callAt = (calls: readonly number[], position: number): number | undefined => {
-  const index = calls.findLastIndex((call) => call <= position)
-  return calls[index] === position ? index + 1 : undefined
+/** Whether there are rewinds before a position, or may be while nobody knows. */
+export const mayRewindBefore = (position: number, overview: Overview | undefined): boolean =>
+  position > 0 &&
+  (overview?.first.some((first, part) => first < position && (overview.rewinds[part] ?? 0) > 0) ?? true)
+
+/** What the call of a reply is named by; undefined if nothing is known of one. No outline says it: calls for summaries count, too. */
+export const callNameAt = async (source: Source, id: string, reply: number): Promise<string | undefined> => {
+  const path = `${apiOf(id)}/calls${queryOf({ from: reply, limit: 1 })}`
+  const { items } = await source.get<Listed>(path)
+  const call = items.find(({ position }) => position === reply)
+  return call && nameOf(call)
 }

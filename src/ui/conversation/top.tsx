@@ -58,10 +58,16 @@ export const Top = ({ id, at, last, isFollowing, isLive, connection, fresh, onGo
             >
               {isFollowing ? (
                 <Connected connection={connection} />
-              ) : fresh > 0 ? (
-                `${number(fresh)} new`
               ) : (
-                'paused'
+                <>
+                  {fresh > 0 ? `${number(fresh)} new` : 'paused'}
+                  {connection.state === 'offline' && (
+                    <>
+                      {' · '}
+                      <Connected connection={connection} />
+                    </>
+                  )}
+                </>
               )}
             </button>
           )}
@@ -79,11 +85,11 @@ export const Top = ({ id, at, last, isFollowing, isLive, connection, fresh, onGo
 }
 
 const Connected = ({ connection }: { readonly connection: Connection }) => {
-  const [now, setNow] = useState(Date.now)
+  const [, setTick] = useState(0)
   const isWaiting = connection.state === 'reconnecting'
   useEffect(() => {
     if (!isWaiting) return undefined
-    const timer = setInterval(() => setNow(Date.now()), 1_000)
+    const timer = setInterval(() => setTick((before) => before + 1), 1_000)
     return () => clearInterval(timer)
   }, [isWaiting])
   switch (connection.state) {
@@ -92,7 +98,7 @@ const Connected = ({ connection }: { readonly connection: Connection }) => {
     case 'connecting':
       return <>○ connecting</>
     case 'reconnecting':
-      return <>○ reconnecting {Math.max(0, Math.ceil((connection.next - now) / 1_000))} s</>
+      return <>○ reconnecting {Math.max(0, Math.ceil((connection.next - Date.now()) / 1_000))} s</>
     case 'offline':
       return <>○ offline since {new Date(connection.since).toLocaleTimeString('en-GB').slice(0, 5)}</>
   }

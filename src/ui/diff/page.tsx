@@ -9,6 +9,7 @@ import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { count, number } from '../words.ts'
 import { Configurations } from './configurations.tsx'
+import { Cut } from './cut.tsx'
 import type { Told } from './excerpt.ts'
 import { DiffRows } from './rows-view.tsx'
 import { type Change, sumsOf } from './rows.ts'
@@ -24,7 +25,7 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
   const [subject, setSubject] = useState<(typeof subjects)[number]>('what the model sees')
   const { value: now } = useFetched<{ readonly position: number }>(source, apiOf(id))
   const last = now?.position
-  const { changes, error, isBusy, retry } = useChanges(source, id, { ...ends, to: to ?? last })
+  const { changes, sides, error, isBusy, retry } = useChanges(source, id, { ...ends, to: to ?? last })
   const isOne = ends.other === undefined
   const goTo = (next: Partial<Ends>): void => {
     const { other, ...both } = { ...ends, to: to ?? last, ...next }
@@ -111,6 +112,7 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
             <>
               {!changes && <Skeleton />}
               {changes && <Changes id={id} changes={changes} />}
+              {changes && sides.map((side) => <Cut key={side.id} {...side} />)}
               {changes && isOne && (
                 <Why
                   source={source}

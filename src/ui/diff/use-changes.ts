@@ -14,7 +14,7 @@ interface Ends {
 /** So much of each text is enough for a line, or for the words of an edit. */
 const clip = 2_000
 
-/** The changes between two positions; of two conversations by what both have, as a fork has its parent's messages. */
+/** The changes between two positions; of two conversations by what both have, as a fork has its parent's messages: `sides` says how much of each was there to compare. */
 export const useChanges = (source: Source, id: string, { from, to, other }: Ends) => {
   const isKnown = to !== undefined
   const ofOne = `${apiOf(id)}/diff${queryOf({ from, to, clip })}`
@@ -26,17 +26,22 @@ export const useChanges = (source: Source, id: string, { from, to, other }: Ends
   )
   const left = useFetched<Shown>(source, other === undefined ? undefined : path(id, from))
   const right = useFetched<Shown>(source, other === undefined ? undefined : path(other, to))
-  if (other === undefined) return { ...one, changes: one.value?.changes }
+  if (other === undefined) return { ...one, changes: one.value?.changes, sides: [] }
   const changes = left.value && right.value ? changesOf(left.value.items, right.value.items) : undefined
   const retry = (): void => {
     left.retry()
     right.retry()
   }
-  return { changes, error: left.error ?? right.error, isBusy: left.isBusy || right.isBusy, retry }
+  const sides = [
+    { id, shown: left.value },
+    { id: other, shown: right.value },
+  ]
+  return { changes, sides, error: left.error ?? right.error, isBusy: left.isBusy || right.isBusy, retry }
 }
 
 interface Shown {
   readonly items: readonly (Item & Told)[]
+  readonly total: number
 }
 
 const changesOf = (left: Shown['items'], right: Shown['items']): readonly Change<Told>[] =>

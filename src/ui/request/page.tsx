@@ -82,7 +82,9 @@ export const CallPage = ({ source, params: { id = '', call: name = '' } }: PageP
               usage={value.origin?.usage}
               usd={value.usd}
             />
-            {answer !== undefined && <Reply source={source} id={id} call={{ ...value, position: answer }} />}
+            {answer !== undefined && (
+              <Reply key={answer} source={source} id={id} call={{ ...value, position: answer }} />
+            )}
           </>
         )}
       </main>

@@ -2,7 +2,7 @@ import './workers.css'
 import { useState } from 'preact/hooks'
 import { announced } from '../announcer.tsx'
 import { toast } from '../acts/toast.tsx'
-import { Text } from '../blocks/text.tsx'
+import { Exact, Text } from '../blocks/text.tsx'
 import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
 import { problemOf, type Source } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
@@ -43,13 +43,15 @@ export const WaitingCalls = ({ source, id, off, decided }: WaitingCallsProps) =>
       />,
     )
   const first = value?.items.find(({ why }) => why === 'approval')
-  useActions({ approve: first && off === undefined ? () => decide(first, 'approve') : undefined })
+  useActions({ approve: first && off === undefined ? approveFirst : undefined })
   return (
     <>
       {value?.items.map((call) => (
         <article key={call.call} class="waiting-call">
           <header>
-            <b class="tool-name">{call.tool}</b>{' '}
+            <b class="tool-name">
+              <Exact text={call.tool} />
+            </b>{' '}
             <span class="faint">
               {call.why === 'approval' ? 'waits for an approval' : 'waits for a result from outside'} · called
               at <a href={hrefs.conversation(id, { at: call.reply })}>{call.reply}</a> ·{' '}
@@ -84,6 +86,9 @@ export const WaitingCalls = ({ source, id, off, decided }: WaitingCallsProps) =>
     </>
   )
 }
+
+/** Where several conversations wait, of the first one on the page. */
+const approveFirst = (): void => document.querySelector<HTMLElement>('.waiting-call .primary')?.click()
 
 const inputText = (input: unknown): string =>
   typeof input === 'string' ? input : (JSON.stringify(input, undefined, 2) ?? 'no input')
@@ -135,6 +140,7 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
       }
     >
       <p class="faint">
+        In <bdi>{id}</bdi>.{' '}
         {isApproval
           ? 'The tool runs with this input as soon as a worker, or the program, continues.'
           : 'The tool is not run, and the model is told why.'}

@@ -1,0 +1,15 @@
+import { number } from '../words.ts'
+
+interface CutProps {
+  /** What was fetched of a history. */
+  readonly shown: { readonly items: readonly unknown[]; readonly total: number } | undefined
+  readonly id: string
+}
+
+/** Says that only the beginning of a history is compared, if it is. */
+export const Cut = ({ shown, id }: CutProps) =>
+  shown && shown.total > shown.items.length ? (
+    <p class="faint">
+      {`Of ${id} the first ${number(shown.items.length)} of ${number(shown.total)} items are compared.`}
+    </p>
+  ) : null
