@@ -164,6 +164,22 @@ describe('a turn that is asked for over HTTP', () => {
     expect(idsOf(nothing)).toEqual([])
   })
 
+  test('that says nothing new is refused if more was said since, unless it was asked for before', async () => {
+    const { turns, store, worker } = await scene()
+    worker()
+    await store.conversation('a').append(hello)
+    const last = await store.conversation('a').position()
+    for (const [body, headers] of [
+      [{ after: last + 1 }, {}],
+      [{ after: last - 1 }, {}],
+      [{}, { 'if-match': '"r7"' }],
+    ] as const)
+      await expect(all(posted(turns, body, { headers }))).rejects.toThrow('412')
+    const body = { after: last, commandId: 'c1' }
+    expect((await all(posted(turns, body))).at(-1)?.data).toMatchObject({ outcome: 'done' })
+    expect((await all(posted(turns, body))).at(-1)?.data).toMatchObject({ outcome: 'done' })
+  })
+
   test('ends where a call waits for an approval, and continues with the next', async () => {
     const { turns, store, worker } = await scene((body) => (hasResult(body) ? yes(body) : calling('mail')))
     worker(true, { tools: [mail] })

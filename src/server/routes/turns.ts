@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { commandSchemas } from '../../commands/command.ts'
+import { staleContext } from '../../commands/rejections.ts'
 import { askingShape } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import type { Conversation, ConversationEvent, ServedEvent, Written } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
 import { lastSeen } from '../live.ts'
 import { ofConversation } from '../parameters.ts'
 import { commandIdOf, optionalFence } from '../preconditions.ts'
@@ -28,11 +30,23 @@ const messageIn = async (
   return undefined
 }
 
-/** Where the request of a command was recorded. */
-const requestedAt = async (chat: Conversation, commandId: string): Promise<number> => {
+/** Where the request of a command was recorded; undefined if it was not. */
+const requestedAt = async (chat: Conversation, commandId: string): Promise<number | undefined> => {
   for await (const { data, metadata } of chat.turnFacts())
     if (metadata.commandId === commandId) return data.at
-  return chat.position()
+  return undefined
+}
+
+/** Refuses a request that was decided on another position than the last, unless it was recorded before. */
+const checkFence = async (
+  chat: Conversation,
+  commandId: string,
+  fence: number | undefined,
+): Promise<void> => {
+  if (fence === undefined) return
+  const last = await chat.position()
+  if (last === fence || (await requestedAt(chat, commandId)) !== undefined) return
+  throw toError(staleContext(chat.id, fence, last))
 }
 
 export const turn = route({
@@ -64,13 +78,15 @@ export const turn = route({
     const own = { commandId, actor: identity.actor }
     book.isRepeat(id, commandId, body)
     const ask = async (): Promise<Asked> => {
+      const fence = optionalFence(body.after, headers)
       if (said) {
-        const fence = optionalFence(body.after, headers)
         const written = await chat.append(said, { ...own, answer: asking, after: fence })
         return { chat, commandId, position: written.position, message: await messageIn(chat, written) }
       }
+      await checkFence(chat, commandId, fence)
       await chat.request({ ...own, ...asking })
-      return { chat, commandId, position: await requestedAt(chat, commandId), message: undefined }
+      const position = (await requestedAt(chat, commandId)) ?? (await chat.position())
+      return { chat, commandId, position, message: undefined }
     }
     const asked = await ask()
     book.note(id, commandId, body)
