@@ -50,6 +50,8 @@ export interface ServerSettings {
 
 const everybody: Identity = { actor: { kind: 'user' }, by: 'user', scopes }
 const largestBody = 64 * 1024 * 1024
+/** Of a request from anybody: it has a token. */
+const largestSession = 4 * 1024
 const cookie = 'palimpsest'
 
 type Variables = { readonly identity: Identity }
@@ -137,7 +139,10 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     return c.json({ by, scopes: allowed, isReadOnly, store: store.url })
   })
   server.post(`${basePath}/session`, async (c) => {
-    const { token } = checked(z.strictObject({ token: z.string().min(1).max(200) }), await bodyOf(c, maxBody))
+    const { token } = checked(
+      z.strictObject({ token: z.string().min(1).max(200) }),
+      await bodyOf(c, largestSession),
+    )
     if (!authenticate?.(token)) throw refused('Unauthorized', 'this token is not valid')
     const id = session.begin(token)
     setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/' })

@@ -15,7 +15,7 @@ interface Span {
  * there is none of it.
  */
 export const spanOf = (range: string | undefined, size: number): Span | undefined => {
-  const [, from = '', to = ''] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(range ?? '') ?? []
+  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/i.exec(range ?? '') ?? []
   if (from === '' && to === '') return undefined
   const first = from === '' ? Math.max(0, size - Number(to)) : Number(from)
   const last = from === '' || to === '' ? size - 1 : Math.min(size - 1, Number(to))
@@ -61,7 +61,12 @@ export const flowing = (
   { headers, type, flow }: Flow,
   onFault: (error: unknown) => void,
 ): Response => {
-  if (isKnown(c, headers['etag'])) return c.body(null, 304)
+  const isUnasked = isKnown(c, headers['etag'])
+  if (isUnasked || c.req.method === 'HEAD') {
+    // Nobody takes what comes: what it has opened is closed.
+    flow.return().catch(onFault)
+    return c.body(null, isUnasked ? 304 : 200, { ...headers, ...(!isUnasked && { 'content-type': type }) })
+  }
   const encoder = new TextEncoder()
   let isLeft = false
   const bytes = new ReadableStream<Uint8Array>({

@@ -86,6 +86,7 @@ describe('a block', () => {
     ['bytes=15-', 206, 'ript>'],
     ['bytes=-0', 416, undefined],
     ['bytes=20-', 416, undefined],
+    ['bytes= 0 - 2', 200, 'Zwölf 😀 <script>'],
     ['bytes=0-1,3-4', 200, 'Zwölf 😀 <script>'],
     ['bytes=a-b', 200, 'Zwölf 😀 <script>'],
     ['bytes=-', 200, 'Zwölf 😀 <script>'],

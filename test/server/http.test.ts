@@ -108,6 +108,17 @@ describe('a conversation over HTTP', () => {
   })
 })
 
+test('a stream whose head alone is asked for is not begun', async () => {
+  const { fetch } = await talking()
+  const head = await fetch('conversations/a/events', {
+    method: 'HEAD',
+    headers: { accept: 'text/event-stream' },
+  })
+  expect([head.status, head.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(await (await fetch('/metrics')).text()).toMatch(/streams 0\n/)
+})
+
 describe('a command', () => {
   const append = { type: 'append', messages: [hello] }
 
@@ -299,6 +310,24 @@ describe('a request', () => {
     expect(await ask('conversations', asked)).toMatchObject({ status: 200 })
     revokeToken(tokens, 'ann')
     expect(await ask('conversations', asked)).toMatchObject({ status: 401 })
+  })
+
+  test('takes a token, and nothing larger from whoever has none', async () => {
+    const { ask } = await talking({ authenticate: () => undefined })
+    const json = { token: 'x'.repeat(4_097) }
+    expect(await ask('session', { json })).toMatchObject({ status: 413, json: { tag: 'BodyTooLarge' } })
+  })
+
+  test('is who has asked for an answer', async () => {
+    const tokens = file()
+    const ann = createToken(tokens, 'ann', ['read', 'write'])
+    const { ask, store } = await talking({ authenticate: tokensIn(tokens) })
+    const headers = { authorization: `Bearer ${ann}` }
+    expect(await ask('conversations/a/request', { json: {}, headers })).toMatchObject({ status: 200 })
+    const actors = []
+    for await (const { type, metadata } of store.conversation('a').turnFacts())
+      if (type === 'TurnRequested') actors.push(metadata.actor)
+    expect(actors).toEqual([{ kind: 'user', id: 'ann' }])
   })
 
   test('says to whom it asks what he may do here', async () => {

@@ -51,8 +51,8 @@ export const request = route({
   summary: 'Asks workers to answer what is there',
   body: z.strictObject(askingShape),
   answers: done,
-  handle: async ({ params, body, store }) => {
-    await store.conversation(params.id).request(body)
+  handle: async ({ params, body, identity, store }) => {
+    await store.conversation(params.id).request({ ...body, actor: identity.actor })
     return { body: {} }
   },
 })
