@@ -48,6 +48,7 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     await page.getByText('I ask to publish 1.4.0').first().waitFor()
     await page.goBack()
     await page.getByText('1 conversation').waitFor()
+    expect(await page.getByText('connecting').count()).toBe(0)
   })
 
   test('copies links that open it, and knows in the palette which conversation it shows', async () => {

@@ -88,7 +88,7 @@ describe('a page without a server', () => {
     const store = await sample()
     const file = await gather(store, store.conversation(main), {})
     const page = (query: string) =>
-      answerTo(file, `/conversations/${main}/search?q=invoice${query}`) as {
+      answerTo(file, `/conversations/${main}/search?q=report${query}`) as {
         readonly items: readonly Hit[]
         readonly next?: string
       }

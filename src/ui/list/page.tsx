@@ -45,7 +45,7 @@ export const ListPage = ({ source, search }: PageProps) => {
       <Header
         end={
           <>
-            <Live connection={connection} />
+            {source.isLive && <Live connection={connection} />}
             <a class="nav" href={hrefs.workers}>
               workers
             </a>
