@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import * as E from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type Model, openStore } from '../../src/index.ts'
+import { openStore } from '../../src/index.ts'
 import { routes } from '../../src/server/routes/index.ts'
 import { createToken, tokensIn } from '../../src/server/tokens.ts'
 import { atEnd } from '../support/at-end.ts'
 import { type Asked, serving } from '../support/server/asking.ts'
+import { wiper } from '../support/server/wiper.ts'
 
 // Each operation against each way of asking. A route without a row fails.
 
@@ -304,15 +304,6 @@ const rows: Readonly<Record<string, Row>> = {
   },
 }
 
-/** Calls a tool that needs an approval. */
-const wiper: Model = {
-  call: async () =>
-    E.right({
-      content: [{ type: 'tool_use', id: 'call_1', name: 'wipe', input: {} }],
-      origin: { stopReason: 'tool_use', model: 'm' },
-    }),
-  countTokens: async () => E.right(1),
-}
 const turn = {
   client: wiper,
   model: 'm',

@@ -3,12 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import * as E from 'fp-ts/lib/Either.js'
-import type { Model } from '../../src/index.ts'
 import { routes } from '../../src/server/routes/index.ts'
 import { createToken, revokeToken, tokensIn } from '../../src/server/tokens.ts'
 import { atEnd } from '../support/at-end.ts'
 import { type Asked, type Scene, serving } from '../support/server/asking.ts'
+import { wiper } from '../support/server/wiper.ts'
 
 const hello = { role: 'user', content: 'Hello.' }
 const yes = { role: 'assistant', content: 'Yes.' }
@@ -425,13 +424,3 @@ describe('the document', () => {
     expect(names.filter((name) => !Object.keys(components.schemas).includes(name ?? ''))).toEqual([])
   })
 })
-
-/** Calls a tool that needs an approval. */
-const wiper: Model = {
-  call: async () =>
-    E.right({
-      content: [{ type: 'tool_use', id: 'call_1', name: 'wipe', input: {} }],
-      origin: { stopReason: 'tool_use', model: 'm' },
-    }),
-  countTokens: async () => E.right(1),
-}
