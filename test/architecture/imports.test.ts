@@ -28,6 +28,7 @@ const layers: Readonly<Record<string, string>> = {
   'models/anthropic': 'events models models/streaming',
   'models/openai': 'memo events projections models models/streaming',
   receipts: 'result memo events projections store conversation models models/anthropic models/openai',
+  ledger: 'result events store history jobs conversation receipts',
   'context/tokens': 'result memo events projections store conversation models models/anthropic',
   catalogue: 'result events projections commands store store/sqlite history context/tokens',
   'context/policy': 'events projections commands context/tokens',
