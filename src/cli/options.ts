@@ -6,7 +6,7 @@ import { check } from '../events/check.ts'
 import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
 import { fileUnreadable } from '../formats/errors.ts'
-import type { WriteOptions } from '../index.ts'
+import type { Prices, WriteOptions } from '../index.ts'
 import { toError } from '../result/typed.ts'
 import { usage } from './errors.ts'
 import type { Host } from './host.ts'
@@ -164,5 +164,21 @@ export const fileText = async (file: string): Promise<string> => {
     return await readFile(file, 'utf8')
   } catch (error) {
     throw toError(fileUnreadable(file, error))
+  }
+}
+
+/** The prices in a JSON file, as the library takes them, which checks them. */
+export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> =>
+  file === undefined ? undefined : ((await jsonFile(file)) as Prices)
+
+/** The value in a JSON file. */
+export const jsonFile = async (file: string): Promise<unknown> => {
+  const text = await fileText(file)
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw toError(
+      usage(`${file} is not JSON: ${error instanceof Error ? error.message : 'it cannot be read'}`),
+    )
   }
 }

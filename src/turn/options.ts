@@ -10,7 +10,7 @@ import type { AnthropicClient } from '../models/anthropic/model.ts'
 import type { Model, ReplyEvent } from '../models/model.ts'
 import type { Budget, PriceMissing } from './spending/budget.ts'
 import type { SecretMissing } from './errors.ts'
-import type { Prices } from './spending/prices.ts'
+import { type Prices, pricesSchema } from './spending/prices.ts'
 import type { Emit } from './stream/turn-event.ts'
 import type { WaitOptions } from './calls/calls.ts'
 import type { StepOptions, StepSettings } from './turn-step.ts'
@@ -125,9 +125,6 @@ const tool = z.union([z.custom(isFunction), z.strictObject(settingsShape)])
 const reserved = ['model', 'system', 'tools', 'messages', 'stream']
 
 const more = z.number().positive()
-const rate = z.number().nonnegative()
-const rates = { input: rate, output: rate, cacheRead: rate, cacheWrite5m: rate, cacheWrite1h: rate }
-const price = z.strictObject({ ...rates, long: z.strictObject({ ...rates, above: rate }).optional() })
 
 /** The fields are checked with the other options. */
 export const stepSchema = z.strictObject({
@@ -144,7 +141,6 @@ export const budgetShape = {
   tokens: more.optional(),
   usd: more.optional(),
 }
-export const pricesSchema = z.record(z.string(), price)
 
 export const optionsSchema = z.strictObject({
   client: z.custom(isClient, { error: noClient }),

@@ -2,9 +2,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { checkJson } from '../events/check.ts'
 import type { InvalidInput } from '../events/errors.ts'
-import { budgetShape, pricesSchema } from '../turn/options.ts'
+import { budgetShape } from '../turn/options.ts'
 import type { Budget } from '../turn/spending/budget.ts'
-import type { Prices } from '../turn/spending/prices.ts'
+import { type Prices, pricesSchema } from '../turn/spending/prices.ts'
 
 /** An hour, a day or a month of the calendar, in UTC. */
 export type Period = 'hour' | 'day' | 'month'

@@ -3,6 +3,7 @@
 import type * as api from 'palimpsest'
 import type * as client from 'palimpsest/client'
 import type * as fp from 'palimpsest/fp'
+import type * as investigate from 'palimpsest/investigate'
 import type { ChatCompletionsOptions, MessagesApiOptions } from 'palimpsest/testing'
 
 type OptionalIn<T> = T extends unknown
@@ -33,6 +34,7 @@ interface Options {
   readonly ConfigureInput: api.ConfigureInput
   readonly ContextSettings: api.ContextSettings
   readonly CopyConversations: api.CopyConversations
+  readonly CostOptions: investigate.CostOptions
   readonly CountOptions: api.CountOptions
   readonly Denial: api.Denial
   readonly DiffOptions: api.DiffOptions

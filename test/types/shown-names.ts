@@ -15,6 +15,7 @@ const entries = {
   'palimpsest/client': 'src/client/index.ts',
   'palimpsest/core': 'src/core.ts',
   'palimpsest/fp': 'src/fp.ts',
+  'palimpsest/investigate': 'src/investigate/index.ts',
   'palimpsest/testing': 'src/testing/index.ts',
 }
 

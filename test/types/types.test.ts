@@ -76,7 +76,13 @@ describe('a program that uses the package', () => {
   })
 
   test('is asked in options.ts about every type of options that is exported', () => {
-    const exported = ['src/index.ts', 'src/fp.ts', 'src/client/index.ts', 'src/testing/index.ts']
+    const exported = [
+      'src/index.ts',
+      'src/fp.ts',
+      'src/client/index.ts',
+      'src/investigate/index.ts',
+      'src/testing/index.ts',
+    ]
       .flatMap(
         (file) =>
           readFileSync(join(root, file), 'utf8').match(/\b[A-Z]\w*(?:Options|Input|Settings)\b/g) ?? [],

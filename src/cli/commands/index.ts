@@ -4,6 +4,7 @@ import { addAppend } from './append.ts'
 import { addBackup } from './backup.ts'
 import { addCondense } from './condense.ts'
 import { addCopy } from './copy.ts'
+import { addCost } from './cost.ts'
 import { addApprove, addDeny, addWaiting } from './decide.ts'
 import { addDiff } from './diff.ts'
 import { addDoctor } from './doctor.ts'
@@ -73,6 +74,7 @@ const groups: readonly (readonly [
       addDeny,
     ],
   ],
+  ['Investigate:', [addCost]],
   ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark, addPause, addResume]],
   ['Server:', [addServe, addToken]],
   ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import { type Counts, tokensOfUsage } from './usage.ts'
 
 /** US dollars per million tokens. */
@@ -18,6 +19,12 @@ export interface Price extends Rates {
 
 /** Prices by the name of the model. A date at the end of a name (`-20250929`, `@20250929`) may be left out. */
 export type Prices = { readonly [model: string]: Price }
+
+const rate = z.number().nonnegative()
+const rates = { input: rate, output: rate, cacheRead: rate, cacheWrite5m: rate, cacheWrite1h: rate }
+const priceSchema = z.strictObject({ ...rates, long: z.strictObject({ ...rates, above: rate }).optional() })
+/** `Prices` as a caller gives them. */
+export const pricesSchema = z.record(z.string(), priceSchema)
 
 /** The day of the table below. */
 export const pricesAsOf = '2026-11-22'
@@ -63,12 +70,12 @@ export const priceOf = (all: Prices, model: string): Price | undefined =>
 /** What a call cost, in US dollars. */
 export const costOf = (counts: Counts, { long, ...short }: Price): number => {
   const { input, cacheRead, cacheWrite, cacheWrite1h, output } = counts
-  const rates = long && tokensOfUsage({ ...counts, output: 0 }) > long.above ? long : short
+  const applied = long && tokensOfUsage({ ...counts, output: 0 }) > long.above ? long : short
   const millionths =
-    input * rates.input +
-    cacheRead * rates.cacheRead +
-    (cacheWrite - cacheWrite1h) * rates.cacheWrite5m +
-    cacheWrite1h * rates.cacheWrite1h +
-    output * rates.output
+    input * applied.input +
+    cacheRead * applied.cacheRead +
+    (cacheWrite - cacheWrite1h) * applied.cacheWrite5m +
+    cacheWrite1h * applied.cacheWrite1h +
+    output * applied.output
   return millionths / 1_000_000
 }

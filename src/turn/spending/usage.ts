@@ -28,8 +28,10 @@ export const countsIn = (reported: Origin['usage'] = {}): Counts => {
   }
 }
 
-export const usageIn = (reported: Origin['usage']): Usage => {
-  const { cacheWrite1h: _, ...usage } = countsIn(reported)
+export const usageIn = (reported: Origin['usage']): Usage => usageOfCounts(countsIn(reported))
+
+export const usageOfCounts = (counts: Counts): Usage => {
+  const { cacheWrite1h: _, ...usage } = counts
   return usage
 }
 

@@ -9,6 +9,7 @@ const exports = {
   './core': entry('core'),
   './client': entry('client/index'),
   './fp': entry('fp'),
+  './investigate': entry('investigate/index'),
   './testing': entry('testing/index'),
 }
 const others = [

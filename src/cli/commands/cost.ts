@@ -1,0 +1,122 @@
+import { type Command, Option } from 'commander'
+import { type Cost, cost, type Spent, type ToolSpent } from '../../investigate/index.ts'
+import { toError } from '../../result/typed.ts'
+import { usage } from '../errors.ts'
+import { pricesIn } from '../options.ts'
+import type { Session, Shell } from '../shell.ts'
+import { plural } from '../text.ts'
+import { usdText } from '../views/money.ts'
+import { writeTable } from '../views/table.ts'
+
+type By = 'conversation' | 'model' | 'day' | 'tool'
+interface Options {
+  readonly all?: boolean
+  readonly by: By
+  readonly prices?: string
+}
+
+export const addCost = (program: Command, shell: Shell): void => {
+  const looking = shell.look<Options>((session, id, options) => print(session, id, options))
+  const all = shell.action('existing', (session: Session, options: Options) =>
+    print(session, undefined, options),
+  )
+  program
+    .command('cost [id]')
+    .description('add up tokens and money, with the subagents, or of all conversations')
+    .option('--all', 'every conversation of the store')
+    .addOption(
+      new Option('--by <what>', 'a row for each of these')
+        .choices(['conversation', 'model', 'day', 'tool'])
+        .default('conversation'),
+    )
+    .option('--prices <file>', 'JSON: prices of models, added to the list prices or replacing them')
+    .addHelpText(
+      'after',
+      `
+Counts every call of a model that has an answer, on every branch, once: the
+calls of a fork's parent count for the parent. A reply that calls several tools
+is shared among them. "≥" before an amount says that a price or a usage is
+missing; what is missing is printed on standard error.
+
+In a pipe, each line is name, calls (of a tool: how often it was called),
+input, cache reads, cache writes, output, US dollars, and of a conversation the
+dollars with its subagents, separated by tabs. The last line is the total.
+
+Examples:
+  palimpsest cost task-42
+  palimpsest cost --all --by model
+  palimpsest cost --all --by day --prices prices.json`,
+    )
+    .action((id: string | undefined, options: Options) => {
+      if ((id === undefined) !== (options.all === true))
+        throw toError(usage('give a conversation, or --all: palimpsest cost ID'))
+      return id === undefined ? all(options) : looking(id, options)
+    })
+}
+
+const print = async (
+  { store, out, isJson, host }: Session,
+  conversation: string | undefined,
+  { by, prices: file }: Options,
+): Promise<void> => {
+  const found = await cost(store, { conversation, prices: await pricesIn(file) })
+  if (isJson) return out.json(found)
+  await writeTable(
+    out,
+    [by, ...headings, ...(by === 'conversation' ? ['with subagents'] : [])],
+    rowsOf(found, by),
+    [1, 2, 3, 4, 5, 6, 7],
+  )
+  for (const line of missingIn(found)) host.stderr.write(`${line}\n`)
+}
+
+const headings = ['calls', 'input', 'cache read', 'cache write', 'output', 'usd']
+
+const rowsOf = (found: Cost, by: By): readonly (readonly string[])[] => {
+  const { conversations, models, days, tools, total } = found
+  const last = rowOf('total', total)
+  switch (by) {
+    case 'conversation':
+      return [
+        ...conversations.map(({ id, own, total: whole }) => [...rowOf(id, own), amountOf(whole)]),
+        [...last, amountOf(total)],
+      ]
+    case 'model':
+      return [...models.map(({ model, ...spent }) => rowOf(model ?? '(not recorded)', spent)), last]
+    case 'day':
+      return [...days.map(({ day, ...spent }) => rowOf(day, spent)), last]
+    case 'tool':
+      return [...tools.map(({ tool, ...share }) => toolRow(tool ?? '(no tool)', share)), last]
+  }
+}
+
+const rowOf = (name: string, spent: Spent): readonly string[] => [
+  name,
+  ...[spent.calls, spent.input, spent.cacheRead, spent.cacheWrite, spent.output].map(String),
+  amountOf(spent),
+]
+
+const toolRow = (
+  name: string,
+  { uses, input, cacheRead, cacheWrite, output, usd }: ToolSpent,
+): readonly string[] => [name, ...[uses, input, cacheRead, cacheWrite, output].map(String), usdText(usd)]
+
+const amountOf = ({ usd, unpriced, uncounted }: Spent): string =>
+  `${unpriced + uncounted > 0 ? '≥ ' : ''}${usdText(usd)}`
+
+/** What the amounts lack. */
+const missingIn = ({ total, models, problems, conversations }: Cost): readonly string[] => {
+  const { unpriced, uncounted } = total
+  const nameless = models
+    .filter((each) => each.unpriced > 0)
+    .map(({ model = 'one that is not recorded' }) => model)
+  const inherited = conversations.reduce((sum, each) => sum + each.inherited, 0)
+  return [
+    ...(unpriced > 0
+      ? [`${plural(unpriced, 'call')} without a price (${nameless.join(', ')}): give one with --prices`]
+      : []),
+    ...(uncounted > 0 ? [`${plural(uncounted, 'call')} without recorded usage: not in the sums`] : []),
+    ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: counted for what was forked`] : []),
+    ...problems.map(({ id, problem }) => `${id} cannot be read: ${problem}`),
+  ]
+}

@@ -1,0 +1,124 @@
+import type { Prices } from '../turn/spending/prices.ts'
+import { familyOf } from './family.ts'
+import type { PaidCall, PaidCalls } from './paid.ts'
+import {
+  nothingOnTools,
+  sharesOf,
+  type Spent,
+  spentOn,
+  sumOnTools,
+  sumSpent,
+  type ToolSpent,
+} from './spent.ts'
+
+/** What one conversation cost. */
+export interface ConversationCost {
+  readonly id: string
+  /** Its own calls, on every branch. */
+  readonly own: Spent
+  /** With its subagents and theirs, each once. */
+  readonly total: Spent
+  readonly subagents: readonly string[]
+  /** Calls that it inherited, as a fork: they count for the conversation that made them. */
+  readonly inherited: number
+  /** Calls that an earlier conversation has too, as a session that was continued repeats them: they count for that one. */
+  readonly repeated: number
+}
+
+/** What conversations cost. Models, days and tools each come to `total`; without a `model` or a `tool`: none is named, or called. */
+export interface Cost {
+  readonly conversations: readonly ConversationCost[]
+  readonly total: Spent
+  readonly models: readonly (Spent & { readonly model?: string })[]
+  /** By the day of the answers, in UTC: `2026-11-23`. */
+  readonly days: readonly (Spent & { readonly day: string })[]
+  /** A reply that calls several tools is shared among its calls. */
+  readonly tools: readonly (ToolSpent & { readonly tool?: string })[]
+  /** Conversations that cannot be read, and why: nothing of theirs is counted. */
+  readonly problems: readonly { readonly id: string; readonly problem: string }[]
+}
+
+interface Account {
+  readonly id: string
+  readonly paid: PaidCalls
+}
+
+interface Entry {
+  readonly call: PaidCall
+  readonly spent: Spent
+}
+
+/** Adds up what conversations paid, in their order. */
+export const costOfAll = (
+  accounts: readonly Account[],
+  children: ReadonlyMap<string, readonly string[]>,
+  prices: Prices,
+): Omit<Cost, 'problems'> => {
+  const seen = new Set<string>()
+  const isNew = (call: PaidCall): boolean => {
+    const key = identityOf(call)
+    if (key === undefined) return true
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  }
+  const entries = new Map<string, readonly Entry[]>()
+  for (const { id, paid } of accounts)
+    entries.set(
+      id,
+      paid.calls.filter(isNew).map((call) => ({ call, spent: spentOn(call, prices) })),
+    )
+  const own = new Map([...entries].map(([id, of]) => [id, sumSpent(of.map(({ spent }) => spent))]))
+  const conversations = accounts.map(({ id, paid }): ConversationCost => {
+    const [, ...subagents] = familyOf(id, children).filter((each) => own.has(each))
+    return {
+      id,
+      own: sumSpent([own.get(id)].flatMap((each) => each ?? [])),
+      total: sumSpent([id, ...subagents].flatMap((each) => own.get(each) ?? [])),
+      subagents,
+      inherited: paid.inherited,
+      repeated: paid.calls.length - (entries.get(id)?.length ?? 0),
+    }
+  })
+  const all = [...entries.values()].flat()
+  return {
+    conversations,
+    total: sumSpent(own.values()),
+    models: byKey(all, ({ call }) => call.model).map(([model, spent]) => ({
+      ...(model !== undefined && { model }),
+      ...spent,
+    })),
+    days: byKey(all, ({ call }) => call.time.slice(0, 10))
+      .map(([day = '', spent]) => ({ day, ...spent }))
+      .toSorted((a, b) => (a.day < b.day ? -1 : 1)),
+    tools: byTool(all),
+  }
+}
+
+/** Tells a call in one conversation from the same call in another: a request id alone may not be unique. */
+const identityOf = ({ requestId, time, model, counts }: PaidCall): string | undefined =>
+  requestId === undefined ? undefined : JSON.stringify([requestId, time, model, counts])
+
+const byKey = (
+  entries: readonly Entry[],
+  keyOf: (entry: Entry) => string | undefined,
+): readonly (readonly [string | undefined, Spent])[] =>
+  [...Map.groupBy(entries, keyOf)]
+    .map(([key, of]) => [key, sumSpent(of.map(({ spent }) => spent))] as const)
+    .toSorted(([, a], [, b]) => b.usd - a.usd || b.output - a.output)
+
+const byTool = (entries: readonly Entry[]): Cost['tools'] => {
+  const tools = new Map<string | undefined, ToolSpent>()
+  const add = (tool: string | undefined, share: ToolSpent): void => {
+    tools.set(tool, sumOnTools(tools.get(tool) ?? nothingOnTools, share))
+  }
+  for (const { call, spent } of entries) {
+    const shares = sharesOf(spent, call.tools.length)
+    for (const [index, tool] of call.tools.entries()) add(tool, shares[index] ?? nothingOnTools)
+    for (const share of call.tools.length === 0 ? sharesOf(spent, 1) : [])
+      add(undefined, { ...share, uses: 0 })
+  }
+  return [...tools]
+    .map(([tool, share]) => ({ ...(tool !== undefined && { tool }), ...share }))
+    .toSorted((a, b) => b.usd - a.usd || b.output - a.output)
+}

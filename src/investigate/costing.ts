@@ -1,0 +1,88 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import type { Store } from '../api/promises.ts'
+import { check } from '../events/check.ts'
+import { isTyped, toError } from '../result/typed.ts'
+import { prices as listPrices, type Prices, pricesSchema } from '../turn/spending/prices.ts'
+import { type Cost, costOfAll } from './cost.ts'
+import { childrenIn, familyOf } from './family.ts'
+import { paidCallsIn } from './paid.ts'
+
+/** What to add up. */
+export interface CostOptions {
+  /** This conversation with its subagents. Default: every conversation. */
+  readonly conversation?: string | undefined
+  /** As in a turn: prices of models that the table of this version does not have, or to use instead. */
+  readonly prices?: Prices | undefined
+}
+
+const optionsSchema = z.strictObject({
+  conversation: z.string().optional(),
+  prices: pricesSchema.optional(),
+})
+
+/**
+ * What conversations cost, by conversation, model, day and tool: every call of a model, on every branch, once. What is not known is said,
+ * not counted as nothing: `unpriced`, `uncounted`, `problems`.
+ *
+ * Rejects with `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
+ *
+ * @example
+ * import { cost } from 'palimpsest/investigate'
+ *
+ * const { total, models } = await cost(store, { conversation: 'task-42' })
+ * console.log(total.usd, models.map(({ model, usd }) => [model, usd]), total.unpriced, total.uncounted)
+ */
+export const cost = async (
+  store: Pick<Store, 'conversation' | 'conversations'>,
+  options: CostOptions = {},
+): Promise<Cost> => {
+  const checked = check(optionsSchema, options)
+  if (E.isLeft(checked)) throw toError(checked.left)
+  const { conversation } = options
+  const prices = { ...listPrices, ...options.prices }
+  const { ids, children, problems } = await (conversation === undefined
+    ? everyone(store)
+    : family(store, conversation))
+  const accounts = []
+  for (const id of ids) {
+    try {
+      accounts.push({ id, paid: await paidCallsIn(store.conversation(id).events()) })
+    } catch (error) {
+      if (id === conversation || !isTyped(error)) throw error
+      problems.push({ id, problem: error.message })
+    }
+  }
+  return { ...costOfAll(accounts, children, prices), problems }
+}
+
+interface Scope {
+  readonly ids: readonly string[]
+  readonly children: ReadonlyMap<string, readonly string[]>
+  readonly problems: { id: string; problem: string }[]
+}
+
+/** From the oldest, so that a call which a continued session repeats counts for the first. */
+const everyone = async (store: Pick<Store, 'conversations'>): Promise<Scope> => {
+  const ids: string[] = []
+  const links = []
+  const problems = []
+  for await (const { id, links: own = [], problem } of store.conversations()) {
+    if (problem === undefined) ids.push(id)
+    else problems.push({ id, problem })
+    links.push(...own)
+  }
+  return { ids: ids.toReversed(), children: childrenIn(links), problems }
+}
+
+const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<Scope> => {
+  const children = new Map<string, readonly string[]>()
+  const ids = new Set([id])
+  for (const each of ids) {
+    const links = await store.conversation(each).links()
+    const own = childrenIn(links.filter(({ conversation }) => conversation === each)).get(each) ?? []
+    children.set(each, own)
+    for (const child of own) ids.add(child)
+  }
+  return { ids: familyOf(id, children), children, problems: [] }
+}

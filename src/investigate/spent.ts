@@ -1,0 +1,78 @@
+import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
+import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../turn/spending/usage.ts'
+import type { PaidCall } from './paid.ts'
+
+/** What calls of models came to, as far as that is known. */
+export interface Spent extends Usage {
+  /** Replies, requests for summaries, and calls that failed. */
+  readonly calls: number
+  /** How many of them failed. */
+  readonly failed: number
+  /** US dollars of the calls whose model has a price. */
+  readonly usd: number
+  /** Calls of which tokens are recorded, and whose model has no price: `usd` lacks them. */
+  readonly unpriced: number
+  /** Calls without recorded usage: tokens and `usd` lack them. */
+  readonly uncounted: number
+}
+
+export const nothingSpent: Spent = { ...noUsage, calls: 0, failed: 0, usd: 0, unpriced: 0, uncounted: 0 }
+
+export const spentOn = ({ kind, calls, model, counts }: PaidCall, prices: Prices): Spent => {
+  const failed = kind === 'failed' ? calls : 0
+  if (!counts) return { ...nothingSpent, calls, failed, uncounted: calls }
+  const price = model === undefined ? undefined : priceOf(prices, model)
+  const isFree = tokensOfUsage(counts) === 0
+  return {
+    ...usageOfCounts(counts),
+    calls,
+    failed,
+    usd: price && !isFree ? costOf(counts, price) : 0,
+    unpriced: price || isFree ? 0 : calls,
+    uncounted: 0,
+  }
+}
+
+export const sumSpent = (all: Iterable<Spent>): Spent => {
+  let sum = nothingSpent
+  for (const one of all)
+    sum = {
+      ...sumOf(sum, one),
+      calls: sum.calls + one.calls,
+      failed: sum.failed + one.failed,
+      usd: sum.usd + one.usd,
+      unpriced: sum.unpriced + one.unpriced,
+      uncounted: sum.uncounted + one.uncounted,
+    }
+  return sum
+}
+
+/** Calls of a tool, with the share that they have in the replies which make them. */
+export interface ToolSpent extends Usage {
+  /** How often the tool was called; for the replies that call none, and all else, 0. */
+  readonly uses: number
+  readonly usd: number
+}
+
+export const nothingOnTools: ToolSpent = { ...noUsage, uses: 0, usd: 0 }
+
+export const sumOnTools = (one: ToolSpent, other: ToolSpent): ToolSpent => ({
+  ...sumOf(one, other),
+  uses: one.uses + other.uses,
+  usd: one.usd + other.usd,
+})
+
+/** What was spent, in so many equal shares; tokens stay whole, the first shares have one more where they must. */
+export const sharesOf = (spent: Spent, shares: number): readonly ToolSpent[] =>
+  Array.from({ length: shares }, (_, index) => {
+    const share = (tokens: number): number => Math.floor((tokens + shares - 1 - index) / shares)
+    const { input, cacheRead, cacheWrite, output, usd } = spent
+    return {
+      input: share(input),
+      cacheRead: share(cacheRead),
+      cacheWrite: share(cacheWrite),
+      output: share(output),
+      uses: 1,
+      usd: usd / shares,
+    }
+  })

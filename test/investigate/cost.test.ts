@@ -1,0 +1,233 @@
+import * as fc from 'fast-check'
+import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { openStore, type Store } from '../../src/index.ts'
+import { cost } from '../../src/investigate/index.ts'
+import type { Link } from '../../src/projections/notes.ts'
+import { costOfAll } from '../../src/investigate/cost.ts'
+import { childrenIn } from '../../src/investigate/family.ts'
+import { paidCallsIn } from '../../src/investigate/paid.ts'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { atEnd } from '../support/at-end.ts'
+import { eventAt, said, toolUse } from '../support/log.ts'
+import { runs } from '../support/runs.ts'
+import { scene, yes } from '../support/turn-scene.ts'
+import { prices } from '../../src/turn/spending/prices.ts'
+
+const opened = async (): Promise<Store> => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  return store
+}
+const usage = (input: number, output: number) => ({ input_tokens: input, output_tokens: output })
+const reply = (model: string | undefined, more: object = {}) => ({
+  role: 'assistant' as const,
+  content: 'Yes.',
+  origin: { ...(model !== undefined && { model }), ...more },
+})
+const begun = async (store: Store, id: string, ...replies: readonly object[]) => {
+  const chat = store.conversation(id)
+  await chat.append({ role: 'user', content: 'Is it there?' })
+  for (const each of replies) await chat.append(each as ReturnType<typeof reply>)
+  return chat
+}
+
+describe('cost', () => {
+  test('is what the API billed, abandoned branches included, shared among the tools that were called', async () => {
+    const run = { read: () => 'its content', list: () => 'a, b' }
+    const tools = Object.keys(run).map((name) => ({ name, input_schema: { type: 'object' } }))
+    const calls = [
+      { ...toolUse('r1'), name: 'read' },
+      { ...toolUse('r2'), name: 'list' },
+    ]
+    const { chat, turn, api } = await scene([
+      { content: calls, usage: { input_tokens: 101, output_tokens: 7 } },
+      yes,
+      yes,
+    ])
+    await turn({ tools, run })
+    await chat.rewind({ turns: 1 })
+    await chat.append({ role: 'user', content: 'And there?' })
+    await turn()
+    const found = await cost(
+      { conversation: () => chat, conversations: async function* () {} },
+      { conversation: 'c' },
+    )
+    const answers = api.requests.map(
+      ({ answer }) => (answer as { readonly usage?: Readonly<Record<string, number>> }).usage ?? {},
+    )
+    const sum = (field: string): number => answers.reduce((total, each) => total + (each[field] ?? 0), 0)
+    expect(found.total).toMatchObject({
+      calls: 3,
+      input: sum('input_tokens'),
+      cacheRead: sum('cache_read_input_tokens'),
+      cacheWrite: sum('cache_creation_input_tokens'),
+      output: sum('output_tokens'),
+      unpriced: 0,
+      uncounted: 0,
+    })
+    expect(found.total.usd).toBeGreaterThan(0)
+    expect(found.tools.map(({ tool, uses, input, output }) => [tool, uses, input, output])).toEqual([
+      [undefined, 0, sum('input_tokens') - 101, sum('output_tokens') - 7],
+      ['read', 1, 51, 4],
+      ['list', 1, 50, 3],
+    ])
+  })
+
+  test('says what has no price and what has no usage, and counts neither as nothing', async () => {
+    const store = await opened()
+    await begun(
+      store,
+      'c',
+      reply('claude-opus-5-5', { usage: usage(1_000_000, 0) }),
+      reply('home-made', { usage: usage(5, 5) }),
+    )
+    await store.conversation('c').append(reply('claude-opus-5-5', { requestId: 'r' }))
+    const { total, models } = await cost(store, { conversation: 'c' })
+    expect(total).toMatchObject({ calls: 3, usd: 4, unpriced: 1, uncounted: 1, input: 1_000_005 })
+    expect(models.map(({ model, unpriced, uncounted }) => [model, unpriced, uncounted])).toEqual([
+      ['claude-opus-5-5', 0, 1],
+      ['home-made', 1, 0],
+    ])
+    const rates = { input: 1, output: 1, cacheRead: 1, cacheWrite5m: 1, cacheWrite1h: 1 }
+    const priced = await cost(store, { conversation: 'c', prices: { 'home-made': rates } })
+    expect(priced.total).toMatchObject({ usd: 4.00001, unpriced: 0 })
+    await expect(
+      cost(store, { conversation: 'c', prices: { 'home-made': {} } } as never),
+    ).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+    })
+    await expect(cost(store, { conversation: 'd' })).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
+  })
+
+  test('of a fork is what it asked itself; what it inherited counts for its parent', async () => {
+    const store = await opened()
+    const parent = await begun(store, 'c', reply('claude-opus-5-5', { usage: usage(10, 1) }))
+    const fork = await parent.fork('d')
+    await fork.append(reply('claude-opus-5-5', { usage: usage(20, 2) }))
+    const { conversations, total } = await cost(store)
+    expect(total).toMatchObject({ calls: 2, input: 30 })
+    expect(conversations.find(({ id }) => id === 'd')).toMatchObject({ own: { input: 20 }, inherited: 1 })
+  })
+
+  test('counts a reply once that an import stored in parts, and a call once that two conversations have', async () => {
+    const parts = [usage(10, 3), usage(10, 8)].map((counted, index) =>
+      eventAt(
+        said('assistant', [toolUse(`c${index}`)], { model: 'm', requestId: 'r', usage: counted }),
+        index,
+      ),
+    )
+    const paid = await paidCallsIn(
+      (async function* () {
+        yield* parts
+      })(),
+    )
+    expect(paid.calls).toMatchObject([{ counts: { input: 10, output: 8 }, tools: ['run', 'run'] }])
+    const both = costOfAll(
+      ['a', 'b'].map((id) => ({ id, paid })),
+      new Map(),
+      prices,
+    )
+    expect(both.total).toMatchObject({ calls: 1, output: 8 })
+    expect(both.conversations.map(({ repeated }) => repeated)).toEqual([0, 1])
+  })
+
+  test('of a conversation includes its subagents and theirs, each once, however links lead to them', () => {
+    const size = 6
+    const node = fc.nat({ max: size - 1 })
+    const link = fc.record({
+      from: node,
+      to: node,
+      relation: fc.constantFrom('subagent-of', 'subagent-of', 'continues'),
+    })
+    const call = fc.record({
+      model: fc.constantFrom('claude-opus-5-5', 'claude-haiku-4-5', 'home-made', undefined),
+      input: fc.nat(9_999),
+      output: fc.nat(999),
+      tools: fc.array(fc.constantFrom('read', 'run'), { maxLength: 4 }),
+      day: fc.constantFrom('2026-01-01', '2026-01-02'),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(call, { maxLength: 4 }), { minLength: size, maxLength: size }),
+        fc.array(link, { maxLength: 14 }),
+        (calls, links) => {
+          const accounts = calls.map((own, id) => ({
+            id: String(id),
+            paid: {
+              inherited: 0,
+              calls: own.map(({ model, input, output, tools, day }, position) => ({
+                kind: 'reply' as const,
+                position,
+                time: `${day}T10:00:00.000Z`,
+                calls: 1,
+                model,
+                tools,
+                counts: { input, output, cacheRead: 3, cacheWrite: 2, cacheWrite1h: 1 },
+              })),
+            },
+          }))
+          const named = links.map(
+            ({ from, to, relation }) => ({ relation, from: String(from), conversation: String(to) }) as Link,
+          )
+          const found = costOfAll(accounts, childrenIn(named), prices)
+          // By links alone, as often as there are conversations: whoever is reached by then is reached at all.
+          const reached = (id: string): ReadonlySet<string> => {
+            const all = new Set([id])
+            for (let round = 0; round < size; round++)
+              for (const { from, conversation, relation } of named)
+                if (relation === 'subagent-of' && all.has(conversation ?? '')) all.add(from)
+            return all
+          }
+          const output = (id: string): number =>
+            (calls[Number(id)] ?? []).reduce((sum, one) => sum + one.output, 0)
+          for (const { id, own, total } of found.conversations) {
+            expect(own.output).toBe(output(id))
+            expect(total.output).toBe([...reached(id)].reduce((sum, each) => sum + output(each), 0))
+          }
+          for (const parts of [
+            found.models,
+            found.days,
+            found.tools,
+            found.conversations.map(({ own }) => own),
+          ])
+            for (const field of ['input', 'output', 'cacheRead', 'cacheWrite', 'usd'] as const)
+              expect(parts.reduce((sum, part) => sum + part[field], 0)).toBeCloseTo(found.total[field], 9)
+        },
+      ),
+      { numRuns: runs(300) },
+    )
+  })
+
+  test('is printed by conversation, model, day and tool, with what is missing', () =>
+    inDirectory(async (directory) => {
+      const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+      const priced = reply('claude-opus-5-5', { usage: usage(1_000, 100) })
+      await begun(store, 'task', priced, reply('home-made', { usage: usage(7, 7) }))
+      const sub = await begun(store, 'task:sub', priced)
+      await sub.link({ relation: 'subagent-of', conversation: 'task' })
+      await store.close()
+      expect(await shell('palimpsest cost task', directory)).toEqual({
+        stdout: [
+          'task\t2\t1007\t0\t0\t107\t≥ 0.0060\t≥ 0.0120',
+          'task:sub\t1\t1000\t0\t0\t100\t0.0060\t0.0060',
+          'total\t3\t2007\t0\t0\t207\t≥ 0.0120\t≥ 0.0120\n',
+        ].join('\n'),
+        stderr: '1 call without a price (home-made): give one with --prices\n',
+        code: 0,
+      })
+      expect((await shell('palimpsest cost --all --by model', directory)).stdout).toBe(
+        'claude-opus-5-5\t2\t2000\t0\t0\t200\t0.0120\nhome-made\t1\t7\t0\t0\t7\t≥ 0.0000\ntotal\t3\t2007\t0\t0\t207\t≥ 0.0120\n',
+      )
+      writeFileSync(
+        join(directory, 'prices.json'),
+        '{"home-made":{"input":0,"output":0,"cacheRead":0,"cacheWrite5m":0,"cacheWrite1h":0}}',
+      )
+      expect(
+        JSON.parse((await shell('palimpsest cost task --prices prices.json --json', directory)).stdout),
+      ).toMatchObject({ total: { unpriced: 0 } })
+      expect(await shell('palimpsest cost', directory)).toMatchObject({ code: 2 })
+      expect(await shell('palimpsest cost task --all', directory)).toMatchObject({ code: 2 })
+    }))
+})
