@@ -175,11 +175,15 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
           return AbortSignal.any([c.req.raw.signal, ending])
         },
       })
-      if ('body' in answer) return answered(c, answer)
+      if ('body' in answer) return answered(c, answer, accessOf(identity))
       if ('bytes' in answer) return bytesAnswered(c, answer)
       return flowing(c, 'flow' in answer ? answer : eventsOf(counted(answer)), (error) => onFault?.(error))
     })
   }
+
+  /** What the caller may do here, so that a page knows it without asking. */
+  const accessOf = ({ scopes: allowed }: Identity): string =>
+    `${allowed.join(' ')}${isReadOnly ? '; read-only' : ''}`
 
   async function* counted(texts: Streamed): Streamed {
     counts.streams(1)
@@ -257,11 +261,12 @@ const queryOf = (c: Context): Record<string, string> => {
 const everyHeader = { ...safeHeaders, 'cache-control': 'private, no-cache' }
 
 /** A response of its own: the adapter takes headers as they are faster than what the context has made of them. */
-const answered = (c: Context, { status = 200, headers = {}, body }: Answer): Response => {
+const answered = (c: Context, { status = 200, headers = {}, body }: Answer, access: string): Response => {
   const { etag, location } = headers
   const all = {
     ...everyHeader,
     ...headers,
+    'palimpsest-access': access,
     ...(location !== undefined && { location: `${basePath}${location}` }),
   }
   if (isKnown(c, etag)) return new Response(null, { status: 304, headers: all })

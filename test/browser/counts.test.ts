@@ -1,11 +1,13 @@
-import type { Page, Request } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import type { NewMessage } from '../../src/core.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { noBrowser } from '../support/browser.ts'
-import { looking } from '../support/looking.ts'
+import { looking, type Looking } from '../support/looking.ts'
 import { runs } from '../support/runs.ts'
-import { served } from '../support/served.ts'
+import { served, type Served } from '../support/served.ts'
+import { noted, settled } from '../support/settled.ts'
 import { atEnd } from '../support/at-end.ts'
 
 // What the page costs is counted, not timed.
@@ -26,31 +28,57 @@ const long = async (events: number): Promise<Store> => {
   return store
 }
 
-const isApi = (request: Request): boolean => new URL(request.url()).pathname.startsWith('/api/')
+/** What the first view of an address has asked for, once all is there that it shows. */
+const firstView = async (
+  scene: Served,
+  address: string,
+  isThere: (looked: Looking) => Promise<unknown>,
+): Promise<readonly string[]> => {
+  const looked = await looking(scene, address, { before: noted })
+  const { page } = looked
+  // The rows; the details of the event; what is live.
+  await page.getByRole('listitem').first().waitFor()
+  await page.locator('.inspector dt', { hasText: 'command' }).waitFor()
+  await page.getByRole('button', { name: /live|paused/ }).waitFor()
+  await isThere(looked)
+  return settled(page)
+}
+
 const nodes = (page: Page): Promise<number> => page.evaluate('document.querySelectorAll("*").length')
 
+/** The index that the ribbon is drawn from follows the store. */
+const isIndexed = async ({ url, store }: Served): Promise<void> => {
+  const last = await store.conversation('long').position()
+  const marker = `${url}/api/v1/conversations/long/hidden/${last}`
+  await expect.poll(async () => (await fetch(marker)).status).toBe(200)
+}
+
 describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
-  test('has few nodes and asks little, however long a conversation is', async () => {
+  test('asks for at most six things until its first view is complete', async () => {
+    const scene = await served(await long(12_000))
+    await loadSample(scene.store)
+    await isIndexed(scene)
+    const overview = ({ page }: Looking) =>
+      page.getByRole('slider', { name: 'Position in the whole conversation' }).waitFor()
+    const ends: Record<string, (looked: Looking) => Promise<unknown>> = {
+      '/c/long': overview,
+      '/c/long?at=5010': overview,
+      [`/c/${sampleIds[0]}`]: ({ page }) => page.getByRole('button', { name: 'Approve …' }).waitFor(),
+      [`/c/${sampleIds[0]}?at=31`]: ({ page }) =>
+        page.getByRole('button', { name: /^16 messages replaced by a summary/ }).waitFor(),
+    }
+    for (const [address, isThere] of Object.entries(ends)) {
+      const tooMuch = (await firstView(scene, address, isThere)).slice(6)
+      expect({ address, tooMuch }).toEqual({ address, tooMuch: [] })
+    }
+  })
+
+  test('has few nodes, however long a conversation is', async () => {
     const scene = await served(await long(runs(100_000)))
     const last = await scene.store.conversation('long').position()
-    // The index that the ribbon is drawn from follows the store.
-    const indexed = `${scene.url}/api/v1/conversations/long/hidden/${last}`
-    await expect.poll(async () => (await fetch(indexed)).status).toBe(200)
-    const asked: string[] = []
-    let whole: Promise<unknown> | undefined
-    const { page, at, shows, slider } = await looking(scene, '/c/long', {
-      before: (opened) => {
-        opened.on('request', (request) => isApi(request) && asked.push(request.url()))
-        // What comes last, in whatever order.
-        const ends = [/repairs=true/, /events\?from=/, /events\?clip=1&after=/]
-        whole = Promise.all(ends.map((path) => opened.waitForResponse(path)))
-      },
-    })
+    await isIndexed(scene)
+    const { page, at, shows, slider } = await looking(scene, '/c/long')
     await shows(last)
-    await whole
-    // However long it is: what is seen, its outline and overview, what its marker hides, the event, its repairs, and what is live.
-    const session = asked.findIndex((url) => url.endsWith('/session'))
-    expect((session < 0 ? asked : asked.slice(0, session)).slice(7)).toEqual([])
     await slider.focus()
     for (let step = 0; step < 30; step++) await page.keyboard.press('ArrowLeft')
     await shows(await at())

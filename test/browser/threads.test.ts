@@ -5,6 +5,7 @@ import { noBrowser } from '../support/browser.ts'
 import { longLine } from '../support/hostile.ts'
 import { looking } from '../support/looking.ts'
 import { served, servedSample } from '../support/served.ts'
+import { noted, settled } from '../support/settled.ts'
 
 const [id] = sampleIds
 
@@ -56,25 +57,18 @@ describe.skipIf(noBrowser !== '')(`users have asked that${noBrowser}`, () => {
   })
 
   test('another width of the window fetches nothing (OpenHands/OpenHands#12704)', async () => {
-    let whole: Promise<unknown> | undefined
-    const { page, shows, row } = await looking(await servedSample(), `/c/${id}?at=35&open=30&sel=2`, {
-      before: (opened) =>
-        (whole = Promise.all(
-          [/repairs=true/, /events\?from=2&/, /\/session$/].map((path) => opened.waitForResponse(path)),
-        )),
+    const { page, shows } = await looking(await servedSample(), `/c/${id}?at=35&open=30&sel=2`, {
+      before: noted,
     })
     await shows(35)
-    await row(2).waitFor()
     await page.getByRole('complementary').getByText('condensed by 30').waitFor()
-    await whole
-    const asked: string[] = []
-    page.on('request', (request) => asked.push(request.url()))
+    const asked = await settled(page)
     for (const width of [1_100, 1_000, 880, 600, 390, 1_440]) {
       await page.setViewportSize({ width, height: 900 })
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
     }
     await shows(35)
-    expect(asked).toEqual([])
+    expect(await settled(page)).toEqual(asked)
   })
 
   test('one large payload does not matter to who moves through history (zalmoxisus/redux-devtools-extension#170)', async () => {

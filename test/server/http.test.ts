@@ -342,6 +342,17 @@ describe('a request', () => {
     })
   })
 
+  test('says with every answer what he may do here', async () => {
+    const access = async (scopes: readonly ['read'] | readonly ['read', 'write'], isReadOnly: boolean) => {
+      const tokens = file()
+      const authorization = `Bearer ${createToken(tokens, 'ann', scopes)}`
+      const { ask } = await talking({ authenticate: tokensIn(tokens), isReadOnly })
+      return (await ask('conversations/a', { headers: { authorization } })).headers.get('palimpsest-access')
+    }
+    expect(await access(['read'], false)).toBe('read')
+    expect(await access(['read', 'write'], true)).toBe('read write; read-only')
+  })
+
   test('to a server that only reads writes nothing', async () => {
     const { ask, store } = await talking({ isReadOnly: true })
     for (const route of routes.filter(({ scope }) => scope === 'write'))

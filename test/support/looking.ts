@@ -18,7 +18,7 @@ export interface Looking {
 
 interface LookingOptions extends BrowsingOptions {
   /** Called with the page before it asks for anything. */
-  readonly before?: (page: Page) => void
+  readonly before?: (page: Page) => unknown
 }
 
 /** Opens an address of the page, and waits until there is something to look at. */
@@ -28,7 +28,7 @@ export const looking = async (
   { before, ...options }: LookingOptions = {},
 ): Promise<Looking> => {
   const page = await browsing(options)
-  before?.(page)
+  await before?.(page)
   await page.goto(url + address)
   await page.getByRole('main').waitFor()
   const slider = page.getByRole('slider', { name: 'Position', exact: true })

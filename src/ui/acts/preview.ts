@@ -1,3 +1,4 @@
+import type { Access } from '../source/source.ts'
 import { count, number } from '../words.ts'
 
 // A dry run, in words.
@@ -117,15 +118,13 @@ export const staleIn = (problem: Readonly<Record<string, unknown>>): Stale | und
 }
 
 /** Of `GET /session`: what one may do here. */
-export interface Session {
-  readonly scopes: readonly string[]
-  readonly isReadOnly: boolean
+export interface Session extends Access {
   /** The URL of the store, without credentials. */
   readonly store: string
 }
 
 /** Why nothing can be written, for who points at a button; undefined if it can, or if nobody has said so yet. */
-export const offBecause = (isLive: boolean, session: Session | undefined): string | undefined => {
+export const offBecause = (isLive: boolean, session: Access | undefined): string | undefined => {
   if (!isLive) return 'This is a file: it can only be read.'
   if (session?.isReadOnly) return 'This server only reads.'
   if (session && !session.scopes.includes('write')) return 'Your token only reads.'

@@ -14,11 +14,11 @@ const sessionOf = (source: Source): Promise<Session | undefined> =>
     return undefined
   }))
 
-/** What one may do here. Undefined until it is known, and where there is no server. @param isWanted whether it is time to ask */
-export const useSession = (source: Source, isWanted = true): Session | undefined => {
+/** What one may do here. Undefined until it is known, and where there is no server. */
+export const useSession = (source: Source): Session | undefined => {
   const [session, setSession] = useState<Session>()
   useEffect(() => {
-    if (source.isLive && isWanted) void sessionOf(source).then(setSession)
-  }, [source, isWanted])
+    if (source.isLive) void sessionOf(source).then(setSession)
+  }, [source])
   return session
 }

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import { go } from '../router.ts'
 import { announced } from '../announcer.tsx'
 import { openSheet } from '../sheet.tsx'
@@ -8,7 +7,6 @@ import { useActions } from '../use-keys.ts'
 import { type Draft, doneWords } from './acts.ts'
 import type { Acting } from './dry-run.ts'
 import { offBecause } from './preview.ts'
-import { useSession } from './session.ts'
 import { toast } from './toast.tsx'
 import { type Done, type Undoing, undoingCommand, undoingOf } from './undoing.ts'
 
@@ -19,8 +17,6 @@ export interface Seen extends Acting {
   /** The positions of the first and last items to hide: what is selected, if anything. */
   readonly first?: number | undefined
   readonly through?: number | undefined
-  /** Whether all that is seen has come: what may be done is asked for then, or as soon as somebody does something. Default: true. */
-  readonly isComplete?: boolean | undefined
   /** The position of the marker that is selected, or that covers what is selected. */
   readonly marker?: number | undefined
 }
@@ -40,12 +36,9 @@ export interface Acts {
 
 /** Does what the keys R F C T U z Z say, each after a sheet that shows what it would do. Buttons do the same. */
 export const useActs = (seen: Seen): Acts => {
-  const [isActing, setActing] = useState(false)
-  const session = useSession(seen.source, isActing || (seen.isComplete ?? true))
-  const off = offBecause(seen.source.isLive, session)
+  const off = offBecause(seen.source.isLive, seen.source.access())
   const { at, first = at, through = at, marker = at } = seen
   const able = (act: () => void) => (): void => {
-    setActing(true)
     if (off === undefined) act()
     else announced(off)
   }

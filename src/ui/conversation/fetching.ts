@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { announced } from '../announcer.tsx'
 import { problemOf, type Source } from '../source/source.ts'
 import { apiOf, queryOf } from '../url.ts'
+import type { Awaited } from '../workers/waiting.tsx'
 import { type Opened, type Piece, pieceWith } from './rows.ts'
 import { type StepKind, stepFrom } from './steps.ts'
 import type { Effective, Full, Hidden, Outline, Overview } from './shapes.ts'
@@ -38,8 +39,10 @@ export const useEffective = (source: Source, id: string, at: number | undefined,
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
       lastAsked.current = performance.now()
+      // Whoever looks for the first time does not move yet.
+      const repairs = known.current.size === 0 ? true : undefined
       try {
-        const answer = await wholeEffective(source, id, at, asking.signal, (part) =>
+        const answer = await wholeEffective(source, id, { at, repairs }, asking.signal, (part) =>
           setState({ value: part, error: undefined, isBusy: true }),
         )
         if (known.current.size >= kept) known.current.delete([...known.current.keys()][0] ?? '')
@@ -63,26 +66,37 @@ export const useEffective = (source: Source, id: string, at: number | undefined,
 const wholeEffective = async (
   source: Source,
   id: string,
-  at: number | undefined,
+  { at, repairs }: { readonly at: number | undefined; readonly repairs: true | undefined },
   signal: AbortSignal,
   told: (part: Effective) => void,
 ): Promise<Effective> => {
-  const path = (offset: number | undefined, of = at) =>
-    `${apiOf(id)}/effective${queryOf({ at: of, offset, limit: page, clip })}`
-  let whole = await source.get<Effective>(path(undefined), { signal })
+  const path = (more: {
+    readonly at: number | undefined
+    readonly offset?: number
+    readonly repairs?: true | undefined
+  }) => `${apiOf(id)}/effective${queryOf({ limit: page, clip, ...more })}`
+  let whole = await source.get<Effective>(path({ at, repairs }), { signal })
   while (whole.next !== undefined) {
     told(whole)
-    const { items, next } = await source.get<Effective>(path(whole.next, whole.at), { signal })
+    const { items, next } = await source.get<Effective>(path({ at: whole.at, offset: whole.next }), {
+      signal,
+    })
     whole = { ...whole, items: [...whole.items, ...items], next }
   }
   return whole
 }
 
-/** What is changed in the request at a position: asked for when the position has rested, as the request has to be made for it. */
-export const useRepairs = (source: Source, id: string, at: number | undefined): Effective['repairs'] => {
+/** What is changed in the request of what is shown: if that does not say it, asked for once the position has rested, as the request has to be made for it. */
+export const useRepairs = (
+  source: Source,
+  id: string,
+  shown: Effective | undefined,
+): Effective['repairs'] => {
   const [found, setFound] = useState<Effective>()
+  const at = shown?.at
+  const isKnown = shown?.repairs !== undefined
   useEffect(() => {
-    if (at === undefined || at < 0) return undefined
+    if (at === undefined || at < 0 || isKnown) return undefined
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
       const path = `${apiOf(id)}/effective${queryOf({ at, limit: 1, clip: 1, repairs: true })}`
@@ -94,16 +108,8 @@ export const useRepairs = (source: Source, id: string, at: number | undefined): 
       clearTimeout(timer)
       asking.abort()
     }
-  }, [source, id, at])
-  return found?.at === at ? found?.repairs : undefined
-}
-
-/** A call that waits for a person, or for a result from elsewhere. */
-export interface Awaited {
-  readonly call: string
-  readonly tool: string
-  readonly why: 'approval' | 'handed-back'
-  readonly since: string
+  }, [source, id, at, isKnown])
+  return shown?.repairs ?? (found?.at === at ? found?.repairs : undefined)
 }
 
 /** What waits at the end of a conversation. @param last undefined: the end is not looked at */
@@ -300,7 +306,7 @@ const markedFrom = (
 
 const rangeOf = (at: number, last: number | undefined): { readonly from: number; readonly to: number } => {
   if (last !== undefined && last < wholeOutline) return { from: 0, to: last }
-  if (last === undefined && at < wholeOutline) return { from: 0, to: Math.max(at, firstLook) + firstLook }
+  if (last === undefined && at < wholeOutline) return { from: 0, to: Math.max(at, firstLook) + part }
   const from = Math.max(0, Math.floor((at - part / 2) / 1_000) * 1_000)
   return { from, to: Math.min(last ?? Infinity, from + part) }
 }

@@ -5,9 +5,12 @@ import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { brief, count, kindOf, moment, number, size } from '../words.ts'
 import type { Here } from './here.ts'
+import type { Live } from './live.ts'
 
 interface InspectorProps {
   readonly here: Here
+  /** The last event, if it is told: it is not asked for then. */
+  readonly newest: Live['newest']
   /** What can be done, in this order. */
   readonly actions: readonly (readonly [Action, () => void])[]
   /** What changes the conversation, each after a sheet that shows what it would do. */
@@ -23,17 +26,19 @@ interface Events {
 }
 
 /** What is known of one event, and what can be done with it. */
-export const Inspector = ({ here, actions, acts, off, state }: InspectorProps) => {
+export const Inspector = ({ here, newest, actions, acts, off, state }: InspectorProps) => {
   const { source, conversation, selected: position, outline } = here
   // While the position moves, the outline says enough.
   const rested = useRested(position, 250)
+  const isTold = (of: number): boolean => (newest === 'coming' ? of === here.last : newest?.position === of)
   const path =
-    rested === undefined || rested < 0
+    rested === undefined || rested < 0 || isTold(rested)
       ? undefined
       : `${apiOf(conversation)}/events?from=${rested}&limit=1&clip=200`
   const { value, error, retry } = useFetched<Events>(source, path)
   const [found] = value?.items ?? []
-  const event = found?.position === position ? found : undefined
+  const told = newest === 'coming' ? undefined : newest
+  const event = [found, told].find((one) => one?.position === position)
   const time = event?.metadata.time ?? outline?.times[position - outline.from]
   const index = position - (outline?.from ?? 0)
   return (

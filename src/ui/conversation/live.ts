@@ -1,27 +1,39 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ConversationEvent } from '../../core.ts'
 import type { Connection, Source } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 
-/** Follows what is written to a conversation. @param last the position after which to begin: undefined until it is known */
+/** What is told of a conversation. */
+export interface Live {
+  readonly connection: Connection
+  /** The last event, its texts clipped: `coming` until it is told, undefined if nothing is. */
+  readonly newest: ConversationEvent | 'coming' | undefined
+}
+
+/** Follows what is written to a conversation, from its last event on. @param last the position of that: undefined until it is known */
 export const useLive = (
   source: Source,
   id: string,
   last: number | undefined,
   grown: (position: number) => void,
-): Connection => {
+): Live => {
   const [connection, setConnection] = useState<Connection>({ state: 'connecting' })
+  const [newest, setNewest] = useState<ConversationEvent>()
   const tell = useRef(grown)
   tell.current = grown
   const isKnown = last !== undefined
   useEffect(() => {
     if (!isKnown || !source.isLive) return undefined
-    return source.follow(`${apiOf(id)}/events?clip=1`, last, {
+    return source.follow(`${apiOf(id)}/events?clip=200`, Math.max(-1, last - 1), {
       connection: setConnection,
       told: ({ data }) => {
-        const position = (data as { readonly position?: unknown } | undefined)?.position
-        if (typeof position === 'number') tell.current(position)
+        const event = data as Partial<ConversationEvent>
+        if (event.position === undefined) return
+        if (event.type !== undefined) setNewest(event as ConversationEvent)
+        tell.current(event.position)
       },
     })
   }, [source, id, isKnown])
-  return connection
+  const isOpen = connection.state === 'live' || connection.state === 'connecting'
+  return { connection, newest: newest ?? (source.isLive && isOpen ? 'coming' : undefined) }
 }

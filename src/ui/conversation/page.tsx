@@ -74,7 +74,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   const isFollowing = asked === undefined
   const stood = useRef<number | undefined>(undefined)
   if (isFollowing || stood.current === undefined) stood.current = known
-  const connection = useLive(
+  const { connection, newest } = useLive(
     source,
     id,
     useRested(answer !== undefined && known !== undefined, 300) === true ? known : undefined,
@@ -161,7 +161,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   }, [value, own, isOpen, outline])
   const { pieceOf, more } = usePieces(source, id, value?.at, opened)
   const letter = outline && at !== undefined ? outline.kinds[at - outline.from] : undefined
-  const made = useRepairs(source, id, isBusy ? undefined : value?.at)
+  const made = useRepairs(source, id, isBusy ? undefined : value)
   // The calls of the last reply have no result yet: nothing is wrong about that.
   const repairs = useMemo(
     () =>
@@ -298,7 +298,6 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     id,
     last: last ?? -1,
     at: at ?? -1,
-    isComplete: made !== undefined,
     first: value?.items[1]?.position,
     through: row?.kind === 'same' ? row.position : undefined,
     marker:
@@ -556,11 +555,21 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
             />
           )}
           {waiting.length > 0 && (
-            <WaitingCalls source={source} id={id} off={acts.off} decided={() => setAttempt(attempt + 1)} />
+            <WaitingCalls
+              {...{ source, id, waiting }}
+              off={acts.off}
+              decided={() => setAttempt(attempt + 1)}
+            />
           )}
         </section>
         {here && (
-          <Inspector here={here} actions={buttons} acts={doing} off={acts.off} state={row && stateOf(row)} />
+          <Inspector
+            {...{ here, newest }}
+            actions={buttons}
+            acts={doing}
+            off={acts.off}
+            state={row && stateOf(row)}
+          />
         )}
       </main>
     </>

@@ -5,6 +5,7 @@ import { failed, type Problem, type Source } from './source.ts'
 /** What a page without a server reads: the answers of the API, from the events in its own file. */
 export const embeddedSource = (file: EmbeddedFile): Source => ({
   isLive: false,
+  access: () => undefined,
   get: async <T>(path: string): Promise<T> => {
     const answer = answerTo(file, path)
     if (answer === undefined) throw failed(notHere(path))

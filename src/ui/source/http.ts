@@ -1,5 +1,5 @@
 import { eventReader } from './lines.ts'
-import { type Bytes, failed, type Following, type Problem, type Source } from './source.ts'
+import { type Access, type Bytes, failed, type Following, type Problem, type Source } from './source.ts'
 
 /** Told of a 401: the page asks for a token then. */
 export interface HttpOptions {
@@ -15,12 +15,14 @@ const silence = 40_000
 
 /** The server's API. */
 export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): Source => {
+  let access: Access | undefined
   const ask = async (path: string, init: RequestInit): Promise<Response> => {
     const response = await fetch(base + path, { credentials: 'same-origin', ...init }).catch(
       (error: unknown) => {
         throw isAbort(error) ? error : failed(unreachable)
       },
     )
+    access = accessIn(response) ?? access
     if (response.ok) return response
     if (response.status === 401) onUnauthorized?.()
     throw failed(await problemIn(response))
@@ -29,6 +31,7 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
 
   return {
     isLive: true,
+    access: () => access,
     get: (path, { signal } = {}) => json(ask(path, withSignal(signal))),
     post: (path, body, { signal } = {}) =>
       json(
@@ -46,6 +49,12 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
     },
     follow: (path, after, following) => follow(ask, path, after, following),
   }
+}
+
+/** Of the header that comes with every answer in JSON: `read write`, `read write; read-only`. */
+const accessIn = ({ headers }: Response): Access | undefined => {
+  const [scopes, mode] = headers.get('palimpsest-access')?.split('; ') ?? []
+  return scopes === undefined ? undefined : { scopes: scopes.split(' '), isReadOnly: mode === 'read-only' }
 }
 
 type Ask = (path: string, init: RequestInit) => Promise<Response>

@@ -46,9 +46,17 @@ export interface Following {
   readonly connection?: ((connection: Connection) => void) | undefined
 }
 
+/** What one may do here. */
+export interface Access {
+  readonly scopes: readonly string[]
+  readonly isReadOnly: boolean
+}
+
 export interface Source {
   /** False for a file: nothing new comes, and nothing can be written. */
   readonly isLive: boolean
+  /** As the last answer said; undefined before it, and for a file. */
+  readonly access: () => Access | undefined
   /** The JSON of an answer. Rejects with a `Problem`; with the signal's reason if it aborts. @param path below `/api/v1` */
   readonly get: <T>(path: string, asking?: Asking) => Promise<T>
   readonly post: <T>(path: string, body: object, asking?: Asking) => Promise<T>

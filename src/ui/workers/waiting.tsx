@@ -11,7 +11,7 @@ import { useActions } from '../use-keys.ts'
 import { ago } from '../words.ts'
 
 /** Of `GET …/waiting`: a call of a tool that a person decides about, or whose result comes from outside. */
-interface Awaited {
+export interface Awaited {
   readonly call: string
   readonly tool: string
   readonly input?: unknown
@@ -24,29 +24,35 @@ interface Awaited {
 interface WaitingCallsProps {
   readonly source: Source
   readonly id: string
+  /** What waits, if that is known already. */
+  readonly waiting?: readonly Awaited[]
   /** Why nothing can be decided here; undefined if it can. */
   readonly off: string | undefined
   readonly decided: () => void
 }
 
 /** The calls of a conversation that wait for a person, to approve or deny. Nothing, if none does. */
-export const WaitingCalls = ({ source, id, off, decided }: WaitingCallsProps) => {
-  const { value, retry } = useFetched<{ readonly items: readonly Awaited[] }>(source, `${apiOf(id)}/waiting`)
+export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCallsProps) => {
+  const [isOld, setOld] = useState(waiting === undefined)
+  const path = isOld ? `${apiOf(id)}/waiting` : undefined
+  const { value, retry } = useFetched<{ readonly items: readonly Awaited[] }>(source, path)
+  const items = value?.items ?? waiting ?? []
   const decide = (call: Awaited, decision: Decision): void =>
     openSheet(
       <DecisionSheet
         {...{ source, id, call, decision }}
         done={() => {
+          setOld(true)
           retry()
           decided()
         }}
       />,
     )
-  const first = value?.items.find(({ why }) => why === 'approval')
+  const first = items.find(({ why }) => why === 'approval')
   useActions({ approve: first && off === undefined ? approveFirst : undefined })
   return (
     <>
-      {value?.items.map((call) => (
+      {items.map((call) => (
         <article key={call.call} class="waiting-call">
           <header>
             <b class="tool-name">
