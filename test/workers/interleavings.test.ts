@@ -7,7 +7,7 @@ import type { Outcome, Plays } from '../support/workers/plays.ts'
 const first = Number(process.env['PALIMPSEST_SEED'] ?? 0) % 1_000_000_000
 const hour = 3_600_000
 
-/** A process that has played so many has to end: what waits for ever is never freed. */
+/** What a process plays before another takes its place: all cores are busy until shortly before the end. */
 const mostAtOnce = 2_000
 
 const outcomeOf = async (plays: Plays): Promise<Outcome> => {
@@ -23,11 +23,12 @@ const worthAProcess = 50
 const outcomesOf = async (kind: Plays['kind'], count: number) => {
   const lanes = Math.min(availableParallelism(), Math.ceil(count / worthAProcess))
   const share = Math.min(mostAtOnce, Math.ceil(count / lanes))
-  const batches = Array.from({ length: Math.ceil(count / share) }, (_, n) => first + n * share)
+  const batches = Array.from({ length: Math.ceil(count / share) }, (_, n): Plays => {
+    return { kind, first: first + n * share, count: Math.min(share, count - n * share) }
+  })
   const outcomes: Outcome[] = []
   const lane = async (): Promise<void> => {
-    for (let seed = batches.shift(); seed !== undefined; seed = batches.shift())
-      outcomes.push(await outcomeOf({ kind, first: seed, count: share }))
+    for (let plays = batches.shift(); plays; plays = batches.shift()) outcomes.push(await outcomeOf(plays))
   }
   await Promise.all(Array.from({ length: lanes }, lane))
   const sum = (field: 'plays' | 'replies'): number =>

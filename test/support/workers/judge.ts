@@ -43,6 +43,11 @@ interface Origin {
   readonly context?: { readonly position: number }
 }
 
+/** A reply that calls nothing. */
+const isFinal = (event: Raw): boolean =>
+  isMessage(event, 'assistant') &&
+  !(event.data['content'] as readonly Block[]).some(({ type }) => type === 'tool_use')
+
 /** W1–W3: a reply comes right after what it answers, and what it was made from. What asked for an answer has one at the end. */
 const wrongReplies = (conversation: string, log: readonly Raw[]): readonly Fault[] => {
   const paths = pathsOf(log)
@@ -119,6 +124,24 @@ export const faultsIn = (
 /** The same in words. */
 export const wrongIn = (events: readonly RecordedEvent[], judging?: Judging): readonly string[] =>
   faultsIn(events, judging).map(({ text }) => text)
+
+/**
+ * Whether the conversation is anybody's to answer, after these events of the store: nobody has claimed it, and nobody has asked workers
+ * since the model has finished last. Two programs that begin at once may both call the model then (ADR 29).
+ */
+export const isUnclaimed = (events: readonly RecordedEvent[], conversation: string): boolean => {
+  const own = new Set([`conversation-${conversation}`, `turns-${conversation}`])
+  let [isAsked, isHeld] = [false, false]
+  for (const { type, data, metadata } of events.filter(({ stream }) => own.has(stream)).map(rawOf)) {
+    if (metadata['answer'] !== undefined || type === 'TurnRequested') isAsked = true
+    if (type === 'TurnClaimed') isHeld = true
+    if (type === 'TurnReleased') isHeld = false
+    const hasFinished =
+      isFinal({ type, data, metadata }) || (type === 'TurnReleased' && data['reason'] === 'done')
+    if (hasFinished) [isAsked, isHeld] = [false, false]
+  }
+  return !isAsked && !isHeld
+}
 
 interface Block {
   readonly type: string

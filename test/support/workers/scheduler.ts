@@ -37,8 +37,8 @@ export interface Scheduler extends Surroundings {
   readonly step: () => Promise<boolean>
 }
 
-/** All that follows from what was let through has happened. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+/** All that follows from what was let through has happened: in a virtual process, nothing waits for the event loop. */
+const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
 
 export interface SchedulerOptions {
   /** The latest time that is waited for, in milliseconds. */

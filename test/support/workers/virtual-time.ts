@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
 import promised from 'node:timers/promises'
 import { breath } from '../../../src/store/breath.ts'
@@ -14,9 +15,20 @@ export interface Surroundings {
 
 let current: Surroundings | undefined
 
-/** From here on, until the next call, this process lives in these surroundings. */
+/** Signals that end with others, since when this process has lived in its surroundings. */
+let dependent: AbortSignal[] = []
+
+/** Node keeps such signals for as long as somebody listens: a process that was killed would never be freed. */
+const forget = (signal: AbortSignal): void => {
+  for (const listener of getEventListeners(signal, 'abort'))
+    signal.removeEventListener('abort', listener as () => void)
+}
+
+/** From here on, until the next call, this process lives in these surroundings; what lived in those before is forgotten. */
 export const liveIn = (surroundings: Surroundings): void => {
   current = surroundings
+  for (const signal of dependent) forget(signal)
+  dependent = []
 }
 
 const after = (ms: number, run: () => void): (() => void) => current?.after(ms, run) ?? (() => {})
@@ -34,6 +46,12 @@ export const virtualise = async (): Promise<void> => {
     })
   Object.assign(promised, { setTimeout: sleep })
   syncBuiltinESMExports()
+  const any = AbortSignal.any.bind(AbortSignal)
+  AbortSignal.any = (signals) => {
+    const signal = any(signals)
+    dependent.push(signal)
+    return signal
+  }
   // The first one waits for the event loop; as no time passes, no other does.
   await breath()
 }

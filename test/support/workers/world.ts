@@ -7,6 +7,7 @@ import { turning } from '../../../src/turn/turns.ts'
 import { giveTurn, turningOf } from '../../../src/workers/give.ts'
 import { work } from '../../../src/workers/worker.ts'
 import { gatedStore, type Without } from './gated-store.ts'
+import { isUnclaimed } from './judge.ts'
 import type { Scheduler } from './scheduler.ts'
 import { settingsWith } from './settings.ts'
 
@@ -55,15 +56,24 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
   const calling = new Map<string, Set<string>>()
   let born = 0
 
+  /** Nobody orders the turns of two programs that begin at once where no worker is asked. */
+  const mayBoth = async (one: string, other: string, chat: string): Promise<boolean> => {
+    if (!one.startsWith('p') || !other.startsWith('p')) return false
+    const page = await store.readAll({ limit: 1_000 })()
+    return E.isRight(page) && isUnclaimed(page.right.events, chat)
+  }
+
   /** A model that takes long, and notices when two call it for one conversation. */
   const modelOf = (who: string, chat: string): Model => ({
     countTokens: () => Promise.resolve(E.right(10)),
     call: async (request, { signal } = {}) => {
       const callers = calling.get(chat) ?? new Set()
       calling.set(chat, callers)
-      for (const other of callers)
-        if (other !== who && !isDead(other)) overlaps.push(`${who} and ${other} call the model for ${chat}`)
+      const others = [...callers].filter((other) => other !== who && !isDead(other))
       callers.add(who)
+      for (const other of others)
+        if (!(await mayBoth(who, other, chat)))
+          overlaps.push(`${who} and ${other} call the model for ${chat}`)
       const aborted = new Promise<boolean>((resolve) => {
         signal?.addEventListener('abort', () => resolve(true))
       })
