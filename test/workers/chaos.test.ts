@@ -5,9 +5,10 @@ import { bundle } from '../support/bundle.ts'
 import { program } from '../support/node.ts'
 import { type Plan, plans, type SceneName } from '../support/workers/chaos/doses.ts'
 import type { Figures } from '../support/workers/chaos/figures.ts'
+import { keepDose } from '../support/workers/chaos/kept.ts'
 import { overtaking } from '../support/workers/chaos/overtaking.ts'
 import { played } from '../support/workers/chaos/run.ts'
-import { progressOf, table } from '../support/workers/chaos/table.ts'
+import { progressOf, sumOf, table } from '../support/workers/chaos/table.ts'
 import { isPoison } from '../support/workers/chaos/talk.ts'
 
 // Real worker processes, a model and tools outside them, and everything that goes wrong: the plans are in support/workers/chaos/doses.ts.
@@ -49,7 +50,10 @@ beforeAll(async () => {
   for (let lanes = isFull ? 1 : 3; lanes > 0; lanes--) void lane()
 })
 afterAll(async () => {
-  if (isFull) process.stdout.write(await table(results))
+  if (isFull) {
+    process.stdout.write(await table(results))
+    keepDose('scenes', await sumOf(results))
+  }
   rmSync(folder, { recursive: true })
 })
 

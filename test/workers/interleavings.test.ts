@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { ended, start } from '../support/node.ts'
 import { runs } from '../support/runs.ts'
+import { keepDose } from '../support/workers/chaos/kept.ts'
 import type { Outcome, Plays } from '../support/workers/plays.ts'
 
 const first = Number(process.env['PALIMPSEST_SEED'] ?? 0) % 1_000_000_000
@@ -36,11 +37,27 @@ const outcomesOf = async (kind: Plays['kind'], count: number) => {
   return { plays: sum('plays'), replies: sum('replies'), wrong: outcomes.flatMap(({ wrong }) => wrong) }
 }
 
+/** What the orders came to that are to be right. */
+const all = { orders: 0, replies: 0, wrong: [] as string[] }
+const dose = 100_000
+
+const played = async (kind: Plays['kind'], count: number) => {
+  const outcome = await outcomesOf(kind, count)
+  all.orders += outcome.plays
+  all.replies += outcome.replies
+  all.wrong.push(...outcome.wrong)
+  return outcome
+}
+
+afterAll(() => {
+  if (all.orders >= dose) keepDose('orders', all)
+})
+
 describe('workers, a person and crashes in any order', () => {
   test(
     'each message is answered once, and nobody calls the model for what another is answering',
     async () => {
-      const { wrong, plays, replies } = await outcomesOf('calm', runs(150))
+      const { wrong, plays, replies } = await played('calm', runs(150))
       expect(wrong).toEqual([])
       expect(replies).toBeGreaterThan(plays)
     },
@@ -50,7 +67,7 @@ describe('workers, a person and crashes in any order', () => {
   test(
     'also where living workers are presumed dead',
     async () => {
-      expect((await outcomesOf('wronged', runs(150))).wrong).toEqual([])
+      expect((await played('wronged', runs(150))).wrong).toEqual([])
     },
     hour,
   )
@@ -58,8 +75,8 @@ describe('workers, a person and crashes in any order', () => {
   test(
     'also where programs give turns to the same conversations',
     async () => {
-      expect((await outcomesOf('programs', runs(100))).wrong).toEqual([])
-      expect((await outcomesOf('programs-wronged', runs(50))).wrong).toEqual([])
+      expect((await played('programs', runs(100))).wrong).toEqual([])
+      expect((await played('programs-wronged', runs(50))).wrong).toEqual([])
     },
     hour,
   )
@@ -67,7 +84,7 @@ describe('workers, a person and crashes in any order', () => {
   test(
     'whatever happens right before whichever step',
     async () => {
-      expect((await outcomesOf('deeds', runs(300))).wrong).toEqual([])
+      expect((await played('deeds', runs(300))).wrong).toEqual([])
     },
     hour,
   )

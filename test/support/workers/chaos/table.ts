@@ -1,4 +1,5 @@
 import type { Figures } from './figures.ts'
+import type { Dose } from './kept.ts'
 
 const at = (all: readonly number[], fraction: number): string => {
   const sorted = all.toSorted((one, other) => one - other)
@@ -62,4 +63,22 @@ export const table = async (results: ReadonlyMap<string, Promise<Figures>>): Pro
     ...rows,
     delayedIn(came),
   ].join('')
+}
+
+/** What all scenes came to. One that failed counts as wrong. */
+export const sumOf = async (
+  results: ReadonlyMap<string, Promise<Figures>>,
+): Promise<Omit<Dose, 'date' | 'orders'>> => {
+  const sum = { scenes: results.size, faults: 0, replies: 0, wrong: [] as string[] }
+  for (const [name, promise] of results) {
+    const figures = await promise.catch((error: unknown) => ({ error }))
+    if ('error' in figures) {
+      sum.wrong.push(`${name}: ${String(figures.error)}`)
+      continue
+    }
+    sum.faults += figures.troubles + figures.returns
+    sum.replies += figures.replies
+    sum.wrong.push(...[...figures.wrong, ...figures.open].map((what) => `${name}: ${what}`))
+  }
+  return sum
 }
