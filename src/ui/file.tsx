@@ -2,7 +2,7 @@ import './source/embedded/no-eval.ts'
 import './theme.css'
 import './file.css'
 import { render } from 'preact'
-import { followLinks, go } from './router.ts'
+import { go, linkInto } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
 import { embeddedFile } from './source/embedded/file.ts'
@@ -28,7 +28,7 @@ const file = embeddedFile()
 const root = document.querySelector('#page')
 if (file && root) {
   applyTheme()
-  followLinks()
+  linkInto()
   listenForKeys()
   if (location.hash === '') go(hrefs.conversation(file.conversation), { replace: true })
   document.title = `${file.conversation} · Palimpsest`

@@ -4,11 +4,11 @@ import { followLinks } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
 import { signInByFragment } from './sign-in.tsx'
-import { httpSource } from './source/http.ts'
+import { httpSource, type Refusal } from './source/http.ts'
 import { listenForKeys } from './use-keys.ts'
 
-let unauthorized: (() => void) | undefined
-const source = httpSource({ onUnauthorized: () => unauthorized?.() })
+let unauthorized: ((why: Refusal) => void) | undefined
+const source = httpSource({ onUnauthorized: (why) => unauthorized?.(why) })
 
 applyTheme()
 followLinks()

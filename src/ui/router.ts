@@ -1,6 +1,7 @@
+import { options } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { holder } from './source/embedded/form.ts'
-import { pathOf, type Place, placeIn } from './url.ts'
+import { type Place, placeIn } from './url.ts'
 
 // Where the page is: the address, and who is told when it changes.
 
@@ -67,10 +68,18 @@ export const followLinks = (): void => {
     if (defaultPrevented || button !== 0 || metaKey || ctrlKey || shiftKey || altKey) return
     const link = event.target instanceof Element ? event.target.closest('a') : undefined
     if (!link || link.origin !== location.origin || link.target || link.hasAttribute('download')) return
-    const path = isFile ? pathOf(link) : link.pathname
-    if (path.startsWith('/api/')) return
+    if (link.pathname.startsWith('/api/')) return
     event.preventDefault()
-    go(path + link.search)
+    go(link.pathname + link.search)
     if (link.hash) document.querySelector(link.hash)?.scrollIntoView()
   })
+}
+
+/** In a page that is one file, its links lead into the file, however they are followed: in a new tab, or copied. Before anything is drawn. */
+export const linkInto = (): void => {
+  options.vnode = (vnode) => {
+    const { href } = vnode.props as { readonly href?: unknown }
+    if (vnode.type === 'a' && typeof href === 'string' && href.startsWith('/'))
+      Object.assign(vnode.props, { href: `#${href}` })
+  }
 }

@@ -12,24 +12,29 @@ import { routeOf } from './routes.tsx'
 import { nextTheme, set, setting } from './settings.ts'
 import { closeSheet, openSheet, SheetHost } from './sheet.tsx'
 import { SignIn } from './sign-in.tsx'
+import type { Refusal } from './source/http.ts'
 import type { Source } from './source/source.ts'
 import { Empty, Failed, Skeleton } from './states.tsx'
-import { hrefs } from './url.ts'
+import { hrefs, type Place } from './url.ts'
 import { useActions } from './use-keys.ts'
 
 interface ShellProps {
   readonly source: Source
   /** Called with what to call when the server asks for a token. */
-  readonly onUnauthorized: (tell: () => void) => void
+  readonly onUnauthorized: (tell: (why: Refusal) => void) => void
 }
 
 /** What is around every page. */
 export const Shell = ({ source, onUnauthorized }: ShellProps) => {
-  const [isRefused, setRefused] = useState(false)
-  onUnauthorized(() => setRefused(true))
+  const [refused, setRefused] = useState<Refusal>()
+  // Of what is asked at once, the first answer says why.
+  onUnauthorized((why) => setRefused((before) => before ?? why))
+  const place = usePlace()
+  // A sheet is about what was under it.
+  useLayoutEffect(closeSheet, [place.path])
   const signedIn = (): void => {
     forgetSession()
-    setRefused(false)
+    setRefused(undefined)
   }
   useActions({
     keys: () => openSheet(<KeysSheet />),
@@ -45,14 +50,9 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   })
   return (
     <>
-      {isRefused ? (
-        <main class="plain">
-          <SignIn source={source} done={signedIn} />
-        </main>
-      ) : (
-        <Routed source={source} />
-      )}
+      {refused === undefined && <Routed source={source} {...place} />}
       <SheetHost />
+      {refused !== undefined && <SignIn source={source} why={refused} done={signedIn} />}
       <ToastHost />
       <Announcer />
     </>
@@ -67,14 +67,11 @@ const openPalette = async (): Promise<void> => {
 
 const loaded = new Map<string, Page>()
 
-const Routed = ({ source }: { readonly source: Source }) => {
-  const { path, search } = usePlace()
+const Routed = ({ source, path, search }: { readonly source: Source } & Place) => {
   const [error, reset] = useErrorBoundary()
   const [, setLoaded] = useState(0)
   const [failure, setFailure] = useState<unknown>()
   const route = routeOf(path)
-  // A sheet is about what was under it.
-  useLayoutEffect(closeSheet, [path])
   useEffect(() => {
     reset()
     setFailure(undefined)

@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { Refusal } from './source/http.ts'
 import { problemOf, type Source } from './source/source.ts'
 
 /** Exchanges a token for a cookie. It is kept nowhere in the page. */
@@ -13,10 +14,25 @@ export const signInByFragment = async (source: Source): Promise<void> => {
   await signIn(source, token).catch(() => undefined)
 }
 
-/** Asks for a token where the server needs one. */
-export const SignIn = ({ source, done }: { readonly source: Source; readonly done: () => void }) => {
+interface SignInProps {
+  readonly source: Source
+  readonly why: Refusal
+  readonly done: () => void
+}
+
+const reasons: Readonly<Record<Refusal, string | undefined>> = {
+  'no-token': undefined,
+  'no-longer': 'Your token is no longer valid here. Sign in again to continue where you were.',
+  'may-not-read': 'This token may not read: the page needs one with the scope read.',
+}
+
+/** Asks for a token where the server needs one: before everything else, and before a sheet in which somebody has written something. */
+export const SignIn = ({ source, why, done }: SignInProps) => {
   const [token, setToken] = useState('')
   const [error, setError] = useState<string>()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const show = (): void => dialog.current?.showModal()
+  useLayoutEffect(show, [])
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     try {
@@ -27,25 +43,36 @@ export const SignIn = ({ source, done }: { readonly source: Source; readonly don
     }
   }
   return (
-    <form class="sign-in" onSubmit={(event) => void submit(event)}>
-      <h1>Palimpsest</h1>
-      <label>
-        A token for this server
-        <input
-          type="password"
-          name="token"
-          autocomplete="current-password"
-          value={token}
-          onInput={(event) => setToken(event.currentTarget.value)}
-        />
-      </label>
-      {error !== undefined && <p role="alert">{error}</p>}
-      <button type="submit" class="primary" disabled={token === ''}>
-        Sign in
-      </button>
-      <p class="faint">
-        <code>palimpsest token create NAME --scopes read write</code> makes one.
-      </p>
-    </form>
+    <dialog ref={dialog} class="sign-in-page" aria-label="Sign in" onClose={show}>
+      <main>
+        <form class="sign-in" onSubmit={(event) => void submit(event)}>
+          <h1>Palimpsest</h1>
+          {reasons[why] !== undefined && <p role="status">{reasons[why]}</p>}
+          <label>
+            A token for this server
+            <input
+              type="password"
+              name="token"
+              autocomplete="current-password"
+              autofocus
+              value={token}
+              onInput={(event) => setToken(event.currentTarget.value)}
+            />
+          </label>
+          {error !== undefined && (
+            <p class="refusal" role="alert">
+              {error}
+            </p>
+          )}
+          <button type="submit" class="primary" disabled={token === ''}>
+            Sign in
+          </button>
+          <p class="faint">
+            <code>palimpsest token create NAME</code> makes one, <code>--scopes read</code> one that only
+            reads.
+          </p>
+        </form>
+      </main>
+    </dialog>
   )
 }

@@ -72,10 +72,6 @@ export const placeIn = (text: string): Place => {
   return { path: path === '' ? '/' : path, search: search === '?' ? '' : search }
 }
 
-/** The path that a link in a file names: on Windows, browsers put the drive of the file before it (`/C:/c/ID`). */
-export const pathOf = ({ pathname }: { readonly pathname: string }): string =>
-  pathname.replace(/^\/[A-Za-z]:(?=\/)/, '')
-
 /** The API's path of a conversation. */
 export const apiOf = (id: string): string => `/conversations/${encodeURIComponent(id)}`
 

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
+import { createToken } from '../../src/server/tokens.ts'
 import { noBrowser } from '../support/browser.ts'
 import { exported, opened, sample } from '../support/exported.ts'
 import { looking } from '../support/looking.ts'
-import { servedSample } from '../support/served.ts'
+import { served, servedSample } from '../support/served.ts'
+import { temporaryFolder } from '../support/stores.ts'
 
 const [id, fork] = sampleIds
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -58,6 +61,18 @@ describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
       await page.getByText('hidden · condensed by 30').first().waitFor()
       expect(await faultsOf(page)).toEqual([])
     })
+
+  test('where a token is needed', async () => {
+    const tokenFile = join(temporaryFolder(), 'tokens.json')
+    createToken(tokenFile, 'ann', ['read'])
+    const { page } = await looking(await served(undefined, { tokenFile }), '/', {
+      allowed: [/status of 401/],
+    })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await faultsOf(page)).toEqual([])
+    }
+  })
 
   test('in a sheet, and on a narrow screen', async () => {
     const { page, shows } = await looking(await servedSample(), `/c/${id}?at=35`, {

@@ -51,6 +51,44 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
     expect(await page.getByText('connecting').count()).toBe(0)
   })
 
+  test('opens its links in a new tab, where they show the same', async () => {
+    const page = await opened(await exported(await sample(), id), `#/c/${id}?at=35&open=30&sel=30`)
+    const link = page.locator('.rows').getByRole('link', { name: '4', exact: true })
+    const clicks: readonly Parameters<typeof link.click>[0][] = [
+      { modifiers: ['Control'] },
+      { button: 'middle' },
+    ]
+    for (const click of clicks) {
+      const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click(click)])
+      await tab.getByText('`costOf` is the suspect').first().waitFor()
+      expect(new URL(tab.url()).hash).toBe(`#/c/${id}?at=4&open=30`)
+      await tab.close()
+    }
+    // What is clicked as usual is followed in the page, and Back leads back.
+    await link.click()
+    await page.getByText('`costOf` is the suspect').first().waitFor()
+    await page.goBack()
+    await page.getByText('16 messages replaced by a summary').waitFor()
+  })
+
+  test('has only links that lead into it', async () => {
+    const page = await opened(await exported(await sample(), id, { calls: true }))
+    for (const address of [
+      '/',
+      `/c/${id}?at=35&open=all&sel=30`,
+      `/c/${id}/calls/8`,
+      `/c/${id}/diff?from=29&to=35`,
+      '/workers',
+    ]) {
+      await page.evaluate(`location.hash = '#${address}'`)
+      await page.getByRole('main').getByRole('heading').first().waitFor()
+      const links = await page.evaluate(
+        "[...document.querySelectorAll('a[href]')].map((link) => link.getAttribute('href'))",
+      )
+      for (const link of links as readonly string[]) expect(link).toMatch(/^#\//)
+    }
+  })
+
   test('copies links that open it, and knows in the palette which conversation it shows', async () => {
     const page = await opened(await exported(await sample(), id), `#/c/${id}?at=5`)
     await page.getByText('`costOf` is the suspect').first().waitFor()

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { noBrowser } from '../support/browser.ts'
 import { disguised } from '../support/hostile.ts'
+import { sampleIds } from '../../src/cli/sample.ts'
 import { looking } from '../support/looking.ts'
-import { served } from '../support/served.ts'
+import { served, servedSample } from '../support/served.ts'
+
+const [id] = sampleIds
 
 // What the pages show is of where one is, not of where one was.
 
@@ -45,6 +48,27 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await isNamed('/c/talk?find=gnp', '.hits .excerpt')
     await isNamed('/c/talk/diff?from=-1&to=0', '.diff .excerpt')
     await isNamed('/c/talk/calls/p1', '.request-message')
+  })
+
+  test('of a request says which tools were called', async () => {
+    const { page } = await looking(await servedSample(), `/c/${id}/calls/8`)
+    const call = page
+      .locator('.request-message')
+      .filter({ hasText: 'I will look for where minutes become money.' })
+    expect(await call.textContent()).toMatch(/list_files.*grep/s)
+    const one = page.locator('.request-message').filter({ hasText: '`costOf` is the suspect' })
+    expect(await one.textContent()).toContain('read_file')
+  })
+
+  test('of a conversation stays at its end when something comes in below', async () => {
+    const { page, shows, row } = await looking(await servedSample(), `/c/${id}`)
+    await shows(48)
+    await page.getByRole('button', { name: 'Approve …' }).waitFor()
+    const isInSight = async (): Promise<boolean> => {
+      const [list, last] = [await page.locator('.rows').boundingBox(), await row(48).boundingBox()]
+      return list !== null && last !== null && last.y + last.height <= list.y + list.height + 1
+    }
+    await expect.poll(isInSight).toBe(true)
   })
 
   test('of the list asks for all that was chosen, however quickly', async () => {

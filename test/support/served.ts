@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { loadSample } from '../../src/cli/sample.ts'
 import { openStore, type Store } from '../../src/index.ts'
-import { serve } from '../../src/server/serve.ts'
+import { serve, type ServeOptions } from '../../src/server/serve.ts'
 import { atEnd } from './at-end.ts'
 import { builtPage } from './bundle.ts'
 
@@ -12,9 +12,9 @@ export interface Served {
 }
 
 /** A server of a store and of the page, on a port of its own. */
-export const served = async (given?: Store): Promise<Served> => {
+export const served = async (given?: Store, options: Partial<ServeOptions> = {}): Promise<Served> => {
   const store = given ?? (await openStore('memory:'))
-  const { url, close } = await serve({ store, port: 0, page: join(await builtPage(), 'ui') })
+  const { url, close } = await serve({ store, port: 0, page: join(await builtPage(), 'ui'), ...options })
   atEnd(...(given ? [] : [store.close]), close)
   return { store, url }
 }

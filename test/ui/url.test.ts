@@ -5,7 +5,6 @@ import {
   matched,
   noView,
   panes,
-  pathOf,
   placeIn,
   queryOf,
   searchOf,
@@ -87,12 +86,5 @@ describe('an address', () => {
     for (const text of ['//[', '//a:b', '%', 'c:/x', '/c/a?at=%'])
       expect(placeIn(text).path).toBe(text.replace(/\?.*/, ''))
     fc.assert(fc.property(fc.string(), (text) => void placeIn(text)))
-  })
-
-  test('of a link in a file on Windows is without the drive that browsers put before it', () => {
-    const linked = (file: string, href: string): string => pathOf(new URL(href, file))
-    for (const file of ['file:///C:/Users/a/x.html', 'file:///home/a/x.html', 'file://server/share/x.html'])
-      for (const path of ['/c/a', '/c/a/calls/1', '/', '/c/C:', '/workers'])
-        expect(linked(file, path)).toBe(path)
   })
 })

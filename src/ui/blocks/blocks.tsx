@@ -4,7 +4,10 @@ import { apiOf } from '../url.ts'
 import { size } from '../words.ts'
 import { type Cut, leastCut } from './cut.ts'
 import { blobOf, Image } from './image.tsx'
-import { Exact, Text } from './text.tsx'
+import { reading, type ReadOn } from './lot.ts'
+import type { Path } from './reader-at.ts'
+import { Exact } from './shown.tsx'
+import { Text } from './text.tsx'
 
 export interface BlocksProps {
   readonly source: Source
@@ -14,23 +17,34 @@ export interface BlocksProps {
   readonly cuts?: readonly Cut[] | undefined
   readonly text?: 'exact' | 'rendered'
   readonly isOpen?: boolean | undefined
+  /** Whether a call says its name also if it is the only one. */
+  readonly isNamed?: boolean
 }
 
 /** The blocks of a message. */
-export const Blocks = ({ source, of, content, cuts = [], text = 'exact', isOpen }: BlocksProps) => {
+export const Blocks = ({
+  source,
+  of,
+  content,
+  cuts = [],
+  text = 'exact',
+  isOpen,
+  isNamed = false,
+}: BlocksProps) => {
   if (content.length === 0) return <p class="nothing">no content</p>
   const calls = content.filter(({ type }) => type.endsWith('tool_use')).length
   return (
     <>
       {content.map((block, index) => {
         const cut = cuts.find((one) => one.block === index)
-        const whole = async (): Promise<AnyBlock> => {
-          const path = `${apiOf(of?.conversation ?? '')}/events/${of?.position}/blocks/${index}?as=json`
-          return JSON.parse(await (await source.bytes(path)).blob.text()) as AnyBlock
+        const path = `${apiOf(of?.conversation ?? '')}/events/${of?.position}/blocks/${index}?as=json`
+        const whole: Whole = {
+          all: async () => JSON.parse(await (await source.bytes(path)).blob.text()) as AnyBlock,
+          at: (value) => () => reading(source, path, value),
         }
         return (
           <BlockView
-            isOnly={calls === 1}
+            isOnly={calls === 1 && !isNamed}
             key={index}
             block={block}
             length={cut?.length}
@@ -43,12 +57,19 @@ export const Blocks = ({ source, of, content, cuts = [], text = 'exact', isOpen 
   )
 }
 
+/** A block of which something was cut. */
+interface Whole {
+  readonly all: () => Promise<AnyBlock>
+  /** Begins to read what is at a path in it. */
+  readonly at: (path: Path) => () => ReadOn
+}
+
 interface BlockProps {
   readonly block: AnyBlock
   /** How long what was cut of it is in whole. */
   readonly length: number | undefined
-  /** Fetches the block, if something of it was cut. */
-  readonly whole: (() => Promise<AnyBlock>) | undefined
+  /** Undefined: nothing of it was cut. */
+  readonly whole: Whole | undefined
   readonly text: 'exact' | 'rendered'
   readonly isOpen: boolean | undefined
   /** It is the only call of its message, which says so. */
@@ -56,15 +77,16 @@ interface BlockProps {
 }
 
 const BlockView = ({ block, length, whole, text, isOpen, isOnly = false }: BlockProps) => {
-  const load = (field: string) => whole && (async () => textOf((await whole())[field]))
   switch (block.type) {
     case 'text':
-      return <Text text={textOf(block['text'])} as={text} load={load('text')} {...{ length, isOpen }} />
+      return (
+        <Text text={textOf(block['text'])} as={text} read={whole?.at(['text'])} {...{ length, isOpen }} />
+      )
     case 'thinking':
       return (
         <div class="block thinking">
           <Label kind="thinking" />
-          <Text text={textOf(block['thinking'])} load={load('thinking')} {...{ length, isOpen }} />
+          <Text text={textOf(block['thinking'])} read={whole?.at(['thinking'])} {...{ length, isOpen }} />
         </div>
       )
     case 'tool_use':
@@ -98,7 +120,7 @@ const BlockView = ({ block, length, whole, text, isOpen, isOnly = false }: Block
           <Label kind={block.type} />
           <Text
             text={JSON.stringify(block, undefined, 2)}
-            load={whole && (async () => JSON.stringify(await whole(), undefined, 2))}
+            read={whole?.at([])}
             {...{ isOpen, length: whole && length }}
           />
         </div>
@@ -130,8 +152,6 @@ const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
     return <Text text={textOf(of)} isOpen={isOpen} />
   const fields = Object.entries(of)
   if (fields.length === 0) return <p class="nothing">no input</p>
-  const load = (name: string) =>
-    whole && (async () => textOf(((await whole())['input'] as Readonly<Record<string, unknown>>)[name]))
   return (
     <dl class="fields">
       {fields.map(([name, value]) => {
@@ -147,7 +167,10 @@ const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
             <dd>
               <Text
                 {...{ text, isOpen }}
-                {...(isCut && { length: Math.max(length ?? 0, text.length + 1), load: load(name) })}
+                {...(isCut && {
+                  length: Math.max(length ?? 0, text.length + 1),
+                  read: whole?.at(['input', name]),
+                })}
               />
             </dd>
           </div>
@@ -167,20 +190,16 @@ const Inner = ({
   if (content === undefined || (Array.isArray(content) && content.length === 0))
     return <p class="nothing">empty</p>
   if (!Array.isArray(content))
-    return (
-      <Text
-        text={textOf(content)}
-        load={whole && (async () => textOf((await whole())[field]))}
-        {...{ length: whole && length, isOpen }}
-      />
-    )
+    return <Text text={textOf(content)} read={whole?.at([field])} {...{ length: whole && length, isOpen }} />
   return (
     <>
       {(content as readonly AnyBlock[]).map((block, index) => {
         const isCut =
           Object.values(block).some((value) => mayBeCut(value, parts)) || (whole && block.type === 'image')
-        const inner = async (): Promise<AnyBlock> =>
-          ((await whole?.())?.[field] as readonly AnyBlock[] | undefined)?.[index] ?? block
+        const inner: Whole | undefined = whole && {
+          all: async () => ((await whole.all())[field] as readonly AnyBlock[] | undefined)?.[index] ?? block,
+          at: (path) => whole.at([field, index, ...path]),
+        }
         return (
           <BlockView
             key={index}
@@ -203,17 +222,11 @@ const Media = ({ block, length, whole, isOpen }: Omit<BlockProps, 'text'>) => {
   const { type = '', media_type: media, data, url, content } = sourceOf(block)
   const title = typeof block['title'] === 'string' ? `${block['title']}, ` : ''
   if (type === 'base64' && block.type === 'image') {
-    const load = whole && (async () => blobOf(textOf(sourceOf(await whole())['data'])))
+    const load = whole && (async () => blobOf(textOf(sourceOf(await whole.all())['data'])))
     return <Image type={textOf(media)} data={textOf(data)} length={length} load={load} />
   }
   if (type === 'text')
-    return (
-      <Text
-        text={textOf(data)}
-        load={whole && (async () => textOf(sourceOf(await whole())['data']))}
-        {...{ length, isOpen }}
-      />
-    )
+    return <Text text={textOf(data)} read={whole?.at(['source', 'data'])} {...{ length, isOpen }} />
   if (typeof url === 'string') return <Text text={`${title}${block.type} at ${url}, which is not loaded`} />
   if (content !== undefined)
     return <Inner content={content} field="content" length={undefined} whole={undefined} isOpen={isOpen} />

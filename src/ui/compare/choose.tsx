@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import type { Overview } from '../list/rows.ts'
 import { go } from '../router.ts'
 import type { Source } from '../source/source.ts'

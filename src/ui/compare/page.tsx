@@ -1,7 +1,7 @@
 import '../tabs.css'
 import './compare.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import { Cut } from '../diff/cut.tsx'
 import { EntryLine } from '../diff/rows-view.tsx'
 import type { Told } from '../diff/excerpt.ts'

@@ -66,6 +66,7 @@ export const Inspector = ({ here, newest, actions, acts, off, state }: Inspector
         ))}
       </div>
       <div class="doing acts">
+        {off !== undefined && <p class="faint">{off}</p>}
         {acts.map(([action, perform]) => (
           <button key={action} type="button" onClick={perform} aria-disabled={off !== undefined} title={off}>
             {buttons[action] ?? keymap[action].does} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>

@@ -1,4 +1,4 @@
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { lengthOf } from './kinds.ts'
 import { type Around, InPlace, rowLabel, RowView } from './row-views.tsx'
 import { usePrinting } from './printing.ts'
@@ -60,6 +60,17 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
       if (show.align === 'auto') requestAnimationFrame(() => focusRow(scroller.current, show.index))
     } else if (isOther || isAtEnd.current) virtual.scrollToIndex(rows.length - 1, { align: 'end' })
   }, [place, rows, show])
+
+  // What comes in below (calls that wait for somebody) or above takes room from the list, not from its end.
+  const stay = useRef((): void => undefined)
+  stay.current = () => {
+    if (isAtEnd.current && rows.length > 0) virtual.scrollToIndex(rows.length - 1, { align: 'end' })
+  }
+  useEffect(() => {
+    const watching = new ResizeObserver(() => stay.current())
+    if (scroller.current) watching.observe(scroller.current)
+    return () => watching.disconnect()
+  }, [])
 
   const groups = useMemo(() => openGroups(rows), [rows])
   const items = virtual.getVirtualItems()

@@ -5,7 +5,7 @@ import type { ConversationEvent } from '../../core.ts'
 import { Header } from '../header.tsx'
 import type { Action } from '../keys.ts'
 import type { PageProps } from '../page.ts'
-import { go, goWhenAtRest, linkTo } from '../router.ts'
+import { go, goWhenAtRest, here as place, linkTo } from '../router.ts'
 import { problemOf } from '../source/source.ts'
 import { set, setting } from '../settings.ts'
 import { openSheet } from '../sheet.tsx'
@@ -213,6 +213,14 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   const row = rows[index]
   const wanted = useRef<number | undefined>(view.sel)
   const [top, setTop] = useState<Brought>()
+  // Who goes back sees the row again that was selected there.
+  useEffect(() => {
+    const back = (): void => {
+      wanted.current = viewOf(place().search).sel
+    }
+    addEventListener('popstate', back)
+    return () => removeEventListener('popstate', back)
+  }, [])
   // What is brought to the top stays there while the rest of the view comes in.
   const held = useRef({ position: -1, until: 0 })
   useEffect(() => {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { Blocks } from '../blocks/blocks.tsx'
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import type { Source } from '../source/source.ts'
 import { hrefs, type View } from '../url.ts'
 import { brief, count, number, size } from '../words.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import type { Source } from '../source/source.ts'
 import { problemOf } from '../source/source.ts'
 import { apiOf, queryOf } from '../url.ts'

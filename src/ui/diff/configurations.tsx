@@ -1,4 +1,4 @@
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import type { Source } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, queryOf } from '../url.ts'

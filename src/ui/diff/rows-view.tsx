@@ -1,6 +1,6 @@
 import './diff.css'
 import { useState } from 'preact/hooks'
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import { hrefs } from '../url.ts'
 import { count } from '../words.ts'
 import { excerptOf, inkOf, kindOf, type Told } from './excerpt.ts'

@@ -1,5 +1,5 @@
 import { eventWords } from '../acts/acts.ts'
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import type { Source } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'

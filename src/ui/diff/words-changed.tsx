@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import type { Piece } from './words.ts'
 
 interface WordsChangedProps {

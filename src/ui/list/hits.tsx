@@ -1,4 +1,4 @@
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import type { Source } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { hrefs, queryOf } from '../url.ts'

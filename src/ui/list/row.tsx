@@ -1,4 +1,4 @@
-import { Exact } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
 import { hrefs } from '../url.ts'
 import { ago, brief, count, moment, number } from '../words.ts'
 import { curvePath, type ListRow } from './rows.ts'

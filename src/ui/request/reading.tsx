@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { AnyBlock } from '../../core.ts'
 import { Blocks } from '../blocks/blocks.tsx'
-import { Exact, Text } from '../blocks/text.tsx'
+import { Exact } from '../blocks/shown.tsx'
+import { Text } from '../blocks/text.tsx'
 import type { Source } from '../source/source.ts'
 import { count, number, size } from '../words.ts'
 import type { Line, Usage } from './cached.ts'
@@ -193,7 +194,7 @@ const PartView = ({ part, marks }: { readonly part: Part; readonly marks: Marks 
             <span aria-hidden="true">≠ </span>the first difference: this is not what was sent
           </p>
         )}
-        <Blocks source={marks.source} content={[block as AnyBlock]} />
+        <Blocks source={marks.source} content={[block as AnyBlock]} isNamed />
       </div>
       {part.breakpoint !== undefined && !marks.lines.some(({ after }) => after === part.path) && (
         <p class="breakpoint">cache breakpoint{part.breakpoint === '5m' ? '' : `, ${part.breakpoint}`}</p>

@@ -52,6 +52,7 @@ export const Reply = ({ source, id, call: { position, origin = {}, kind } }: Rep
               of={{ conversation: id, position }}
               content={content}
               cuts={event?.cuts}
+              isNamed
             />
           </div>
         </article>

@@ -1,12 +1,15 @@
 import { eventReader } from './lines.ts'
 import { type Access, type Bytes, failed, type Following, type Problem, type Source } from './source.ts'
 
-/** Told of a 401: the page asks for a token then. */
 export interface HttpOptions {
   /** Default: this page's own server. */
   readonly base?: string | undefined
-  readonly onUnauthorized?: (() => void) | undefined
+  /** Told that nothing may be read: the page asks for a token then. */
+  readonly onUnauthorized?: ((why: Refusal) => void) | undefined
 }
+
+/** Why nothing may be read: there is no token, there is none any more, or it is for something else. */
+export type Refusal = 'no-token' | 'no-longer' | 'may-not-read'
 
 /** How long to wait before a broken stream is asked for again, in milliseconds: by how many times it failed in a row. */
 const pauses = [500, 1_000, 2_000, 4_000, 8_000]
@@ -16,6 +19,12 @@ const silence = 40_000
 /** The server's API. */
 export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): Source => {
   let access: Access | undefined
+  let mayRead = false
+  const refusalIn = ({ status, scope }: Problem): Refusal | undefined => {
+    if (status === 403 && scope === 'read') return 'may-not-read'
+    if (status !== 401) return undefined
+    return mayRead ? 'no-longer' : 'no-token'
+  }
   const ask = async (path: string, init: RequestInit): Promise<Response> => {
     const response = await fetch(base + path, { credentials: 'same-origin', ...init }).catch(
       (error: unknown) => {
@@ -23,9 +32,14 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
       },
     )
     access = accessIn(response) ?? access
-    if (response.ok) return response
-    if (response.status === 401) onUnauthorized?.()
-    throw failed(await problemIn(response))
+    if (response.ok) {
+      if (init.method === undefined) mayRead = true
+      return response
+    }
+    const problem = await problemIn(response)
+    const why = refusalIn(problem)
+    if (why !== undefined) onUnauthorized?.(why)
+    throw failed(problem)
   }
   const json = async <T>(response: Promise<Response>): Promise<T> => (await (await response).json()) as T
 

@@ -1,0 +1,49 @@
+import type { Source } from '../source/source.ts'
+import { type Path, readerAt } from './reader-at.ts'
+
+// Very long texts, read in pieces.
+
+/** What has been read of a text. */
+export interface Lot {
+  readonly text: string
+  readonly isWhole: boolean
+}
+/** Reads on; resolves with all that has been read. */
+export type ReadOn = () => Promise<Lot>
+
+/** How much is read at once: bytes of what is fetched, characters of what is there. */
+export const pieceLength = 1_000_000
+
+/** Begins to read a value of a block in pieces: of a string its text, of anything else its JSON, indented if one piece has all of it. @param path of the block in the API, as JSON */
+export const reading = (source: Source, path: string, value: Path, length = pieceLength): ReadOn => {
+  const reader = readerAt(value)
+  const decoder = new TextDecoder()
+  let text = ''
+  let from = 0
+  let total = Infinity
+  const readPiece = async (): Promise<void> => {
+    const { blob, total: all } = await source.bytes(path, { from, to: from + length - 1 })
+    from += blob.size
+    total = blob.size === 0 ? from : all
+    text += reader.take(decoder.decode(await blob.arrayBuffer(), { stream: true }))
+  }
+  return async () => {
+    const before = text.length
+    const isFirst = from === 0
+    // What comes before it in the block is passed over.
+    do await readPiece()
+    while (text.length === before && from < total && !reader.isDone())
+    const isWhole = reader.isDone() || from >= total
+    if (isFirst && isWhole && reader.isString() === false)
+      text = JSON.stringify(JSON.parse(text), undefined, 2)
+    return { text, isWhole }
+  }
+}
+
+/** A text that is there, in pieces; no character is parted. */
+export const piecesOf = (text: string, pieces: number, length = pieceLength): Lot => {
+  const most = pieces * length
+  if (text.length <= most) return { text, isWhole: true }
+  const isParted = /[\uD800-\uDBFF]/.test(text[most - 1] ?? '')
+  return { text: text.slice(0, isParted ? most - 1 : most), isWhole: false }
+}

@@ -1,0 +1,101 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { number, size } from '../words.ts'
+import { mostFound, type Place, placesOf } from './finding.ts'
+import { type Lot, pieceLength } from './lot.ts'
+import { Shown } from './shown.tsx'
+
+interface OpenedProps {
+  readonly lot: Lot
+  /** Of all of the text. */
+  readonly length: number
+  readonly as: 'exact' | 'rendered'
+  readonly problem: string | undefined
+  readonly more: () => void
+  readonly close: () => void
+}
+
+/** A text that is open: what is read of it, with what is needed to find one's way in it. */
+export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, close }: OpenedProps) => {
+  const [mark, setMark] = useState<Place>()
+  const readOf = `the first ${size(text.length)} of ${size(Math.max(length, text.length))}`
+  return (
+    <>
+      {text.length > findable && (
+        <Finding text={text} in={isWhole ? '' : ` in ${readOf}`} show={setMark}>
+          <More onClick={close}>close</More>
+        </Finding>
+      )}
+      <Shown text={text} as={isWhole && text.length <= pieceLength ? as : 'exact'} mark={mark} />
+      {!isWhole && (
+        <p class="rest">
+          <More onClick={more}>more</More> <span class="faint">{readOf} shown</span>
+        </p>
+      )}
+      {problem !== undefined && <p role="alert">{problem}</p>}
+      <More onClick={close}>close · {size(text.length)}</More>
+    </>
+  )
+}
+
+/** In texts of more characters one can search: they do not fit on a screen. */
+const findable = 20_000
+
+interface FindingProps {
+  readonly text: string
+  /** In what part of the text, in words; empty: in all of it. */
+  readonly in: string
+  readonly show: (place: Place | undefined) => void
+  readonly children: preact.ComponentChildren
+}
+
+/** Searches in a text. */
+const Finding = ({ text, in: part, show, children }: FindingProps) => {
+  const [words, setWords] = useState('')
+  const [index, setIndex] = useState(0)
+  const places = useMemo(() => placesOf(text, words), [text, words])
+  const nth = places.length === 0 ? 0 : ((index % places.length) + places.length) % places.length
+  const place = places[nth]
+  useEffect(() => show(place), [place?.from, place?.to])
+  const told = places.length === mostFound ? `${number(mostFound)} or more` : number(places.length)
+  return (
+    <div class="finding" role="search" onClick={(event) => event.stopPropagation()}>
+      <input
+        type="search"
+        aria-label="Find in this text"
+        placeholder="find in this text"
+        value={words}
+        onInput={({ currentTarget: { value } }) => {
+          setWords(value)
+          setIndex(0)
+        }}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') setIndex(index + (event.shiftKey ? -1 : 1))
+        }}
+      />
+      <span class="faint figures" role="status">
+        {words !== '' && `${places.length === 0 ? 'nothing found' : `${number(nth + 1)} of ${told}`}${part}`}
+      </span>
+      {children}
+    </div>
+  )
+}
+
+/** Shows more or less of a text; the row that it is in is not selected by that. */
+export const More = ({
+  onClick,
+  children,
+}: {
+  readonly onClick: () => void
+  readonly children: preact.ComponentChildren
+}) => (
+  <button
+    type="button"
+    class="more"
+    onClick={(event) => {
+      event.stopPropagation()
+      onClick()
+    }}
+  >
+    {children}
+  </button>
+)

@@ -1,0 +1,132 @@
+// JSON that is read in pieces, as they come.
+
+type Key = string | number
+
+/** Where a value is in JSON: the names of fields and the indices of lists that lead to it. */
+export type Path = readonly Key[]
+
+export interface ReaderAt {
+  /** What the next piece of the JSON adds to the value: characters of a string, of anything else its JSON. */
+  readonly take: (piece: string) => string
+  /** Whether the value is a string; undefined until it begins. */
+  readonly isString: () => boolean | undefined
+  /** Whether all of the value has been read. */
+  readonly isDone: () => boolean
+}
+
+const special = /["\\]/g
+const escape = /\\(?:u[\da-fA-F]{4}|[^u])/y
+const literal = /[^\s,\]}]+/y
+
+/** Reads the value at a path of JSON that comes in pieces, however it is cut: without waiting for the rest, and without keeping it. */
+export const readerAt = (path: Path): ReaderAt => {
+  /** Of every object and list that is open, where in it the reader is; of an object undefined before the name of a field. */
+  const places: (Key | undefined)[] = []
+  let inString: 'name' | 'value' | undefined
+  let inLiteral = false
+  let name = ''
+  let rest = ''
+  let isString: boolean | undefined
+  let isDone = false
+  let text = ''
+  let from = 0
+  let added = ''
+
+  const isWanted = (): boolean =>
+    isString === undefined &&
+    places.length === path.length &&
+    places.every((key, index) => key === path[index])
+  const begin = (index: number, isText: boolean): void => {
+    if (!isWanted()) return
+    isString = isText
+    from = index
+  }
+  const isInWanted = (): boolean => isString !== undefined && !isDone
+  const end = (index: number): void => {
+    if (!isInWanted() || places.length !== path.length) return
+    isDone = true
+    if (!isString) added += text.slice(from, index)
+  }
+  const say = (characters: string): void => {
+    if (inString === 'name') name += characters
+    else if (isString && isInWanted()) added += characters
+  }
+  /** Goes through a string from an index; returns where it stopped. */
+  const through = (index: number): number => {
+    special.lastIndex = index
+    const stop = special.exec(text)?.index ?? text.length
+    say(text.slice(index, stop))
+    if (stop === text.length) return stop
+    if (text[stop] === '"') {
+      if (inString === 'name') places[places.length - 1] = name
+      else end(stop + 1)
+      inString = undefined
+      return stop + 1
+    }
+    escape.lastIndex = stop
+    const [escaped] = escape.exec(text) ?? []
+    if (escaped === undefined) {
+      // Its end has not come yet.
+      rest = text.slice(stop)
+      text = text.slice(0, stop)
+      return stop
+    }
+    say(JSON.parse(`"${escaped}"`) as string)
+    return stop + escaped.length
+  }
+  /** Goes over what is at an index outside of strings; returns where it stopped. */
+  const over = (index: number): number => {
+    const character = text.charAt(index)
+    const top = places.length - 1
+    if (inLiteral && ',]} \n\t\r'.includes(character)) {
+      inLiteral = false
+      end(index)
+    }
+    switch (character) {
+      case '"':
+        name = ''
+        inString = top >= 0 && places[top] === undefined ? 'name' : 'value'
+        if (inString === 'value') begin(index, true)
+        return index + 1
+      case '{':
+      case '[':
+        begin(index, false)
+        places.push(character === '{' ? undefined : 0)
+        return index + 1
+      case '}':
+      case ']':
+        places.pop()
+        end(index + 1)
+        return index + 1
+      case ',':
+        places[top] = typeof places[top] === 'number' ? places[top] + 1 : undefined
+        return index + 1
+      case ':':
+      case ' ':
+      case '\n':
+      case '\t':
+      case '\r':
+        return index + 1
+      default:
+        if (!inLiteral) begin(index, false)
+        inLiteral = true
+        literal.lastIndex = index
+        return index + (literal.exec(text)?.[0].length ?? 1)
+    }
+  }
+
+  return {
+    isString: () => isString,
+    isDone: () => isDone,
+    take: (piece) => {
+      text = rest + piece
+      rest = ''
+      added = ''
+      from = 0
+      let index = 0
+      while (index < text.length && !isDone) index = inString ? through(index) : over(index)
+      if (isInWanted() && !isString) added += text.slice(from)
+      return added
+    },
+  }
+}

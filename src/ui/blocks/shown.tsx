@@ -1,0 +1,132 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { openSheet, Sheet } from '../sheet.tsx'
+import { chunks, exact } from './exact.ts'
+import type { Place } from './finding.ts'
+
+/** Text as it is, with invisible characters named. */
+export const Exact = ({ text }: { readonly text: string }) => (
+  <>
+    {exact(text).map((piece, index) =>
+      typeof piece === 'string' ? (
+        piece
+      ) : (
+        <span key={index} class="invisible" title={`an invisible character: ${piece.name}`}>
+          {piece.name}
+        </span>
+      ),
+    )}
+  </>
+)
+
+interface ShownProps {
+  readonly text: string
+  readonly as: 'exact' | 'rendered'
+  readonly isCut?: boolean
+  /** What is marked in it, and brought into sight. */
+  readonly mark?: Place | undefined
+}
+/** A text, in pieces that are laid out when they come into sight. */
+export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
+  const drawn = useRef<readonly Drawn[]>([])
+  if (as === 'rendered') return <Markdown text={text} />
+  drawn.current = drawnOf(text, mark, drawn.current)
+  return (
+    <div class={isCut ? 'exact cut' : 'exact'} dir="auto">
+      {drawn.current.length === 1 && !mark ? <Exact text={text} /> : drawn.current.map(({ shown }) => shown)}
+    </div>
+  )
+}
+
+/** A piece of a text as it is drawn. */
+interface Drawn {
+  readonly piece: string
+  readonly isMarked: boolean
+  readonly shown: preact.JSX.Element
+}
+
+/** The pieces of a text; those that were drawn before are the same again, as there may be a thousand. */
+const drawnOf = (text: string, mark: Place | undefined, before: readonly Drawn[]): readonly Drawn[] => {
+  let from = 0
+  return chunks(text).map((piece, index) => {
+    const [start, was] = [from, before[index]]
+    from += piece.length
+    const isMarked = mark !== undefined && mark.from >= start && mark.from < from
+    if (!isMarked && was && !was.isMarked && was.piece === piece) return was
+    const shown = (
+      <div key={index} class="chunk">
+        {isMarked ? (
+          <Marked text={piece} from={mark.from - start} to={mark.to - start} />
+        ) : (
+          <Exact text={piece} />
+        )}
+      </div>
+    )
+    return { piece, isMarked, shown }
+  })
+}
+
+const Marked = ({ text, from, to }: Place & { readonly text: string }) => {
+  const node = useRef<HTMLElement>(null)
+  useEffect(() => node.current?.scrollIntoView({ block: 'center' }), [from])
+  return (
+    <>
+      <Exact text={text.slice(0, from)} />
+      <mark ref={node}>
+        <Exact text={text.slice(from, to)} />
+      </mark>
+      <Exact text={text.slice(to)} />
+    </>
+  )
+}
+
+type Render = (text: string) => string
+let render: Render | undefined
+
+const Markdown = ({ text }: { readonly text: string }) => {
+  const [html, setHtml] = useState<string | undefined>(() => render?.(text))
+  useEffect(() => {
+    let isGone = false
+    const make = async (): Promise<void> => {
+      render ??= (await import('./markdown.ts')).rendered
+      if (!isGone) setHtml(render(text))
+    }
+    void make()
+    return () => {
+      isGone = true
+    }
+  }, [text])
+  if (html === undefined) return <Shown text={text} as="exact" />
+  return (
+    <div
+      class="markdown"
+      dir="auto"
+      onClick={askFirst}
+      onAuxClick={(event) => event.button === middle && askFirst(event)}
+      dangerouslySetInnerHTML={{ __html: html }}
+    />
+  )
+}
+/** The button of a mouse that opens a link in a new tab. */
+const middle = 1
+
+/** A link in what somebody wrote is followed only after its whole address has been seen. */
+const askFirst = (event: MouseEvent): void => {
+  const link = event.target instanceof Element ? event.target.closest('a') : undefined
+  const href = link?.getAttribute('href')
+  if (href === null || href === undefined) return
+  event.preventDefault()
+  openSheet(
+    <Sheet
+      title="Leave this page?"
+      actions={
+        <a class="button" href={href} target="_blank" rel="noopener noreferrer nofollow">
+          Open in a new tab
+        </a>
+      }
+    >
+      <p class="exact">
+        <Exact text={href} />
+      </p>
+    </Sheet>,
+  )
+}
