@@ -68,26 +68,33 @@ export interface Fetched<T> {
 }
 
 /** Fetches a path whenever it changes, and keeps the last answer until the next one is there. An older answer never replaces a newer one. @param path undefined: nothing, and what was there is gone */
-export const useFetched = <T,>(source: Source, path: string | undefined): Fetched<T> => {
+export const useFetched = <T,>(source: Source, path: string | undefined): Fetched<T> =>
+  useAsked(path === undefined ? undefined : (signal) => source.get<T>(path, { signal }), [source, path])
+
+/** As `useFetched`, for what takes more than one answer. @param of what it is about: asked again when that changes */
+export const useAsked = <T,>(
+  ask: ((signal: AbortSignal) => Promise<T>) | undefined,
+  of: readonly unknown[],
+): Fetched<T> => {
   const [state, setState] = useState<Omit<Fetched<T>, 'retry'>>({
     value: undefined,
     error: undefined,
-    isBusy: path !== undefined,
+    isBusy: ask !== undefined,
   })
   const [attempt, setAttempt] = useState(0)
   useEffect(() => {
-    if (path === undefined) {
+    if (ask === undefined) {
       setState((before) => (isEmpty(before) ? before : { value: undefined, error: undefined, isBusy: false }))
       return undefined
     }
     const asking = new AbortController()
     setState((before) => ({ ...before, isBusy: true }))
-    source.get<T>(path, { signal: asking.signal }).then(
+    ask(asking.signal).then(
       (value) => asking.signal.aborted || setState({ value, error: undefined, isBusy: false }),
       (error: unknown) => asking.signal.aborted || setState(({ value }) => ({ value, error, isBusy: false })),
     )
     return () => asking.abort()
-  }, [source, path, attempt])
+  }, [...of, attempt])
   return { ...state, retry: () => setAttempt(attempt + 1) }
 }
 

@@ -270,7 +270,7 @@ const Same = ({ id, items }: { readonly id: string; readonly items: readonly (It
     <details class="both-have" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <span class="figures">{stretchesOf(items)}</span>{' '}
-        <span class="faint">{count(items.length, 'item')} that both have</span>
+        <span class="faint">· {count(items.length, 'item')} that both have</span>
       </summary>
       {open && <Column id={id} items={items} />}
     </details>

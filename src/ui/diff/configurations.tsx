@@ -3,12 +3,9 @@ import type { Source } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, queryOf } from '../url.ts'
 import { toolChanges, systemText } from './configuration.ts'
+import type { End } from './ends.ts'
 import { WordsChanged } from './words-changed.tsx'
 
-interface End {
-  readonly id: string
-  readonly at: number
-}
 interface Rendered {
   readonly system?: unknown
   readonly tools?: unknown
@@ -20,7 +17,7 @@ interface ConfigurationsProps {
   readonly other: End
 }
 
-/** How the system prompt and the tools differ. */
+/** How the system prompt and the tools of two positions differ. */
 export const Configurations = ({ source, one, other }: ConfigurationsProps) => {
   const path = ({ id, at }: End): string => `${apiOf(id)}/request${queryOf({ at })}`
   const before = useFetched<Rendered>(source, path(one))
@@ -28,18 +25,27 @@ export const Configurations = ({ source, one, other }: ConfigurationsProps) => {
   const error = before.error ?? after.error
   if (error !== undefined) return <Failed error={error} />
   if (!before.value || !after.value) return <Skeleton rows={3} />
-  const [was, is] = [systemText(before.value.system), systemText(after.value.system)]
-  const tools = toolChanges(before.value.tools, after.value.tools)
+  return <ConfigurationChanges before={before.value} after={after.value} />
+}
+
+interface ConfigurationChangesProps {
+  readonly before: Rendered
+  readonly after: Rendered
+}
+
+export const ConfigurationChanges = ({ before, after }: ConfigurationChangesProps) => {
+  const [was, is] = [systemText(before.system), systemText(after.system)]
+  const tools = toolChanges(before.tools, after.tools)
   return (
     <div class="configurations">
       <h3>system prompt</h3>
       {was === is ? (
-        <p class="faint">{is === '' ? 'There is none at either.' : 'It is the same at both.'}</p>
+        <p class="faint">{is === '' ? 'Neither has one.' : 'It is the same in both.'}</p>
       ) : (
         <WordsChanged before={was} after={is} />
       )}
       <h3>tools</h3>
-      {tools.length === 0 && <p class="faint">They are the same at both.</p>}
+      {tools.length === 0 && <p class="faint">They are the same in both.</p>}
       {tools.map(({ name, before: old, after: now }) => (
         <details key={name}>
           <summary>

@@ -9,8 +9,10 @@ export interface Told extends Entry {
   readonly content?: readonly Block[] | undefined
   readonly messages?: readonly { readonly content: readonly Block[] }[] | undefined
   readonly reason?: string | undefined
+  /** Where the server has cut what it says. */
+  readonly cuts?: readonly unknown[] | undefined
 }
-interface Block {
+export interface Block {
   readonly type: string
   readonly [field: string]: unknown
 }
@@ -31,11 +33,21 @@ export const inkOf = (entry: Told): string => {
   return kind === 'tool result' ? 'result' : kind
 }
 
+const contentOf = ({ content, messages = [] }: Told): readonly Block[] =>
+  content ?? messages.flatMap((message) => message.content)
+
+/** All that it says, as far as it is there. */
+export const textOf = (entry: Told): string =>
+  contentOf(entry)
+    .map(textIn)
+    .filter((text) => text !== '')
+    .join('\n\n')
+
 /** Its first words. */
 export const excerptOf = (entry: Told): string => {
-  const { kind, content = entry.messages?.flatMap((message) => message.content) ?? [] } = entry
-  if (kind === 'truncation') return entry.reason ?? `${count(entry.messagesHidden ?? 0, 'message')} left out`
-  for (const block of content) {
+  if (entry.kind === 'truncation')
+    return entry.reason ?? `${count(entry.messagesHidden ?? 0, 'message')} left out`
+  for (const block of contentOf(entry)) {
     const text = textIn(block).trim()
     if (text !== '') return text.slice(0, 300)
   }

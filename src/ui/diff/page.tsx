@@ -1,37 +1,40 @@
 import '../tabs.css'
-import { useEffect, useState } from 'preact/hooks'
-import { signed } from '../acts/preview.ts'
+import { useEffect } from 'preact/hooks'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useFetched } from '../states.tsx'
-import { apiOf, hrefs, queryOf } from '../url.ts'
+import type { Source } from '../source/source.ts'
+import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
-import { count, number } from '../words.ts'
+import { count } from '../words.ts'
 import { Configurations } from './configurations.tsx'
 import { Cut } from './cut.tsx'
+import { type End, type Ends, endsOf, hrefOf, type Subject, subjectNames, subjects } from './ends.ts'
 import type { Told } from './excerpt.ts'
+import { FullChanges } from './full.tsx'
+import { RequestChanges } from './requests.tsx'
 import { DiffRows } from './rows-view.tsx'
 import { type Change, sumsOf } from './rows.ts'
+import { Sums } from './sums.tsx'
 import { useChanges } from './use-changes.ts'
 import { Why } from './why.tsx'
-
-const subjects = ['what the model sees', 'configuration'] as const
 
 /** How two positions differ, of one conversation or of two. */
 export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const ends = endsOf(id, search)
-  const { from, to } = ends
-  const [subject, setSubject] = useState<(typeof subjects)[number]>('what the model sees')
+  const { from, to, of } = ends
   const { value: now } = useFetched<{ readonly position: number }>(source, apiOf(id))
   const last = now?.position
-  const { changes, sides, error, isBusy, retry } = useChanges(source, id, { ...ends, to: to ?? last })
+  const { changes, sides, error, isBusy, retry } = useChanges(
+    source,
+    id,
+    { ...ends, to: to ?? last },
+    of === 'effective',
+  )
   const isOne = ends.other === undefined
-  const goTo = (next: Partial<Ends>): void => {
-    const { other, ...both } = { ...ends, to: to ?? last, ...next }
-    const end = other === undefined ? both.to : `${other}:${both.to ?? ''}`
-    go(`/c/${encodeURIComponent(id)}/diff${queryOf({ from: both.from, to: end })}`, { replace: true })
-  }
+  const goTo = (next: Partial<Ends>): void =>
+    go(hrefOf(id, { ...ends, to: to ?? last, ...next }), { replace: true })
   const moved = (by: number) => {
     const next = (to ?? last ?? 0) + by
     return next >= -1 && (last === undefined || next <= last) ? () => goTo({ to: next }) : undefined
@@ -45,6 +48,7 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
     document.title = `${from} → ${to ?? 'now'} · ${id}`
   }, [id, from, to])
   const shownTo = to ?? last ?? from
+  const both = { one: { id, at: from }, other: { id: ends.other ?? id, at: shownTo } }
   return (
     <>
       <Bar isBusy={isBusy} />
@@ -58,11 +62,11 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
       <main class="plain differences">
         <h1>What changed</h1>
         <form class="ends" onSubmit={(event) => event.preventDefault()}>
-          <End label="from" value={from} most={last} set={(position) => goTo({ from: position })} />
+          <Field label="from" value={from} most={last} set={(position) => goTo({ from: position })} />
           <span aria-hidden="true" class="faint">
             →
           </span>
-          <End
+          <Field
             label="to"
             value={shownTo}
             most={isOne ? last : undefined}
@@ -83,103 +87,77 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
               ⇄
             </button>
           )}
-          {changes && <Sums changes={changes} />}
         </form>
         <div class="ways">
           <div role="tablist" aria-label="What is compared">
-            {subjects.map((one) => (
+            {subjectNames.map((one) => (
               <button
                 key={one}
                 type="button"
                 role="tab"
-                aria-selected={one === subject}
-                onClick={() => setSubject(one)}
+                aria-selected={one === of}
+                onClick={() => goTo({ of: one })}
               >
-                {one}
+                {subjects[one]}
               </button>
             ))}
           </div>
         </div>
         {error !== undefined && <Failed error={error} retry={retry} />}
-        {subject === 'configuration' ? (
-          <Configurations
+        {of === 'effective' && error === undefined && (
+          <>
+            {!changes && <Skeleton />}
+            {changes && <Changes id={id} changes={changes} />}
+            {changes && sides.map((side) => <Cut key={side.id} {...side} />)}
+          </>
+        )}
+        {last !== undefined && of !== 'effective' && <Compared source={source} of={of} {...both} />}
+        {last !== undefined && isOne && (of === 'full' || (of === 'effective' && changes)) && (
+          <Why
             source={source}
-            one={{ id, at: from }}
-            other={{ id: ends.other ?? id, at: shownTo }}
+            id={id}
+            after={Math.min(from, shownTo)}
+            to={Math.max(from, shownTo)}
+            changes={changes ?? []}
           />
-        ) : (
-          error === undefined && (
-            <>
-              {!changes && <Skeleton />}
-              {changes && <Changes id={id} changes={changes} />}
-              {changes && sides.map((side) => <Cut key={side.id} {...side} />)}
-              {changes && isOne && (
-                <Why
-                  source={source}
-                  id={id}
-                  after={Math.min(from, shownTo)}
-                  to={Math.max(from, shownTo)}
-                  changes={changes}
-                />
-              )}
-            </>
-          )
         )}
       </main>
     </>
   )
 }
 
-interface Ends {
-  readonly from: number
-  /** Undefined: the last position. */
-  readonly to: number | undefined
-  /** The conversation that `to` is of, if it is another one. */
-  readonly other: string | undefined
+interface ComparedProps {
+  readonly source: Source
+  readonly of: Exclude<Subject, 'effective'>
+  readonly one: End
+  readonly other: End
 }
-
-/** `to` is a position, or `other:88`: one of another conversation. */
-const endsOf = (id: string, search: string): Ends => {
-  const query = new URLSearchParams(search)
-  const [, conversation, text] = /^(?:(.+):)?(-?\d*)$/.exec(query.get('to') ?? '') ?? []
-  return {
-    from: whole(query.get('from')) ?? -1,
-    to: whole(text),
-    other: conversation === id ? undefined : conversation,
-  }
+const Compared = ({ of, ...both }: ComparedProps) => {
+  if (of === 'full') return <FullChanges {...both} />
+  return of === 'request' ? <RequestChanges {...both} /> : <Configurations {...both} />
 }
-const whole = (text: string | null | undefined): number | undefined =>
-  text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
 
 const Changes = ({ id, changes }: { readonly id: string; readonly changes: readonly Change<Told>[] }) => {
-  const { left, came } = sumsOf(changes)
+  const { left, came, kept } = sumsOf(changes)
   return left + came === 0 ? (
     <Empty title="Nothing changed for the model">
       <p class="faint">It sees the same {count(changes.length, 'item')} at both.</p>
     </Empty>
   ) : (
-    <DiffRows id={id} changes={changes} />
+    <>
+      <Sums left={left} came={came} kept={kept} />
+      <DiffRows id={id} changes={changes} />
+    </>
   )
 }
 
-const Sums = ({ changes }: { readonly changes: readonly Change<Told>[] }) => {
-  const { left, came, kept } = sumsOf(changes)
-  return (
-    <p class="sums figures">
-      {left > 0 && <span class="left">{signed(-left)} left</span>}
-      {came > 0 && <span class="came">{signed(came)} came</span>}
-      <span class="faint">{number(kept)} kept</span>
-    </p>
-  )
-}
-
-interface EndProps {
+interface FieldProps {
   readonly label: string
   readonly value: number
   readonly most: number | undefined
   readonly set: (position: number) => void
 }
-const End = ({ label, value, most, set }: EndProps) => (
+const Field = ({ label, value, most, set }: FieldProps) => (
   <label>
     <span class="faint">{label}</span>{' '}
     <input

@@ -3,25 +3,39 @@ import { useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
 import { hrefs } from '../url.ts'
 import { count } from '../words.ts'
-import { excerptOf, inkOf, kindOf, type Told } from './excerpt.ts'
+import { excerptOf, inkOf, kindOf, textOf, type Told } from './excerpt.ts'
 import { type Change, type DiffRow, diffRows, foldedOf, reasonOf, stretchesOf } from './rows.ts'
 import { WordsChanged } from './words-changed.tsx'
 
-/** An entry in a line, with a link to its position. */
-export const EntryLine = ({ id, entry }: { readonly id: string; readonly entry: Told }) => (
-  <a class="entry" href={hrefs.conversation(id, { at: entry.position })}>
-    <span class="position figures">{entry.position}</span>
-    <span class={`kind ${inkOf(entry)}`}>
-      <Exact text={kindOf(entry)} />
-    </span>
-    <span class="excerpt" dir="auto">
-      {excerptOf(entry) === '' ? <i>empty</i> : <Exact text={excerptOf(entry)} />}
-    </span>
-  </a>
-)
+interface EntryLineProps {
+  /** The conversation that it is in; undefined: it is a message of a request, which has no position. */
+  readonly id?: string | undefined
+  readonly entry: Told
+}
 
-const signs = { kept: '=', came: '+', left: '−', changed: '≠' } as const
-const spoken = { kept: 'kept', came: 'came', left: 'left', changed: 'changed' } as const
+/** An entry in a line, with a link to its position. */
+export const EntryLine = ({ id, entry }: EntryLineProps) => {
+  const cells = (
+    <>
+      <span class="position figures">{entry.position}</span>
+      <span class={`kind ${inkOf(entry)}`}>
+        <Exact text={kindOf(entry)} />
+      </span>
+      <span class="excerpt" dir="auto">
+        {excerptOf(entry) === '' ? <i>empty</i> : <Exact text={excerptOf(entry)} />}
+      </span>
+    </>
+  )
+  if (id === undefined) return <div class="entry">{cells}</div>
+  return (
+    <a class="entry" href={hrefs.conversation(id, { at: entry.position })}>
+      {cells}
+    </a>
+  )
+}
+
+const signs = { kept: '=', came: '+', left: '−', turned: '≠', changed: '≠' } as const
+const spoken = { kept: 'kept', came: 'came', left: 'left', turned: 'changed', changed: 'changed' } as const
 
 interface DiffRowsProps {
   readonly id: string
@@ -32,41 +46,47 @@ interface DiffRowsProps {
 export const DiffRows = ({ id, changes }: DiffRowsProps) => {
   const rows = diffRows(changes)
   if (rows.length === 0) return <p class="faint">The model sees nothing at either.</p>
-  return (
-    <div role="list" class="diff">
-      {rows.map((row, index) => (
-        <div key={index} role="listitem" class={`diff-row ${row.kind}`}>
-          <span class="sign" aria-label={spoken[row.kind]}>
-            {signs[row.kind]}
-          </span>
-          <div class="diff-body">
-            <Row id={id} row={row} />
-          </div>
-        </div>
-      ))}
-    </div>
-  )
+  return <DiffList id={id} rows={rows} />
 }
 
-const Row = ({ id, row }: { readonly id: string; readonly row: DiffRow<Told> }) => {
-  if (row.kind === 'changed')
-    return (
-      <>
-        <p class="fate">
-          <span class="figures">{row.before.position}</span> was edited by{' '}
-          <a href={hrefs.conversation(id, { at: row.after.position })}>{row.after.position}</a>
-        </p>
-        <WordsChanged before={excerptOf(row.before)} after={excerptOf(row.after)} />
-      </>
-    )
+interface DiffListProps {
+  /** Undefined: the entries are messages of requests. */
+  readonly id?: string | undefined
+  readonly rows: readonly DiffRow<Told>[]
+}
+
+export const DiffList = ({ id, rows }: DiffListProps) => (
+  <div role="list" class="diff">
+    {rows.map((row, index) => (
+      <div key={index} role="listitem" class={`diff-row ${row.kind}`}>
+        <span class="sign" aria-label={spoken[row.kind]}>
+          {signs[row.kind]}
+        </span>
+        <div class="diff-body">
+          <Row id={id} row={row} />
+        </div>
+      </div>
+    ))}
+  </div>
+)
+
+interface RowProps {
+  readonly id: string | undefined
+  readonly row: DiffRow<Told>
+}
+const Row = ({ id, row }: RowProps) => {
+  if (row.kind === 'changed') return <Changed id={id} {...row} />
   const { entries } = row
+  const isTold = row.kind === 'left' || row.kind === 'turned' || (row.kind === 'came' && hasFate(row))
   return (
     <>
-      {row.kind === 'left' && (
+      {isTold && (
         <p class={`fate ${row.status}`}>
-          <span class="figures">{stretchesOf(entries)}</span> {count(entries.length, 'item')}{' '}
-          {reasonOf(row.status)}{' '}
-          {row.by !== undefined && <a href={hrefs.conversation(id, { at: row.by })}>{row.by}</a>}
+          <span class="figures">{stretchesOf(entries)}</span> · {count(entries.length, 'item')}{' '}
+          {reasonOf(row.status ?? '')}{' '}
+          {id !== undefined && row.by !== undefined && (
+            <a href={hrefs.conversation(id, { at: row.by })}>{row.by}</a>
+          )}
         </p>
       )}
       <Folded id={id} entries={entries} isOpen={false} isKept={row.kind === 'kept'} />
@@ -74,8 +94,31 @@ const Row = ({ id, row }: { readonly id: string; readonly row: DiffRow<Told> }) 
   )
 }
 
+/** Whether something became of what came: most of it is seen, which need not be said. */
+const hasFate = ({ status = 'active' }: { readonly status?: string }): boolean => status !== 'active'
+
+type ChangedProps = Pick<RowProps, 'id'> & Extract<DiffRow<Told>, { readonly kind: 'changed' }>
+
+/** A message before and after, word by word. */
+const Changed = ({ id, before, after }: ChangedProps) => (
+  <>
+    <p class="fate">
+      <span class="figures">{before.position}</span>{' '}
+      {id === undefined ? (
+        'changed'
+      ) : (
+        <>
+          was edited by <a href={hrefs.conversation(id, { at: after.position })}>{after.position}</a>
+        </>
+      )}
+      {(before.cuts ?? after.cuts) !== undefined && '; the beginnings are compared'}
+    </p>
+    <WordsChanged before={textOf(before)} after={textOf(after)} />
+  </>
+)
+
 interface FoldedProps {
-  readonly id: string
+  readonly id: string | undefined
   readonly entries: readonly Told[]
   readonly isOpen: boolean
   readonly isKept: boolean

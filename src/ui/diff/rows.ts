@@ -17,10 +17,17 @@ export interface Change<E extends Entry = Entry> {
 
 /** Entries that share a fate, in the order of the histories. */
 export type DiffRow<E extends Entry = Entry> =
-  | { readonly kind: 'kept' | 'came'; readonly entries: readonly E[] }
-  /** Taken away by the marker or rewind at `by`. */
+  | { readonly kind: 'kept'; readonly entries: readonly E[] }
+  /** `status`: what became of it since, if anything did. */
   | {
-      readonly kind: 'left'
+      readonly kind: 'came'
+      readonly entries: readonly E[]
+      readonly status?: string
+      readonly by?: number | undefined
+    }
+  /** Taken away, or become something else, by the marker or rewind at `by`. */
+  | {
+      readonly kind: 'left' | 'turned'
       readonly entries: readonly E[]
       readonly status: string
       readonly by: number | undefined
@@ -92,6 +99,12 @@ export const reasonOf = (status: string): string => {
       return 'abandoned by the rewind at'
     case 'restored':
       return 'taken back by the restore at'
+    case 'active':
+      return 'seen by the model again'
+    case 'later':
+      return 'not written yet'
+    case 'gone':
+      return 'no longer in the request'
     default:
       return 'no longer on the path'
   }

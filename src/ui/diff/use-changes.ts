@@ -14,9 +14,9 @@ interface Ends {
 /** So much of each text is enough for a line, or for the words of an edit. */
 const clip = 2_000
 
-/** The changes between two positions; of two conversations by what both have, as a fork has its parent's messages: `sides` says how much of each was there to compare. */
-export const useChanges = (source: Source, id: string, { from, to, other }: Ends) => {
-  const isKnown = to !== undefined
+/** The changes between two positions; of two conversations by what both have, as a fork has its parent's messages: `sides` says how much of each was there to compare. @param isAsked whether they are wanted */
+export const useChanges = (source: Source, id: string, { from, to, other }: Ends, isAsked = true) => {
+  const isKnown = isAsked && to !== undefined
   const ofOne = `${apiOf(id)}/diff${queryOf({ from, to, clip })}`
   const path = (of: string, at: number | undefined) =>
     `${apiOf(of)}/effective${queryOf({ at, limit: 1_000, clip })}`
@@ -24,8 +24,8 @@ export const useChanges = (source: Source, id: string, { from, to, other }: Ends
     source,
     other === undefined && isKnown ? ofOne : undefined,
   )
-  const left = useFetched<Shown>(source, other === undefined ? undefined : path(id, from))
-  const right = useFetched<Shown>(source, other === undefined ? undefined : path(other, to))
+  const left = useFetched<Shown>(source, other === undefined || !isAsked ? undefined : path(id, from))
+  const right = useFetched<Shown>(source, other === undefined || !isAsked ? undefined : path(other, to))
   if (other === undefined) return { ...one, changes: one.value?.changes, sides: [] }
   const changes = left.value && right.value ? changesOf(left.value.items, right.value.items) : undefined
   const retry = (): void => {

@@ -1,4 +1,4 @@
-import { diffWordsWithSpace } from 'diff'
+import { diffArrays, diffWordsWithSpace } from 'diff'
 
 // Loaded when a pair that changed is shown.
 
@@ -14,3 +14,24 @@ export const wordsChanged = (before: string, after: string): readonly Piece[] | 
     kind: added ? 'came' : removed ? 'left' : 'same',
     text: value,
   }))
+
+/** A stretch of two lists: in both, only in the first, or only in the second. */
+export interface Stretch {
+  readonly kind: Piece['kind']
+  /** How many there are. */
+  readonly length: number
+}
+
+/** How two lists of texts differ. Those that differ too much to say it soon: all of the first left, all of the second came. */
+export const listsChanged = (before: readonly string[], after: readonly string[]): readonly Stretch[] => {
+  const changes = diffArrays([...before], [...after], { timeout: 300 })
+  if (!changes)
+    return [
+      { kind: 'left', length: before.length },
+      { kind: 'came', length: after.length },
+    ]
+  return changes.map(({ count: length, added, removed }) => ({
+    kind: added ? 'came' : removed ? 'left' : 'same',
+    length,
+  }))
+}

@@ -1,0 +1,57 @@
+import type { Source } from '../source/source.ts'
+import { Empty, Failed, Skeleton, useFetched } from '../states.tsx'
+import { apiOf, queryOf } from '../url.ts'
+import { count, number } from '../words.ts'
+import type { Told } from './excerpt.ts'
+import { commonPart, fateRows } from './fates.ts'
+import { DiffList } from './rows-view.tsx'
+import type { End } from './ends.ts'
+import { Sums } from './sums.tsx'
+
+/** So many of the last entries of each history are compared. */
+const most = 1_000
+
+interface Full {
+  readonly items: readonly Told[]
+}
+const none: Full = { items: [] }
+
+interface FullChangesProps {
+  readonly source: Source
+  readonly one: End
+  readonly other: End
+}
+
+/** All that happened between two positions: what was added, and what became of what was there. */
+export const FullChanges = ({ source, one, other }: FullChangesProps) => {
+  const path = ({ id, at }: End): string | undefined =>
+    at < 0 ? undefined : `${apiOf(id)}/full${queryOf({ at, last: most, abandoned: true, clip: 2_000 })}`
+  const before = useFetched<Full>(source, path(one))
+  const after = useFetched<Full>(source, path(other))
+  const error = before.error ?? after.error
+  if (error !== undefined) return <Failed error={error} />
+  const [was, is] = [one.at < 0 ? none : before.value, other.at < 0 ? none : after.value]
+  if (!was || !is) return <Skeleton />
+  const common = commonPart(was.items, is.items, most)
+  const rows = fateRows(common.before, common.after)
+  const sum = (kind: string): number =>
+    rows.reduce((all, row) => all + (row.kind === kind && 'entries' in row ? row.entries.length : 0), 0)
+  return (
+    <>
+      <Sums left={sum('left')} came={sum('came')} turned={sum('turned')} kept={sum('kept')} />
+      {rows.every(({ kind }) => kind === 'kept') ? (
+        <Empty title="Nothing happened">
+          <p class="faint">Both have the same {count(common.after.length, 'entry', 'entries')}.</p>
+        </Empty>
+      ) : (
+        <DiffList id={other.id} rows={rows} />
+      )}
+      {common.from > 0 && (
+        <p class="faint">
+          Only what was written from position {number(common.from)} on is compared: the last {number(most)}{' '}
+          entries.
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,60 @@
+import type { Message, Request } from '../request/parts.ts'
+import { bodyOf, type Call, nameOf, type ReceiptState } from '../request/shapes.ts'
+import { problemOf, type Source } from '../source/source.ts'
+import { apiOf, queryOf } from '../url.ts'
+import type { End } from './ends.ts'
+
+/** The request that was made from a position, or would be. */
+export interface Made {
+  /** In the form of the Messages API. */
+  readonly request: Request
+  /** In the form that was sent, if that was another one. */
+  readonly body?: Request | undefined
+  /** The call that it was sent in; undefined: none was made from there. */
+  readonly call?: { readonly name: string; readonly state: ReceiptState } | undefined
+}
+
+interface Listed {
+  readonly items: readonly {
+    readonly number?: number | undefined
+    readonly position?: number | undefined
+    readonly kind?: string | undefined
+    readonly receipt?: { readonly position: number } | undefined
+  }[]
+}
+interface Rendered {
+  readonly system?: unknown
+  readonly tools?: unknown
+  readonly messages: readonly Message[]
+}
+
+/** Answers come soon after what they answer: the call is among the next few. */
+const few = 10
+
+/** The request at a position: as it was sent, if a call was made from there and has a receipt; else as it would be made. */
+export const requestAt = async (source: Source, { id, at }: End, signal: AbortSignal): Promise<Made> => {
+  if (at < 0) return { request: { messages: [] } }
+  const sent = await sentFrom(source, { id, at }, signal)
+  if (sent) return sent
+  const path = `${apiOf(id)}/request${queryOf({ at })}`
+  const { system, tools, messages } = await source.get<Rendered>(path, { signal })
+  return {
+    request: { ...(system !== undefined && { system }), ...(tools !== undefined && { tools }), messages },
+  }
+}
+
+const sentFrom = async (source: Source, { id, at }: End, signal: AbortSignal): Promise<Made | undefined> => {
+  const path = `${apiOf(id)}/calls${queryOf({ from: at + 1, limit: few })}`
+  const { items } = await source.get<Listed>(path, { signal })
+  const found = items.find(({ receipt, kind }) => receipt?.position === at && kind !== 'summary')
+  if (!found) return undefined
+  try {
+    const call = await source.get<Call>(`${apiOf(id)}/calls/${nameOf(found)}`, { signal })
+    const { body: _, ...plain } = call
+    return { request: bodyOf(plain), body: call.body, call: { name: nameOf(found), state: call.state } }
+  } catch (error) {
+    // A file may have been written without its calls.
+    if (problemOf(error).status === 404) return undefined
+    throw error
+  }
+}

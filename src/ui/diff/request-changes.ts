@@ -1,0 +1,72 @@
+import { partsOf, type Request } from '../request/parts.ts'
+import { type Block, kindOf, type Told } from './excerpt.ts'
+import type { DiffRow } from './rows.ts'
+import type { Stretch } from './words.ts'
+
+// How two requests differ.
+
+/** A setting (`model`, `max_tokens` …) before and after, as JSON; undefined where it was not there. */
+export interface Setting {
+  readonly name: string
+  readonly before: string | undefined
+  readonly after: string | undefined
+}
+
+/** The settings that differ: all but system prompt, tools and messages. */
+export const settingChanges = (before: Request, after: Request): readonly Setting[] => {
+  const [old, now] = [new Map(partsOf(before).settings), new Map(partsOf(after).settings)]
+  return [...new Set([...old.keys(), ...now.keys()])].flatMap((name) => {
+    const change = { name, before: JSON.stringify(old.get(name)), after: JSON.stringify(now.get(name)) }
+    return change.before === change.after ? [] : [change]
+  })
+}
+
+/** The places of the cache breakpoints in a request, in order: `tools[2]`, `messages[3].content[0]`. */
+export const breakpointsIn = (request: Request): readonly string[] => {
+  const { tools, system, messages } = partsOf(request)
+  return [...tools, ...system, ...messages.flatMap(({ parts }) => parts)].flatMap(({ breakpoint, path }) =>
+    breakpoint === undefined ? [] : [path],
+  )
+}
+
+/** A block of a message, with what it is compared by: its JSON, without a cache breakpoint, which moves. */
+export interface SaidBlock {
+  readonly key: string
+  readonly entry: Told
+}
+
+/** The blocks of a request's messages, in order. The position of each is the index of its message. */
+export const saidIn = (request: Request): readonly SaidBlock[] =>
+  partsOf(request).messages.flatMap(({ index, role, parts }) =>
+    parts.map(({ block }) => {
+      const { cache_control: _, ...own } = block
+      const entry: Told = { kind: 'message', position: index, role, content: [own as Block] }
+      return { key: JSON.stringify([role, own]), entry }
+    }),
+  )
+
+/** The blocks of two requests as rows. @param stretches how their keys differ, in order */
+export const saidRows = (
+  before: readonly SaidBlock[],
+  after: readonly SaidBlock[],
+  stretches: readonly Stretch[],
+): readonly DiffRow<Told>[] => {
+  const rows: DiffRow<Told>[] = []
+  let [old, now] = [0, 0]
+  for (const { kind, length } of stretches) {
+    const list = kind === 'left' ? before : after
+    const from = kind === 'left' ? old : now
+    const entries = list.slice(from, from + length).map(({ entry }) => entry)
+    if (kind !== 'came') old += length
+    if (kind !== 'left') now += length
+    const last = rows.at(-1)
+    const [came] = entries
+    const [gone] = last?.kind === 'left' ? last.entries : []
+    const isChange = kind === 'came' && last?.kind === 'left' && last.entries.length === 1 && length === 1
+    if (isChange && came && gone && kindOf(came) === kindOf(gone)) {
+      rows[rows.length - 1] = { kind: 'changed', before: gone, after: came }
+    } else if (kind === 'left') rows.push({ kind, entries, status: 'gone', by: undefined })
+    else rows.push({ kind: kind === 'same' ? 'kept' : 'came', entries })
+  }
+  return rows
+}

@@ -1,0 +1,142 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Exact } from '../blocks/shown.tsx'
+import type { Request } from '../request/parts.ts'
+import type { Source } from '../source/source.ts'
+import { Failed, Skeleton, useAsked } from '../states.tsx'
+import { hrefs } from '../url.ts'
+import { count, size } from '../words.ts'
+import { ConfigurationChanges } from './configurations.tsx'
+import type { End } from './ends.ts'
+import type { Told } from './excerpt.ts'
+import { type Made, requestAt } from './request-at.ts'
+import { breakpointsIn, type SaidBlock, saidIn, saidRows, settingChanges } from './request-changes.ts'
+import type { DiffRow } from './rows.ts'
+import { DiffList } from './rows-view.tsx'
+import { Sums } from './sums.tsx'
+
+interface RequestChangesProps {
+  readonly source: Source
+  readonly one: End
+  readonly other: End
+}
+
+/** How the requests of two positions differ: those that were sent, where calls were made from there. */
+export const RequestChanges = ({ source, one, other }: RequestChangesProps) => {
+  const key = (end: End): string => `${end.id} ${end.at}`
+  const before = useAsked((signal) => requestAt(source, one, signal), [source, key(one)])
+  const after = useAsked((signal) => requestAt(source, other, signal), [source, key(other)])
+  const error = before.error ?? after.error
+  if (error !== undefined) return <Failed error={error} />
+  if (!before.value || !after.value) return <Skeleton />
+  const isOneForm = (before.value.body === undefined) === (after.value.body === undefined)
+  const shown = ({ request, body }: Made): Request => (isOneForm ? (body ?? request) : request)
+  const [was, is] = [shown(before.value), shown(after.value)]
+  return (
+    <div class="request-changes">
+      <dl class="made">
+        <MadeOf word="from" end={one} made={before.value} request={was} />
+        <MadeOf word="to" end={other} made={after.value} request={is} />
+      </dl>
+      {!isOneForm && (
+        <p class="faint">
+          They were sent to different APIs: both are compared in the form of the Messages API.
+        </p>
+      )}
+      <Settings before={was} after={is} />
+      <ConfigurationChanges before={was} after={is} />
+      <h3>messages</h3>
+      <Messages before={was} after={is} />
+    </div>
+  )
+}
+
+interface MadeOfProps {
+  readonly word: string
+  readonly end: End
+  readonly made: Made
+  readonly request: Request
+}
+/** Where a request comes from, and how large it is. */
+const MadeOf = ({ word, end: { id }, made: { call }, request }: MadeOfProps) => (
+  <>
+    <dt>{word}</dt>
+    <dd>
+      {call === undefined ? (
+        'as it would be made: no call was made from there'
+      ) : (
+        <>
+          <a href={hrefs.call(id, call.name)}>call {call.name}</a>
+          {call.state === 'verified' ? ', as sent' : ', made again: it is not what was sent'}
+        </>
+      )}{' '}
+      <span class="faint figures">
+        {count(request.messages.length, 'message')} · {size(JSON.stringify(request).length)}
+      </span>
+    </dd>
+  </>
+)
+
+const Settings = ({ before, after }: { readonly before: Request; readonly after: Request }) => {
+  const settings = settingChanges(before, after)
+  const [was, is] = [breakpointsIn(before), breakpointsIn(after)]
+  const moved =
+    was.join() === is.join() ? [] : [{ name: 'cache breakpoints', before: told(was), after: told(is) }]
+  const all = [...settings, ...moved]
+  return (
+    <>
+      <h3>settings</h3>
+      {all.length === 0 && <p class="faint">They are the same in both.</p>}
+      <dl class="fields">
+        {all.map(({ name, before: old, after: now }) => (
+          <div key={name}>
+            <dt>
+              <Exact text={name} />
+            </dt>
+            <dd class="words">
+              {old !== undefined && (
+                <del>
+                  <Exact text={old} />
+                </del>
+              )}{' '}
+              {now !== undefined && (
+                <ins>
+                  <Exact text={now} />
+                </ins>
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  )
+}
+const told = (places: readonly string[]): string | undefined =>
+  places.length === 0 ? undefined : `after ${places.join(', ')}`
+
+const keysOf = (said: readonly SaidBlock[]): readonly string[] => said.map(({ key }) => key)
+
+const Messages = ({ before, after }: { readonly before: Request; readonly after: Request }) => {
+  const [rows, setRows] = useState<readonly DiffRow<Told>[]>()
+  useEffect(() => {
+    let isGone = false
+    const compare = async (): Promise<void> => {
+      const { listsChanged } = await import('./words.ts')
+      const [was, is] = [saidIn(before), saidIn(after)]
+      const stretches = listsChanged(keysOf(was), keysOf(is))
+      if (!isGone) setRows(saidRows(was, is, stretches))
+    }
+    void compare()
+    return () => {
+      isGone = true
+    }
+  }, [before, after])
+  if (!rows) return <Skeleton rows={3} />
+  const sum = (kind: string): number =>
+    rows.reduce((all, row) => all + (row.kind === kind ? ('entries' in row ? row.entries.length : 1) : 0), 0)
+  return (
+    <>
+      <Sums left={sum('left')} came={sum('came')} turned={sum('changed')} kept={sum('kept')} />
+      <DiffList rows={rows} />
+    </>
+  )
+}

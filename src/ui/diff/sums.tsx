@@ -1,0 +1,19 @@
+import { signed } from '../acts/preview.ts'
+import { number } from '../words.ts'
+
+interface SumsProps {
+  readonly left: number
+  readonly came: number
+  readonly turned?: number
+  readonly kept: number
+}
+
+/** How many left, came, became something else, and stayed. */
+export const Sums = ({ left, came, turned = 0, kept }: SumsProps) => (
+  <p class="sums figures">
+    {left > 0 && <span class="left">{signed(-left)} left</span>}
+    {came > 0 && <span class="came">{signed(came)} came</span>}
+    {turned > 0 && <span class="turned">{number(turned)} changed</span>}
+    <span class="faint">{number(kept)} kept</span>
+  </p>
+)
