@@ -7,7 +7,7 @@ import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor, type WorkPolicy } from './policy.ts'
 import { type Progress, progress } from './progress.ts'
 import { recent } from './recent.ts'
-import { conversationIn, mayMatter, seenEvent, seenWorker } from './seen.ts'
+import { conversationIn, mayMatter, readEvent, seenEvent, seenWorker } from './seen.ts'
 import { type Spending, spending } from './spending.ts'
 
 /** A worker as its observers know it. */
@@ -127,8 +127,9 @@ export const knownBy = (
     if (event.stream.startsWith('inbox-')) mail.set(conversation, event.revision)
     const before = steps.get(conversation) ?? others.get(conversation)
     if (!before && !answersAll && !mayMatter(event)) return
-    if (before && before.stage !== 'over') spent.see(tenantOf(before), event)
-    const seen = seenEvent(conversation, event)
+    const read = readEvent(event)
+    if (before && before.stage !== 'over') spent.see(tenantOf(before), read)
+    const seen = seenEvent(conversation, read)
     const step = evolved(before, seen, now, answersAll)
     if (over !== undefined && over !== conversation) setStep(over, undefined)
     over = step?.stage === 'over' ? conversation : undefined

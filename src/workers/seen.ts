@@ -82,22 +82,36 @@ const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
   'CallDecided',
 ])
 
-const whatOf = (event: RecordedEvent): What => {
-  const { type } = event
-  if (type === 'MessageAppended') return messageIn(fieldsIn(event.data))
+/** A stored event whose JSON was read, once for all who look at it. */
+export interface ReadEvent extends Pick<RecordedEvent, 'stream' | 'revision' | 'type'> {
+  /** Empty where nobody looks at it. */
+  readonly data: Fields
+  readonly metadata: Fields
+}
+
+const isLookedAt = (type: string): boolean =>
+  type === 'MessageAppended' || type === 'Condensed' || turnFacts.has(type)
+
+export const readEvent = ({ stream, revision, type, data, metadata }: RecordedEvent): ReadEvent => {
+  const read = isLookedAt(type) ? fieldsIn(data) : {}
+  return { stream, revision, type, data: read, metadata: fieldsIn(metadata) }
+}
+
+const whatOf = ({ type, data }: ReadEvent): What => {
+  if (type === 'MessageAppended') return messageIn(data)
   if (type === 'Rewound') return { type: 'rewound' }
   if (type === 'Forked') return { type: 'forked' }
   if (type === 'Queued') return { type: 'queued' }
   if (type === 'Taken') return { type: 'taken' }
-  return turnFacts.has(type) ? ({ type, data: fieldsIn(event.data) } as What) : { type: 'other' }
+  return turnFacts.has(type) ? ({ type, data } as What) : { type: 'other' }
 }
 
 /** The conversation that an event is about, if it is about one. */
 export const conversationIn = (stream: string): string | undefined =>
   conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)
 
-export const seenEvent = (conversation: string, event: RecordedEvent): SeenEvent => {
-  const metadata = fieldsIn(event.metadata)
+export const seenEvent = (conversation: string, event: ReadEvent): SeenEvent => {
+  const { metadata } = event
   const what = whatOf(event)
   const { tenant, priority } = what.type === 'TurnRequested' ? what.data : {}
   const requested = { ...(tenant !== undefined && { tenant }), ...(priority !== undefined && { priority }) }

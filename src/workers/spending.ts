@@ -3,12 +3,11 @@ import { check } from '../events/check.ts'
 import { acceptsData } from '../events/accept.ts'
 import { type Origin, originSchema } from '../events/events.ts'
 import type { Fields } from '../events/json.ts'
-import type { RecordedEvent } from '../store/port.ts'
 import { emptyAccount, type Entry, type ModelUsage, withEntry } from '../turn/spending/account.ts'
 import { type Prices, prices as listPrices } from '../turn/spending/prices.ts'
 import { sumOf } from '../turn/spending/usage.ts'
 import { type Period, periodOf, periods } from './policy.ts'
-import { fieldsIn } from './seen.ts'
+import type { ReadEvent } from './seen.ts'
 
 /** What a tenant's steps came to in a period, which its name tells: `2026-11`, `2026-11-22` or `2026-11-22T19`. */
 export interface Spent {
@@ -20,7 +19,7 @@ export interface Spent {
 /** What has been recorded for each tenant: in this hour, on this day and in this month. */
 export interface Spending {
   /** Takes in an event of a conversation that works for a tenant. */
-  readonly see: (tenant: string, event: RecordedEvent) => void
+  readonly see: (tenant: string, event: ReadEvent) => void
   /** What the tenant's steps came to in the period of this time, ISO 8601 in UTC. */
   readonly of: (tenant: string, per: Period, time: string) => ModelUsage
   readonly carried: () => readonly Spent[]
@@ -35,13 +34,12 @@ const originIn = (type: string, fields: Fields): Origin => {
 }
 
 /** What an event adds to an account. Only what matters of it is read: a store keeps large content elsewhere. */
-const entryIn = (event: RecordedEvent): Entry | undefined => {
-  const { type } = event
-  if (type !== 'MessageAppended' && type !== 'Condensed') return undefined
-  const fields = fieldsIn(event.data)
-  const origin = originIn(type, fields)
-  if (type === 'Condensed') return fields['method'] === 'model' ? { type: 'condensed', origin } : undefined
-  return fields['role'] === 'assistant' ? { type: 'reply', origin } : undefined
+const entryIn = ({ type, data }: ReadEvent): Entry | undefined => {
+  if (type === 'Condensed' && data['method'] === 'model')
+    return { type: 'condensed', origin: originIn(type, data) }
+  return type === 'MessageAppended' && data['role'] === 'assistant'
+    ? { type: 'reply', origin: originIn(type, data) }
+    : undefined
 }
 
 /** How many periods of a kind are kept: the current one, the one before it, and that of a writer whose clock is ahead. */
@@ -77,7 +75,7 @@ export const spending = (own: Prices = {}): Spending => {
     see: (tenant, event) => {
       const entry = entryIn(event)
       if (!entry) return
-      const time = String(fieldsIn(event.metadata)['time'])
+      const time = String(event.metadata['time'])
       const { usage } = withEntry(emptyAccount, entry, book)
       for (const per of periods) {
         const period = periodOf(per, time)
