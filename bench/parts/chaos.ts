@@ -21,10 +21,11 @@ const doseIn = (of: 'scenes' | 'orders'): Dose | undefined =>
 
 const figuresOf = (dose: Dose | undefined): readonly Figure[] => {
   if (!dose) return []
-  const { date, scenes, faults = 0, orders = 0, replies, wrong } = dose
+  const { date, scenes, faults = 0, orders = 0, replies = 0, wrong } = dose
   const played =
     scenes === undefined
       ? `${count(orders)} orders of steps, crashes and people`
       : `${count(scenes)} scenes with real processes, ${count(faults)} times something happened to one or to the store`
-  return [atMost(`${played}, ${count(replies)} replies (${date.slice(0, 10)})`, wrong.length, 0, count)]
+  const answered = replies > 0 ? `, ${count(replies)} replies` : ''
+  return [atMost(`${played}${answered} (${date.slice(0, 10)})`, wrong.length, 0, count)]
 }

@@ -8,7 +8,8 @@ export interface Dose {
   readonly scenes?: number
   readonly faults?: number
   readonly orders?: number
-  readonly replies: number
+  /** Those that were judged, if they were counted. */
+  readonly replies?: number
   /** What the judge found, and what failed otherwise. */
   readonly wrong: readonly string[]
 }
