@@ -7,6 +7,7 @@ export default defineConfig({
     index: 'src/index.ts',
     fp: 'src/fp.ts',
     core: 'src/core.ts',
+    audit: 'src/audit.ts',
     'investigate/index': 'src/investigate/index.ts',
     'testing/index': 'src/testing/index.ts',
     'cli/main': 'src/cli/main.ts',

@@ -111,6 +111,25 @@ export type {
   SearchPage,
 } from './catalogue/catalogue.ts'
 export type { Hit } from './catalogue/search.ts'
+export type {
+  Audit,
+  AuditDone,
+  AuditFinding,
+  AuditOptions,
+  RotateOptions,
+  SealerOptions,
+  SealOptions,
+} from './ledger/audit.ts'
+export type { Anchored } from './ledger/anchoring.ts'
+export type { Anchor, Anchoring } from './ledger/anchors.ts'
+export type { BeginOptions, LedgerKey } from './ledger/begin.ts'
+export type { BeginError, LedgerError, ProofError, SealError } from './ledger/errors.ts'
+export type { Signer } from './ledger/keys.ts'
+export type { LedgerProof, ProofKey } from './ledger/prove.ts'
+export type { SealedNow, Unsealable } from './ledger/seal.ts'
+export type { SealerEvent } from './ledger/sealer.ts'
+export type { AnchorStatus, LedgerStatus } from './ledger/status.ts'
+export type { AuditProblem } from './ledger/verify.ts'
 export type { ListOptions } from './jobs/listed.ts'
 export type { Overview } from './jobs/glance.ts'
 export type { PlacedEvent } from './history/stored.ts'

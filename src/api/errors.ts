@@ -4,6 +4,7 @@ import type { FormatTaken } from '../formats/registry.ts'
 import type { BackupError } from '../jobs/backup.ts'
 import type { CopyError } from '../jobs/copy-stream.ts'
 import type { CallOutOfRange } from '../receipts/errors.ts'
+import type { BeginError, ProofError, SealError } from '../ledger/errors.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
 import type { McpError } from '../tools/mcp.ts'
@@ -30,6 +31,9 @@ export type PalimpsestError =
   | DecisionError
   | CallOutOfRange
   | WorkerError
+  | BeginError
+  | SealError
+  | ProofError
 
 /** The error of a tag. */
 export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError, { readonly _tag: T }>

@@ -17,6 +17,7 @@ import { collect } from '../jobs/gc.ts'
 import { overviewer } from '../jobs/overview.ts'
 import { run, type Steps, task } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
+import { lateAudit } from '../ledger/late.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
 import { asNow, unknownOption } from '../store/options.ts'
 import { ownStore } from '../store/own-store.ts'
@@ -179,6 +180,7 @@ export const storeOn = (
     gc: (options) => task(() => collect(adapter, options)),
     blob: (sha256) => blobOf(adapter, sha256),
     catalogue,
+    audit: lateAudit({ store: events, actor, conversation: conversationOf }),
     close: () => async () => {
       await catalogue.close()
       return events.close()()

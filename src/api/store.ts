@@ -10,6 +10,7 @@ import type { Imported, ImportOptions } from '../jobs/import.ts'
 import type { ListOptions } from '../jobs/listed.ts'
 import type { Overview } from '../jobs/glance.ts'
 import type { SessionStream } from '../jobs/read-session.ts'
+import type { Audit } from '../ledger/audit.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
 import type { OpenStepInfo, StepsOptions } from '../workers/listing.ts'
@@ -147,6 +148,8 @@ export interface StoreOf<W extends Way, Chat> {
   readonly workers: (options?: RosterOptions) => AsyncIterable<Roster>
   /** What is looked up in an index beside the store: outlines, of conversations of any length. */
   readonly catalogue: Catalogue<W>
+  /** What proves to others that conversations are what they were: a signed ledger. */
+  readonly audit: Audit<W>
   /**
    * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what is
    * damaged. Stores that are not a file have nothing to check.

@@ -75,15 +75,16 @@ export const subtreesOf = ({ from, to }: Leaves): readonly Subtree[] => {
   return subtrees
 }
 
-const hashOfLeaves = (leaves: Leaves, hashOf: HashOf): Buffer =>
+/** The root over these leaves. */
+export const rootOfLeaves = (leaves: Leaves, hashOf: HashOf): Buffer =>
   subtreesOf(leaves)
     .map(hashOf)
     .reduceRight((right, left) => nodeHash(left, right))
 
 /** The inclusion proof of leaf `index` in a log of that size, which `checkInclusion` checks. */
 export const inclusionProof = (size: number, index: number, hashOf: HashOf): readonly Buffer[] =>
-  inclusionLeaves(size, index).map((leaves) => hashOfLeaves(leaves, hashOf))
+  inclusionLeaves(size, index).map((leaves) => rootOfLeaves(leaves, hashOf))
 
 /** The consistency proof between the logs of two sizes, which `checkConsistency` checks. */
 export const consistencyProof = (size: number, old: number, hashOf: HashOf): readonly Buffer[] =>
-  consistencyLeaves(size, old).map((leaves) => hashOfLeaves(leaves, hashOf))
+  consistencyLeaves(size, old).map((leaves) => rootOfLeaves(leaves, hashOf))

@@ -13,10 +13,12 @@ export interface TilePlace {
   readonly index: number
 }
 
-/** A complete tile. */
-export interface Tile extends TilePlace {
-  /** `tileWidth` of them. */
-  readonly hashes: readonly Buffer[]
+/** A tile of level 0 that was completed, and those above it as they were then. */
+export interface Completed {
+  /** Of the tile of level 0. */
+  readonly index: number
+  /** By level: the hashes of the tile that ends there. The first has all `tileWidth`, each other one up to as many. */
+  readonly rows: readonly (readonly Buffer[])[]
 }
 
 /** The tile that a subtree's hash is computed from. */
@@ -25,8 +27,11 @@ export const tileOf = ({ level, index }: Subtree): TilePlace => ({
   index: Math.floor((index * 2 ** (level % height)) / tileWidth),
 })
 
-/** How many hashes the tiles of a level have, all together. */
-export const hashesAt = (size: number, level: number): number => Math.floor(size / tileWidth ** level)
+/** The index of the tile of a level that the next hash belongs to. */
+export const openTile = (size: number, level: number): number => Math.floor(size / tileWidth ** (level + 1))
+
+/** The index of the tile of level 0 whose completion completed this one. */
+export const completedWith = ({ level, index }: TilePlace): number => tileWidth ** level * (index + 1) - 1
 
 /** The hashes in a tile and of the complete subtrees over them, by height. */
 export type TileRows = readonly (readonly Buffer[])[]
@@ -62,27 +67,42 @@ export interface Edge {
 
 export const emptyEdge: Edge = { size: 0, rows: [] }
 
-/** Adds leaves, and returns the tiles that they complete, each after those it is made of. */
+/** Adds leaves, and returns what they complete. */
 export const grown = (
   edge: Edge,
   leaves: readonly Buffer[],
-): { readonly edge: Edge; readonly tiles: readonly Tile[] } => {
+): { readonly edge: Edge; readonly completed: readonly Completed[] } => {
   const rows = edge.rows.map((row) => [...row])
-  const tiles: Tile[] = []
+  const completed: Completed[] = []
   for (const [n, leaf] of leaves.entries()) {
-    const size = edge.size + n + 1
-    for (let [level, hash] = [0, leaf as Buffer | undefined]; hash; level++) {
-      const row = (rows[level] ??= [])
-      row.push(hash)
-      hash = undefined
-      if (row.length < tileWidth) break
-      tiles.push({ level, index: hashesAt(size, level + 1) - 1, hashes: row })
-      hash = rootOver(row)
-      rows[level] = []
+    const lowest = (rows[0] ??= [])
+    lowest.push(leaf)
+    if (lowest.length < tileWidth) continue
+    completed.push({ index: openTile(edge.size + n, 0), rows: raised(rows) })
+  }
+  return { edge: { size: edge.size + leaves.length, rows }, completed }
+}
+
+/** Moves what is complete to the level above. @returns the rows with what was completed still in them */
+const raised = (rows: Buffer[][]): readonly (readonly Buffer[])[] => {
+  for (let level = 0; rows[level]?.length === tileWidth; level++) {
+    const row = rows[level] as Buffer[]
+    const above = (rows[level + 1] ??= [])
+    above.push(rootOver(row))
+    if (above.length < tileWidth) {
+      const before = rows.map((each) => [...each])
+      for (let done = 0; done <= level; done++) rows[done] = []
+      return before
     }
   }
-  return { edge: { size: edge.size + leaves.length, rows }, tiles }
+  return rows
 }
+
+/** The edge right after a tile of level 0 was completed. */
+export const edgeAfter = ({ index, rows }: Completed): Edge => ({
+  size: (index + 1) * tileWidth,
+  rows: rows.map((row) => (row.length === tileWidth ? [] : row)),
+})
 
 /** The root of the log. */
 export const edgeRoot = ({ rows }: Edge): Buffer => {

@@ -3,7 +3,17 @@ import { describe, expect, it } from 'vitest'
 import { checkConsistency, checkInclusion } from '../../src/ledger/checks.ts'
 import { emptyRoot, leafHash, nodeHash } from '../../src/ledger/hashes.ts'
 import { consistencyProof, inclusionProof } from '../../src/ledger/proofs.ts'
-import { edgeRoot, emptyEdge, grown, hashFrom, rowsOf, type Tile, tileWidth } from '../../src/ledger/tiles.ts'
+import {
+  type Completed,
+  completedWith,
+  edgeAfter,
+  edgeRoot,
+  emptyEdge,
+  grown,
+  hashFrom,
+  openTile,
+  rowsOf,
+} from '../../src/ledger/tiles.ts'
 import { runs } from '../support/runs.ts'
 
 // The definitions of RFC 6962, section 2.1, word by word: slow, and the model of all that is fast.
@@ -40,16 +50,17 @@ const leavesOf = (count: number): readonly Buffer[] =>
 const logOf = (steps: readonly number[]) => {
   const leaves = leavesOf(steps.reduce((sum, step) => sum + step, 0))
   let edge = emptyEdge
-  const tiles: Tile[] = []
+  const completed: Completed[] = []
   for (const step of steps) {
     const next = grown(edge, leaves.slice(edge.size, edge.size + step))
     edge = next.edge
-    tiles.push(...next.tiles)
+    completed.push(...next.completed)
   }
-  const rows = new Map(tiles.map(({ level, index, hashes }) => [`${level}/${index}`, rowsOf(hashes)]))
-  for (const [level, row] of edge.rows.entries())
-    rows.set(`${level}/${Math.floor(edge.size / tileWidth ** (level + 1))}`, rowsOf(row))
-  return { leaves, edge, tiles, hashOf: hashFrom(({ level, index }) => rows.get(`${level}/${index}`)) }
+  const hashOf = hashFrom((tile) => {
+    const isOpen = tile.index === openTile(edge.size, tile.level)
+    return rowsOf((isOpen ? edge : completed[completedWith(tile)])?.rows[tile.level] ?? [])
+  })
+  return { leaves, edge, completed, hashOf }
 }
 
 describe('a Merkle log', () => {
@@ -95,18 +106,16 @@ describe('a Merkle log', () => {
     expect(consistencyProof(7, 6, hashOf)).toEqual([i, j, k])
   })
 
-  it('completes tiles of 256 hashes in order, each after those it is made of', () => {
-    const { tiles, leaves } = logOf([300, 212, 65_024, 5])
-    expect(tiles.slice(0, 3).map(({ level, index }) => [level, index])).toEqual([
-      [0, 0],
-      [0, 1],
-      [0, 2],
-    ])
-    expect(tiles.slice(-2).map(({ level, index }) => [level, index])).toEqual([
-      [0, 255],
-      [1, 0],
-    ])
-    expect(tiles.at(-1)?.hashes[255]).toEqual(slowRoot(leaves.slice(65_280, 65_536)))
+  it('has complete tiles of 256 hashes, and can be continued from the last of them', () => {
+    const { completed, leaves, edge } = logOf([300, 212, 65_024, 5])
+    expect(completed.map(({ index }) => index)).toEqual([...completed.keys()])
+    expect(completed.every(({ rows }) => rows[0]?.length === 256)).toBe(true)
+    expect(completed.length).toBe(256)
+    expect(completed[255]?.rows.map((row) => row.length)).toEqual([256, 256, 1])
+    expect(completed[254]?.rows.map((row) => row.length)).toEqual([256, 255])
+    expect(completed[255]?.rows[1]?.[255]).toEqual(slowRoot(leaves.slice(65_280, 65_536)))
+    const again = grown(edgeAfter(completed[255] as Completed), leaves.slice(65_536))
+    expect(again.edge).toEqual(edge)
   })
 
   const growth = (most: number, least: number) =>
@@ -115,7 +124,7 @@ describe('a Merkle log', () => {
       .map((steps) => [least, ...steps])
 
   it.each([
-    ['tens', growth(20, 0), 1_000],
+    ['tens', growth(8, 0), 1_000],
     ['some hundreds', growth(120, 250), 20],
   ] as const)(
     'of %s of leaves proves each, and is consistent between any two of its checkpoints',

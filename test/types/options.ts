@@ -1,6 +1,7 @@
 // Under `exactOptionalPropertyTypes`, undefined is accepted wherever an option may be left out: a program passes on options of its own.
 // types.test.ts checks that no exported type of options is missing here. Nothing of it runs.
 import type * as api from 'palimpsest'
+import type * as audit from 'palimpsest/audit'
 import type * as client from 'palimpsest/client'
 import type * as fp from 'palimpsest/fp'
 import type * as investigate from 'palimpsest/investigate'
@@ -18,6 +19,12 @@ type Exact<T> = T extends unknown
 
 interface Options {
   readonly AnthropicOptions: api.AnthropicOptions
+  readonly AuditOptions: api.AuditOptions
+  readonly BeginOptions: api.BeginOptions
+  readonly RotateOptions: api.RotateOptions
+  readonly SealOptions: api.SealOptions
+  readonly SealerOptions: api.SealerOptions
+  readonly WitnessOptions: audit.WitnessOptions
   readonly AppendOptions: api.AppendOptions
   readonly At: api.At
   readonly BackupOptions: api.BackupOptions

@@ -79,6 +79,7 @@ describe('a program that uses the package', () => {
     const exported = [
       'src/index.ts',
       'src/fp.ts',
+      'src/audit.ts',
       'src/client/index.ts',
       'src/investigate/index.ts',
       'src/testing/index.ts',

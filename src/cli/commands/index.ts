@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Shell } from '../shell.ts'
 import { addAppend } from './append.ts'
+import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
 import { addCondense } from './condense.ts'
 import { addCopy } from './copy.ts'
@@ -77,7 +78,10 @@ const groups: readonly (readonly [
   ['Investigate:', [addCost]],
   ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark, addPause, addResume]],
   ['Server:', [addServe, addToken]],
-  ['Files and stores:', [addStart, addImport, addExport, addCopy, addBackup, addVerify, addDoctor, addGc]],
+  [
+    'Files and stores:',
+    [addStart, addImport, addExport, addCopy, addBackup, addVerify, addAudit, addDoctor, addGc],
+  ],
 ]
 
 /** Adds every command, in the order of the help. */

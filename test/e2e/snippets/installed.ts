@@ -7,6 +7,7 @@ const entry = (name: string): object => ({ types: `./types/${name}.d.ts`, defaul
 const exports = {
   '.': entry('index'),
   './core': entry('core'),
+  './audit': entry('audit'),
   './client': entry('client/index'),
   './fp': entry('fp'),
   './investigate': entry('investigate/index'),

@@ -28,6 +28,8 @@ export const client: Model = {
   countTokens: async () => ({ _tag: 'Right', right: 100 }),
 }
 
+export { fileAnchor, keyFile, newKeyFile } from 'palimpsest/audit'
+
 export const store = await openStore('sqlite:laptop.db')
 /** Six messages, and at position 6 a question that waits. */
 export const chat = store.conversation('task-42')

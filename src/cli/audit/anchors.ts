@@ -1,0 +1,45 @@
+import { InvalidArgumentError } from 'commander'
+import * as E from 'fp-ts/lib/Either.js'
+import { openEvents } from '../../api/open.ts'
+import { toPromise } from '../../api/promises.ts'
+import type { EventStore } from '../../store/port.ts'
+import type { Anchor } from '../../index.ts'
+
+/** The anchors that were named, and what ends with them. */
+export interface Opened {
+  readonly anchors: readonly Anchor[]
+  readonly close: () => Promise<void>
+}
+
+/** Opens anchors by what was typed: a file, a folder, `git:FOLDER`, the URL of a store, or that of a witness with its key. */
+export const openAnchors = async (places: readonly string[] = []): Promise<Opened> => {
+  const stores: EventStore[] = []
+  const anchors: Anchor[] = []
+  const close = async (): Promise<void> => {
+    for (const store of stores) await store.close()()
+  }
+  try {
+    for (const place of places) anchors.push(await anchorAt(place, stores))
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { anchors, close }
+}
+
+const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> => {
+  const { fileAnchor, gitAnchor, parseKey, storeAnchor, witnessAnchor } = await import('../../audit.ts')
+  if (place.startsWith('git:')) return gitAnchor(place.slice('git:'.length))
+  if (place.startsWith('file:')) return fileAnchor(place.slice('file:'.length))
+  if (/^https?:/.test(place)) {
+    const [url = '', key = ''] = place.split('#')
+    const known = parseKey(decodeURIComponent(key))
+    if (E.isLeft(known) || known.right.use !== 'witness')
+      throw new InvalidArgumentError('A witness is its URL, # and its verifier key.')
+    return witnessAnchor({ url, key: known.right })
+  }
+  if (!/^[a-z][a-z0-9+.-]+:/.test(place)) return fileAnchor(place)
+  const store = await toPromise(openEvents(place))
+  stores.push(store)
+  return storeAnchor(store)
+}

@@ -1,0 +1,76 @@
+import type { AuditDone, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
+import type { Output } from '../output.ts'
+import { plural } from '../text.ts'
+import { writeFinding } from '../views/finding.ts'
+
+const labels: Readonly<Record<AuditProblem['kind'], string>> = {
+  ledger: 'LEDGER',
+  entry: 'REWRITTEN',
+  anchor: 'ANCHOR',
+  conversation: 'CHANGED',
+  receipt: 'RECEIPT',
+  store: 'DAMAGED',
+}
+
+/** A problem on a line. */
+export const writeProblem = (
+  out: Output,
+  { kind, conversation, revision, message }: AuditProblem,
+): Promise<void> => {
+  const at = revision === undefined ? '' : `event ${revision}: `
+  return writeFinding(out, [
+    [labels[kind].padEnd('REWRITTEN'.length), 'warning'],
+    [conversation ?? 'all', 'bold'],
+    [at + message],
+  ])
+}
+
+export const writeDone = (
+  out: Output,
+  { conversations, events, receipts, entries, problems }: AuditDone,
+): Promise<void> =>
+  out.line([
+    `${plural(problems, 'problem')}: ${plural(entries, 'entry', 'entries')} of the ledger, ${plural(conversations, 'conversation')}, ${plural(events, 'event')}, ${plural(receipts, 'request')}`,
+    problems > 0 ? 'warning' : 'user',
+  ])
+
+export const writeSealed = async (
+  out: Output,
+  { sealed, size, anchored, unsealable }: SealedNow,
+): Promise<void> => {
+  await out.line([
+    `${plural(sealed, 'conversation')} sealed, ${plural(size, 'entry', 'entries')} in the ledger`,
+  ])
+  for (const { conversation, message } of unsealable)
+    await writeFinding(out, [['UNSEALED', 'warning'], [conversation, 'bold'], [message]])
+  for (const { anchor, error } of anchored)
+    await writeFinding(
+      out,
+      error
+        ? [['FAILED', 'warning'], [anchor, 'bold'], [error.message]]
+        : [['kept', 'user'], [anchor, 'bold'], ['has the checkpoint']],
+    )
+}
+
+export const writeStatus = async (out: Output, status: LedgerStatus): Promise<void> => {
+  const { origin, key, size, sealed, anchors, unsealed } = status
+  const lines: readonly (readonly [name: string, value: string])[] = [
+    ['ledger', origin],
+    ['key', key],
+    ['entries', size === 0 ? '0' : `${size}, the last sealed ${sealed ?? ''}`],
+    ...anchors.map(
+      ({ anchor, size: seen, time }) =>
+        ['anchor', `${anchor} has ${plural(seen, 'entry', 'entries')}, sealed ${time}`] as const,
+    ),
+    ['unsealed', plural(unsealed, 'conversation')],
+    ['exposure', exposure(status)],
+  ]
+  for (const [name, value] of lines) await out.line([name.padEnd('exposure'.length), 'dim'], ['  '], [value])
+}
+
+const exposure = ({ exposedSince }: LedgerStatus): string => {
+  if (exposedSince === undefined) return 'none: all that was written is kept elsewhere, sealed'
+  return exposedSince === 'beginning'
+    ? 'everything: no checkpoint was ever kept elsewhere, so whoever has the key and the database can rewrite all of it unseen (--anchor)'
+    : `what was written since ${exposedSince} could be rewritten unseen, by somebody who has the key and the database`
+}

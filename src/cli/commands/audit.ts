@@ -1,0 +1,195 @@
+import { unlink } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { openAnchors } from '../audit/anchors.ts'
+import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
+import type { AuditDone, AuditProblem } from '../../index.ts'
+import type { Shell } from '../shell.ts'
+
+const keyOption = ['--key <file>', 'the file of the key that signs', 'palimpsest-audit.key'] as const
+const anchorOption = [
+  '--anchor <places...>',
+  'where checkpoints are kept: a file, a folder/, git:FOLDER, the URL of another store, or URL#KEY of a witness',
+] as const
+
+interface Given {
+  readonly key: string
+  readonly anchor?: readonly string[]
+}
+
+/** What proves to others that conversations are what they were. */
+export const addAudit = (program: Command, shell: Shell): void => {
+  const audit = program
+    .command('audit')
+    .description('prove to others that conversations are what they were')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  palimpsest audit init
+  palimpsest audit seal --anchor /mnt/elsewhere/
+  palimpsest audit verify --anchor /mnt/elsewhere/`,
+    )
+  for (const add of [addInit, addSeal, addStatus, addVerifyAll, addRotateKey]) add(audit, shell)
+}
+
+interface InitOptions extends Given {
+  readonly origin?: string
+  readonly again?: string
+}
+
+const addInit = (audit: Command, shell: Shell): void => {
+  audit
+    .command('init')
+    .description('make a key, and begin the ledger that it signs')
+    .option(...keyOption)
+    .option('--origin <name>', 'names the ledger for ever, such as example.com/support')
+    .option('--again <reason>', 'begin another ledger: key or entries are lost for good')
+    .addHelpText(
+      'after',
+      `
+Keep a copy of the key file where the store is not, and hand the verifier key
+that is printed to those who are to check: it is no secret.
+
+Examples:
+  palimpsest audit init --origin example.com/support
+  palimpsest audit init --key new.key --again "the key was lost"`,
+    )
+    .action(
+      shell.action('created', async ({ store, out, isJson }, { key: file, origin, again }: InitOptions) => {
+        const { newKeyFile } = await import('../../audit.ts')
+        const signer = await newKeyFile(file)
+        try {
+          const made = await store.audit.init({ signer, origin, again })
+          if (isJson) return await out.json({ ...made, file })
+          await out.line([made.key])
+          await out.aside([`verifies ${made.origin}; the key that signs is in ${file}`, 'dim'])
+        } catch (error) {
+          await unlink(file)
+          throw error
+        }
+      }),
+    )
+}
+
+const addSeal = (audit: Command, shell: Shell): void => {
+  audit
+    .command('seal')
+    .description('seal every conversation that was written to since it was sealed last')
+    .option(...keyOption)
+    .option(...anchorOption)
+    .addHelpText(
+      'after',
+      `
+What is sealed cannot be rewritten unseen by somebody who has the database; once
+a checkpoint is kept elsewhere, not by somebody who also has the key. Exit code
+1 if an anchor failed; what was sealed stays sealed.
+
+Examples:
+  palimpsest audit seal --anchor /mnt/elsewhere/
+  palimpsest audit seal --anchor git:../checkpoints esdb://audit.example:2113`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson, fail }, { key, anchor }: Given) => {
+        const { keyFile } = await import('../../audit.ts')
+        const signer = await keyFile(key)
+        const { anchors, close } = await openAnchors(anchor)
+        try {
+          const sealed = await store.audit.seal({ signer, anchors })
+          if (sealed.anchored.some(({ error }) => error) || sealed.unsealable.length > 0) fail()
+          await (isJson ? out.json(sealed) : writeSealed(out, sealed))
+        } finally {
+          await close()
+        }
+      }),
+    )
+}
+
+const addStatus = (audit: Command, shell: Shell): void => {
+  audit
+    .command('status')
+    .description('say how far the ledger is, and what could still be rewritten unseen')
+    .addHelpText('after', '\nExamples:\n  palimpsest audit status\n  palimpsest audit status --json')
+    .action(
+      shell.action('existing', async ({ store, out, isJson }) => {
+        const status = await store.audit.status()
+        await (isJson ? out.json(status) : writeStatus(out, status))
+      }),
+    )
+}
+
+interface VerifyOptions {
+  readonly key?: string
+  readonly anchor?: readonly string[]
+}
+
+const addVerifyAll = (audit: Command, shell: Shell): void => {
+  audit
+    .command('verify')
+    .description('check everything against the ledger, and the ledger against anchors')
+    .option('--key <text>', 'a verifier key of the ledger that you know from elsewhere')
+    .option(...anchorOption)
+    .addHelpText(
+      'after',
+      `
+Reads everything once: every entry of the ledger and the event that it names,
+what anchors hold, every conversation with its forks and views, and the requests
+of all receipts. A line for each problem; exit code 1 if there is one.
+
+Examples:
+  palimpsest audit verify --anchor /mnt/elsewhere/
+  palimpsest audit verify --key example.com/support+1a2b3c4d+AZ…`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson, fail }, { key, anchor }: VerifyOptions) => {
+        const { anchors, close } = await openAnchors(anchor)
+        const problems: AuditProblem[] = []
+        try {
+          for await (const finding of store.audit.verify({ anchors, key })) {
+            if (finding.type === 'problem') {
+              problems.push(finding)
+              fail()
+              if (!isJson) await writeProblem(out, finding)
+            } else await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
+          }
+        } finally {
+          await close()
+        }
+      }),
+    )
+}
+
+const jsonOf = ({ type: _type, ...counts }: AuditDone, problems: readonly AuditProblem[]): object => ({
+  ok: problems.length === 0,
+  ...counts,
+  problems,
+})
+
+const addRotateKey = (audit: Command, shell: Shell): void => {
+  audit
+    .command('rotate-key <file>')
+    .description('make a new key in a file: it signs from now on')
+    .option('--key <file>', 'the file of the present key', keyOption[2])
+    .addHelpText(
+      'after',
+      `
+The present key signs the new one, so that whoever knows one of them can verify
+all. Keep the present one, or destroy it: it signs nothing any more.
+
+Examples:
+  palimpsest audit rotate-key 2027.key`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson }, file: string, { key }: Given) => {
+        const { keyFile, newKeyFile } = await import('../../audit.ts')
+        const signer = await keyFile(key)
+        const to = await newKeyFile(file)
+        try {
+          const made = await store.audit.rotateKey({ signer, to })
+          await (isJson ? out.json({ ...made, file }) : out.line([made.key]))
+        } catch (error) {
+          await unlink(file)
+          throw error
+        }
+      }),
+    )
+}

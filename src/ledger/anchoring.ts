@@ -1,0 +1,123 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Actor } from '../events/events.ts'
+import { ok, orThrow, run, type Steps } from '../result/steps.ts'
+import type { EventStore } from '../store/port.ts'
+import type { Anchor } from './anchors.ts'
+import { type Checkpoint, parseCheckpoint } from './checkpoints.ts'
+import {
+  type AnchorAhead,
+  anchorAhead,
+  type AnchorFailed,
+  anchorFailed,
+  type LedgerError,
+  ledgerDamaged,
+} from './errors.ts'
+import { anchorsStream } from './facts.ts'
+import type { Ledger } from './log.ts'
+import type { Nodes } from './nodes.ts'
+import { parseNote, signersOf } from './notes.ts'
+import { appendLast, backwards, dataOf, encoded } from './stored.ts'
+
+/** What became of a checkpoint at an anchor. */
+export interface Anchored {
+  readonly anchor: string
+  /** Why it is not kept there. */
+  readonly error?: AnchorFailed | AnchorAhead
+}
+
+/** Reads a checkpoint that somebody holds, and fails unless a key of the ledger has signed it. */
+export async function* heldCheckpoint(
+  { origin, keys }: Ledger,
+  note: string,
+): Steps<LedgerError, Checkpoint> {
+  const parsed = yield* ok(parseNote(note))
+  const checkpoint = yield* ok(parseCheckpoint(parsed.text))
+  const signers = signersOf(
+    parsed,
+    keys.map(({ key }) => key),
+  )
+  const isOurs = E.isRight(signers) && signers.right.length > 0 && checkpoint.origin === origin
+  return isOurs
+    ? checkpoint
+    : yield ledgerDamaged(origin, 'a checkpoint that is kept elsewhere is not signed by a key of it')
+}
+
+/** Fails if an anchor has seen another ledger of this origin, or a later one. */
+export async function* checkAnchors(
+  nodes: Nodes,
+  ledger: Ledger,
+  anchors: readonly Anchor[],
+): Steps<LedgerError | AnchorAhead | AnchorFailed, void> {
+  for (const anchor of anchors) {
+    const note = (yield* ok(anchor.held(ledger.origin))).at(-1)
+    if (note !== undefined) yield* checkHeld(nodes, ledger, anchor.name, yield* heldCheckpoint(ledger, note))
+  }
+}
+
+async function* checkHeld(
+  nodes: Nodes,
+  ledger: Ledger,
+  anchor: string,
+  { size, root }: Checkpoint,
+): Steps<LedgerError | AnchorAhead, void> {
+  if (size > ledger.edge.size) return yield anchorAhead(anchor, size, ledger.edge.size)
+  if (size > 0 && !(yield* nodes.rootAt(ledger, size)).equals(root))
+    return yield ledgerDamaged(
+      ledger.origin,
+      `its first ${size} entries are not those that ${anchor} has seen`,
+    )
+}
+
+/** The last checkpoint that an anchor was given: what it answered, and when the checkpoint was made. */
+export interface LastAnchored {
+  readonly anchor: string
+  readonly size: number
+  readonly checkpoint: string
+  readonly time: string
+}
+
+/** The checkpoints that anchors were given, the newest first. */
+export async function* anchoredIn(store: EventStore, { number }: Ledger): AsyncGenerator<LastAnchored, void> {
+  for await (const event of backwards(store, anchorsStream(number), Number.MAX_SAFE_INTEGER)) {
+    const { data, time } = await orThrow(run(dataOf(await orThrow(event), 'LedgerAnchored')))
+    yield { ...data, time: data.sealed ?? time }
+  }
+}
+
+/** Gives the last checkpoint to the anchors, and records which of them have it. */
+export const anchorCheckpoint = async (
+  { store, actor, nodes }: { readonly store: EventStore; readonly actor: Actor; readonly nodes: Nodes },
+  ledger: Ledger,
+  anchors: readonly Anchor[],
+): Promise<readonly Anchored[]> => {
+  const { origin, checkpoint, edge } = ledger
+  const outcomes: Anchored[] = []
+  for (const anchor of checkpoint === undefined ? [] : anchors) {
+    const consistency = (old: number) => orThrow(run(nodes.consistency(ledger, edge.size, old)))
+    const put = await anchor.put({ origin, size: edge.size, checkpoint: checkpoint ?? '', consistency })()
+    const { name } = anchor
+    if (E.isLeft(put)) outcomes.push({ anchor: name, error: put.left })
+    else {
+      const kept = await run(
+        record(store, actor, ledger, { anchor: name, size: edge.size, checkpoint: put.right }),
+      )
+      const error = E.isLeft(kept)
+        ? anchorFailed(name, `has the checkpoint, but ${kept.left.message}`, kept.left)
+        : undefined
+      outcomes.push({ anchor: name, ...(error && { error }) })
+    }
+  }
+  return outcomes
+}
+
+async function* record(
+  store: EventStore,
+  actor: Actor,
+  { number, sealed }: Ledger,
+  kept: { readonly anchor: string; readonly size: number; readonly checkpoint: string },
+): Steps<LedgerError, void> {
+  const data = { ...kept, ...(sealed !== undefined && { sealed }) }
+  const stream = anchorsStream(number)
+  const event = yield* ok(encoded(stream, { type: 'LedgerAnchored', data }, actor))
+  yield* appendLast(store, stream, event)
+}

@@ -1,0 +1,25 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { AnchorAhead, AnchorFailed } from './errors.ts'
+
+/**
+ * A place that keeps checkpoints out of reach of whoever can write to the store. What it keeps makes a later rewriting of the ledger
+ * noticeable, with the key as well.
+ */
+export interface Anchor {
+  /** As it is shown and recorded: without secrets. */
+  readonly name: string
+  /** The checkpoints of this origin that it holds, signed notes, the oldest first; a witness has the newest only. */
+  readonly held: (origin: string) => TaskEither<AnchorFailed, readonly string[]>
+  /** Keeps a checkpoint. @returns it, with any cosignatures that it was given */
+  readonly put: (anchoring: Anchoring) => TaskEither<AnchorFailed | AnchorAhead, string>
+}
+
+/** A checkpoint for an anchor. */
+export interface Anchoring {
+  readonly origin: string
+  readonly size: number
+  /** A signed note. */
+  readonly checkpoint: string
+  /** Hashes that prove that the ledger continues the one of that size. */
+  readonly consistency: (old: number) => Promise<readonly Uint8Array[]>
+}

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process'
+import { appendFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { Anchor } from '../anchors.ts'
+import { anchorFailed } from '../errors.ts'
+import { nextNote, notesIn, ofOrigin } from './held.ts'
+
+const run = promisify(execFile)
+/** A server that does not answer must not hold up sealing. */
+const timeout = 60_000
+
+/**
+ * Keeps checkpoints in a file of a git repository, a commit each. If the branch that is checked out follows one of another repository, it
+ * is pulled before and pushed after: then whoever hosts that has them.
+ */
+export const gitAnchor = (folder: string): Anchor => {
+  const name = `git:${folder}`
+  const git = async (...args: readonly string[]): Promise<string> => {
+    const { stdout } = await run('git', ['-C', folder, ...args], {
+      timeout,
+      env: { ...process.env, GIT_TERMINAL_PROMPT: '0' },
+    })
+    return stdout
+  }
+  const tried = <A>(work: () => Promise<A>) =>
+    TE.tryCatch(work, (error) => anchorFailed(name, `failed (${problemOf(error)})`, error))
+  const succeeds = (...args: readonly string[]): Promise<boolean> =>
+    git(...args).then(
+      () => true,
+      () => false,
+    )
+
+  /** What is committed in the file. */
+  const committed = async (file: string): Promise<string> =>
+    (await succeeds('cat-file', '-e', `HEAD:${file}`)) ? git('show', `HEAD:${file}`) : ''
+  const follows = (): Promise<boolean> => succeeds('rev-parse', '--verify', '--quiet', '@{upstream}')
+
+  return {
+    name,
+    held: (origin) =>
+      tried(async () => {
+        await git('rev-parse', '--git-dir')
+        if (await follows()) await git('pull', '--quiet', '--ff-only')
+        return ofOrigin(notesIn(await committed(fileOf(origin))), origin)
+      }),
+    put: ({ origin, size, checkpoint }) =>
+      tried(async () => {
+        const file = fileOf(origin)
+        if (notesIn(await committed(file)).at(-1) !== checkpoint) {
+          await added(join(folder, file), checkpoint)
+          await git('add', '--', file)
+          await git('commit', '--quiet', '-m', `Keep checkpoint ${size} of ${origin}`, '--', file)
+        }
+        if (await follows()) await git('push', '--quiet')
+        return checkpoint
+      }),
+  }
+}
+
+const fileOf = (origin: string): string =>
+  `${origin.replaceAll(/[^A-Za-z0-9.-]/g, '_').replace(/^\.+/, '_')}.txt`
+
+/** Adds it to the file, unless an attempt before this one has. */
+const added = async (file: string, checkpoint: string): Promise<void> => {
+  const text = await readFile(file, 'utf8').catch(() => '')
+  if (notesIn(text).at(-1) !== checkpoint) await appendFile(file, nextNote(text, checkpoint))
+}
+
+/** What git says, in one line. */
+const problemOf = (error: unknown): string => {
+  const said: unknown = Reflect.get(Object(error), 'stderr')
+  const text = typeof said === 'string' && said.trim() !== '' ? said : String(error)
+  return text.trim().replaceAll(/\s+/g, ' ')
+}

@@ -1,0 +1,41 @@
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { ok, type Steps, task } from '../../result/steps.ts'
+import { pagesOf } from '../../store/pages.ts'
+import type { EventStore } from '../../store/port.ts'
+import type { Anchor, Anchoring } from '../anchors.ts'
+import { anchorFailed, type LedgerError } from '../errors.ts'
+import { appendLast, dataOf, encoded } from '../stored.ts'
+import { originName } from './held.ts'
+
+const actor = { kind: 'sealer' }
+
+/** Keeps checkpoints in a stream of another store: one that those who write to this store cannot write to. */
+export const storeAnchor = (store: EventStore): Anchor => {
+  const streamOf = (origin: string): string => `anchored-${originName(origin)}`
+  const tried = <A>(work: () => Steps<LedgerError, A>) =>
+    TE.mapLeft(({ message, ...error }: LedgerError) => anchorFailed(store.url, `failed: ${message}`, error))(
+      task(work),
+    )
+
+  async function* held(origin: string): Steps<LedgerError, readonly string[]> {
+    const notes: string[] = []
+    for await (const page of pagesOf(store, streamOf(origin)))
+      for (const event of yield* ok(page))
+        notes.push((yield* dataOf(event, 'LedgerAnchored')).data.checkpoint)
+    return notes
+  }
+
+  async function* put({ origin, size, checkpoint }: Anchoring): Steps<LedgerError, string> {
+    if ((yield* held(origin)).at(-1) === checkpoint) return checkpoint
+    const data = { anchor: store.url, size, checkpoint }
+    const stream = streamOf(origin)
+    yield* appendLast(store, stream, yield* ok(encoded(stream, { type: 'LedgerAnchored', data }, actor)))
+    return checkpoint
+  }
+
+  return {
+    name: store.url,
+    held: (origin) => tried(() => held(origin)),
+    put: (anchoring) => tried(() => put(anchoring)),
+  }
+}

@@ -1,0 +1,34 @@
+import { z } from 'zod'
+import { type Codec, codecOf } from '../events/facts.ts'
+
+// What is stored of ledgers, in streams of their own (ADR 35).
+
+const count = z.int().min(0)
+const text = z.string().min(1)
+
+const schemas = {
+  /** In `ledgerStream`, where the ledger's number is the revision. `reason`: why the one before was not continued. */
+  LedgerBegun: z.object({ origin: text, key: text, reason: z.string().optional() }),
+  /**
+   * In `logStream`: entries from index `from` on, and the checkpoint after them, a signed note. `after`: what the store had up to there is
+   * sealed. `rotations`: revisions of this stream in which the key changed, this one included.
+   */
+  HeadsSealed: z.object({
+    from: count,
+    entries: z.array(text),
+    checkpoint: text,
+    after: text.optional(),
+    rotations: z.array(count),
+  }),
+  /** In `tilesStream`, where the index of the tile of level 0 is the revision: `Completed`, the hashes of each row in base64 as one. */
+  TilesCompleted: z.object({ rows: z.array(text) }),
+  /** In `anchorsStream`: the checkpoint, with cosignatures if it was given any, is kept by the anchor. `sealed`: when it was made. */
+  LedgerAnchored: z.object({ anchor: text, size: count, checkpoint: text, sealed: text.optional() }),
+}
+
+export const ledgerCodec: Codec<typeof schemas> = codecOf(schemas)
+
+export const ledgerStream = 'ledger'
+export const logStream = (number: number): string => `ledger-${number}`
+export const tilesStream = (number: number): string => `ledger-${number}-tiles`
+export const anchorsStream = (number: number): string => `ledger-${number}-anchors`

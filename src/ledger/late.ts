@@ -1,0 +1,19 @@
+import type { Audit, Audited } from './audit.ts'
+
+/** The audit of a store, loaded when something is asked of it: most programs ask nothing. */
+export const lateAudit = (audited: Audited): Audit<'task'> => {
+  let loading: Promise<Audit<'task'>> | undefined
+  const loaded = (): Promise<Audit<'task'>> =>
+    (loading ??= import('./audit.ts').then(({ auditOf }) => auditOf(audited)))
+  return {
+    init: (options) => async () => (await loaded()).init(options)(),
+    seal: (options) => async () => (await loaded()).seal(options)(),
+    follow: (options) => async () => (await loaded()).follow(options)(),
+    rotateKey: (options) => async () => (await loaded()).rotateKey(options)(),
+    status: () => async () => (await loaded()).status()(),
+    proof: (conversation) => async () => (await loaded()).proof(conversation)(),
+    async *verify(options) {
+      yield* (await loaded()).verify(options)
+    },
+  }
+}

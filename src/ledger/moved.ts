@@ -1,0 +1,78 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../events/codec.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import { ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { isOfEvent, type StoreError } from '../store/errors.ts'
+import { namePages } from '../store/pages.ts'
+import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
+import { streamEndFrom } from '../store/whole/whole-writes.ts'
+
+/** Conversations that may have been written to. */
+export interface Moved {
+  /** Up to where. */
+  readonly place: StorePlace | undefined
+  /** Their streams. Iteration throws a `StoreError`. */
+  readonly streams: AsyncIterable<string> | Iterable<string>
+}
+
+const prefix = streamOf('')
+
+/** Which conversations were written to since a place; without one, all. */
+export async function* movedSince(
+  store: EventStore,
+  since: StorePlace | undefined,
+): Steps<StoreError | InvalidInput, Moved> {
+  const { checkpoint: place, streams } = yield* ok(store.changed(prefix, since))
+  if (streams) return { place, streams: [...streams].filter((name) => name.startsWith(prefix)) }
+  if (since === undefined && place !== undefined) return { place, streams: listed(store) }
+  return yield* read(store, since)
+}
+
+async function* listed(store: EventStore): AsyncGenerator<string, void> {
+  for await (const names of namePages((last) => store.streams(prefix, last ?? '', maxPage)))
+    yield* await orThrow(names)
+}
+
+/** By their events: in a store that does not say, or where too much was written. */
+async function* read(
+  store: EventStore,
+  since: StorePlace | undefined,
+): Steps<StoreError | InvalidInput, Moved> {
+  const streams = new Set<string>()
+  for (let place = since; ;) {
+    const page = yield* ok(store.readAll({ prefixes: [prefix], after: place, limit: maxPage }))
+    for (const { stream } of page.events) streams.add(stream)
+    const isEnd = page.isEnd === true || page.checkpoint === place
+    place = page.checkpoint
+    if (isEnd) return { place, streams }
+  }
+}
+
+/** Where a conversation's own stream ends. */
+export interface Head {
+  readonly conversation: string
+  readonly revision: number
+  readonly head: string
+  /** After it there are events of a write that is not complete. */
+  readonly isUnfinished: boolean
+}
+
+/** The head of a stream; undefined if nothing in it counts yet, a text if it cannot be read: why. */
+export async function* headOf(
+  store: EventStore,
+  stream: string,
+): Steps<StoreError, Head | string | undefined> {
+  const from = Number.MAX_SAFE_INTEGER
+  const page = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
+  if (E.isLeft(page))
+    return isOfEvent(page.left) || page.left._tag === 'HistoryLost' ? page.left.message : yield page.left
+  const [newest] = page.right
+  const end = newest?.part ? yield* ok(run(streamEndFrom(store, newest))) : { last: newest }
+  const isUnfinished = 'unfinished' in end
+  if (!end.last)
+    return isUnfinished ? { conversation: nameOf(stream), revision: -1, head: '', isUnfinished } : undefined
+  return { conversation: nameOf(stream), revision: end.last.revision, head: hashOf(end.last), isUnfinished }
+}
+
+const nameOf = (stream: string): string => conversationOf(stream) ?? stream

@@ -1,0 +1,143 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
+import type { EventStore } from '../store/port.ts'
+import { anchoredIn } from './anchoring.ts'
+import { checkInclusion } from './checks.ts'
+import { parseCheckpoint } from './checkpoints.ts'
+import { parseEntry } from './entries.ts'
+import { type LedgerError, ledgerDamaged, notSealed, type ProofError } from './errors.ts'
+import { logStream } from './facts.ts'
+import { leafHash } from './hashes.ts'
+import { keyText } from './keys.ts'
+import { batchIn, type Ledger, loadLedger } from './log.ts'
+import type { Nodes } from './nodes.ts'
+import { type Note, type NoteSignature, noteText, parseNote } from './notes.ts'
+import { backwards } from './stored.ts'
+
+/** That a conversation is in the ledger, in texts that need nothing else to be checked. */
+export interface LedgerProof {
+  readonly conversation: string
+  /** Of the last event that is sealed, in the conversation's own stream, and its hash (`hashOf`). */
+  readonly revision: number
+  readonly head: string
+  /** Of the entry, and of the ledger at the checkpoint. */
+  readonly index: number
+  readonly size: number
+  /** The inclusion proof (RFC 9162), each hash in base64. */
+  readonly proof: readonly string[]
+  /** A signed note with all cosignatures: the newest that an anchor has, if the entry is in it. */
+  readonly checkpoint: string
+  /** The keys of the ledger, in order. */
+  readonly keys: readonly ProofKey[]
+}
+
+/** A key of a ledger. */
+export interface ProofKey {
+  /** A verifier key. */
+  readonly key: string
+  /** It signs checkpoints of more entries than this. */
+  readonly after: number
+  /** Of a later key: the entry in which the one before made it known. */
+  readonly rotation?: Inclusion
+}
+interface Inclusion {
+  readonly index: number
+  readonly size: number
+  readonly proof: readonly string[]
+  readonly checkpoint: string
+}
+
+const base64 = (hashes: readonly Buffer[]): readonly string[] => hashes.map((hash) => hash.toString('base64'))
+
+/** The proof that a conversation is in the ledger, as far as it was sealed last. */
+export async function* proofOf(
+  { store, nodes }: { readonly store: EventStore; readonly nodes: Nodes },
+  conversation: string,
+): Steps<ProofError, LedgerProof> {
+  const ledger = yield* loadLedger(store)
+  const found = yield* latestEntry(store, ledger, conversation)
+  if (!found) return yield notSealed(conversation)
+  const { index, text, revision, head } = found
+  const checkpoint = yield* bestCheckpoint(store, ledger, index)
+  const proven = yield* inclusionIn(nodes, ledger, { index, text, checkpoint })
+  return { conversation, revision, head, ...proven, keys: yield* proofKeys(nodes, ledger) }
+}
+
+/** The keys of a ledger, each but the first with the proof that the one before made it known. */
+export async function* proofKeys(nodes: Nodes, ledger: Ledger): Steps<LedgerError, readonly ProofKey[]> {
+  const keys: ProofKey[] = []
+  for (const { key, after, rotation } of ledger.keys) {
+    const text = keyText(key)
+    const proven = rotation && (yield* inclusionIn(nodes, ledger, { ...rotation, text: `key\n${text}\n` }))
+    keys.push({ key: text, after, ...(proven && { rotation: proven }) })
+  }
+  return keys
+}
+
+async function* inclusionIn(
+  nodes: Nodes,
+  ledger: Ledger,
+  { index, text, checkpoint }: { readonly index: number; readonly text: string; readonly checkpoint: string },
+): Steps<LedgerError, Inclusion> {
+  const { size, root } = yield* ok(parseCheckpoint((yield* ok(parseNote(checkpoint))).text))
+  const proof = yield* nodes.inclusion(ledger, size, index)
+  if (!checkInclusion({ leaf: leafHash(text), index, size, root, proof }))
+    return yield ledgerDamaged(ledger.origin, `entry ${index} is not in its checkpoint of ${size} entries`)
+  return { index, size, proof: base64(proof), checkpoint }
+}
+
+/** The newest checkpoint that an anchor has, if it covers the entry, with the signatures of all; otherwise the newest. */
+async function* bestCheckpoint(store: EventStore, ledger: Ledger, index: number): Steps<LedgerError, string> {
+  const notes = yield* caught<LedgerError, readonly Note[]>(async () => {
+    const all: Note[] = []
+    let newest = index + 1
+    for await (const { size, checkpoint } of anchoredIn(store, ledger)) {
+      if (size < newest) break
+      newest = size
+      all.push(await orThrow(parseNote(checkpoint)))
+    }
+    return all
+  })
+  const [first] = notes
+  if (!first) return ledger.checkpoint ?? ''
+  const lines = new Map<string, NoteSignature>()
+  for (const { text, signatures } of notes.toReversed())
+    if (text === first.text) for (const each of signatures) lines.set(`${each.name}\n${each.id}`, each)
+  return noteText({ text: first.text, signatures: [...lines.values()] })
+}
+
+interface Found {
+  readonly index: number
+  readonly text: string
+  readonly revision: number
+  readonly head: string
+}
+
+/** The last entry of a conversation. Searches the ledger backwards. */
+async function* latestEntry(
+  store: EventStore,
+  ledger: Ledger,
+  conversation: string,
+): Steps<LedgerError, Found | undefined> {
+  const beginning = `${conversation}\n`
+  // As it is in the JSON of a batch, which need not be parsed to see that it is not there.
+  const sought = JSON.stringify(beginning).slice(0, -1)
+  return yield* caught<LedgerError, Found | undefined>(async () => {
+    for await (const event of backwards(store, logStream(ledger.number), ledger.revision)) {
+      const recorded = await orThrow(event)
+      if (!recorded.data.includes(sought)) continue
+      const { from, entries } = await orThrow(run(batchIn(recorded)))
+      const at = entries.findLastIndex((text) => text.startsWith(beginning) && isHead(text))
+      const text = entries[at]
+      const entry = text === undefined ? undefined : await orThrow(parseEntry(text))
+      if (text !== undefined && entry?.type === 'head')
+        return { index: from + at, text, revision: entry.revision, head: entry.head }
+    }
+    return undefined
+  })
+}
+
+const isHead = (text: string): boolean => {
+  const entry = parseEntry(text)
+  return E.isRight(entry) && entry.right.type === 'head'
+}

@@ -1,0 +1,140 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { InvalidInput } from '../events/errors.ts'
+import { type Checkpoint, parseCheckpoint } from './checkpoints.ts'
+import { parseEntry } from './entries.ts'
+import { leafHash } from './hashes.ts'
+import { keyText, parseKey, type VerifierKey } from './keys.ts'
+import type { Batch } from './log.ts'
+import { type Note, parseNote, signersOf } from './notes.ts'
+import { type Completed, type Edge, edgeRoot, emptyEdge, grown } from './tiles.ts'
+
+/** A checkpoint that is kept elsewhere. */
+export interface Held extends Checkpoint {
+  readonly anchor: string
+  readonly note: Note
+}
+
+/** What a batch of entries adds. */
+export interface Step {
+  readonly wrong: readonly Wrong[]
+  readonly completed: readonly Completed[]
+  /** Nothing can be said of what follows. */
+  readonly isBroken: boolean
+}
+export interface Wrong {
+  readonly kind: 'ledger' | 'anchor'
+  readonly message: string
+}
+
+/** A ledger that is made again of its entries. */
+export interface Replay {
+  readonly edge: () => Edge
+  readonly keys: () => readonly VerifierKey[]
+  /** The next batch. */
+  readonly take: (batch: Batch) => Step
+  /** What is wrong once all batches were taken. */
+  readonly end: () => readonly Wrong[]
+}
+
+/** A signed note that is a checkpoint. */
+export const readCheckpoint = (
+  text: string,
+): E.Either<InvalidInput, { readonly note: Note; readonly checkpoint: Checkpoint }> =>
+  pipe(
+    parseNote(text),
+    E.flatMap((note) =>
+      E.map((checkpoint: Checkpoint) => ({ note, checkpoint }))(parseCheckpoint(note.text)),
+    ),
+  )
+
+/** @param held by size */
+export const replayOf = (origin: string, first: VerifierKey, held: readonly Held[]): Replay => {
+  let edge = emptyEdge
+  let reached = 0
+  const keys = [first]
+
+  /** Compares with what anchors hold of this size. */
+  const compared = (): readonly Wrong[] => {
+    const wrong: Wrong[] = []
+    for (; (held[reached]?.size ?? Infinity) <= edge.size; reached++) {
+      const { size, root, anchor } = held[reached] as Held
+      if (size === edge.size && !root.equals(edgeRoot(edge)))
+        wrong.push({
+          kind: 'anchor',
+          message: `the first ${size} entries are not those that ${anchor} has seen: the ledger was written again`,
+        })
+    }
+    return wrong
+  }
+
+  const signatureProblem = ({ checkpoint: text, from }: Batch): string | undefined => {
+    const read = readCheckpoint(text)
+    if (E.isLeft(read)) return `the checkpoint after entry ${edge.size - 1} cannot be read`
+    const { note, checkpoint } = read.right
+    const signers = signersOf(note, keys.slice(-1))
+    if (checkpoint.origin !== origin || E.isLeft(signers) || signers.right.length === 0)
+      return `the checkpoint of ${checkpoint.size} entries is not signed with the key of the ledger`
+    return checkpoint.size === edge.size && checkpoint.root.equals(edgeRoot(edge))
+      ? undefined
+      : `the entries from ${from} on are not those that were signed`
+  }
+
+  const take = (batch: Batch): Step => {
+    const { from, entries } = batch
+    if (from !== edge.size)
+      return {
+        wrong: [ledger(`entries ${edge.size} to ${from - 1} are missing`)],
+        completed: [],
+        isBroken: true,
+      }
+    const wrong: Wrong[] = []
+    const completed: Completed[] = []
+    for (let at = 0; at < entries.length;) {
+      const stop = Math.min(entries.length, (held[reached]?.size ?? Infinity) - from)
+      const next = grown(edge, entries.slice(at, stop).map(leafHash))
+      edge = next.edge
+      completed.push(...next.completed)
+      wrong.push(...compared())
+      at = stop
+    }
+    const unsigned = signatureProblem(batch)
+    if (unsigned !== undefined) wrong.push(ledger(unsigned))
+    keys.push(...entries.flatMap(keyIn))
+    return { wrong, completed, isBroken: false }
+  }
+
+  const end = (): readonly Wrong[] => [
+    ...held.slice(reached).map(({ size, anchor }): Wrong => ({
+      kind: 'anchor',
+      message: `${anchor} has seen ${size} entries, and the ledger has ${edge.size}: the store is an older copy, or entries were removed`,
+    })),
+    ...held.flatMap(({ note, anchor, size }): readonly Wrong[] => {
+      const signers = signersOf(note, keys)
+      const isOurs = E.isRight(signers) && signers.right.length > 0
+      return isOurs
+        ? []
+        : [
+            {
+              kind: 'anchor',
+              message: `${anchor} holds a checkpoint of ${size} entries that is not signed with a key of the ledger`,
+            },
+          ]
+    }),
+  ]
+  return { edge: () => edge, keys: () => keys, take, end }
+}
+
+const ledger = (message: string): Wrong => ({ kind: 'ledger', message })
+
+const keyIn = (text: string): readonly VerifierKey[] => {
+  const key = pipe(
+    parseEntry(text),
+    E.flatMap((entry) => parseKey(entry.type === 'key' ? entry.key : '')),
+  )
+  return E.isRight(key) ? [key.right] : []
+}
+
+/** Whether a key that somebody knows from elsewhere is one of these. */
+export const isAmong = (keys: readonly VerifierKey[], known: string): boolean =>
+  keys.some((key) => keyText(key) === known)

@@ -1,0 +1,131 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../events/codec.ts'
+import { streamOf } from '../events/ids.ts'
+import { orThrow, run } from '../result/steps.ts'
+import { isOfEvent } from '../store/errors.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore } from '../store/port.ts'
+import type { Anchor } from './anchors.ts'
+import { parseEntry } from './entries.ts'
+import { ledgerStream, logStream, tilesStream } from './facts.ts'
+import { parseKey } from './keys.ts'
+import { batchIn, completedIn } from './log.ts'
+import { type Held, isAmong, readCheckpoint, replayOf } from './replay.ts'
+import { dataOf, lastOf } from './stored.ts'
+import type { Completed } from './tiles.ts'
+
+/** Something that is not as it was sealed, or as it was written. */
+export interface AuditProblem {
+  readonly type: 'problem'
+  /**
+   * `ledger`: the ledger is not what was signed; `entry`: the conversation is not what was sealed; `anchor`: the ledger is not what is
+   * kept elsewhere; `conversation`, `receipt`: as `verify` and `verifyReceipts` find them; `store`: the file is damaged.
+   */
+  readonly kind: 'ledger' | 'entry' | 'anchor' | 'conversation' | 'receipt' | 'store'
+  readonly message: string
+  readonly conversation?: string
+  /** Of the event in the conversation's own stream. */
+  readonly revision?: number
+}
+
+export interface LedgerCheck {
+  readonly store: EventStore
+  readonly anchors: readonly Anchor[]
+  /** A verifier key that is known from elsewhere. */
+  readonly key: string | undefined
+}
+
+const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => ({
+  type: 'problem',
+  kind,
+  message,
+})
+
+/**
+ * Reads the whole ledger once, and every event that it names.
+ *
+ * @returns how many entries it has. Iteration throws a `LedgerError`
+ */
+export async function* verifyLedger({
+  store,
+  anchors,
+  key,
+}: LedgerCheck): AsyncGenerator<AuditProblem, number> {
+  const last = await orThrow(run(lastOf(store, ledgerStream)))
+  if (!last) {
+    yield problem('ledger', `${store.url} has no ledger: nothing was sealed, or it was removed`)
+    return 0
+  }
+  const { data, revision: number } = await orThrow(run(dataOf(last, 'LedgerBegun')))
+  const held = yield* heldBy(anchors, data.origin)
+  const replay = replayOf(data.origin, await orThrow(parseKey(data.key)), held)
+  for await (const page of pagesOf(store, logStream(number)))
+    for (const event of await orThrow(page)) {
+      const batch = await orThrow(run(batchIn(event)))
+      const { wrong, completed, isBroken } = replay.take(batch)
+      for (const { kind, message } of wrong) yield problem(kind, message)
+      if (isBroken) return replay.edge().size
+      for (const tile of completed) yield* tileProblems(store, number, tile)
+      for (const text of batch.entries) yield* entryProblems(store, text)
+    }
+  for (const { kind, message } of replay.end()) yield problem(kind, message)
+  if (key !== undefined && !isAmong(replay.keys(), key))
+    yield problem('ledger', `the ledger is signed with other keys than ${key}`)
+  return replay.edge().size
+}
+
+async function* heldBy(
+  anchors: readonly Anchor[],
+  origin: string,
+): AsyncGenerator<AuditProblem, readonly Held[]> {
+  const all: Held[] = []
+  for (const { name: anchor, held } of anchors) {
+    const notes = await held(origin)()
+    if (E.isLeft(notes)) yield problem('anchor', notes.left.message)
+    else if (notes.right.length === 0)
+      yield problem('anchor', `${anchor} holds no checkpoint of ledger ${origin}`)
+    else
+      for (const text of notes.right) {
+        const { note, checkpoint } = await orThrow(readCheckpoint(text))
+        all.push({ ...checkpoint, anchor, note })
+      }
+  }
+  return all.toSorted((a, b) => a.size - b.size)
+}
+
+/** What is made of the entries is what is stored; what is missing is made when it is needed. */
+async function* tileProblems(
+  store: EventStore,
+  number: number,
+  { index, rows }: Completed,
+): AsyncGenerator<AuditProblem, void> {
+  const [event] = await orThrow(
+    store.read({ stream: tilesStream(number), from: index, direction: 'forwards', limit: 1 }),
+  )
+  const stored = event && (await orThrow(run(completedIn(event))))
+  const isSame = (row: readonly Buffer[], level: number): boolean =>
+    stored !== undefined && Buffer.concat(row).equals(Buffer.concat(stored.rows[level] ?? []))
+  if (stored && !rows.every(isSame)) yield problem('ledger', `tile ${index} is not made of its entries`)
+}
+
+/** The event that an entry names has the hash that it had. */
+async function* entryProblems(store: EventStore, text: string): AsyncGenerator<AuditProblem, void> {
+  const entry = parseEntry(text)
+  if (E.isLeft(entry)) return yield problem('ledger', 'an entry cannot be read')
+  if (entry.right.type === 'key') return
+  const { conversation, revision, head } = entry.right
+  const found = (message: string): AuditProblem => ({ ...problem('entry', message), conversation, revision })
+  const read = await store.read({
+    stream: streamOf(conversation),
+    from: revision,
+    direction: 'forwards',
+    limit: 1,
+  })()
+  if (E.isLeft(read)) {
+    if (!isOfEvent(read.left) && read.left._tag !== 'HistoryLost') await orThrow(read)
+    return yield found(read.left.message)
+  }
+  const [event] = read.right
+  if (!event) yield found('the event was sealed, and is gone')
+  else if (hashOf(event) !== head) yield found('the event, or one before it, is not the one that was sealed')
+}

@@ -1,0 +1,284 @@
+import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import {
+  checkInclusion,
+  fileAnchor,
+  leafHash,
+  parseCheckpoint,
+  parseKey,
+  parseNote,
+  signersOf,
+} from '../../src/audit.ts'
+import { openStore, type Store } from '../../src/index.ts'
+import type { LedgerProof } from '../../src/ledger/prove.ts'
+import { atEnd } from '../support/at-end.ts'
+import { right } from '../support/either.ts'
+import { stores, temporaryFolder } from '../support/stores.ts'
+import { newSigner, problemsIn, say, storeOf } from './scene.ts'
+
+const begun = async (kind = 'memory') => {
+  const [store, signer] = [await storeOf(kind), await newSigner()]
+  const { key } = await store.audit.init({ signer, origin: 'example.com/log' })
+  return { store, signer, key }
+}
+
+/** Whether whoever knows one key of the ledger is convinced. */
+const convinces = ({
+  conversation,
+  revision,
+  head,
+  index,
+  size,
+  proof,
+  checkpoint,
+  keys,
+}: LedgerProof): boolean => {
+  const note = right(parseNote(checkpoint))
+  const { root, size: signedSize } = right(parseCheckpoint(note.text))
+  const known = keys.map(({ key }) => right(parseKey(key)))
+  const signers = signersOf(note, known)
+  const hashes = proof.map((each) => Buffer.from(each, 'base64'))
+  const leaf = leafHash(`${conversation}\n${revision}\n${head}\n`)
+  return (
+    E.isRight(signers) &&
+    signers.right.length > 0 &&
+    signedSize === size &&
+    checkInclusion({ leaf, index, size, root, proof: hashes })
+  )
+}
+
+describe.each(Object.keys(stores))('a ledger in a store (%s)', (kind) => {
+  it('seals what moved, once, and proves it', async () => {
+    const { store, signer, key } = await begun(kind)
+    await say(store, ['a', 'b'])
+    expect(await store.audit.seal({ signer })).toMatchObject({ sealed: 2, size: 2, unsealable: [] })
+    expect(await store.audit.seal({ signer })).toMatchObject({ sealed: 0, size: 2 })
+    await say(store, ['a', 'c'])
+    expect(await store.audit.status()).toMatchObject({ size: 2, unsealed: 2, exposedSince: 'beginning', key })
+    expect(await store.audit.seal({ signer })).toMatchObject({ sealed: 2, size: 4 })
+    const proofs = await Promise.all(['a', 'b', 'c'].map((id) => store.audit.proof(id)))
+    expect(proofs.map(({ revision, size }) => [revision, size])).toEqual([
+      [1, 4],
+      [0, 4],
+      [0, 4],
+    ])
+    expect(proofs.every(convinces)).toBe(true)
+    expect(proofs.every((proof) => convinces({ ...proof, revision: proof.revision + 1 }))).toBe(false)
+    await expect(store.audit.proof('d')).rejects.toMatchObject({ _tag: 'NotSealed', conversation: 'd' })
+    expect(await problemsIn(store)).toEqual([])
+    const ids = []
+    for await (const { id } of store.conversations()) ids.push(id)
+    expect(ids.toSorted()).toEqual(['a', 'b', 'c'])
+  })
+
+  it('grows over many tiles, and other handles continue it', async () => {
+    const { store, signer } = await begun(kind)
+    const many = Array.from({ length: 258 }, (_, n) => `task-${n}`)
+    await say(store, many)
+    expect(await store.audit.seal({ signer })).toMatchObject({ size: 258 })
+    await say(store, many.slice(0, 4))
+    expect(await store.audit.seal({ signer })).toMatchObject({ size: 262 })
+    expect(convinces(await store.audit.proof('task-0'))).toBe(true)
+    expect(convinces(await store.audit.proof('task-257'))).toBe(true)
+    expect(await problemsIn(store)).toEqual([])
+    const { unreferenced } = await store.gc({ dryRun: true })
+    expect(unreferenced).toEqual([])
+  })
+
+  it('is replaced in its key, which the one before makes known', async () => {
+    const { store, signer, key } = await begun(kind)
+    await say(store, ['a'])
+    await store.audit.seal({ signer })
+    const to = await newSigner()
+    const next = await store.audit.rotateKey({ signer, to })
+    await say(store, ['b'])
+    await expect(store.audit.seal({ signer })).rejects.toMatchObject({
+      _tag: 'KeyMismatch',
+      expected: next.key,
+      actual: key,
+    })
+    await store.audit.seal({ signer: to })
+    const proof = await store.audit.proof('b')
+    expect(convinces(proof)).toBe(true)
+    expect(proof.keys.map((each) => [each.key, each.after])).toEqual([
+      [key, 0],
+      [next.key, 2],
+    ])
+    const { rotation } = proof.keys[1] as LedgerProof['keys'][number]
+    const note = right(parseNote(rotation?.checkpoint ?? ''))
+    expect(signersOf(note, [right(parseKey(key))])).toMatchObject({ right: [{ name: 'example.com/log' }] })
+    const hashes = (rotation?.proof ?? []).map((each) => Buffer.from(each, 'base64'))
+    const { root, size } = right(parseCheckpoint(note.text))
+    expect(
+      checkInclusion({ leaf: leafHash(`key\n${next.key}\n`), index: 1, size, root, proof: hashes }),
+    ).toBe(true)
+    for (const known of [key, next.key]) expect(await problemsIn(store, { key: known })).toEqual([])
+    const { key: unknown } = await (await storeOf('memory')).audit.init({ signer, origin: 'another' })
+    expect(await problemsIn(store, { key: unknown })).toEqual([{ kind: 'ledger' }])
+  })
+
+  it('is written by one sealer at a time: of two at once, each entry is sealed by one', async () => {
+    const { store, signer } = await begun(kind)
+    await say(store, ['a', 'b', 'c'])
+    const both = await Promise.all([store.audit.seal({ signer }), store.audit.seal({ signer })])
+    expect(new Set(both.map(({ sealed }) => sealed))).toEqual(new Set([0, 3]))
+    expect(await problemsIn(store)).toEqual([])
+  })
+})
+
+describe('the sealer', () => {
+  it('follows the store until it is told to end, and leaves what still moves', async () => {
+    const { store, signer } = await begun()
+    const ending = new AbortController()
+    const events: string[] = []
+    const following = store.audit.follow({
+      signer,
+      signal: ending.signal,
+      every: 1,
+      quiet: 3_600_000,
+      events: 2,
+      onEvent: ({ type }) => events.push(type),
+    })
+    await say(store, ['a', 'b'])
+    await say(store, ['a'])
+    const unsealed = async (): Promise<readonly boolean[]> =>
+      Promise.all(
+        ['a', 'b'].map((id) =>
+          store.audit.proof(id).then(
+            () => true,
+            () => false,
+          ),
+        ),
+      )
+    await expect
+      .poll(
+        async () => {
+          await say(store, ['a'])
+          return unsealed()
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual([true, false])
+    ending.abort()
+    await following
+    expect(events).toContain('sealed')
+    expect(await store.audit.seal({ signer })).toMatchObject({ unsealable: [] })
+    expect(await unsealed()).toEqual([true, true])
+    expect(await problemsIn(store)).toEqual([])
+  })
+})
+
+describe('the key of a ledger', () => {
+  it('is in a file for its owner only, which is not overwritten', async () => {
+    const { newKeyFile, keyFile } = await import('../../src/audit.ts')
+    const file = join(temporaryFolder(), 'key.pem')
+    const made = await newKeyFile(file)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect((await keyFile(file)).publicKey).toEqual(made.publicKey)
+    await expect(newKeyFile(file)).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'key' })
+    const open = join(temporaryFolder(), 'open.pem')
+    writeFileSync(open, readFileSync(file), { mode: 0o644 })
+    await expect(keyFile(open)).rejects.toMatchObject({
+      message: expect.stringContaining('chmod 600') as string,
+    })
+  })
+
+  it('restored from its backup, signs on; lost, another ledger is begun, and what the first one sealed still verifies', async () => {
+    const { store } = await begun()
+    const { newKeyFile, keyFile } = await import('../../src/audit.ts')
+    const [file, copy] = [join(temporaryFolder(), 'key.pem'), join(temporaryFolder(), 'copy.pem')]
+    const first = await newKeyFile(file)
+    await expect(store.audit.init({ signer: first })).rejects.toMatchObject({
+      _tag: 'LedgerExists',
+      origin: 'example.com/log',
+    })
+    const second = await store.audit.init({
+      signer: first,
+      origin: 'example.com/log-2',
+      again: 'the key was lost',
+    })
+    writeFileSync(copy, readFileSync(file), { mode: 0o600 })
+    await say(store, ['a'])
+    await store.audit.seal({ signer: await keyFile(copy) })
+    expect(convinces(await store.audit.proof('a'))).toBe(true)
+    expect(await problemsIn(store, { key: second.key })).toEqual([])
+  })
+})
+
+describe('an anchor', () => {
+  const backedUp = async (): Promise<{
+    readonly store: Store
+    readonly file: string
+    readonly folder: string
+  }> => {
+    const folder = temporaryFolder()
+    const file = join(folder, 'store.db')
+    const store = await openStore(`sqlite:${file}`)
+    atEnd(store.close)
+    return { store, file, folder }
+  }
+
+  it('that has seen more than a restored backup keeps it from being signed', async () => {
+    const { store, folder } = await backedUp()
+    const signer = await newSigner()
+    const anchors = [fileAnchor(join(folder, 'anchored.txt'))]
+    await store.audit.init({ signer })
+    await say(store, ['a', 'b'])
+    await store.audit.seal({ signer, anchors })
+    await store.backup(join(folder, 'backup.db'))
+    await say(store, ['c'])
+    await store.audit.seal({ signer, anchors })
+    expect((await store.audit.status()).exposedSince).toBe(undefined)
+
+    const restored = await openStore(`sqlite:${join(folder, 'backup.db')}`)
+    atEnd(restored.close)
+    await say(restored, ['d'])
+    await expect(restored.audit.seal({ signer, anchors })).rejects.toMatchObject({
+      _tag: 'AnchorAhead',
+      anchored: 3,
+      actual: 2,
+    })
+    expect(await problemsIn(restored, { anchors })).toEqual([{ kind: 'anchor' }])
+    // Without the anchor, the same key signs another history: which the anchor then shows.
+    await restored.audit.seal({ signer })
+    expect(await problemsIn(restored)).toEqual([])
+    expect(await problemsIn(restored, { anchors })).toEqual([{ kind: 'anchor' }])
+  })
+
+  it('in a folder keeps each checkpoint in a file of its own; one that was altered is no proof', async () => {
+    const { store, folder } = await backedUp()
+    const signer = await newSigner()
+    const anchors = [fileAnchor(`${folder}/anchored/`)]
+    await store.audit.init({ signer })
+    for (const id of ['a', 'b']) {
+      await say(store, [id])
+      expect((await store.audit.seal({ signer, anchors })).anchored).toEqual([
+        { anchor: `${folder}/anchored/` },
+      ])
+    }
+    expect(
+      right(await (anchors[0] as (typeof anchors)[0]).held((await store.audit.status()).origin)()),
+    ).toHaveLength(2)
+    expect(await problemsIn(store, { anchors })).toEqual([])
+    const elsewhere = [fileAnchor(join(folder, 'other.txt'))]
+    expect(await problemsIn(store, { anchors: elsewhere })).toEqual([{ kind: 'anchor' }])
+    appendFileSync(
+      join(folder, 'other.txt'),
+      (await store.audit.proof('a')).checkpoint.replace(/\n2\n/, '\n1\n'),
+    )
+    expect(await problemsIn(store, { anchors: elsewhere })).toEqual([{ kind: 'anchor' }, { kind: 'anchor' }])
+  })
+
+  it('that cannot be written is named, and what was sealed stays sealed', async () => {
+    const { store, folder } = await backedUp()
+    const signer = await newSigner()
+    await store.audit.init({ signer })
+    await say(store, ['a'])
+    const anchors = [fileAnchor(join(folder, 'no/such/file.txt'))]
+    const { sealed, anchored } = await store.audit.seal({ signer, anchors })
+    expect([sealed, anchored[0]?.error?._tag]).toEqual([1, 'AnchorFailed'])
+    expect((await store.audit.status()).exposedSince).toBe('beginning')
+  })
+})

@@ -1,0 +1,34 @@
+import { join } from 'node:path'
+import { type AuditOptions, type AuditProblem, openStore, type Signer, type Store } from '../../src/index.ts'
+import { newKeyFile } from '../../src/audit.ts'
+import { atEnd } from '../support/at-end.ts'
+import { stores, temporaryFolder } from '../support/stores.ts'
+
+/** A new key, in a file of its own. */
+export const newSigner = (): Promise<Signer> => newKeyFile(join(temporaryFolder(), 'key.pem'))
+
+/** An empty store of this kind, closed after the test. */
+export const storeOf = async (kind: string): Promise<Store> => {
+  const store = await openStore(await (stores[kind] as (typeof stores)[string])())
+  atEnd(store.close)
+  return store
+}
+
+/** Says something in each of these conversations. */
+export const say = async (store: Store, ids: readonly string[], content = 'Hello.'): Promise<void> => {
+  await Promise.all(ids.map((id) => store.conversation(id).append({ role: 'user', content })))
+}
+
+/** What an audit finds. */
+export const problemsIn = async (
+  store: Store,
+  options: AuditOptions = {},
+): Promise<readonly Pick<AuditProblem, 'kind' | 'conversation' | 'revision'>[]> => {
+  const problems = []
+  for await (const finding of store.audit.verify(options))
+    if (finding.type === 'problem') {
+      const { type: _type, message: _message, ...rest } = finding
+      problems.push(rest)
+    }
+  return problems
+}

@@ -1,0 +1,251 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fileAnchor, newKeyFile } from '../../src/audit.ts'
+import { hashOf } from '../../src/events/codec.ts'
+import { openStore, type Signer, type Store } from '../../src/index.ts'
+import { atEnd } from '../support/at-end.ts'
+import { temporaryFolder } from '../support/stores.ts'
+import { problemsIn, say } from './scene.ts'
+
+// What somebody who can write to the database can do, with every hash computed again, so that the chain shows nothing.
+
+interface Row {
+  id: string
+  type: string
+  data: string
+  metadata: string
+}
+type Data = Record<string, unknown>
+
+let made = ''
+let signer: Signer
+
+/** A sealed and anchored store with a conversation of eleven events: receipts, a rewind, a summary. */
+beforeAll(async () => {
+  made = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+  const anchors = [fileAnchor(join(made, 'anchored.txt'))]
+  signer = await newKeyFile(join(made, 'key.pem'))
+  const store = await openStore(`sqlite:${join(made, 'store.db')}`)
+  await store.audit.init({ signer })
+  await say(store, ['other'])
+  await store.audit.seal({ signer, anchors })
+  await store.backup(join(made, 'older.db'))
+  const parser = readFileSync(new URL('../golden/receipts/parser.jsonl', import.meta.url), 'utf8')
+  await store.importSession({ text: parser, file: 'parser.jsonl' })
+  await store.audit.seal({ signer, anchors })
+  await store.close()
+})
+afterAll(() => rmSync(made, { recursive: true, force: true }))
+
+/** A copy of it to alter. */
+const sealed = () => {
+  const folder = temporaryFolder()
+  cpSync(made, folder, { recursive: true })
+  const file = join(folder, 'store.db')
+  const open = async (): Promise<Store> => {
+    const again = await openStore(`sqlite:${file}`)
+    atEnd(again.close)
+    return again
+  }
+  return { file, folder, anchors: [fileAnchor(join(folder, 'anchored.txt'))], open }
+}
+
+const stream = 'conversation-parser'
+
+/** Writes a stream again: its events changed, chained and its end kept, or forgotten, as if they had been written so. */
+const rewritten = (file: string, change: (rows: Row[]) => Row[], end: 'set' | 'forgotten' = 'set'): void => {
+  const db = new DatabaseSync(file)
+  const { id: key } = db.prepare('SELECT id FROM streams WHERE name = ?').get(stream) as { id: number }
+  const before = db
+    .prepare('SELECT position, id, type, data, metadata FROM events WHERE stream = ? ORDER BY revision')
+    .all(key) as unknown as (Row & { position: number })[]
+  const rows = change(before.map((row) => ({ ...row })))
+  db.prepare('DELETE FROM events WHERE stream = ?').run(key)
+  let prev: string | null = null
+  for (const [revision, row] of rows.entries()) {
+    const metadata = JSON.stringify({ ...(JSON.parse(row.metadata) as Data), prev })
+    prev = hashOf({ ...row, metadata })
+    db.prepare(
+      'INSERT INTO events (position, stream, revision, id, type, data, metadata, findable) VALUES (?, ?, ?, ?, ?, ?, ?, 1)',
+    ).run(
+      (before[revision] as { position: number }).position,
+      key,
+      revision,
+      row.id,
+      row.type,
+      row.data,
+      metadata,
+    )
+  }
+  db.prepare('UPDATE streams SET last = ?, hash = ? WHERE id = ?').run(
+    ...(end === 'set' ? [rows.length - 1, prev] : [null, null]),
+    key,
+  )
+  db.close()
+}
+
+const sql = (file: string, statement: string): void => {
+  const db = new DatabaseSync(file)
+  db.exec(statement)
+  db.close()
+}
+
+/** Changes the data of one event. */
+const inData =
+  (at: number, change: (data: Data) => Data) =>
+  (rows: Row[]): Row[] =>
+    rows.with(at, {
+      ...(rows[at] as Row),
+      data: JSON.stringify(change(JSON.parse((rows[at] as Row).data) as Data)),
+    })
+const inOrigin = (at: number, change: (origin: Data) => Data) =>
+  inData(at, (data) => ({ ...data, origin: change(data['origin'] as Data) }))
+const text = (words: string) => [{ type: 'text', text: words }]
+const later = (metadata: string): string =>
+  JSON.stringify({ ...(JSON.parse(metadata) as Data), time: '2031-01-01T00:00:00.000Z' })
+const isSwapped = (rows: Row[]): Row[] =>
+  rows
+    .with(1, { ...(rows[1] as Row), id: rows[3]?.id ?? '' })
+    .with(3, { ...(rows[3] as Row), id: rows[1]?.id ?? '' })
+
+/** By what is done, on which event. */
+const chained: Readonly<
+  Record<string, readonly [at: number, change: (rows: Row[]) => Row[], end?: 'forgotten']>
+> = {
+  'a message changed, with its end set': [
+    1,
+    inData(1, (data) => ({ ...data, content: text('Why is it fine?') })),
+  ],
+  'a message changed, with its end forgotten': [
+    1,
+    inData(1, (data) => ({ ...data, content: text('Why is it fine?') })),
+    'forgotten',
+  ],
+  'the tail cut off': [10, (rows) => rows.slice(0, 9)],
+  'ids swapped': [1, isSwapped],
+  'times changed': [
+    5,
+    (rows) => rows.with(5, { ...(rows[5] as Row), metadata: later(rows[5]?.metadata ?? '') }),
+  ],
+  'a view removed': [8, inData(8, ({ view: _view, ...data }) => data)],
+  'the last reply changed': [10, inData(10, (data) => ({ ...data, content: text('I did nothing.') }))],
+  'thinking added that was never sent again': [
+    10,
+    inData(10, ({ content, ...data }) => ({
+      ...data,
+      content: [
+        { type: 'thinking', thinking: 'hm', signature: 's' },
+        ...(Array.isArray(content) ? (content as unknown[]) : [{ type: 'text', text: String(content) }]),
+      ],
+    })),
+  ],
+  'the model changed': [10, inOrigin(10, (origin) => ({ ...origin, model: 'claude-haiku-5' }))],
+  'usage changed': [
+    10,
+    inOrigin(10, (origin) => ({ ...origin, usage: { inputTokens: 1, outputTokens: 1 } })),
+  ],
+  'a receipt deleted': [10, inOrigin(10, ({ context: _context, ...origin }) => origin)],
+  'a receipt computed again': [
+    10,
+    inOrigin(10, (origin) => ({
+      ...origin,
+      context: { ...(origin['context'] as Data), digest: 'f'.repeat(64) },
+    })),
+  ],
+}
+
+describe('what the chain does not show, the sealed ledger does', () => {
+  it.each(Object.entries(chained))('%s', async (_, [at, change, end]) => {
+    const { file, anchors, open } = sealed()
+    rewritten(file, change, end)
+    const store = await open()
+    const { discrepancy } = await store.conversation('parser').verify()
+    expect(discrepancy).toBe(undefined)
+    const found = await problemsIn(store, { anchors })
+    expect(found).toContainEqual({ kind: 'entry', conversation: 'parser', revision: 10 })
+    expect(at).toBeLessThanOrEqual(10)
+  })
+
+  it.each([
+    [
+      'a conversation dropped',
+      `DELETE FROM events WHERE stream = (SELECT id FROM streams WHERE name = '${stream}'); DELETE FROM streams WHERE name = '${stream}'`,
+    ],
+    ['a conversation renamed', `UPDATE streams SET name = 'conversation-renamed' WHERE name = '${stream}'`],
+  ])('%s', async (_, statement) => {
+    const { file, anchors, open } = sealed()
+    sql(file, statement)
+    const store = await open()
+    expect(await problemsIn(store, { anchors })).toEqual([
+      { kind: 'entry', conversation: 'parser', revision: 10 },
+    ])
+  })
+
+  it('the whole file replaced by an older one, or the ledger cut to what it was: by an anchor', async () => {
+    const { file, folder, anchors, open } = sealed()
+    cpSync(join(folder, 'older.db'), file)
+    const store = await open()
+    expect(await problemsIn(store)).toEqual([])
+    expect(await problemsIn(store, { anchors })).toEqual([{ kind: 'anchor' }])
+  })
+
+  it('the ledger written again by somebody without the key, or removed', async () => {
+    const { file, anchors, open } = sealed()
+    const forged = new DatabaseSync(file)
+    const row = forged
+      .prepare(`SELECT position, data FROM events WHERE type = 'HeadsSealed' ORDER BY position DESC LIMIT 1`)
+      .get() as { position: number; data: string }
+    const data = JSON.parse(row.data) as Data & { entries: string[] }
+    const entries = data.entries.map((entry) => entry.replace(/[0-9a-f]{64}/, 'f'.repeat(64)))
+    forged
+      .prepare('UPDATE events SET data = ? WHERE position = ?')
+      .run(JSON.stringify({ ...data, entries }), row.position)
+    forged.close()
+    const store = await open()
+    const found = await problemsIn(store, { anchors })
+    expect(found.map(({ kind }) => kind)).toEqual(['anchor', 'ledger', 'entry'])
+    await expect(store.audit.proof('other')).rejects.toMatchObject({ _tag: 'LedgerDamaged' })
+    await store.close()
+    sql(
+      file,
+      `DELETE FROM events WHERE stream IN (SELECT id FROM streams WHERE name LIKE 'ledger%'); DELETE FROM streams WHERE name LIKE 'ledger%'`,
+    )
+    expect((await problemsIn(await open(), { anchors })).map(({ kind }) => kind)).toEqual(['ledger'])
+  })
+
+  it('history written again and sealed once more with the stolen key: by an anchor', async () => {
+    const { file, anchors, open } = sealed()
+    rewritten(
+      file,
+      inData(10, (data) => ({ ...data, content: text('I did nothing.') })),
+    )
+    sql(
+      file,
+      `DELETE FROM events WHERE stream IN (SELECT id FROM streams WHERE name = 'ledger-0' OR name = 'ledger-0-anchors')`,
+    )
+    sql(file, `UPDATE streams SET last = NULL, hash = NULL WHERE name LIKE 'ledger-0%'`)
+    const store = await open()
+    await store.audit.seal({ signer })
+    expect(await problemsIn(store)).toEqual([])
+    const found = await problemsIn(store, { anchors })
+    expect(new Set(found.map(({ kind }) => kind))).toEqual(new Set(['anchor']))
+  })
+
+  it('but for what happened since it was sealed last', async () => {
+    const { file, anchors, open } = sealed()
+    const store = await open()
+    await store.conversation('parser').append({ role: 'user', content: 'Thanks.' })
+    await store.close()
+    rewritten(
+      file,
+      inData(11, (data) => ({ ...data, content: text('No thanks.') })),
+    )
+    const again = await open()
+    expect(await problemsIn(again, { anchors })).toEqual([])
+    await again.audit.seal({ signer, anchors })
+    expect(await problemsIn(again, { anchors })).toEqual([])
+  })
+})
