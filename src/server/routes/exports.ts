@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { fileNameOf } from '../../formats/file-name.ts'
 import { writableFormats } from '../../formats/registry.ts'
 import { endOf, writerOf } from '../exports.ts'
 import { ofConversation } from '../parameters.ts'
@@ -32,7 +33,7 @@ export const exported = route({
       })
     const chat = store.conversation(params.id)
     const flow = writer.write(chat, { at: await endOf(chat, at), redact })
-    const name = `${params.id.replaceAll(':', '-')}.${writer.extension}`
+    const name = fileNameOf(params.id, writer.extension)
     return {
       headers: { 'content-disposition': `attachment; filename="${name}"` },
       type: 'application/octet-stream',
