@@ -34,6 +34,7 @@ export type {
 } from './projections/render/renderer.ts'
 export { timeline } from './projections/timeline.ts'
 export type { BlockCut } from './projections/clip.ts'
+export type { BucketColumns, MarkerOutline, OutlineColumns } from './projections/columns.ts'
 export type { Change, Diff } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
 export type { Excerpt } from './projections/found.ts'

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { outOfRange } from '../commands/rejections.ts'
 import { openAt } from '../history/log.ts'
+import type { BucketColumns, OutlineColumns } from '../projections/columns.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
@@ -9,7 +10,7 @@ import type { EventStore } from '../store/port.ts'
 import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
 import { type Filter, listed, type ListOrder, type ThreadList } from './list.ts'
-import { type Buckets, bucketsOf, type Outline, outlineOf, tallyAt } from './outline.ts'
+import { bucketsOf, outlineOf, tallyAt } from './outline.ts'
 import { type Hits, searched, unsearchable } from './search.ts'
 import type { ThreadRow } from './thread.ts'
 import { traitNames } from './traits.ts'
@@ -36,10 +37,10 @@ export interface OverviewOptions {
   readonly buckets?: number | undefined
 }
 /** An outline, and where the next one begins if it was longer than one answer. */
-export interface OutlinePage extends Outline, UpTo {
+export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
-export interface BucketsPage extends Buckets, UpTo {}
+export interface BucketsPage extends BucketColumns, UpTo {}
 /** What a marker hides. */
 export interface HiddenByMarker extends Omit<Tally, 'tools'> {
   readonly marker: number
@@ -252,4 +253,4 @@ const nothing = {
   rewinds: [],
   restores: [],
 }
-const noBuckets: Buckets = { buckets: 0, first: [], min: [], max: [], markers: [], rewinds: [] }
+const noBuckets: BucketColumns = { buckets: 0, first: [], min: [], max: [], markers: [], rewinds: [] }

@@ -1,44 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { BucketColumns, MarkerOutline, OutlineColumns } from '../projections/columns.ts'
 import type { Kind } from './facts.ts'
 import { partsOf } from './lineage.ts'
 import type { Chunk, Rows } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 import type { Tally } from './weave.ts'
-
-/** A `Condensed` or `Truncated`, as its event says. */
-export interface MarkerOutline {
-  readonly position: number
-  readonly kind: 'condensed' | 'truncated'
-  /** The slice that it covers: the positions of its first and last item. */
-  readonly first: number
-  readonly last: number
-  /** Messages that it hides, at all levels. */
-  readonly hidden: number
-  /** Estimated tokens of what it hides, and of what is shown in its place. */
-  readonly before: number
-  readonly after: number
-  readonly method?: string
-}
-
-/** Events without their content, a column each: the element at index i is of position `from` + i. */
-export interface Outline {
-  readonly from: number
-  /** The last position of the columns; `from` - 1 if there is none. */
-  readonly to: number
-  /** A letter each (`Kind`). */
-  readonly kinds: string
-  /** Bytes of the event's data, as JSON. */
-  readonly sizes: readonly number[]
-  /** Estimated tokens of what the model sees right after the event, system prompt and tools included. */
-  readonly tokens: readonly number[]
-  /** Milliseconds since 1970. */
-  readonly times: readonly number[]
-  readonly markers: readonly MarkerOutline[]
-  readonly rewinds: readonly { readonly position: number; readonly to: number }[]
-  readonly restores: readonly { readonly position: number; readonly marker: number }[]
-  /** Positions of the replies that have a receipt. */
-  readonly calls: readonly number[]
-}
 
 /** The columns of a conversation from one position through another, or through its last one. */
 export const outlineOf = (
@@ -47,7 +13,7 @@ export const outlineOf = (
   thread: ThreadRow,
   from: number,
   to: number,
-): Outline => {
+): OutlineColumns => {
   const kinds: string[] = []
   const [sizes, tokens, times, calls]: [number[], number[], number[], number[]] = [[], [], [], []]
   const marks: Mark[] = []
@@ -102,21 +68,7 @@ const markerOf = ({ kind, method, ...mark }: Mark): readonly MarkerOutline[] => 
   return [{ position, kind: named, first, last, hidden, before, after, ...(method !== null && { method }) }]
 }
 
-/** A conversation in so many parts of about the same length, a column each. */
-export interface Buckets {
-  /** How many there are: no more than events. */
-  readonly buckets: number
-  /** The first position of each. */
-  readonly first: readonly number[]
-  /** The fewest and the most tokens that the model sees in it. */
-  readonly min: readonly number[]
-  readonly max: readonly number[]
-  /** How many markers and rewinds it has. */
-  readonly markers: readonly number[]
-  readonly rewinds: readonly number[]
-}
-
-export const bucketsOf = (rows: Rows, thread: ThreadRow, wanted: number): Buckets => {
+export const bucketsOf = (rows: Rows, thread: ThreadRow, wanted: number): BucketColumns => {
   const count = thread.last + 1
   const buckets = Math.min(wanted, count)
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * count) / buckets))

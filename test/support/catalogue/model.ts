@@ -1,5 +1,5 @@
 import { estimatePrompt } from '../../../src/context/tokens/estimate.ts'
-import type { Outline } from '../../../src/catalogue/outline.ts'
+import type { OutlineColumns } from '../../../src/core.ts'
 import { contentOf, type ConversationEvent } from '../../../src/events/events.ts'
 import { textsOf } from '../../../src/projections/found.ts'
 import { configurationOf, effective, messagesOf } from '../../../src/projections/effective.ts'
@@ -31,7 +31,7 @@ const tokensAt = (log: Log, at: number): number => {
 }
 
 /** The whole outline of a log. */
-export const outlineBy = (log: Log): Outline => ({
+export const outlineBy = (log: Log): OutlineColumns => ({
   from: 0,
   to: log.length - 1,
   kinds: log.map(kindOf).join(''),
