@@ -20,8 +20,13 @@ export const size = (bytes: number): string => {
   return `${value < 100 ? Number(value.toFixed(1)) : number(Math.round(value))} ${unit}`
 }
 
-export const percent = (part: number, whole: number): string =>
-  whole > 0 ? `${Math.round((100 * part) / whole)} %` : ''
+/** 94 %; what is little is not nothing: < 1 %, > 99 %. */
+export const percent = (part: number, whole: number): string => {
+  if (whole <= 0) return ''
+  const rounded = Math.round((100 * part) / whole)
+  if (rounded === 0 && part > 0) return '< 1 %'
+  return rounded === 100 && part < whole ? '> 99 %' : `${rounded} %`
+}
 
 const two = (value: number): string => String(value).padStart(2, '0')
 const dayOf = (date: Date): string =>

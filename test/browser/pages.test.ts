@@ -1,8 +1,13 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { noBrowser } from '../support/browser.ts'
 import { disguised } from '../support/hostile.ts'
 import { sampleIds } from '../../src/cli/sample.ts'
-import { looking } from '../support/looking.ts'
+import { openStore } from '../../src/index.ts'
+import { serve } from '../../src/server/serve.ts'
+import { atEnd } from '../support/at-end.ts'
+import { builtPage } from '../support/bundle.ts'
+import { looking, sheet } from '../support/looking.ts'
 import { served, servedSample } from '../support/served.ts'
 
 const [id] = sampleIds
@@ -88,5 +93,92 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await shows(0)
     await page.getByRole('button', { name: 'Search', exact: true }).click()
     await expect.poll(() => new URL(page.url()).search).toBe('')
+  })
+
+  test('of a conversation shows no rows of another position in place of those that could not be had', async () => {
+    const { page, shows, row } = await looking(await servedSample(), `/c/${id}?at=20`, {
+      allowed: [/Failed to load resource/],
+    })
+    await shows(20)
+    await row(20).waitFor()
+    await page.route(/effective\?(?:.*&)?at=5(?:&|$)/, (route) => route.abort())
+    await page.keyboard.press(':')
+    await page.keyboard.type('5')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('The server cannot be reached').waitFor()
+    expect(await row(20).count()).toBe(0)
+    await page.unroute(/effective\?(?:.*&)?at=5(?:&|$)/)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await shows(5)
+  })
+
+  test('says what of two long conversations it does not compare', async () => {
+    const scene = await served()
+    for (const name of ['one', 'other'])
+      await scene.store.conversation(name).append(
+        Array.from({ length: 1_002 }, (_, index) => ({
+          role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
+          content: `${name} ${index}`,
+        })),
+      )
+    const { page } = await looking(scene, '/c/one/compare?with=other')
+    await page.getByText('Of one the first 1,000 of 1,002 items are compared.').waitFor()
+    await page.getByText('Of other the first 1,000 of 1,002 items are compared.').waitFor()
+    await page.goto(`${scene.url}/c/one/diff?from=1001&to=other:1001`)
+    await page.getByText('Of other the first 1,000 of 1,002 items are compared.').waitFor()
+  })
+
+  test('says that the server is gone, also while one stands still', async () => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    await store.conversation('talk').append([
+      { role: 'user', content: 'One.' },
+      { role: 'assistant', content: 'Two.' },
+    ])
+    const { url, close } = await serve({ store, port: 0, page: join(await builtPage(), 'ui') })
+    let closed: Promise<void> | undefined
+    atEnd(() => (closed ??= close()))
+    const { page, shows } = await looking({ store, url }, '/c/talk?at=0', {
+      allowed: [/Failed to load resource/],
+    })
+    await shows(0)
+    await page.getByRole('button', { name: 'paused' }).waitFor()
+    closed = close()
+    await page.getByRole('button', { name: /paused · ○ offline since/ }).waitFor()
+  })
+
+  test('asks before a link in what was said is followed, however it is clicked', async () => {
+    const scene = await served()
+    await scene.store
+      .conversation('talk')
+      .append({ role: 'user', content: '[look](https://example.org/x?y)' })
+    const { page, shows } = await looking(scene, '/c/talk?text=rendered')
+    await shows(0)
+    const link = page.getByRole('link', { name: 'look' })
+    for (const button of ['left', 'middle'] as const) {
+      await link.click({ button })
+      await sheet(page, 'Leave this page?').getByText('https://example.org/x?y').waitFor()
+      expect(page.context().pages()).toHaveLength(1)
+      await page.keyboard.press('Escape')
+      await expect.poll(() => page.locator('dialog').count()).toBe(0)
+    }
+  })
+
+  test('says of listed receipts that they are there, not that they are right', async () => {
+    const { page } = await looking(await servedSample(), '/')
+    await page.getByText('21 receipts').waitFor()
+    expect(await page.getByRole('main').textContent()).not.toContain('✓')
+  })
+
+  test('brings the row into sight that the arrows select, and gives it the focus', async () => {
+    const { page, shows } = await looking(await servedSample(), `/c/${id}?at=20`)
+    await shows(20)
+    for (let times = 0; times < 12; times++) await page.keyboard.press('ArrowUp')
+    await expect.poll(() => new URL(page.url()).searchParams.get('sel')).toBe('9')
+    const selected = page.locator('.rows [aria-current]')
+    await expect.poll(() => selected.evaluate((node) => node.matches(':focus'))).toBe(true)
+    const [list, row] = [await page.locator('.rows').boundingBox(), await selected.boundingBox()]
+    expect(row?.y).toBeGreaterThanOrEqual((list?.y ?? 0) - 1)
+    expect(row?.y).toBeLessThan((list?.y ?? 0) + (list?.height ?? 0))
   })
 })

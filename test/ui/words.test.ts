@@ -26,6 +26,12 @@ describe('figures in words', () => {
       '0 replies',
     ])
     expect([percent(1, 3), percent(1, 0)]).toEqual(['33 %', ''])
+    expect([percent(0, 9), percent(7, 4_416), percent(4_409, 4_416), percent(9, 9)]).toEqual([
+      '0 %',
+      '< 1 %',
+      '> 99 %',
+      '100 %',
+    ])
   })
 
   test.each([

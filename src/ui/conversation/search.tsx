@@ -60,6 +60,9 @@ export const useHits = (source: Source, id: string, words: string | undefined): 
   return state
 }
 
+/** So many characters before what was found are shown everywhere. */
+const near = 16
+
 const stateWords = (state: State): string =>
   state.state === 'shown'
     ? 'yes'
@@ -131,7 +134,11 @@ export const Search = ({
                 <bdi class="figures faint">{number(hit.position)}</bdi>
                 <span class="kind">{kindOf(hit.kind)}</span>
                 <span class="excerpt" dir="auto">
-                  <Exact text={hit.excerpt.before} />
+                  {/* On a narrow screen, what was found is not pushed out of it. */}
+                  <span class="far">
+                    <Exact text={hit.excerpt.before.slice(0, -near)} />
+                  </span>
+                  <Exact text={hit.excerpt.before.slice(-near)} />
                   <mark>
                     <Exact text={hit.excerpt.match} />
                   </mark>
