@@ -34,6 +34,7 @@ interface Options {
   readonly AskOptions: client.AskOptions
   readonly ClientOptions: client.ClientOptions
   readonly FindOptions: client.FindOptions
+  readonly CacheOptions: investigate.CacheOptions
   readonly CancelOptions: api.CancelOptions
   readonly ChatCompletionsOptions: ChatCompletionsOptions
   readonly CommandInput: api.CommandInput
@@ -94,6 +95,7 @@ interface Options {
   readonly VerifyOptions: api.VerifyOptions
   readonly WaitOptions: api.WaitOptions
   readonly UnparkOptions: api.UnparkOptions
+  readonly WhyOptions: investigate.WhyOptions
   readonly WorkerOptions: api.WorkerOptions<api.Conversation>
   readonly WriteOptions: api.WriteOptions
 }

@@ -3,6 +3,7 @@ import type { Shell } from '../shell.ts'
 import { addAppend } from './append.ts'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
+import { addCache } from './cache.ts'
 import { addCondense } from './condense.ts'
 import { addCopy } from './copy.ts'
 import { addCost } from './cost.ts'
@@ -34,6 +35,7 @@ import { addToken } from './token.ts'
 import { addTruncate } from './truncate.ts'
 import { addUndo } from './undo.ts'
 import { addVerify } from './verify.ts'
+import { addWhy } from './why.ts'
 import { addWork, addWorkAsOne } from './work.ts'
 import { addWorkers } from './workers.ts'
 
@@ -75,7 +77,7 @@ const groups: readonly (readonly [
       addDeny,
     ],
   ],
-  ['Investigate:', [addCost]],
+  ['Investigate:', [addCost, addCache, addWhy]],
   ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark, addPause, addResume]],
   ['Server:', [addServe, addToken]],
   [

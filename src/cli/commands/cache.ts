@@ -1,0 +1,99 @@
+import type { Command } from 'commander'
+import { type CacheBreak, type CacheReport, cache } from '../../investigate/index.ts'
+import { pricesIn } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { plural } from '../text.ts'
+import { durationText, usdText } from '../views/money.ts'
+import { writeTable } from '../views/table.ts'
+
+interface Options {
+  readonly prices?: string
+}
+
+export const addCache = (program: Command, shell: Shell): void => {
+  program
+    .command('cache <id>')
+    .description('find what broke the prompt cache, and say what resuming would cost')
+    .option('--prices <file>', 'JSON: prices of models, added to the list prices or replacing them')
+    .addHelpText(
+      'after',
+      `
+Lists the calls that could not read what the call before had cached: position of
+the reply, number of the call, tokens that were lost, tokens that were about to
+be paid in full again, what that cost in US dollars, what did it, position of
+the event, and the first block that differs. Advice, and what the next call
+would cost, are printed on standard error.
+
+Examples:
+  palimpsest cache task-42
+  palimpsest cache task-42 --json`,
+    )
+    .action(
+      shell.look(async ({ store, out, isJson, host }, id: string, { prices: file }: Options) => {
+        const report = await cache(store.conversation(id), { prices: await pricesIn(file) })
+        if (isJson) return out.json(report)
+        await writeTable(
+          out,
+          ['position', 'call', 'lost', 'again', 'usd', 'what', 'event', 'block'],
+          report.breaks.map(rowOf),
+          [0, 1, 2, 3, 4, 6],
+        )
+        for (const line of remarksOn(report)) host.stderr.write(`${line}\n`)
+      }),
+    )
+}
+
+const rowOf = ({
+  position,
+  call,
+  lost,
+  again,
+  usd,
+  kind,
+  also,
+  event,
+  path,
+}: CacheBreak): readonly string[] => [
+  String(position),
+  String(call ?? ''),
+  String(lost),
+  String(again),
+  usd === undefined ? '' : usdText(usd),
+  also === undefined ? kind : `${kind} (and ${also})`,
+  String(event ?? ''),
+  path ?? '',
+]
+
+const remarksOn = ({ calls, uncounted, input, read, resuming, advice }: CacheReport): readonly string[] => {
+  const share = input > 0 ? Math.round((100 * read) / input) : 0
+  return [
+    `${plural(calls, 'call')}: ${share} % of ${plural(input, 'input token')} read from the cache`,
+    ...(uncounted > 0
+      ? [`${plural(uncounted, 'call')} without recorded usage: nothing is known of them`]
+      : []),
+    ...advice.map((line) => `advice: ${line}`),
+    ...(resuming ? [resumingText(resuming)] : []),
+  ]
+}
+
+const resumingText = ({
+  tokens,
+  idle,
+  isWarm,
+  usd,
+  usdCold,
+  change,
+  event,
+  cached,
+}: NonNullable<CacheReport['resuming']>): string => {
+  const why = change
+    ? `${change}${event === undefined ? '' : ` at ${event}`} broke the cache`
+    : isWarm
+      ? `about ${cached} of them still cached`
+      : `the cache ran out, ${durationText(idle)} after the last reply`
+  const cost =
+    usd === undefined
+      ? 'no price'
+      : `${usdText(usd)} USD${isWarm ? `, ${usdText(usdCold ?? usd)} later` : ''}`
+  return `resuming now: about ${plural(tokens, 'token')}, ${why}: ${cost} for the input`
+}

@@ -1,0 +1,85 @@
+import type { Command } from 'commander'
+import { type Why, why } from '../../investigate/index.ts'
+import { several } from '../options.ts'
+import type { Output } from '../output.ts'
+import type { Shell } from '../shell.ts'
+import { plural, rangesText, tokensText } from '../text.ts'
+
+interface Options {
+  readonly call?: number
+}
+
+export const addWhy = (program: Command, shell: Shell): void => {
+  program
+    .command('why <id>')
+    .description('say what the model knew in a call, and why that changed')
+    .option('--call <n>', 'number of the call, from 1 (default: the last one)', several)
+    .addHelpText(
+      'after',
+      `
+Says what was shown and hidden, the event behind every difference from the reply
+before, and which paths, identifiers, ids and numbers the answer names although
+only hidden messages hold them. "sent --list" lists the calls.
+
+Examples:
+  palimpsest why task-42
+  palimpsest why task-42 --call 12`,
+    )
+    .action(
+      shell.look(async ({ store, out, isJson }, id: string, { call }: Options) => {
+        const found = await why(store.conversation(id), { call })
+        return isJson ? out.json(found) : write(out, found)
+      }),
+    )
+}
+
+const write = async (out: Output, found: Why): Promise<void> => {
+  const { call, kind, position, at, model, tokens, shown, hidden, abandoned, before } = found
+  await out.line(
+    [`call ${call}`, 'bold'],
+    [`: the ${kind} at ${position}, to the context at ${at}${model === undefined ? '' : `, by ${model}`}`],
+  )
+  await out.line([
+    `shown: ${plural(shown.length, 'item')}, ${tokensText(tokens)}: ${rangesText(shown.map((item) => item.position).toSorted((a, b) => a - b))}`,
+  ])
+  for (const { by, kind: how, messages, tokens: size } of hidden)
+    await out.line([`hidden: ${plural(messages, 'message')}, ${tokensText(size)}, ${how} by ${by}`, 'marker'])
+  if (abandoned > 0) await out.line([`abandoned: ${plural(abandoned, 'message')}`, 'dim'])
+  if (before !== undefined) await writeChanges(out, found, before)
+  for (const { kind: what, position: where, detail, isNew } of found.repairs)
+    if (isNew) await out.line(['repaired: ', 'warning'], [`${what} at ${where}: ${detail}`])
+  for (const { term, hidden: holders, by, inSummary } of found.needed)
+    await out.line(
+      ['needed but hidden: ', 'warning'],
+      [
+        `${term}  in ${rangesText(holders)}, hidden by ${rangesText(by)}${inSummary ? '; a summary names it' : ''}`,
+      ],
+    )
+}
+
+const writeChanges = async (out: Output, found: Why, before: number): Promise<void> => {
+  const { differences, configuration } = found
+  await out.line([`since call ${before}:`])
+  if (configuration)
+    await out.line([
+      `  configuration at ${configuration.event}: ${configuration.fields.join(', ')}`,
+      'marker',
+    ])
+  // What one event did is one line.
+  const all = Map.groupBy(
+    differences,
+    ({ change, because, event }) => `${change} ${because} ${because === 'message' ? '' : event}`,
+  )
+  for (const group of all.values()) {
+    const [{ change, because, event } = { change: 'appeared', because: 'message', event: 0 }] = group
+    const tokens = group.reduce((sum, one) => sum + one.tokens, 0)
+    const sign = change === 'appeared' ? '+' : '-'
+    const places = rangesText(group.map(({ position }) => position).toSorted((a, b) => a - b))
+    const reason = because === 'message' ? 'said since' : `${because} at ${event}`
+    await out.line(
+      [`  ${sign} ${places}`, change === 'appeared' ? 'user' : 'warning'],
+      [`  ${tokensText(tokens)}  ${reason}`],
+    )
+  }
+  if (differences.length === 0 && !configuration) await out.line(['  nothing', 'dim'])
+}

@@ -1,0 +1,67 @@
+import type { BreakKind, CacheBreak, CountedReply } from './breaks.ts'
+import { lifetimes, ttlOf } from './prompt-cache.ts'
+
+/** What would have kept the cache, for each kind of break that there was. */
+export const adviceOn = (
+  breaks: readonly CacheBreak[],
+  replies: readonly CountedReply[],
+): readonly string[] => {
+  const isUsed = replies.some(({ counts }) => counts.cacheWrite + counts.cacheRead > 0)
+  const unused = replies.length > 1 && !isUsed ? [noCache] : []
+  const kinds = Map.groupBy(breaks, ({ kind }) => kind)
+  return [...unused, ...[...kinds].flatMap(([kind, all]) => adviceFor(kind, all, replies))]
+}
+
+const noCache =
+  'nothing was cached: give turns `cache: "5m"` (the default), and check that the prompt is longer than the model caches at least'
+
+const adviceFor = (
+  kind: BreakKind,
+  all: readonly CacheBreak[],
+  replies: readonly CountedReply[],
+): readonly string[] => {
+  const times = all.length === 1 ? 'once' : `${all.length} times`
+  switch (kind) {
+    case 'expired': {
+      const isShort = replies.some((reply) => ttlOf(reply) === '5m')
+      const within = all.filter(({ idle }) => idle * 1_000 <= lifetimes['1h']).length
+      return [
+        isShort && within > 0
+          ? `the cache ran out ${times}, of these ${within} within an hour: cache: "1h" keeps it, at 1.6 times the price of writing it`
+          : `the cache ran out ${times}: nothing keeps it that long, so condense before a long pause`,
+      ]
+    }
+    case 'tools-reordered':
+      return [`the same tools came in another order ${times}: sort them by name`]
+    case 'tools':
+      return [`the tools changed ${times}: they come first in the prompt, so give all of them from the start`]
+    case 'system':
+      return [
+        `the system prompt changed ${times}: put what changes (dates, states, counts) into a message at the end`,
+      ]
+    case 'model':
+      return [
+        `the model changed ${times}: each has a cache of its own, so change it where the context is small`,
+      ]
+    case 'edit':
+      return [
+        `an earlier message was replaced ${times}: replace several at once, as late in the context as possible`,
+      ]
+    case 'parameters':
+      return [
+        `parameters changed ${times}: thinking and tool_choice are part of what is cached, so keep them as they are`,
+      ]
+    case 'no-breakpoints':
+      return [`a call set no breakpoints ${times}: leave \`cache\` as it is`]
+    case 'condense':
+    case 'truncate':
+      return [
+        `hiding part of the context broke the cache ${times}: hide more, less often (a lower \`target\`), and before a pause rather than after it`,
+      ]
+    case 'restore':
+    case 'rewind':
+    case 'repair':
+    case 'unexplained':
+      return []
+  }
+}

@@ -1,0 +1,172 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Effective } from '../projections/effective.ts'
+import type { Log } from '../projections/path.ts'
+import { fingerprintLength, type PlacedPart, partsOf } from '../receipts/fingerprints.ts'
+import { requestIn } from '../receipts/made-again.ts'
+import { sharedBy } from '../receipts/receipt-blocks.ts'
+import type { Prices } from '../turn/spending/prices.ts'
+import type { Counts } from '../turn/spending/usage.ts'
+import { canonicalText } from './canonical.ts'
+import { type ChangeKind, changeBetween } from './cause.ts'
+import { idleBetween, lifetimes, ratesOf, ttlOf } from './prompt-cache.ts'
+import type { ReplyCall } from './replies.ts'
+
+/** Why a call could not read what the one before it had cached. */
+export type BreakKind = ChangeKind | 'expired' | 'parameters' | 'no-breakpoints' | 'unexplained'
+
+/** A call that could not read all that the one before it had in the prompt cache. */
+export interface CacheBreak {
+  /** The number of the call, if it has a receipt, and the position of its reply. */
+  readonly call?: number
+  readonly position: number
+  readonly kind: BreakKind
+  /** Position of the event behind it. */
+  readonly event?: number
+  /** The first block that differs, such as `messages[3].content[0]`, if the receipts tell. */
+  readonly path?: string
+  /** What else would have broken it. */
+  readonly also?: BreakKind
+  /** Tokens in the cache that were not read. */
+  readonly lost: number
+  /** About how many tokens that the model had been sent before were paid at the full price again. */
+  readonly again: number
+  /** About what that cost, in US dollars; absent if the model has no price. */
+  readonly usd?: number
+  /** Seconds between the reply before and this request. */
+  readonly idle: number
+}
+
+/** A reply with the API's counts. */
+export interface CountedReply extends ReplyCall {
+  readonly counts: Counts
+}
+
+export const inputOf = ({ input, cacheRead, cacheWrite }: Counts): number => input + cacheRead + cacheWrite
+
+interface Known {
+  readonly log: Log
+  readonly prices: Prices
+  readonly historyAt: (at: number) => Effective
+}
+
+export const breakBetween = (
+  before: CountedReply,
+  reply: CountedReply,
+  known: Known,
+): CacheBreak | undefined => {
+  const { counts } = reply
+  const lost = before.counts.cacheRead + before.counts.cacheWrite - counts.cacheRead
+  if (lost <= 0) return undefined
+  const found = causeOf(before, reply, known)
+  const again = Math.min(found.again(lost), counts.input + counts.cacheWrite)
+  const rates = ratesOf(known.prices, reply)
+  return {
+    ...(reply.number !== undefined && { call: reply.number }),
+    position: reply.position,
+    ...found.cause,
+    lost,
+    again,
+    ...(rates && { usd: (again * (rates.write - rates.read)) / 1_000_000 }),
+    idle: idleBetween(before.answered, reply.asked),
+  }
+}
+
+interface Found {
+  readonly cause: Pick<CacheBreak, 'kind' | 'event' | 'path' | 'also'>
+  readonly again: (lost: number) => number
+}
+
+const causeOf = (before: CountedReply, reply: CountedReply, known: Known): Found => {
+  const [old, now] = [before, reply].map(({ at }) => known.historyAt(at)) as [Effective, Effective]
+  const requests = requestsOf(before, reply, old, now)
+  const isSame = requests && requests.shared * fingerprintLength >= (before.prints ?? '').length
+  const isOther = before.origin.model !== reply.origin.model
+  const change = isSame && !isOther ? undefined : changeIn(known.log, old, now, isOther, requests)
+  const ttl = ttlOf(before)
+  const isExpired =
+    idleBetween(before.asked, reply.asked) * 1_000 > lifetimes[ttl] && !isPartlyRead(reply, requests)
+  const again = (lost: number): number => (requests ? requests.again : lost)
+  if (isExpired) return { cause: { kind: 'expired', ...(change && { also: change.kind }) }, again }
+  if (change) return { cause: change, again }
+  return { cause: otherCause(before, reply, old, now), again }
+}
+
+/** Whether what the two requests share was read, most of it: then it had not run out. */
+const isPartlyRead = ({ counts }: CountedReply, requests: Requests | undefined): boolean =>
+  requests !== undefined && requests.sharedTokens > 0 && counts.cacheRead > requests.sharedTokens / 2
+
+const changeIn = (
+  log: Log,
+  old: Effective,
+  now: Effective,
+  isOther: boolean,
+  requests: Requests | undefined,
+) => {
+  const found = changeBetween(log, old, now)
+  const path = requests?.path === undefined ? {} : { path: requests.path }
+  if (isOther && found?.kind !== 'model') return { kind: 'model' as const }
+  if (found) return { ...found, ...(found.kind !== 'model' && path) }
+  return requests ? { kind: 'repair' as const, ...path } : undefined
+}
+
+/** The requests begin the same way, and not long after each other. */
+const otherCause = (
+  before: CountedReply,
+  reply: CountedReply,
+  old: Effective,
+  now: Effective,
+): Found['cause'] => {
+  if (before.receipt?.options['cache'] !== undefined && reply.receipt?.options['cache'] === undefined)
+    return { kind: 'no-breakpoints' }
+  const parameters = [old, now].map(({ outline }) => canonicalText(outline.configuration?.parameters))
+  const { configured } = now.outline
+  if (parameters[0] !== parameters[1])
+    return { kind: 'parameters', ...(configured !== undefined && { event: configured }) }
+  return { kind: 'unexplained' }
+}
+
+/** What two consecutive requests have in common. */
+interface Requests {
+  /** How many blocks at the beginning, and about how many tokens these are. */
+  readonly shared: number
+  readonly sharedTokens: number
+  /** The first block that differs. */
+  readonly path?: string
+  /** About how many tokens of the later one were in the earlier one, and not read from the cache. */
+  readonly again: number
+}
+
+const requestsOf = (
+  before: CountedReply,
+  reply: CountedReply,
+  old: Effective,
+  now: Effective,
+): Requests | undefined => {
+  if (before.prints === undefined || reply.prints === undefined) return undefined
+  const shared = sharedBy(before.prints, reply.prints)
+  const parts = partsSent(reply, now)
+  const sizes = parts.map(({ part }) => canonicalText(part).length)
+  const whole = sizes.reduce((sum, size) => sum + size, 0)
+  const tokens = (size: number): number => (whole > 0 ? (size / whole) * inputOf(reply.counts) : 0)
+  const known = new Set(printsIn(before.prints))
+  const repeated = printsIn(reply.prints).map((print, index) => (known.has(print) ? (sizes[index] ?? 0) : 0))
+  const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0)
+  const path = (parts[shared] ?? partsSent(before, old)[shared])?.path
+  return {
+    shared,
+    sharedTokens: tokens(sum(sizes.slice(0, shared))),
+    again: Math.max(0, Math.round(tokens(sum(repeated)) - reply.counts.cacheRead)),
+    ...(path !== undefined && { path }),
+  }
+}
+
+const partsSent = (
+  { number = 0, position, origin, receipt }: CountedReply,
+  now: Effective,
+): readonly PlacedPart[] => {
+  const made = receipt && requestIn({ number, position, kind: 'reply', origin, receipt }, now)
+  return made && E.isRight(made) ? partsOf(made.right) : []
+}
+
+const printsIn = (prints: string): readonly string[] =>
+  prints.match(new RegExp(`.{${fingerprintLength}}`, 'g')) ?? []

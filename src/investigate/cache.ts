@@ -1,0 +1,51 @@
+import type { Log } from '../projections/path.ts'
+import type { Prices } from '../turn/spending/prices.ts'
+import { countsIn } from '../turn/spending/usage.ts'
+import { adviceOn } from './advice.ts'
+import { breakBetween, type CacheBreak, type CountedReply, inputOf } from './breaks.ts'
+import { historiesOf } from './histories.ts'
+import { repliesIn } from './replies.ts'
+import { type Resuming, resumingAt } from './resuming.ts'
+
+/** What became of the prompt cache in a conversation. */
+export interface CacheReport {
+  readonly conversation: string
+  /** Replies whose usage is recorded, and those whose usage is not: nothing is known of these. */
+  readonly calls: number
+  readonly uncounted: number
+  /** Input tokens of all calls, and how many of them were read from the cache. */
+  readonly input: number
+  readonly read: number
+  readonly breaks: readonly CacheBreak[]
+  /** What the next call would cost now. */
+  readonly resuming?: Resuming
+  readonly advice: readonly string[]
+}
+
+/** @param now milliseconds since 1970 */
+export const cacheReport = (conversation: string, log: Log, prices: Prices, now: number): CacheReport => {
+  const replies = repliesIn(log)
+  // A reply that was aborted early may have a usage without any input.
+  const counted = replies
+    .map((reply): CountedReply => ({ ...reply, counts: countsIn(reply.origin.usage) }))
+    .filter(({ counts }) => inputOf(counts) > 0)
+  const historyAt = historiesOf(log)
+  const breaks = counted.flatMap((reply, index): readonly CacheBreak[] => {
+    const before = counted[index - 1]
+    const found = before && breakBetween(before, reply, { log, prices, historyAt })
+    return found ? [found] : []
+  })
+  const last = counted.at(-1)
+  const resuming = last && resumingAt(log, last, prices, now)
+  const read = counted.reduce((sum, { counts }) => sum + counts.cacheRead, 0)
+  const input = counted.reduce((sum, { counts }) => sum + inputOf(counts), 0)
+  const report = {
+    conversation,
+    calls: counted.length,
+    uncounted: replies.length - counted.length,
+    input,
+    read,
+    breaks,
+  }
+  return { ...report, ...(resuming && { resuming }), advice: adviceOn(breaks, counted) }
+}

@@ -1,0 +1,74 @@
+import type { ConversationEvent } from '../events/events.ts'
+import { configurationOf, type Effective, type Item, messageIn } from '../projections/effective.ts'
+import { lastOf, type Log } from '../projections/path.ts'
+import { toolsOf } from '../projections/render/renderer.ts'
+import { canonicalText } from './canonical.ts'
+
+/** What made a request begin otherwise than the one before it. */
+export type ChangeKind =
+  | 'model'
+  | 'tools'
+  | 'tools-reordered'
+  | 'system'
+  | 'edit'
+  | 'condense'
+  | 'truncate'
+  | 'restore'
+  | 'rewind'
+  | 'repair'
+
+/** The first thing that differs between two requests, and the event behind it. */
+export interface Change {
+  readonly kind: ChangeKind
+  /** Position of the event, if one is behind it. */
+  readonly event?: number
+}
+
+/**
+ * What of the later history does not continue the earlier one, in the order of the prompt cache: model, tools, system prompt, messages.
+ * Undefined if it only adds to it.
+ */
+export const changeBetween = (log: Log, before: Effective, after: Effective): Change | undefined =>
+  promptChange(log, before, after) ?? itemChange(log, before, after)
+
+const promptChange = (log: Log, before: Effective, after: Effective): Change | undefined => {
+  const [old, now] = [configurationOf(before), configurationOf(after)]
+  const event = configuredBy(log, before, after)
+  const changed = (kind: ChangeKind): Change => ({ kind, ...(event !== undefined && { event }) })
+  if (old.model !== now.model && old.model !== undefined) return changed('model')
+  const [tools, others] = [toolsOf(before).tools ?? [], toolsOf(after).tools ?? []].map((all) =>
+    all.map(canonicalText),
+  ) as [string[], string[]]
+  if (tools.join('\n') !== others.join('\n'))
+    return changed(tools.toSorted().join('\n') === others.toSorted().join('\n') ? 'tools-reordered' : 'tools')
+  if (canonicalText(old.system) !== canonicalText(now.system)) return changed('system')
+  return undefined
+}
+
+/** The event by which another configuration is in force: a `Configured`, or the rewind that led to before one. */
+const configuredBy = (log: Log, { at }: Effective, { at: end, outline }: Effective): number | undefined =>
+  outline.configured !== undefined && outline.configured > at ? outline.configured : lastRewind(log, at, end)
+
+const itemChange = (log: Log, before: Effective, after: Effective): Change | undefined => {
+  const index = before.items.findIndex((item, at) => item.position !== after.items[at]?.position)
+  if (index < 0) return undefined
+  const [old, now] = [before.items[index], after.items[index]]
+  if (now && now.kind !== 'message' && now.position > before.at)
+    return { kind: markerKind(now), event: now.position }
+  const restored = eventsIn(log, before.at, after.at).findLast(
+    (event) => event.type === 'Restored' && event.data.marker === old?.position,
+  )
+  if (restored) return { kind: 'restore', event: restored.position }
+  const event = lastRewind(log, before.at, after.at)
+  return { kind: 'rewind', ...(event !== undefined && { event }) }
+}
+
+const markerKind = (item: Item): ChangeKind =>
+  item.kind === 'truncation' ? 'truncate' : messageIn(item) ? 'edit' : 'condense'
+
+const lastRewind = (log: Log, after: number, at: number): number | undefined =>
+  eventsIn(log, after, at).findLast(({ type }) => type === 'Rewound')?.position
+
+/** The events after one position through another, abandoned ones included. */
+export const eventsIn = (log: Log, after: number, at = lastOf(log)): readonly ConversationEvent[] =>
+  log.slice(after + 1, at + 1)

@@ -1,0 +1,99 @@
+import type { Role } from '../events/event-types.ts'
+import type { Effective, Item } from '../projections/effective.ts'
+import { messageIn } from '../projections/effective.ts'
+import type { Entry } from '../projections/full.ts'
+import { lastOf, type Log } from '../projections/path.ts'
+import { eventsIn } from './cause.ts'
+
+/** What made an item appear or disappear. */
+export type Because = 'message' | 'condense' | 'edit' | 'truncate' | 'restore' | 'rewind'
+
+/** An item that one call showed and the call before did not, or the other way round. */
+export interface Difference {
+  readonly change: 'appeared' | 'disappeared'
+  readonly position: number
+  readonly kind: Item['kind']
+  /** Of a message. */
+  readonly role?: Role
+  readonly tokens: number
+  readonly because: Because
+  /** Position of the event behind it. */
+  readonly event: number
+}
+
+/** A history with what became of everything in it. */
+export interface Moment {
+  readonly effective: Effective
+  readonly entries: readonly Entry[]
+  readonly tokensAt: (position: number) => number
+}
+
+/** What differs between what two calls were shown, in the order of the later one; what disappeared comes first. */
+export const differences = (log: Log, before: Moment, after: Moment): readonly Difference[] => {
+  const seen = new Set(before.effective.items.map(({ position }) => position))
+  const sees = new Set(after.effective.items.map(({ position }) => position))
+  const gone = before.effective.items.filter(({ position }) => !sees.has(position))
+  const come = after.effective.items.filter(({ position }) => !seen.has(position))
+  return [
+    ...gone.map((item) => differenceOf(item, 'disappeared', before, goneBy(log, item, before, after))),
+    ...come.map((item) => differenceOf(item, 'appeared', after, comeBy(log, item, before, after))),
+  ]
+}
+
+type Reason = Pick<Difference, 'because' | 'event'>
+
+const differenceOf = (
+  item: Item,
+  change: Difference['change'],
+  { tokensAt }: Moment,
+  reason: Reason,
+): Difference => ({
+  change,
+  position: item.position,
+  kind: item.kind,
+  ...(item.kind === 'message' && { role: item.role }),
+  tokens: tokensAt(item.position),
+  ...reason,
+})
+
+const goneBy = (log: Log, { position }: Item, before: Moment, after: Moment): Reason => {
+  const fate = after.entries.find((entry) => entry.position === position)
+  const event = fate?.by ?? -1
+  // What hid it before already, hides it again since a rewind.
+  const status = event > before.effective.at ? fate?.status : undefined
+  switch (status) {
+    case 'condensed':
+      return { because: isEdit(after, event) ? 'edit' : 'condense', event }
+    case 'truncated':
+      return { because: 'truncate', event }
+    case 'restored':
+      return { because: 'restore', event }
+    case 'abandoned':
+    case 'active':
+    case undefined:
+      return { because: 'rewind', event: rewindIn(log, before, after) }
+  }
+}
+
+const comeBy = (log: Log, item: Item, before: Moment, after: Moment): Reason => {
+  const { position: event } = item
+  if (event > before.effective.at) {
+    if (item.kind === 'message') return { because: 'message', event }
+    return { because: item.kind === 'truncation' ? 'truncate' : messageIn(item) ? 'edit' : 'condense', event }
+  }
+  const hiddenBy = before.entries.find(({ position }) => position === event)?.by
+  const marker = after.entries.find(({ position }) => position === hiddenBy)
+  return marker?.status === 'restored' && marker.by !== undefined && marker.by > before.effective.at
+    ? { because: 'restore', event: marker.by }
+    : { because: 'rewind', event: rewindIn(log, before, after) }
+}
+
+const isEdit = ({ entries }: Moment, marker: number): boolean => {
+  const item = entries.find(({ position }) => position === marker)
+  return item !== undefined && item.kind !== 'message' && messageIn(item) !== undefined
+}
+
+/** The rewind between two calls; the end of the log if there is none, which no log of ours has. */
+const rewindIn = (log: Log, before: Moment, after: Moment): number =>
+  eventsIn(log, before.effective.at, after.effective.at).findLast(({ type }) => type === 'Rewound')
+    ?.position ?? Math.min(after.effective.at, lastOf(log))

@@ -1,0 +1,11 @@
+import type { ConversationEvent } from '../events/events.ts'
+import type { Log } from '../projections/path.ts'
+
+/** Every event of a conversation's lineage, in memory. Throws a `ReadError`. */
+export const logOf = async (chat: {
+  readonly events: () => AsyncIterable<ConversationEvent>
+}): Promise<Log> => {
+  const log: ConversationEvent[] = []
+  for await (const event of chat.events()) log.push(event)
+  return log
+}

@@ -1,0 +1,37 @@
+import { isFields } from '../events/json.ts'
+import { priceOf, type Prices } from '../turn/spending/prices.ts'
+import type { Counts } from '../turn/spending/usage.ts'
+import type { ReplyCall } from './replies.ts'
+
+/** How long a prompt cache keeps what was last used. */
+export type Ttl = '5m' | '1h'
+export const lifetimes: Readonly<Record<Ttl, number>> = { '5m': 5 * 60_000, '1h': 60 * 60_000 }
+
+/** How long the breakpoints of a call live: as its receipt says, else as the API counted. */
+export const ttlOf = ({ receipt, origin }: Pick<ReplyCall, 'receipt' | 'origin'>): Ttl => {
+  if (receipt?.options['cache'] === '1h') return '1h'
+  const written = origin.usage?.['cache_creation']
+  return isFields(written) && Number(written['ephemeral_1h_input_tokens'] ?? 0) > 0 ? '1h' : '5m'
+}
+
+/** Seconds between two times, at least 0. */
+export const idleBetween = (from: string, to: string): number =>
+  Math.max(0, (Date.parse(to) - Date.parse(from)) / 1_000)
+
+/** US dollars per million tokens that were read from the cache, or paid in full: written to it, where the call wrote any. */
+export interface CallRates {
+  readonly read: number
+  readonly write: number
+}
+
+export const ratesOf = (
+  prices: Prices,
+  call: Pick<ReplyCall, 'receipt' | 'origin'> & { readonly counts: Counts },
+): CallRates | undefined => {
+  const price = priceOf(prices, call.origin.model ?? '')
+  if (!price) return undefined
+  const { input, cacheRead, cacheWrite, cacheWrite1h } = call.counts
+  const rates = price.long && input + cacheRead + cacheWrite > price.long.above ? price.long : price
+  const write = cacheWrite === 0 ? rates.input : cacheWrite1h > 0 ? rates.cacheWrite1h : rates.cacheWrite5m
+  return { read: rates.cacheRead, write }
+}

@@ -1,0 +1,66 @@
+import type { Origin, Receipt } from '../events/events.ts'
+import { type Log, parent } from '../projections/path.ts'
+import { isUnproven, type ModelCall, numberedCalls } from '../receipts/calls.ts'
+import { fingerprintsIn } from '../receipts/receipt-blocks.ts'
+
+/** A reply of a model: what it was asked with, as far as that is recorded. */
+export interface ReplyCall {
+  /** The number of the call, from 1, among those with a receipt; without a receipt, none. */
+  readonly number?: number
+  /** Position of the reply, and of the history that it answers. */
+  readonly position: number
+  readonly at: number
+  readonly origin: Origin
+  readonly receipt?: Receipt
+  /** The fingerprints of the request's blocks, if its receipt tells them. */
+  readonly prints?: string
+  /** ISO 8601: when the request could be made at the earliest, and when the reply was recorded. */
+  readonly asked: string
+  readonly answered: string
+}
+
+/** The replies of models in a log, in the order in which they were recorded, those of abandoned branches included. */
+export const repliesIn = (log: Log): readonly ReplyCall[] => {
+  const callsOf = numberedCalls()
+  const prints = new Map<number, string>()
+  const replies: ReplyCall[] = []
+  for (const event of log) {
+    const { position } = event
+    const answered = event.metadata.time
+    for (const { number, kind, origin, receipt } of callsOf(event)) {
+      if (kind !== 'reply') continue
+      const own = fingerprintsIn(receipt, (base) => prints.get(base))
+      if (own !== undefined) prints.set(position, own)
+      const at = Math.min(receipt.position, position - 1)
+      const asked = timeAt(log, at)
+      replies.push({
+        number,
+        position,
+        at,
+        origin,
+        receipt,
+        asked,
+        answered,
+        ...(own !== undefined && { prints: own }),
+      })
+    }
+    if (!isUnproven(event)) continue
+    const { origin } = event.data
+    const at = parent(log, position)
+    const reply = { position, at, origin, asked: timeAt(log, at), answered }
+    const last = replies.at(-1)
+    // An import may have stored a reply in parts.
+    if (last && last.origin.requestId !== undefined && last.origin.requestId === origin.requestId)
+      replies[replies.length - 1] = { ...last, origin, answered }
+    else replies.push(reply)
+  }
+  return replies
+}
+
+const timeAt = (log: Log, at: number): string => (log[at] ?? log[0])?.metadata.time ?? ''
+
+/** The calls of a log that have a receipt, in order. */
+export const callsInLog = (log: Log): readonly ModelCall[] => {
+  const callsOf = numberedCalls()
+  return log.flatMap((event) => callsOf(event))
+}

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest'
+import { cache } from '../../src/investigate/index.ts'
+import { numbers } from '../support/investigate/numbers.ts'
+import { player } from '../support/investigate/player.ts'
+
+const tool = (name: string) => ({
+  name,
+  description: `Does ${name}. ${'It says at length what it does and when to use it. '.repeat(20)}`,
+  input_schema: { type: 'object' },
+})
+const system = (edition: number) =>
+  `Edition ${edition}. ${'Answer in a few words, and never guess. '.repeat(140)}`
+
+const kinds = [
+  'system',
+  'tools',
+  'tools-reordered',
+  'model',
+  'edit',
+  'condense',
+  'truncate',
+  'rewind',
+  'expired',
+] as const
+type Kind = (typeof kinds)[number]
+
+/** Turns with one break of a kind at most, in a random order: what was done before which reply. */
+const played = async (turns: number, each: number, seed: number) => {
+  const next = numbers(seed)
+  const plan: (Kind | undefined)[] = kinds.flatMap((kind) => Array.from({ length: each }, () => kind))
+  while (plan.length < turns) plan.push(undefined)
+  for (let index = plan.length - 1; index > 0; index--) {
+    const other = next(index + 1)
+    ;[plan[index], plan[other]] = [plan[other], plan[index]]
+  }
+  const { chat, at, wait, turn } = await player()
+  let edition = 1
+  let tools = ['read', 'write', 'list'].map(tool)
+  let model = 'claude-opus-5-5'
+  const configure = () => chat.configure({ system: system(edition), tools, model, ...at() })
+  await configure()
+  for (let n = 0; n < 6; n++) await turn()
+  const done: { readonly kind: Kind; readonly event?: number; readonly position: number }[] = []
+  const act = async (kind: Kind): Promise<number | undefined> => {
+    const shown = await chat.effective()
+    const users = shown.filter((item) => item.kind === 'message' && item.role === 'user')
+    const place = users[next(users.length - 2)]?.position ?? 0
+    switch (kind) {
+      case 'system':
+        edition++
+        return (await configure()).position
+      case 'tools':
+        tools = tools.map((one, index) => (index === 1 ? tool(`write_${edition++}`) : one))
+        return (await configure()).position
+      case 'tools-reordered':
+        tools = [...tools.slice(1), ...tools.slice(0, 1)]
+        return (await configure()).position
+      case 'model':
+        model = model === 'claude-opus-5-5' ? 'claude-sonnet-5-5' : 'claude-opus-5-5'
+        return (await configure()).position
+      case 'edit': {
+        const summary = [{ role: 'user' as const, content: 'Question [cleared].' }]
+        return (
+          await chat.condense({ covers: { first: place, last: place }, summary, method: 'client', ...at() })
+        ).position
+      }
+      case 'condense':
+        return (
+          await chat.condense({
+            summary: `They talked, part ${edition++}.`,
+            keepFirst: 1,
+            keepLast: 3,
+            ...at(),
+          })
+        ).position
+      case 'truncate':
+        return (await chat.truncate({ keepFirst: 2, keepLast: 3, ...at() })).position
+      case 'rewind':
+        return (await chat.rewind({ turns: 1, ...at() })).position
+      case 'expired':
+        wait(301)
+        return undefined
+    }
+  }
+  for (const kind of plan) {
+    // Hiding needs something to hide, and a rewind something to go back to.
+    while ((await chat.effective()).length < 9) await turn()
+    const event = kind && (await act(kind))
+    await turn()
+    if (kind) done.push({ kind, position: await chat.position(), ...(event !== undefined && { event }) })
+  }
+  return { chat, done, at }
+}
+
+describe('cache', () => {
+  test('names every break of 200 turns with twenty of each kind, the event behind it, and no other', async () => {
+    const { chat, done } = await played(200, 20, Number(process.env['PALIMPSEST_SEED'] ?? 1))
+    const { breaks, uncounted, calls } = await cache(chat)
+    expect(
+      breaks.map(({ kind, event, position }) => ({ kind, position, ...(event !== undefined && { event }) })),
+    ).toEqual(
+      done.map(({ kind, event, position }) => ({ kind, position, ...(event !== undefined && { event }) })),
+    )
+    expect([calls > 200, uncounted]).toEqual([true, 0])
+  })
+
+  test('says what else would have broken a cache that ran out, and what it can only guess', async () => {
+    const { chat, at, wait, turn } = await player()
+    await chat.configure({ system: system(1), model: 'claude-opus-5-5', ...at() })
+    for (let n = 0; n < 4; n++) await turn()
+    wait(400)
+    await chat.configure({ system: system(2), model: 'claude-opus-5-5', ...at() })
+    await turn()
+    const [found, ...others] = (await cache(chat)).breaks
+    expect(found).toMatchObject({ kind: 'expired', also: 'system', idle: 403 })
+    expect(others).toEqual([])
+  })
+
+  test('lost is what was cached and not read; what is paid again was sent before, and costs a write in place of a read', async () => {
+    const { chat, at, wait, turn } = await player()
+    await chat.configure({ system: system(1), model: 'claude-opus-5-5', ...at() })
+    await turn()
+    const { usage: before } = await turn()
+    wait(301)
+    const { usage: after } = await turn()
+    const {
+      breaks: [found],
+      read,
+      input,
+      advice,
+    } = await cache(chat)
+    const cached = before.cache_read_input_tokens + before.cache_creation_input_tokens
+    expect([found?.lost, after.cache_read_input_tokens]).toEqual([cached, 0])
+    expect(Math.abs((found?.again ?? 0) / cached - 1)).toBeLessThan(0.1)
+    expect(found?.usd).toBeCloseTo(((found?.again ?? 0) * (5 - 0.2)) / 1_000_000, 12)
+    expect(read / input).toBeGreaterThan(0.1)
+    expect(advice).toEqual([expect.stringContaining('ran out once, of these 1 within an hour: cache: "1h"')])
+  })
+
+  test('without receipts, the events between the calls tell; a parameter, and what nothing explains, are said too', async () => {
+    const { chat, at } = await player()
+    const said = async (read: number, written: number): Promise<void> => {
+      const usage = {
+        input_tokens: 1,
+        cache_read_input_tokens: read,
+        cache_creation_input_tokens: written,
+        output_tokens: 1,
+      }
+      await chat.append({ role: 'user', content: 'And?' }, at())
+      await chat.append(
+        { role: 'assistant', content: 'Yes.', origin: { model: 'claude-opus-5-5', usage } },
+        at(),
+      )
+    }
+    await chat.configure({ system: 'a', model: 'claude-opus-5-5', ...at() })
+    await said(0, 2_000)
+    await said(2_000, 10)
+    const { position: edit } = await chat.condense({
+      covers: { first: 1, last: 2 },
+      summary: 'They talked.',
+      ...at(),
+    })
+    await said(1_500, 100)
+    const { position: configured } = await chat.configure({
+      system: 'a',
+      model: 'claude-opus-5-5',
+      parameters: { thinking: { type: 'adaptive' } },
+      ...at(),
+    })
+    await said(100, 1_600)
+    await said(0, 1_800)
+    expect((await cache(chat)).breaks).toMatchObject([
+      { kind: 'condense', event: edit, lost: 510 },
+      { kind: 'parameters', event: configured, lost: 1_500 },
+      { kind: 'unexplained', lost: 1_700 },
+    ])
+  })
+
+  test('says what the next call costs before it is made: what it reads if it is made now, and nothing once the cache has run out', async () => {
+    const { chat, at, wait, turn } = await player()
+    await chat.configure({ system: system(1), model: 'claude-opus-5-5', ...at() })
+    for (let n = 0; n < 5; n++) {
+      await turn()
+      const { resuming } = await cache(chat, at())
+      const later = await cache(chat, { now: new Date(at().now.getTime() + 300_000) })
+      const { usage } = await turn('Now?')
+      expect(resuming).toMatchObject({ isWarm: true, cached: usage.cache_read_input_tokens })
+      expect(later.resuming?.isWarm).toBe(false)
+      expect(later.resuming?.usd).toBe(resuming?.usdCold)
+      expect(resuming?.usd).toBeLessThan(resuming?.usdCold ?? 0)
+      wait(10)
+    }
+    const { position } = await chat.condense({ summary: 'They talked.', keepLast: 2, ...at() })
+    expect((await cache(chat, at())).resuming).toMatchObject({
+      isWarm: false,
+      change: 'condense',
+      event: position,
+    })
+  })
+})

@@ -1,0 +1,157 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { why } from '../../src/investigate/index.ts'
+import { differences } from '../../src/investigate/differences.ts'
+import { termsIn } from '../../src/investigate/terms.ts'
+import { effective } from '../../src/projections/effective.ts'
+import { full } from '../../src/projections/full.ts'
+import { histories } from '../support/histories.ts'
+import { runs } from '../support/runs.ts'
+import { player } from '../support/investigate/player.ts'
+
+const momentAt = (log: Parameters<typeof effective>[0], at: number) => ({
+  effective: effective(log, at),
+  entries: full(log, { at, abandoned: true }),
+  tokensAt: () => 1,
+})
+
+describe('why', () => {
+  test('names the event behind everything that a call was shown and the call before was not', async () => {
+    const { chat, at, turn } = await player()
+    await turn('One?')
+    await turn('Two?')
+    expect(await why(chat)).toMatchObject({
+      call: 2,
+      before: 1,
+      differences: [
+        { change: 'appeared', position: 1, role: 'assistant', because: 'message' },
+        { change: 'appeared', position: 2, role: 'user', because: 'message' },
+      ],
+    })
+    const { position: condensed } = await chat.condense({
+      covers: { first: 0, last: 1 },
+      summary: 'One was asked.',
+      ...at(),
+    })
+    await turn('Three?')
+    expect(
+      (await why(chat)).differences.map(({ change, position, because, event }) => [
+        change,
+        position,
+        because,
+        event,
+      ]),
+    ).toEqual([
+      ['disappeared', 0, 'condense', condensed],
+      ['disappeared', 1, 'condense', condensed],
+      ['appeared', condensed, 'condense', condensed],
+      ['appeared', 3, 'message', 3],
+      ['appeared', 5, 'message', 5],
+    ])
+    const { position: restored } = await chat.restore({ marker: condensed, ...at() })
+    const { position: edited } = await chat.condense({
+      covers: { first: 3, last: 3 },
+      summary: [{ role: 'assistant', content: 'Cut.' }],
+      method: 'client',
+      ...at(),
+    })
+    await turn('Four?')
+    const fourth = await why(chat)
+    expect(fourth.hidden).toEqual([
+      { by: edited, kind: 'condensed', messages: 1, tokens: expect.any(Number) },
+    ])
+    expect(
+      new Set(
+        fourth.differences.map(
+          ({ change, because, event }) => `${change} ${because} ${because === 'message' ? '' : event}`,
+        ),
+      ),
+    ).toEqual(
+      new Set([
+        `disappeared restore ${restored}`,
+        `disappeared edit ${edited}`,
+        `appeared restore ${restored}`,
+        `appeared edit ${edited}`,
+        'appeared message ',
+      ]),
+    )
+    const { position: rewound } = await chat.rewind({ turns: 2, ...at() })
+    await chat.configure({ system: 'Be brief.', ...at() })
+    await turn('Five?')
+    const fifth = await why(chat, { call: 5 })
+    expect(fifth.configuration).toEqual({ event: rewound + 1, fields: ['system'] })
+    expect(fifth.abandoned).toBe(4)
+    expect(
+      fifth.differences
+        .filter(({ change }) => change === 'disappeared')
+        .every(({ because, event }) => because === 'rewind' && event === rewound),
+    ).toBe(true)
+    await expect(why(chat, { call: 6 })).rejects.toMatchObject({ _tag: 'CallOutOfRange', calls: 5 })
+    await expect(why(chat, { call: 0 })).rejects.toMatchObject({ _tag: 'InvalidInput' })
+  })
+
+  test('names what the answer needs and only hidden messages hold, but nothing that was shown, and no plain word', async () => {
+    const said = [
+      'It is in src/parser.ts.',
+      'Yes.',
+      'The fix is in src/parser.ts, ticket QX-7781, as before; see docs/guide.md and total 120000.',
+    ]
+    const { chat, at, turn } = await player((n) => said[n] ?? '')
+    await turn('Where is ticket QX-7781? The total before was 120000.')
+    await turn('Is docs/guide.md right?')
+    const { position } = await chat.condense({
+      covers: { first: 0, last: 1 },
+      summary: 'The ticket QX-7781 was found.',
+      ...at(),
+    })
+    await turn('Fix it.')
+    expect((await why(chat)).needed).toEqual([
+      { term: 'src/parser.ts', hidden: [1], by: [position], inSummary: false },
+      { term: '120000', hidden: [0], by: [position], inSummary: false },
+      { term: 'QX-7781', hidden: [0], by: [position], inSummary: true },
+    ])
+  })
+
+  test('takes paths, identifiers, ids and long numbers for terms', () => {
+    expect([
+      ...termsIn('See src/a.ts, e.g. readFile or max_tokens of 550e8400-e29b, 12,345.67 or 12 in it.'),
+    ]).toEqual(['src/a.ts', 'readFile', 'max_tokens', '550e8400-e29b', '12,345.67'])
+  })
+
+  test('the differences turn what one call was shown into what the next was shown, each with an event after the former', () => {
+    fc.assert(
+      fc.property(histories(), fc.nat(), fc.nat(), (log, one, other) => {
+        if (log.length === 0) return
+        const [from, to] = [one % log.length, other % log.length].toSorted((a, b) => a - b) as [
+          number,
+          number,
+        ]
+        const [before, after] = [momentAt(log, from), momentAt(log, to)]
+        const all = differences(log, before, after)
+        const positions = new Set(before.effective.items.map(({ position }) => position))
+        for (const { change, position } of all) {
+          if (change === 'disappeared') expect(positions.delete(position)).toBe(true)
+          else {
+            expect(positions.has(position)).toBe(false)
+            positions.add(position)
+          }
+        }
+        expect(positions).toEqual(new Set(after.effective.items.map(({ position }) => position)))
+        const allowed = {
+          message: 'MessageAppended',
+          condense: 'Condensed',
+          edit: 'Condensed',
+          truncate: 'Truncated',
+          restore: 'Restored',
+          rewind: 'Rewound',
+        }
+        for (const { because, event } of all) {
+          expect(event).toBeGreaterThan(from)
+          expect(event).toBeLessThanOrEqual(to)
+          expect(log[event]?.type).toBe(allowed[because])
+        }
+      }),
+      { numRuns: runs(400) },
+    )
+  })
+})
