@@ -15,7 +15,7 @@ export interface WhyOptions {
 const optionsSchema = z.strictObject({ call: z.int().min(1).optional() })
 
 /**
- * What the model was shown in a call and what not, the event behind every difference from the call before, and what its answer names
+ * What the model was shown in a call and what not, the event that caused each difference from the call before, and what its answer names
  * although it was hidden. Reads the whole log.
  *
  * Rejects with `CallOutOfRange`, `ConversationNotFound` or another `ReadError`, or `InvalidInput`.

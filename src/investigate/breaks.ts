@@ -20,7 +20,7 @@ export interface CacheBreak {
   readonly call?: number
   readonly position: number
   readonly kind: BreakKind
-  /** Position of the event behind it. */
+  /** Position of the event that caused it. */
   readonly event?: number
   /** The first block that differs, such as `messages[3].content[0]`, if the receipts tell. */
   readonly path?: string

@@ -18,8 +18,8 @@ export interface CacheOptions {
 const optionsSchema = z.strictObject({ prices: pricesSchema.optional(), now: z.date().optional() })
 
 /**
- * Which calls could not read what the call before had in the prompt cache, why, and the event behind it; what resuming now would cost; and
- * advice. From receipts and the usage that the API reported. Reads the whole log.
+ * Which calls could not read what the call before had in the prompt cache, why, and the event that caused it; what resuming now would cost;
+ * and advice. From receipts and the usage that the API reported. Reads the whole log.
  *
  * Rejects with `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
  *

@@ -17,10 +17,10 @@ export type ChangeKind =
   | 'rewind'
   | 'repair'
 
-/** The first thing that differs between two requests, and the event behind it. */
+/** The first thing that differs between two requests, and the event that caused it. */
 export interface Change {
   readonly kind: ChangeKind
-  /** Position of the event, if one is behind it. */
+  /** Position of the event that caused it, if there is one. */
   readonly event?: number
 }
 

@@ -17,7 +17,7 @@ export interface Difference {
   readonly role?: Role
   readonly tokens: number
   readonly because: Because
-  /** Position of the event behind it. */
+  /** Position of the event that caused it. */
   readonly event: number
 }
 

@@ -16,7 +16,7 @@ export interface Resuming {
   readonly ttl: Ttl
   /** Whether the cache should still have it, and the next request still begins with it. */
   readonly isWarm: boolean
-  /** What keeps the next request from continuing the last one, and the event behind it. */
+  /** What keeps the next request from continuing the last one, and the event that caused it. */
   readonly change?: ChangeKind
   readonly event?: number
   /** US dollars for the input now, and if the cache had run out; absent if the model has no price. Output is not in it. */

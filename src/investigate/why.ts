@@ -48,7 +48,7 @@ export interface Why {
   /** The call that it is compared with: the reply before; absent for the first. */
   readonly before?: number
   readonly differences: readonly Difference[]
-  /** The configuration differs: in which fields, and the event behind it. */
+  /** The configuration differs: in which fields, and the event that caused it. */
   readonly configuration?: { readonly event: number; readonly fields: readonly (keyof Configuration)[] }
   /** How the request departs from what is stored; new ones, which the call before did not need. */
   readonly repairs: readonly (Pick<Repair, 'position' | 'detail'> & {

@@ -93,7 +93,7 @@ const played = async (turns: number, each: number, seed: number) => {
 }
 
 describe('cache', () => {
-  test('names every break of 200 turns with twenty of each kind, the event behind it, and no other', async () => {
+  test('names every break of 200 turns with twenty of each kind, the event that caused it, and no other', async () => {
     const { chat, done } = await played(200, 20, Number(process.env['PALIMPSEST_SEED'] ?? 1))
     const { breaks, uncounted, calls } = await cache(chat)
     expect(

@@ -16,7 +16,7 @@ const momentAt = (log: Parameters<typeof effective>[0], at: number) => ({
 })
 
 describe('why', () => {
-  test('names the event behind everything that a call was shown and the call before was not', async () => {
+  test('names the event that caused everything that a call was shown and the call before was not', async () => {
     const { chat, at, turn } = await player()
     await turn('One?')
     await turn('Two?')

@@ -28,6 +28,7 @@ interface Options {
   readonly AppendOptions: api.AppendOptions
   readonly At: api.At
   readonly BackupOptions: api.BackupOptions
+  readonly BisectOptions: investigate.BisectOptions
   readonly BlockInput: api.BlockInput
   readonly Budget: api.Budget
   readonly Approval: api.Approval

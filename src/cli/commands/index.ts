@@ -3,6 +3,7 @@ import type { Shell } from '../shell.ts'
 import { addAppend } from './append.ts'
 import { addAudit } from './audit.ts'
 import { addBackup } from './backup.ts'
+import { addBisect } from './bisect.ts'
 import { addCache } from './cache.ts'
 import { addCondense } from './condense.ts'
 import { addCopy } from './copy.ts'
@@ -77,7 +78,7 @@ const groups: readonly (readonly [
       addDeny,
     ],
   ],
-  ['Investigate:', [addCost, addCache, addWhy]],
+  ['Investigate:', [addCost, addCache, addWhy, addBisect]],
   ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark, addPause, addResume]],
   ['Server:', [addServe, addToken]],
   [

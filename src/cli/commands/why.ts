@@ -17,9 +17,9 @@ export const addWhy = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-Says what was shown and hidden, the event behind every difference from the reply
-before, and which paths, identifiers, ids and numbers the answer names although
-only hidden messages hold them. "sent --list" lists the calls.
+Says what was shown and hidden, the event that caused each difference from the
+reply before, and which paths, identifiers, ids and numbers the answer names
+although only hidden messages hold them. "sent --list" lists the calls.
 
 Examples:
   palimpsest why task-42

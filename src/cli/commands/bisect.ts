@@ -1,0 +1,140 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Conversation } from '../../index.ts'
+import {
+  type Bisected,
+  bisect,
+  type BisectOptions,
+  type Judge,
+  modelJudge,
+  type Verdict,
+} from '../../investigate/index.ts'
+import { toError } from '../../result/typed.ts'
+import { usage } from '../errors.ts'
+import type { Host } from '../host.ts'
+import { exclusive, position, positionOrStart } from '../options.ts'
+import type { Output } from '../output.ts'
+import type { Shell } from '../shell.ts'
+import { eventParts } from '../views/timeline.ts'
+import { loadAgent } from '../work/agent.ts'
+import { commandJudge } from '../work/judging.ts'
+
+interface Options {
+  readonly good: number
+  readonly bad: number
+  readonly run?: string
+  readonly ask?: string
+  readonly agent?: string
+  readonly mark?: Verdict
+  readonly reliability?: number
+  readonly again?: true
+}
+
+const reliability = (text: string): number => {
+  const number = Number(text)
+  if (!(number > 0.5 && number <= 1))
+    throw new InvalidArgumentError('It must be a number above 0.5 and at most 1, such as 0.8.')
+  return number
+}
+
+export const addBisect = (program: Command, shell: Shell): void => {
+  program
+    .command('bisect <id>')
+    .description('find since which event a conversation is wrong')
+    .requiredOption('--good <position>', 'all was well there (-1: before the first event)', positionOrStart)
+    .requiredOption('--bad <position>', 'and no longer there', position)
+    .addOption(exclusive('--run <command>', 'judge by a shell command', ['ask', 'mark']))
+    .addOption(exclusive('--ask <question>', 'judge by a model: bad where it answers yes', ['run', 'mark']))
+    .option('--agent <file>', 'with --ask: the module, as of work, whose client and model to ask')
+    .addOption(
+      new Option('--mark <verdict>', 'the verdict on the position that was asked for').choices([
+        'good',
+        'bad',
+        'skip',
+      ]),
+    )
+    .option(
+      '--reliability <share>',
+      'how often a verdict is right (default: 1; with --ask: measured)',
+      reliability,
+    )
+    .option('--again', 'begin again, whatever was said before')
+    .addHelpText(
+      'after',
+      `
+The command gets { conversation, position, items, request } as JSON on standard
+input, and PALIMPSEST_CONVERSATION and PALIMPSEST_POSITION in its environment.
+Exit code 0 means good, 125 skip, others up to 124 bad; from 126 on, or killed
+by a signal, it ends the search, which can be continued.
+
+Without --run and --ask, it says which position to look at (show ID --at N);
+answer with --mark. Every verdict is kept as a note with its evidence: the same
+command line continues. Markers, rewinds, configurations and repairs are
+suspected first.
+
+With --ask, the model is first asked five times at each end, to find out how
+often it is right. Exit code 1 if the search ends without a result.
+
+Examples:
+  palimpsest bisect task-42 --good 4 --bad 31 --run 'grep -q src/parser.ts'
+  palimpsest bisect task-42 --good 4 --bad 31
+  palimpsest bisect task-42 --good 4 --bad 31 --mark good
+  palimpsest bisect task-42 --good 4 --bad 31 \\
+    --ask "Has it forgotten which file to change?" --agent agent.ts`,
+    )
+    .action(
+      shell.action('existing', async ({ store, out, isJson, host, fail }, id: string, options: Options) => {
+        const chat = store.conversation(id)
+        const found = await bisect(chat, await asked(chat, options, host))
+        if (found.result.type === 'unclear') fail()
+        return isJson ? out.json(found) : write(out, chat, found)
+      }),
+    )
+}
+
+const asked = async (chat: Conversation, options: Options, host: Host): Promise<BisectOptions> => {
+  const { good, bad, run, ask, agent, mark, again } = options
+  const own = { good, bad, mark, again }
+  if (run !== undefined)
+    return { ...own, question: run, judge: commandJudge(run, host.env), reliability: options.reliability }
+  if (ask === undefined) return { ...own, reliability: options.reliability }
+  if (agent === undefined)
+    throw toError(usage('--ask needs --agent: the module whose client and model to ask'))
+  const judge = await agentJudge(chat, ask, agent)
+  return { ...own, question: ask, judge, reliability: options.reliability ?? 'measure' }
+}
+
+const agentJudge = async (chat: Conversation, question: string, file: string): Promise<Judge> => {
+  const { turn } = await loadAgent(file)
+  const { client, model } = await turn({ id: chat.id, chat })
+  return modelJudge({ client, model, question })
+}
+
+const write = async (out: Output, chat: Conversation, found: Bisected): Promise<void> => {
+  for (const { position: at, verdict, isMeasure } of found.verdicts)
+    await out.line(
+      [String(at).padStart(5), 'position'],
+      [`  ${verdict}${isMeasure ? '  (measuring)' : ''}`, verdict === 'bad' ? 'warning' : 'dim'],
+    )
+  const { result } = found
+  if (result.type === 'ask')
+    return out.line([`look at ${result.position}, then answer with --mark good, bad or skip`])
+  if (result.type === 'unclear') return out.line([unclearText(result), 'warning'])
+  await out.line([`first bad (${Math.round(100 * result.probability)} %):`])
+  for await (const event of chat.events({ from: result.position, to: result.position }))
+    await out.parts(eventParts(event))
+}
+
+const unclearText = ({
+  first,
+  last,
+  why,
+}: Extract<Bisected['result'], { readonly type: 'unclear' }>): string => {
+  switch (why) {
+    case 'skipped':
+      return `it is one of ${first} to ${last}: what is between was skipped`
+    case 'contradicting':
+      return `no single change explains the verdicts: look at ${first} to ${last}, it may have changed more than once`
+    case 'alike':
+      return `the verdicts at ${first} and ${last} are too much alike to tell good from bad: ask in other words`
+  }
+}

@@ -1,0 +1,196 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import type { Conversation } from '../api/promises.ts'
+import { check } from '../events/check.ts'
+import { invalidInput } from '../events/errors.ts'
+import type { EventType } from '../events/events.ts'
+import type { Log } from '../projections/path.ts'
+import { digestOf, type Sent } from '../receipts/canonical.ts'
+import { toError } from '../result/typed.ts'
+import { type Move, nextMove, probabilities, type Search, type Verdict } from './bisection.ts'
+import { type Judge, type Judged, judgeableAt } from './judging.ts'
+import { logOf } from './log.ts'
+import { suspectsBetween } from './suspects.ts'
+import {
+  type Asked,
+  bisectionIn,
+  bisectionKind,
+  type KeptVerdict,
+  measured,
+  measures,
+  verdictKind,
+  verdictsIn,
+} from './verdicts.ts'
+
+/** What to look for. */
+export interface BisectOptions {
+  /** A position at which all was well (-1: before the first event), and a later one on the same branch at which it was not. */
+  readonly good: number
+  readonly bad: number
+  /** What is asked about a position. The same question about the same ends continues where it was left. Default `by hand`. */
+  readonly question?: string | undefined
+  /** Answers it. Without a judge, `next` says what to look at, and `mark` is the answer. */
+  readonly judge?: Judge | undefined
+  /** The answer for the position that was asked for last. */
+  readonly mark?: Verdict | undefined
+  /** How often a verdict is right: above 0.5, at most 1. `measure`: find out by asking five times at each end. Default 1. */
+  readonly reliability?: number | 'measure' | undefined
+  /** Begin again, whatever was said before. Default false. */
+  readonly again?: boolean | undefined
+}
+
+/** Where a bisection stands. */
+export interface Bisected {
+  readonly conversation: string
+  /** Id of the note that began it. */
+  readonly id: string
+  readonly good: number
+  readonly bad: number
+  readonly question: string
+  readonly reliability: number
+  /** `found`: the first bad position; `ask`: somebody has to look at that one; `unclear`: it is between these. */
+  readonly result:
+    | Move
+    | { readonly type: 'unclear'; readonly first: number; readonly last: number; readonly why: 'alike' }
+  /** Of the event that was found. */
+  readonly event?: EventType
+  readonly verdicts: readonly KeptVerdict[]
+  /** The most likely positions, the likeliest first. */
+  readonly suspects: readonly {
+    readonly position: number
+    readonly type: EventType
+    readonly probability: number
+  }[]
+}
+
+const optionsSchema = z.strictObject({
+  good: z.int().min(-1),
+  bad: z.int().min(0),
+  question: z.string().min(1).optional(),
+  judge: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
+  mark: z.enum(['good', 'bad', 'skip']).optional(),
+  reliability: z.union([z.literal('measure'), z.number().gt(0.5).max(1)]).optional(),
+  again: z.boolean().optional(),
+})
+
+type Chat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'>
+
+/**
+ * Finds the position since which something is wrong, by asking about as few positions as possible. Every verdict is kept with its evidence
+ * as a note, so that a search which was interrupted continues. docs/investigate.md.
+ *
+ * Rejects with `InvalidInput` (also where `good` is not before `bad` on its branch), `ConversationNotFound` or another `NoteError`, and
+ * whatever `judge` throws.
+ *
+ * @example
+ * import { bisect } from 'palimpsest/investigate'
+ *
+ * const { result } = await bisect(store.conversation('task-42'), {
+ *   good: 0,
+ *   bad: 4,
+ *   question: 'has it lost the file?',
+ *   judge: ({ items }) => ({ verdict: items.length > 2 ? 'bad' : 'good' }),
+ * })
+ * console.log(result)
+ */
+export const bisect = async (chat: Chat, options: BisectOptions): Promise<Bisected> => {
+  const checked = check(optionsSchema, options)
+  if (E.isLeft(checked)) throw toError(checked.left)
+  const { good, bad, question = 'by hand', judge, mark, reliability = 1, again = false } = options
+  const log = await logOf(chat)
+  const between = bad < log.length ? suspectsBetween(log, good, bad) : undefined
+  if (!between || between.candidates.length === 0)
+    throw toError(invalidInput('good', 'is not before the bad position on its branch: `log` shows both'))
+  const asked: Asked = { good, bad, question }
+  const notes = await chat.notes()
+  const begun = again ? undefined : bisectionIn(notes, asked)
+  const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }))
+  const kept = [...verdictsIn(notes, id)]
+  const keep = async (
+    position: number,
+    { verdict, evidence }: Judged,
+    digest: string,
+    isMeasure = false,
+  ): Promise<void> => {
+    const said: KeptVerdict = {
+      position,
+      verdict,
+      ...(evidence !== undefined && { evidence }),
+      digest,
+      ...(isMeasure && { isMeasure }),
+    }
+    await chat.note({ kind: verdictKind, data: { bisection: id, ...said } })
+    kept.push(said)
+  }
+  const ask = async (position: number, isMeasure: boolean): Promise<void> => {
+    const state = judgeableAt(chat.id, log, position)
+    const digest = digestOf(state.request as Sent)
+    const same =
+      reliability === 1 ? kept.find((one) => one.digest === digest && one.verdict !== 'skip') : undefined
+    if (same)
+      return keep(position, { verdict: same.verdict, evidence: { sameRequestAs: same.position } }, digest)
+    if (judge) await keep(position, await judge(state), digest, isMeasure)
+  }
+  if (reliability === 'measure' && judge)
+    for (const end of [good, bad])
+      while (kept.filter((one) => one.isMeasure && one.position === end).length < measures)
+        await ask(end, true)
+  const trust = reliability === 'measure' ? measured(kept, asked) : reliability
+  const search: Search = { ...between, reliability: trust }
+  const asking = (): Move =>
+    nextMove(
+      search,
+      kept.filter(({ isMeasure }) => !isMeasure),
+    )
+  if (trust <= 0.6)
+    return bisected(chat.id, log, { id, ...asked }, search, kept, {
+      type: 'unclear',
+      first: good,
+      last: bad,
+      why: 'alike',
+    })
+  let move = asking()
+  if (mark && move.type === 'ask') {
+    await keep(
+      move.position,
+      { verdict: mark },
+      digestOf(judgeableAt(chat.id, log, move.position).request as Sent),
+    )
+    move = asking()
+  }
+  while (move.type === 'ask') {
+    const before = kept.length
+    await ask(move.position, false)
+    // Nobody to ask.
+    if (kept.length === before) break
+    move = asking()
+  }
+  return bisected(chat.id, log, { id, ...asked }, search, kept, move)
+}
+
+const bisected = (
+  conversation: string,
+  log: Log,
+  asked: Asked & { readonly id: string },
+  search: Search,
+  verdicts: readonly KeptVerdict[],
+  result: Bisected['result'],
+): Bisected => {
+  const typeAt = (position: number): EventType => log[position]?.type ?? 'MessageAppended'
+  const given = verdicts.filter(({ isMeasure }) => !isMeasure)
+  const likely = probabilities(search, given)
+  const suspects = search.candidates
+    .map((position, index) => ({ position, type: typeAt(position), probability: likely[index] ?? 0 }))
+    .toSorted((a, b) => b.probability - a.probability)
+    .slice(0, 5)
+    .filter(({ probability }) => probability > 1e-6)
+  return {
+    conversation,
+    ...asked,
+    reliability: search.reliability,
+    result,
+    ...(result.type === 'found' && { event: typeAt(result.position) }),
+    verdicts,
+    suspects,
+  }
+}

@@ -1,0 +1,157 @@
+/** What somebody said of the conversation as it was at a position. */
+export type Verdict = 'good' | 'bad' | 'skip'
+export interface Given {
+  readonly position: number
+  readonly verdict: Verdict
+}
+
+/**
+ * The search for the first bad position. One of the candidates is it; the last candidate is known to be bad, and whatever is before the
+ * first one to be good.
+ */
+export interface Search {
+  /** Positions, ascending, at least one. */
+  readonly candidates: readonly number[]
+  /** How likely each is beforehand, by weight: above 0, one for each candidate. */
+  readonly weights: readonly number[]
+  /** How often a verdict is right: above 0.5; 1: always. */
+  readonly reliability: number
+}
+
+/** What to do next. */
+export type Move =
+  /** Ask what the conversation is like at that position. */
+  | { readonly type: 'ask'; readonly position: number }
+  | { readonly type: 'found'; readonly position: number; readonly probability: number }
+  /** Skipped positions or contradictions leave several: between these, both included. */
+  | {
+      readonly type: 'unclear'
+      readonly first: number
+      readonly last: number
+      readonly why: 'skipped' | 'contradicting'
+    }
+
+/** How sure a search must be to end. */
+const enough = 0.95
+/** What asking at the same position once more costs, in distance from the middle: of two that are as good, the other is the fresher witness. */
+const again = 0.002
+
+/**
+ * The next move of a search, decided on its verdicts alone. With reliable verdicts it asks at most ⌈log₂ n⌉ + 1 times, and uses the spare
+ * one for what is more likely; with others it asks where the probabilities halve, until one candidate has 0.95.
+ */
+export const nextMove = (search: Search, given: readonly Given[]): Move =>
+  search.reliability === 1 ? exactMove(search, given) : likelyMove(search, given)
+
+const exactMove = ({ candidates, weights }: Search, given: readonly Given[]): Move => {
+  const said = given.filter(({ verdict }) => verdict !== 'skip')
+  const bad = said.filter(({ verdict }) => verdict === 'bad').map(({ position }) => position)
+  const good = said.filter(({ verdict }) => verdict === 'good').map(({ position }) => position)
+  const from = candidates.findLastIndex((position) => good.some((known) => known >= position)) + 1
+  const to = Math.min(
+    ...bad.map((known) => candidates.findLastIndex((position) => position <= known)),
+    candidates.length - 1,
+  )
+  const at = (index: number): number => candidates[index] ?? 0
+  if (from > to) return { type: 'unclear', first: at(to), last: at(from - 1), why: 'contradicting' }
+  if (from === to) return { type: 'found', position: at(from), probability: 1 }
+  const skipped = skippedIn(given)
+  const open = indexes(from, to).filter((index) => !skipped.has(at(index)))
+  // However the answer is, the rest has to be found with the asks that are left.
+  const most = 2 ** (Math.ceil(Math.log2(candidates.length)) - said.length)
+  const allowed = open.filter((index) => index - from + 1 <= most && to - index <= most)
+  const middle = closest(allowed.length > 0 ? allowed : open, halving(weights, from, to))
+  return middle === undefined
+    ? { type: 'unclear', first: at(from), last: at(to), why: 'skipped' }
+    : { type: 'ask', position: at(middle) }
+}
+
+const skippedIn = (given: readonly Given[]): ReadonlySet<number> =>
+  new Set(given.flatMap(({ position, verdict }) => (verdict === 'skip' ? [position] : [])))
+
+const indexes = (from: number, to: number): readonly number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index)
+
+/** How far each index is from halving the weights of a range, from 0 to 0.5. */
+const halving = (weights: readonly number[], from: number, to: number): readonly number[] => {
+  const total = sum(weights.slice(from, to + 1))
+  let before = 0
+  return weights.map((weight, index) => {
+    if (index >= from && index <= to) before += weight
+    return Math.abs(before / total - 0.5)
+  })
+}
+
+const closest = (open: readonly number[], distances: readonly number[]): number | undefined => {
+  let [best] = open
+  for (const index of open)
+    if (best !== undefined && (distances[index] ?? 1) < (distances[best] ?? 1)) best = index
+  return best
+}
+
+/** How likely each candidate is the first bad one, given the verdicts; they add up to 1. */
+export const probabilities = (
+  { candidates, weights, reliability }: Search,
+  given: readonly Given[],
+): readonly number[] => {
+  const [right, wrong] = [Math.log(reliability), Math.log(Math.max(1 - reliability, 1e-12))]
+  // What a verdict adds to the candidates up to its position, and to those after it, is added up from the last one to the first.
+  const upTo = new Map<number, number>()
+  let after = 0
+  for (const { position, verdict } of given) {
+    if (verdict === 'skip') continue
+    const step = verdict === 'bad' ? right - wrong : wrong - right
+    upTo.set(position, (upTo.get(position) ?? 0) + step)
+    after += verdict === 'bad' ? wrong : right
+  }
+  const logs: number[] = []
+  for (let index = candidates.length - 1; index >= 0; index--) {
+    after += upTo.get(candidates[index] ?? 0) ?? 0
+    logs[index] = after + Math.log(weights[index] ?? 1)
+  }
+  const highest = Math.max(...logs)
+  const scaled = logs.map((log) => Math.exp(log - highest))
+  const total = sum(scaled)
+  return scaled.map((one) => one / total)
+}
+
+const likelyMove = (search: Search, given: readonly Given[]): Move => {
+  const { candidates, reliability } = search
+  const likely = probabilities(search, given)
+  const best = likely.indexOf(Math.max(...likely))
+  const position = candidates[best] ?? 0
+  const probability = likely[best] ?? 0
+  if (probability >= enough)
+    return isPlausible(given, position, reliability)
+      ? { type: 'found', position, probability }
+      : unclearAmong(search, given)
+  const asked = Map.groupBy(given, (one) => one.position)
+  const isSkipped = (at: number): boolean => asked.get(at)?.some(({ verdict }) => verdict === 'skip') === true
+  const open = indexes(0, candidates.length - 1).filter((index) => !isSkipped(candidates[index] ?? 0))
+  const distances = halving(likely, 0, likely.length - 1).map(
+    (distance, index) => distance + again * (asked.get(candidates[index] ?? 0)?.length ?? 0),
+  )
+  const middle = closest(open, distances)
+  const isEndless = given.length > 60 + 12 * Math.ceil(Math.log2(candidates.length + 1))
+  if (middle === undefined || isEndless) return unclearAmong(search, given)
+  return { type: 'ask', position: candidates[middle] ?? 0 }
+}
+
+/** Whether no more verdicts contradict a result than such verdicts do by chance. */
+const isPlausible = (given: readonly Given[], first: number, reliability: number): boolean => {
+  const said = given.filter(({ verdict }) => verdict !== 'skip')
+  const wrong = said.filter(({ position, verdict }) => (verdict === 'bad') !== first <= position).length
+  const expected = said.length * (1 - reliability)
+  return wrong <= expected + 3 * Math.sqrt(expected * reliability) + 1
+}
+
+/** The candidates that are left, in which several changes are more likely than one. */
+const unclearAmong = ({ candidates }: Search, given: readonly Given[]): Move => {
+  const bad = given.filter(({ verdict }) => verdict === 'bad').map(({ position }) => position)
+  const good = given.filter(({ verdict }) => verdict === 'good').map(({ position }) => position)
+  const first = Math.min(...bad, candidates.at(-1) ?? 0)
+  const last = Math.max(...good, candidates[0] ?? 0)
+  return { type: 'unclear', first: Math.min(first, last), last: Math.max(first, last), why: 'contradicting' }
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)

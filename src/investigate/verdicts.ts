@@ -1,0 +1,55 @@
+import type { Note } from '../projections/notes.ts'
+import type { Given, Verdict } from './bisection.ts'
+
+// A bisection is kept beside the conversation, as notes (ADR 37): what is asked in one, each verdict with its evidence in another.
+
+export const bisectionKind = 'palimpsest/bisection'
+export const verdictKind = 'palimpsest/verdict'
+
+/** What a bisection asks. The same question about the same ends continues it. */
+export interface Asked {
+  readonly good: number
+  readonly bad: number
+  readonly question: string
+}
+
+/** What was said of one position. */
+export interface KeptVerdict extends Given {
+  /** What it is based on. */
+  readonly evidence?: unknown
+  /** SHA-256 of the request there: the same request needs no second look. */
+  readonly digest: string
+  /** Said of an end, to find out how often verdicts are right. */
+  readonly isMeasure?: true
+}
+
+/** The newest bisection that asks this, if there is one. */
+export const bisectionIn = (notes: readonly Note[], asked: Asked): Note | undefined =>
+  notes.findLast(({ kind, data }) => {
+    if (kind !== bisectionKind) return false
+    const { good, bad, question } = data as Asked
+    return good === asked.good && bad === asked.bad && question === asked.question
+  })
+
+/** The verdicts of a bisection, in the order in which they were given. */
+export const verdictsIn = (notes: readonly Note[], bisection: string): readonly KeptVerdict[] =>
+  notes.flatMap(({ kind, data }) => {
+    const verdict = kind === verdictKind ? (data as KeptVerdict & { readonly bisection: string }) : undefined
+    if (verdict?.bisection !== bisection) return []
+    const { bisection: _, ...kept } = verdict
+    return [kept]
+  })
+
+/** How often verdicts at each end are asked for, to find out how often they are right. */
+export const measures = 5
+
+/** How often verdicts are right, by those given about the ends, whose answer is known: cautiously, as they are few. */
+export const measured = (verdicts: readonly KeptVerdict[], { good, bad }: Asked): number => {
+  const known = verdicts.filter(({ isMeasure, verdict }) => isMeasure && verdict !== 'skip')
+  const expected = new Map<number, Verdict>([
+    [good, 'good'],
+    [bad, 'bad'],
+  ])
+  const right = known.filter(({ position, verdict }) => expected.get(position) === verdict).length
+  return (right + 1) / (known.length + 2)
+}

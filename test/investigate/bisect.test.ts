@@ -1,0 +1,157 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { bisect, type Judge, modelJudge } from '../../src/investigate/index.ts'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { atEnd } from '../support/at-end.ts'
+import { text } from '../support/log.ts'
+import { scene } from '../support/turn-scene.ts'
+
+/** A conversation in which a summary at 21 loses the name of the file. */
+const begun = async (url = 'memory:') => {
+  const store = await openStore(url)
+  atEnd(store.close)
+  const chat = store.conversation('c')
+  await chat.append({ role: 'user', content: 'Repair src/parser.ts.' })
+  for (let n = 0; n < 10; n++) {
+    await chat.append({ role: 'assistant', content: `Step ${n}.` })
+    await chat.append({ role: 'user', content: 'Go on.' })
+  }
+  await chat.condense({ covers: { first: 0, last: 8 }, summary: 'A file is repaired.' })
+  for (let n = 0; n < 10; n++)
+    await chat.append({ role: n % 2 ? 'user' : 'assistant', content: `Later ${n}.` })
+  return { store, chat }
+}
+const knowsFile: Judge = ({ items }) => ({
+  verdict: JSON.stringify(items).includes('parser.ts') ? 'good' : 'bad',
+  evidence: { shown: items.length },
+})
+
+describe('bisect', () => {
+  test('finds the event since which something is wrong, and keeps every verdict with its evidence', async () => {
+    const { chat } = await begun()
+    const asked = { good: 0, bad: 31, question: 'does it know the file?' }
+    const found = await bisect(chat, { ...asked, judge: knowsFile })
+    expect(found).toMatchObject({ result: { type: 'found', position: 21 }, event: 'Condensed' })
+    expect(found.verdicts.length).toBeLessThanOrEqual(6)
+    const notes = await chat.notes({ kind: 'palimpsest/verdict' })
+    expect(notes.map(({ data }) => data)).toMatchObject(found.verdicts)
+    expect(notes[0]?.data).toMatchObject({ bisection: found.id, evidence: { shown: expect.any(Number) } })
+    // It is known by now: nobody is asked.
+    const judge = () => expect.unreachable()
+    expect(await bisect(chat, { ...asked, judge })).toEqual(found)
+  })
+
+  test('continues where it was interrupted', async () => {
+    const { chat } = await begun()
+    let left = 2
+    const judge: Judge = (state) => {
+      if (left-- === 0) throw new Error('out of tea')
+      return knowsFile(state)
+    }
+    const asked = { good: 0, bad: 31, question: 'does it know the file?' }
+    await expect(bisect(chat, { ...asked, judge })).rejects.toThrow('out of tea')
+    const found = await bisect(chat, { ...asked, judge })
+    expect([found.result, found.verdicts.length]).toEqual([
+      { type: 'found', position: 21, probability: 1 },
+      1 - left,
+    ])
+    const again = await bisect(chat, { ...asked, judge: knowsFile, again: true })
+    expect(again.id).not.toBe(found.id)
+  })
+
+  test('asks a person position by position', async () => {
+    const { chat } = await begun()
+    let { result } = await bisect(chat, { good: 0, bad: 31 })
+    for (let asks = 0; result.type === 'ask' && asks < 9; asks++)
+      ({ result } = await bisect(chat, { good: 0, bad: 31, mark: result.position < 21 ? 'good' : 'bad' }))
+    expect(result).toMatchObject({ type: 'found', position: 21 })
+  })
+
+  test('asks a model five times at each end how often it is right, and refuses if the ends look alike', async () => {
+    const model = async (isWrong: (n: number) => boolean) => {
+      let n = 0
+      const { client } = await scene([
+        ({ messages }) => {
+          const isBad = !JSON.stringify(messages).includes('parser.ts')
+          return { content: [text(`I see.\n${isBad === isWrong(n++) ? 'NO' : 'YES'}`)] }
+        },
+      ])
+      return { client, model: 'claude-opus-5-5', question: 'Has it lost the file?' }
+    }
+    const { chat } = await begun()
+    const given = await model((n) => n === 3)
+    const found = await bisect(chat, {
+      good: 0,
+      bad: 31,
+      question: given.question,
+      reliability: 'measure',
+      judge: modelJudge(given),
+    })
+    expect(found).toMatchObject({ result: { type: 'found', position: 21 }, reliability: 10 / 12 })
+    expect(found.verdicts.filter(({ isMeasure }) => isMeasure)).toHaveLength(10)
+    expect(found.verdicts[0]?.evidence).toMatchObject({
+      model: 'claude-opus-5-5',
+      reply: expect.stringContaining('I see.'),
+    })
+    const blind = await model((n) => n % 2 === 0)
+    const question = 'Is it blue?'
+    expect(
+      await bisect(chat, {
+        good: 0,
+        bad: 31,
+        question,
+        reliability: 'measure',
+        judge: modelJudge({ ...blind, question }),
+      }),
+    ).toMatchObject({
+      result: { type: 'unclear', why: 'alike' },
+    })
+  })
+
+  test('refuses ends that are not on one branch in that order', async () => {
+    const { chat } = await begun()
+    await chat.rewind({ to: 25 })
+    await chat.append({ role: 'user', content: 'Another way.' })
+    for (const [good, bad] of [
+      [30, 33],
+      [5, 5],
+      [9, 3],
+      [0, 99],
+    ] as const)
+      await expect(bisect(chat, { good, bad })).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    expect(await chat.notes()).toEqual([])
+    await expect(bisect(chat, { good: 0, bad: 9, reliability: 0.4 })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+    })
+  })
+
+  test('runs a command, which gets the state on standard input, and its exit code is the verdict', () =>
+    inDirectory(async (directory) => {
+      const { store } = await begun(`sqlite:${join(directory, 'palimpsest.db')}`)
+      await store.close()
+      writeFileSync(
+        join(directory, 'judge.sh'),
+        'test "$PALIMPSEST_CONVERSATION" = c || exit 126; grep -q "parser.ts"',
+      )
+      expect(
+        await shell(`palimpsest bisect c --good 0 --bad 31 --run 'sh judge.sh'`, directory),
+      ).toMatchObject({
+        stdout: expect.stringMatching(/first bad \(100 %\):\n {3}21 {2}◆ {2}condensed/),
+        code: 0,
+      })
+      const failed = await shell(`palimpsest bisect c --good 0 --bad 31 --run 'exit 127' --json`, directory)
+      expect([failed.code, JSON.parse(failed.stderr)]).toMatchObject([1, { error: { _tag: 'RunFailed' } }])
+      expect(await shell(`palimpsest bisect c --good 0 --bad 31 --run 'exit 125'`, directory)).toMatchObject({
+        stdout: expect.stringContaining('was skipped'),
+        code: 1,
+      })
+      expect((await shell('palimpsest bisect c --good 0 --bad 31', directory)).stdout).toMatch(
+        /^look at \d+, then answer with --mark good, bad or skip\n$/,
+      )
+      expect(await shell('palimpsest bisect c --good 0 --bad 31 --ask x', directory)).toMatchObject({
+        code: 2,
+      })
+    }))
+})
