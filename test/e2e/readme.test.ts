@@ -6,6 +6,7 @@ import { openStore } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { dataSchemas } from '../../src/events/events.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { chunksIn } from '../../examples/sample/webp.ts'
 import { builtPackage } from '../support/bundle.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 
@@ -137,6 +138,24 @@ describe('README', () => {
     expect(png.subarray(1, 4).toString()).toBe('PNG')
     expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([1_440, 900])
     expect(png.length).toBeLessThanOrEqual(200_000)
+  })
+
+  test('the animation of the page is there, of five to ten frames as large as a window, for ever, and no heavier than 1.5 MB', () => {
+    const [, path = ''] = /<img src="([^"]+\.webp)"/.exec(readme) ?? []
+    const webp = readFileSync(new URL(`../../${path}`, import.meta.url))
+    const [head, animation, ...frames] = chunksIn(webp)
+    expect(head).toMatchObject({ name: 'VP8X' })
+    expect(animation).toEqual({ name: 'ANIM', body: Buffer.from([255, 255, 255, 255, 0, 0]) })
+    expect(frames.length).toBeGreaterThanOrEqual(5)
+    expect(frames.length).toBeLessThanOrEqual(10)
+    const whole = head?.body.subarray(4)
+    for (const { name, body } of frames) {
+      expect(name).toBe('ANMF')
+      expect(body.subarray(6, 12)).toEqual(whole)
+      expect(body.readUIntLE(12, 3)).toBeGreaterThanOrEqual(400)
+      expect(chunksIn(body, 16).map((chunk) => chunk.name)).toEqual(['VP8L'])
+    }
+    expect(webp.length).toBeLessThanOrEqual(1_500_000)
   })
 
   test('the shell commands are the command line’s own', async () => {
