@@ -18,6 +18,14 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     await shows(last)
     expect(await row(last).textContent()).toContain('I ask to publish 1.4.0')
     await page.getByRole('button', { name: 'live' }).waitFor()
+    // What waits takes room of the rows, and does not cover the last one.
+    await page.getByRole('button', { name: 'Approve …' }).waitFor()
+    const rows = page.locator('.rows')
+    const isCovered = async (): Promise<boolean> => {
+      const [whole, end] = [await rows.boundingBox(), await row(last).boundingBox()]
+      return !whole || !end || end.y + end.height > whole.y + whole.height + 1
+    }
+    await expect.poll(isCovered).toBe(false)
   })
 
   test('is dragged through: the rows follow the slider, and Back leads to where it began', async () => {

@@ -49,10 +49,11 @@ const fontsIn = async (folder: string): Promise<string> => {
   return file
 }
 
-// What it adds for machines of a cloud: one process alone, and pages that may do what no user's page may.
+// What it adds for machines of a cloud: one process alone, pages that may do what no user's page may, and 3D graphics computed without
+// hardware, through which each frame would go.
 const foreign =
-  /^--(single-process|no-zygote|disable-web-security|allow-running-insecure|disable-site-isolation)/
-const args = [...bundled.args.filter((arg) => !foreign.test(arg)), '--no-sandbox']
+  /^--(single-process|no-zygote|disable-web-security|allow-running-insecure|disable-site-isolation|use-gl|use-angle|enable-unsafe-swiftshader|ignore-gpu-blocklist|in-process-gpu)/
+const args = [...bundled.args.filter((arg) => !foreign.test(arg)), '--no-sandbox', '--disable-gpu']
 
 const launch = async (): Promise<Browser> => {
   if (installed !== undefined) return chromium.launch({ executablePath: installed, args: ['--no-sandbox'] })

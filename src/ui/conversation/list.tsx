@@ -47,7 +47,8 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
   const shown = useRef<string | undefined>(undefined)
   const time = useRef(0)
 
-  // Another position is looked at from its end, where its own event is; what is added while somebody reads does not move it.
+  // Another position is looked at from its end, where its own event is; what is added while somebody reads does not move it, and what
+  // takes room below (a call that waits) does not cover it.
   useLayoutEffect(() => {
     if (rows.length === 0) return
     const isOther = shown.current !== place
@@ -59,7 +60,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
       virtual.scrollToIndex(show.index, { align: show.align })
       if (show.align === 'auto') requestAnimationFrame(() => focusRow(scroller.current, show.index))
     } else if (isOther || isAtEnd.current) virtual.scrollToIndex(rows.length - 1, { align: 'end' })
-  }, [place, rows, show])
+  }, [place, rows, show, virtual.scrollRect?.height])
 
   // What comes in below (calls that wait for somebody) or above takes room from the list, not from its end.
   const stay = useRef((): void => undefined)

@@ -1,0 +1,75 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { sampleIds } from '../../src/cli/sample.ts'
+import { noBrowser } from '../support/browser.ts'
+import { looking } from '../support/looking.ts'
+import { servedSample } from '../support/served.ts'
+import { noted, settled } from '../support/settled.ts'
+
+const [id] = sampleIds
+
+const press =
+  (...keys: readonly string[]) =>
+  async (page: Page): Promise<void> => {
+    for (const key of keys) {
+      await page.keyboard.press(key)
+      await settled(page)
+    }
+  }
+
+/** Somewhere, and what somebody does there until it looks as it does. */
+const views: readonly (readonly [what: string, address: string, reach: (page: Page) => Promise<unknown>])[] =
+  [
+    ['a summary that somebody went to', `/c/${id}`, press('[', '[', '[', '[')],
+    ['what a summary stands for', `/c/${id}?at=35`, press('e')],
+    ['only what the model sees, rendered', `/c/${id}?at=40`, press('3', 'x')],
+    ['everything open', `/c/${id}?at=27`, press('E')],
+    [
+      'a hit of a search',
+      `/c/${id}?at=40`,
+      async (page) => {
+        await press('/')(page)
+        await page.keyboard.type('invoice')
+        await press('Enter', 'Enter')(page)
+      },
+    ],
+    ['how two positions differ', `/c/${id}/diff?from=22&to=35`, press()],
+    ['the request of a call', `/c/${id}/calls/8`, press()],
+  ]
+
+/** What is there for readers of the screen, and for the eye. Nothing has the focus: an address does not say what has. */
+const seen = async (page: Page) => {
+  await settled(page)
+  await page.evaluate('document.activeElement.blur()')
+  await page.mouse.move(0, 0)
+  const tree = await page.locator('body').ariaSnapshot()
+  return { address: page.url(), tree, picture: (await page.screenshot()).toString('base64') }
+}
+
+/** How many pixels of two pictures differ by more than edges do that are drawn twice. */
+const pixelsApart = async (page: Page, pictures: readonly string[]): Promise<number> => {
+  const blank = await page.context().newPage()
+  return blank.evaluate(`(async () => {
+    const [one, other] = await Promise.all(${JSON.stringify(pictures)}.map(async (picture) => {
+      const image = await createImageBitmap(await (await fetch('data:image/png;base64,' + picture)).blob())
+      const context = new OffscreenCanvas(image.width, image.height).getContext('2d')
+      context.drawImage(image, 0, 0)
+      return context.getImageData(0, 0, image.width, image.height).data
+    }))
+    return one.filter((value, index) => Math.abs(value - other[index]) > 8).length
+  })()`)
+}
+
+describe.skipIf(noBrowser !== '')(`an address${noBrowser}`, () => {
+  test.for(views)('brings back %s, to the pixel', async ([, address, reach]) => {
+    const { page } = await looking(await servedSample(), address, { before: noted })
+    await settled(page)
+    await reach(page)
+    const before = await seen(page)
+    await page.reload()
+    await page.getByRole('main').waitFor()
+    const after = await seen(page)
+    expect({ ...after, picture: '' }).toEqual({ ...before, picture: '' })
+    expect(await pixelsApart(page, [before.picture, after.picture])).toBe(0)
+  })
+})
