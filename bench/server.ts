@@ -4,7 +4,8 @@ import { httpAppend } from './parts/http-append.ts'
 import { httpRead } from './parts/http-read.ts'
 import { httpSeen } from './parts/http-seen.ts'
 import { list } from './parts/list.ts'
+import { page } from './parts/page.ts'
 import { search } from './parts/search.ts'
 import { inTurn } from './parts-in-turn.ts'
 
-await inTurn('server', { read: httpRead, append: httpAppend, seen: httpSeen, list, search })
+await inTurn('server', { read: httpRead, append: httpAppend, seen: httpSeen, list, search, page })

@@ -1,10 +1,11 @@
 import { openStore } from '../../src/index.ts'
 import { serve } from '../../src/server/serve.ts'
 
-// A server of the store that is named, in a process of its own.
+// A server of the store that is named, and of the page in the folder that is, in a process of its own.
 
-const store = await openStore(process.argv[2] ?? '')
-const { url, close } = await serve({ store, port: 0 })
+const [name = '', page] = process.argv.slice(2)
+const store = await openStore(name)
+const { url, close } = await serve({ store, port: 0, page })
 process.on('message', () => {
   void (async () => {
     await close()
