@@ -9,25 +9,29 @@ export interface HttpClient {
   readonly close: () => void
 }
 
+const headEnd = Buffer.from('\r\n\r\n')
+const lengthField = 'ontent-length: '
+
 /** A client as light as HTTP/1.1 allows, so that what is measured is the server. */
 export const httpClient = async (url: string): Promise<HttpClient> => {
   const { host, hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   socket.setNoDelay(true)
   await once(socket, 'connect')
-  let received = Buffer.alloc(0)
+  let received: Buffer | undefined
   let waiting:
     | { readonly resolve: (body: string) => void; readonly reject: (error: Error) => void }
     | undefined
-  socket.on('data', (piece) => {
-    received = received.length > 0 ? Buffer.concat([received, piece]) : piece
-    const end = received.indexOf('\r\n\r\n')
+  socket.on('data', (piece: Buffer) => {
+    received = received ? Buffer.concat([received, piece]) : piece
+    const end = received.indexOf(headEnd)
     if (end < 0) return
-    const head = received.toString('latin1', 0, end)
-    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1])
-    if (received.length < end + 4 + length) return
-    const body = received.toString('utf8', end + 4, end + 4 + length)
-    received = Buffer.alloc(0)
+    const head = received.latin1Slice(0, end)
+    const length = Number.parseInt(head.slice(head.indexOf(lengthField) + lengthField.length), 10)
+    const last = end + headEnd.length + length
+    if (received.length < last) return
+    const body = received.utf8Slice(end + headEnd.length, last)
+    received = undefined
     if (head.startsWith('HTTP/1.1 2')) waiting?.resolve(body)
     else waiting?.reject(new Error(`${head.split('\r\n')[0]}: ${body}`))
   })
@@ -37,12 +41,10 @@ export const httpClient = async (url: string): Promise<HttpClient> => {
       waiting = { resolve, reject }
       socket.write(text)
     })
+  const postHead = `HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: `
   return {
     get: (path) => asked(`GET ${path} HTTP/1.1\r\nhost: ${host}\r\n\r\n`),
-    post: (path, body) =>
-      asked(
-        `POST ${path} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-      ),
+    post: (path, body) => asked(`POST ${path} ${postHead}${Buffer.byteLength(body)}\r\n\r\n${body}`),
     close: () => socket.destroy(),
   }
 }

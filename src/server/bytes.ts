@@ -26,11 +26,12 @@ export const spanOf = (range: string | undefined, size: number): Span | undefine
 
 /** Whether the caller has the answer with this ETag: he is told so, in place of it. */
 export const isKnown = (c: Context, etag: string | undefined): boolean => {
+  if (c.req.method !== 'GET' || etag === undefined) return false
   const known = c.req
     .header('if-none-match')
     ?.split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''))
-  return c.req.method === 'GET' && etag !== undefined && known?.includes(etag) === true
+  return known?.includes(etag) === true
 }
 
 /** The whole bytes, or the part that is asked for if `If-Range` names these. */

@@ -28,21 +28,24 @@ const label = (fields: Readonly<Record<string, string>>): string =>
 
 /** Counts requests, by route, never by conversation. */
 export const metrics = () => {
-  const requests = new Map<string, number>()
+  /** By route, then by method and status. */
+  const requests = new Map<string, Map<string, number>>()
   const durations = new Map<string, Durations>()
   let streams = 0
 
   return {
     count: ({ method, route = 'none', status, ms }: Served): void => {
-      const one = label({ method, route, status: String(status) })
-      requests.set(one, (requests.get(one) ?? 0) + 1)
-      const its = durations.get(route) ?? { within: ends.map(() => 0), sum: 0, count: 0 }
-      durations.set(route, its)
+      const its = requests.get(route) ?? new Map<string, number>()
+      requests.set(route, its)
+      const one = `${method} ${status}`
+      its.set(one, (its.get(one) ?? 0) + 1)
+      const lasted = durations.get(route) ?? { within: ends.map(() => 0), sum: 0, count: 0 }
+      durations.set(route, lasted)
       const seconds = ms / 1_000
-      its.sum += seconds
-      its.count++
-      for (const [index, end] of ends.entries())
-        if (seconds <= end) its.within[index] = (its.within[index] ?? 0) + 1
+      lasted.sum += seconds
+      lasted.count++
+      for (let index = ends.length - 1; seconds <= (ends[index] ?? -1); index--)
+        lasted.within[index] = (lasted.within[index] ?? 0) + 1
     },
     /** Another reader of an event stream, or one fewer. */
     streams: (change: 1 | -1): void => {
@@ -53,7 +56,12 @@ export const metrics = () => {
       const lines = [
         '# HELP palimpsest_requests_total Requests answered.',
         '# TYPE palimpsest_requests_total counter',
-        ...[...requests].map(([one, count]) => `palimpsest_requests_total{${one}} ${count}`),
+        ...[...requests].flatMap(([route, its]) =>
+          [...its].map(([one, count]) => {
+            const [method = '', status = ''] = one.split(' ')
+            return `palimpsest_requests_total{${label({ method, route, status })}} ${count}`
+          }),
+        ),
         '# HELP palimpsest_request_seconds Until the answer began.',
         '# TYPE palimpsest_request_seconds histogram',
         ...[...durations].flatMap(([route, { within, sum, count }]) => [

@@ -32,8 +32,8 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly relay: Relay
   /** Who works on what now. */
   readonly roster: () => Promise<Roster>
-  /** Aborts when the caller goes away, or the server ends. */
-  readonly signal: AbortSignal
+  /** Aborts when the caller goes away, or the server ends. Most need none, and it takes a request of the web's. */
+  readonly leaving: () => AbortSignal
 }
 
 /** What an operation answers. */

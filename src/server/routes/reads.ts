@@ -58,11 +58,12 @@ export const allEvents = route({
   answers: {},
   media: ['text/event-stream'],
   errors: ['NotAcceptable'],
-  handle: async ({ query: { after, from: begin, beginning }, headers, store, signal }) => {
+  handle: async ({ query: { after, from: begin, beginning }, headers, store, leaving }) => {
     if (!acceptsEvents(headers))
       throw refused('NotAcceptable', 'this is a stream: ask with Accept: text/event-stream')
     const prefixes = beginning === undefined ? undefined : [beginning]
     const place = { after: headers.get('last-event-id') ?? after, from: begin }
+    const signal = leaving()
     return eventStream(storeLive(store, { ...place, prefixes, signal }), signal)
   },
 })
@@ -89,7 +90,7 @@ export const events = route({
   },
   media: ['text/event-stream'],
   errors: ['ConversationNotFound'],
-  handle: async ({ params, query, headers, store, signal }) => {
+  handle: async ({ params, query, headers, store, leaving }) => {
     const chat = store.conversation(params.id)
     const last = await chat.position()
     const shown = (event: ConversationEvent) =>
@@ -101,6 +102,7 @@ export const events = route({
           'InvalidRequest',
           `conversation ${chat.id} ends at position ${last}: nothing comes after ${after}`,
         )
+      const signal = leaving()
       return eventStream(conversationLive(chat, after, last, signal, shown), signal)
     }
     const until = Math.min(last, query.from + query.limit - 1)

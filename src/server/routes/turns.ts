@@ -70,7 +70,7 @@ export const turn = route({
   answers: {},
   media: ['text/event-stream'],
   errors: ['ConversationNotFound', 'StaleContext', 'CommandReused', 'EventTooLarge'],
-  handle: async ({ params: { id }, body, headers, identity, store, book, signal, relay, roster }) => {
+  handle: async ({ params: { id }, body, headers, identity, store, book, leaving, relay, roster }) => {
     const { messages: said, after: _, commandId: __, ...asking } = body
     const commandId = commandIdOf(body.commandId, headers) ?? randomUUID()
     const seen = lastSeen(headers) ?? -1
@@ -90,6 +90,7 @@ export const turn = route({
     }
     const asked = await ask()
     book.note(id, commandId, body)
+    const signal = leaving()
     return eventStream(turnTold(asked, { relay, roster, seen, signal }), signal)
   },
 })
