@@ -26,11 +26,11 @@ export const httpClient = async (url: string): Promise<HttpClient> => {
     received = received ? Buffer.concat([received, piece]) : piece
     const end = received.indexOf(headEnd)
     if (end < 0) return
-    const head = received.latin1Slice(0, end)
+    const head = received.toString('latin1', 0, end)
     const length = Number.parseInt(head.slice(head.indexOf(lengthField) + lengthField.length), 10)
     const last = end + headEnd.length + length
     if (received.length < last) return
-    const body = received.utf8Slice(end + headEnd.length, last)
+    const body = received.toString('utf8', end + headEnd.length, last)
     received = undefined
     if (head.startsWith('HTTP/1.1 2')) waiting?.resolve(body)
     else waiting?.reject(new Error(`${head.split('\r\n')[0]}: ${body}`))

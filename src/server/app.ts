@@ -12,11 +12,19 @@ import { guard, loopback, safeHeaders } from './guard.ts'
 import { metrics, type Served } from './metrics.ts'
 import { openApi } from './openapi.ts'
 import { type PageFiles, servePage } from './page.ts'
-import { commandBook } from './preconditions.ts'
+import { commandBook, commandIdOf, type Named } from './preconditions.ts'
 import { problemOf, refused } from './problem.ts'
 import { newRelay, type Relay } from './relay.ts'
 import { rosterOf } from './roster.ts'
-import { type Answer, type Flow, type Identity, type Route, type Streamed, scopes } from './route.ts'
+import {
+  type Answer,
+  type Answered,
+  type Flow,
+  type Identity,
+  type Route,
+  type Streamed,
+  scopes,
+} from './route.ts'
 import { routes } from './routes/index.ts'
 import { sessions } from './sessions.ts'
 import { eventsMedia } from './sse.ts'
@@ -44,6 +52,8 @@ export interface ServerSettings {
   readonly onFault?: ((error: unknown) => void) | undefined
   /** What workers tell of their turns. Default: what they post. */
   readonly relay?: Relay | undefined
+  /** How often a silent stream shows that it lives, in milliseconds. Default 15,000. */
+  readonly heartbeat?: number | undefined
   /** Aborts when the server ends: streams end then. */
   readonly ending?: AbortSignal | undefined
 }
@@ -163,17 +173,21 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
         body: body ? checked(body, await bodyOf(c, maxBody)) : undefined,
       }
       if (route.scope === 'write') await gathered()
-      const answer = await route.handle({
+      const { headers } = c.req.raw
+      const call = {
         ...asked,
-        headers: c.req.raw.headers,
+        headers,
         identity,
         store,
         book,
         relay,
         roster,
+        heartbeat: settings.heartbeat,
         // No getter: V8 would make a hidden class for each request, which keeps all of it until the next full collection.
         leaving: () => AbortSignal.any([c.req.raw.signal, ending]),
-      })
+      }
+      const named = commandIn(route, call)
+      const answer = await (named ? onceAnswered(named, () => route.handle(call)) : route.handle(call))
       if ('body' in answer) return answered(c, answer, accessOf(identity))
       withEveryHeader(c)
       if ('bytes' in answer) return bytesAnswered(c, answer)
@@ -184,6 +198,12 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   /** What the caller may do here, so that a page knows it without asking. */
   const accessOf = ({ scopes: allowed }: Identity): string =>
     `${allowed.join(' ')}${isReadOnly ? '; read-only' : ''}`
+
+  const onceAnswered = async (named: Named, work: () => Promise<Answered>): Promise<Answered> => {
+    const { answer, isRepeat } = await book.once(named, work)
+    if (!isRepeat || !('body' in answer)) return answer
+    return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } }
+  }
 
   async function* counted(texts: Streamed): Streamed {
     counts.streams(1)
@@ -213,6 +233,25 @@ let document: ReturnType<typeof openApi> | undefined
 const documented = () => (document ??= openApi(routes, basePath))
 
 const noFields = z.strictObject({})
+
+interface Given {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly headers: Headers
+}
+
+/** The command of a call that has an id, and is to be carried out. */
+const commandIn = ({ repeats, name }: Route, { params, query, body, headers }: Given): Named | undefined => {
+  if (!repeats) return undefined
+  const { id, worker } = params as { readonly id?: string; readonly worker?: string }
+  const { dryRun } = query as { readonly dryRun?: boolean }
+  const command = body as { readonly commandId?: string }
+  const commandId = commandIdOf(command.commandId, headers)
+  if (commandId === undefined || dryRun) return undefined
+  const place = id ?? `worker ${worker}`
+  return { place, commandId, command: { ...command, name, params }, isKept: repeats === 'kept' }
+}
 
 /** With the handles of the last conversations: a request takes less time than it takes to make one. */
 const withKnownChats = (store: Store): Store => {

@@ -55,8 +55,15 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
   const problem = { 'application/problem+json': { schema: jsonSchema(problemShape, 'output') } }
 
   const operation = (route: Route): Json => {
-    const { name, summary, scope, body, answers, media = [], isRanged, errors = [], method } = route
-    const refusals = [...anyRequest, ...withToken, ...(method === 'post' ? withBody : []), ...errors]
+    const { name, summary, scope, body, answers, media = [], isRanged, repeats, errors = [], method } = route
+    const reused: readonly Tag[] = repeats ? ['CommandReused'] : []
+    const refusals = [
+      ...anyRequest,
+      ...withToken,
+      ...(method === 'post' ? withBody : []),
+      ...reused,
+      ...errors,
+    ]
     const stream = Object.fromEntries(
       media.map((type) => [type, { schema: type === 'application/json' ? {} : { type: 'string' } }]),
     )
@@ -70,7 +77,7 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
       operationId: name,
       summary,
       security: [{ token: [scope] }, { session: [] }],
-      parameters: parameters(route),
+      parameters: [...parameters(route), ...(repeats ? [idempotencyKey] : [])],
       ...(body && { requestBody: { required: true, content: json(jsonSchema(body, 'input')) } }),
       responses: {
         ...Object.fromEntries(all),
@@ -105,6 +112,14 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
       },
     },
   }
+}
+
+const idempotencyKey: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Repeated under the same, nothing is done again',
+  schema: { type: 'string' },
 }
 
 const tagsOf = (tags: readonly Tag[], status: number): string =>

@@ -43,25 +43,54 @@ export const commandIdOf = (commandId: string | undefined, headers: Headers): st
 /** How many commands are remembered. */
 const most = 10_000
 
-/** Which command an id stands for, of the last 10,000 that were used. */
+/** A command under an id. */
+export interface Named {
+  /** What it is about: a conversation, a worker. */
+  readonly place: string
+  readonly commandId: string
+  readonly command: object
+  /** Its answer is remembered: it could not be found in the log. */
+  readonly isKept: boolean
+}
+
+/** Which command an id stands for, of those that are being carried out and the last 10,000 that were. */
 export interface CommandBook {
-  /** Whether it was carried out before. Throws `CommandReused` if another one was: that is no repeat. */
-  readonly isRepeat: (conversation: string, commandId: string, command: object) => boolean
-  readonly note: (conversation: string, commandId: string, command: object) => void
+  /**
+   * Carries out a command. Whoever gives the same under the same id meanwhile gets its answer; `isRepeat`: it was given before. Throws
+   * `CommandReused` if the id stands for another command.
+   */
+  readonly once: <A>(
+    named: Named,
+    work: () => Promise<A>,
+  ) => Promise<{ readonly answer: A; readonly isRepeat: boolean }>
+}
+
+interface Noted {
+  readonly digest: string
+  readonly answer?: Promise<unknown>
 }
 
 export const commandBook = (): CommandBook => {
-  const digests = remembered<string>(most)
-  const keyOf = (conversation: string, commandId: string): string => JSON.stringify([conversation, commandId])
+  const begun = new Map<string, Noted>()
+  const done = remembered<Noted>(most)
   return {
-    isRepeat: (conversation, commandId, command) => {
-      const known = digests.get(keyOf(conversation, commandId))
-      if (known !== undefined && known !== digestOf(command))
+    once: async <A>({ place, commandId, command, isKept }: Named, work: () => Promise<A>) => {
+      const key = JSON.stringify([place, commandId])
+      const digest = digestOf(command)
+      const before = begun.get(key) ?? done.get(key)
+      if (before && before.digest !== digest)
         throw refused('CommandReused', `commandId ${commandId} stands for another command: use a new one`)
-      return known !== undefined
+      if (before?.answer) return { answer: await (before.answer as Promise<A>), isRepeat: true }
+      const answer = work()
+      begun.set(key, { digest, answer })
+      try {
+        await answer
+        done.set(key, isKept ? { digest, answer } : { digest })
+      } finally {
+        begun.delete(key)
+      }
+      return { answer: await answer, isRepeat: before !== undefined }
     },
-    note: (conversation, commandId, command) =>
-      digests.set(keyOf(conversation, commandId), digestOf(command)),
   }
 }
 

@@ -29,11 +29,24 @@ const untold = new Set(['cause', 'partial', 'failed', 'stack'])
 /** How often a worker says that it tells, even if it has nothing to tell, in milliseconds. */
 export const relayBeat = 10_000
 
+/** How many workers are known at most: anybody may post under any name. */
+const mostHeard = 10_000
+
 export const newRelay = (now: () => number = () => performance.now()): Relay => {
   const queues = new Map<string, Set<EventQueue>>()
+  /** When each worker was heard last, those heard first before the others. */
   const heard = new Map<string, number>()
+  const forget = (): void => {
+    for (const [worker, at] of heard) {
+      if (heard.size <= mostHeard && now() - at <= 3 * relayBeat) return
+      heard.delete(worker)
+    }
+  }
   return {
     hear: (worker, served) => {
+      forget()
+      // Those heard last are last.
+      heard.delete(worker)
       heard.set(worker, now())
       for (const { conversation, event } of served.map(tellable)) {
         if (event.type === 'done') continue
@@ -54,7 +67,7 @@ export const newRelay = (now: () => number = () => performance.now()): Relay => 
       }
     },
     workers: () => {
-      for (const [worker, at] of heard) if (now() - at > 3 * relayBeat) heard.delete(worker)
+      forget()
       return new Set(heard.keys())
     },
   }

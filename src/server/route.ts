@@ -32,6 +32,8 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly relay: Relay
   /** Who works on what now. */
   readonly roster: () => Promise<Roster>
+  /** How often a silent stream shows that it lives, in milliseconds. */
+  readonly heartbeat: number | undefined
   /** Aborts when the caller goes away, or the server ends. Most need none, and it takes a request of the web's. */
   readonly leaving: () => AbortSignal
 }
@@ -86,6 +88,8 @@ export interface Route<
   readonly media?: readonly string[]
   /** It takes `Range`: its answers are `Bytes`. */
   readonly isRanged?: true
+  /** It takes a `commandId` or `Idempotency-Key`: a repeat finds in the log what was done, or the answer is kept by the server. */
+  readonly repeats?: 'found' | 'kept'
   /** Typed errors that it may be refused with, besides those of every request. */
   readonly errors?: readonly Tag[]
   // A method, so that routes of all types are in one list.

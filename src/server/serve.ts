@@ -5,9 +5,11 @@ import { pino } from 'pino'
 import type { Store } from '../index.ts'
 import { toError } from '../result/typed.ts'
 import { app } from './app.ts'
+import { watchConnections } from './connections.ts'
 import { loopback } from './guard.ts'
 import { pageIn } from './page.ts'
 import type { Relay } from './relay.ts'
+import { heartbeat } from './sse.ts'
 import { tokensIn } from './tokens.ts'
 
 export interface ServeOptions {
@@ -27,6 +29,8 @@ export interface ServeOptions {
   readonly relay?: Relay | undefined
   /** Where the access log goes: a line of JSON for each request. Default: nowhere. */
   readonly log?: NodeJS.WritableStream | undefined
+  /** How long nothing may move on a connection that waits for its other end, in milliseconds. Default: a minute. */
+  readonly stall?: number | undefined
 }
 
 /** A server that listens. */
@@ -47,12 +51,13 @@ const serveError = (_tag: ServeError['_tag'], message: string) => toError({ _tag
 const grace = 10_000
 /** How long a request may take to arrive, in milliseconds. */
 const patience = 120_000
-/** How long a reader of a stream may take nothing. */
-const stall = 60_000
+/** How often to look for connections that have become idle while the server ends. */
+const sweepEvery = 20
 
 /** Serves a store over HTTP. Rejects with a `ServeError` or a `TokenFileError`. */
 export const serve = async (options: ServeOptions): Promise<Listening> => {
   const { store, port = 4141, host = '127.0.0.1', names = [], isReadOnly, tokenFile, relay, log } = options
+  const { stall = 60_000 } = options
   const isLocal = loopback.includes(host) || host === '::1'
   if (!isLocal && tokenFile === undefined)
     throw serveError(
@@ -72,14 +77,14 @@ export const serve = async (options: ServeOptions): Promise<Listening> => {
     onRequest: (request) => request.route?.endsWith('/relay') || logger?.info(request),
     onFault: (error) => logger?.error(error),
     ending: ending.signal,
+    heartbeat: Math.min(heartbeat, stall / 4),
   })
   const server = createAdaptorServer({
     fetch,
     hostname: host,
     serverOptions: { requestTimeout: patience, headersTimeout: 20_000, maxHeaderSize: 16_384 },
   }) as Server
-  // A reader that takes nothing any more is not waited for; it may come again, and continue.
-  server.on('connection', (socket) => socket.setTimeout(stall, () => socket.destroy()))
+  const closeIdle = watchConnections(server, stall)
   await listening(server, port, host)
   const { port: taken } = server.address() as AddressInfo
   return {
@@ -87,9 +92,11 @@ export const serve = async (options: ServeOptions): Promise<Listening> => {
     close: async () => {
       ending.abort()
       const closed = new Promise((resolve) => server.close(resolve))
-      server.closeIdleConnections()
+      // A connection whose stream has ended would be kept for its next request.
+      const sweep = setInterval(closeIdle, sweepEvery)
       const late = setTimeout(() => server.closeAllConnections(), grace)
       await closed
+      clearInterval(sweep)
       clearTimeout(late)
     },
   }

@@ -214,3 +214,15 @@ test('palimpsest work --relay tells a server that wants a token, and works on if
   expect((await ask('b')).at(-1)?.data).toMatchObject({ outcome: 'done' })
   await expect.poll(() => errors).toContain('does not take what the model writes (HTTP 401)')
 })
+
+test('of workers that tell a server it knows those that were heard lately, and not more than ten thousand', () => {
+  let now = 0
+  const { hear, workers } = newRelay(() => now)
+  for (let n = 0; n < 20_000; n++) hear(`worker-${n}`, [])
+  expect(workers().size).toBeLessThan(10_010)
+  expect(workers()).toContain('worker-19999')
+  now = 25_000
+  hear('worker-19000', [])
+  now = 31_000
+  expect([...workers()]).toEqual(['worker-19000'])
+})

@@ -96,6 +96,7 @@ export const commands = route({
   name: 'command',
   summary: 'Carries out a command; with `dryRun=true` only says what it would write',
   scope: 'write',
+  repeats: 'found',
   params: ofConversation,
   query: z.strictObject({ dryRun: flag.default(false) }),
   body: commandShape,
@@ -103,7 +104,6 @@ export const commands = route({
   errors: [
     'PreconditionRequired',
     'StaleContext',
-    'CommandReused',
     'ConversationNotFound',
     'ConversationExists',
     'OutOfRange',
@@ -114,7 +114,7 @@ export const commands = route({
     'NothingToUndo',
     'EventTooLarge',
   ],
-  handle: async ({ params: { id }, query, body, headers, identity, store, book }) => {
+  handle: async ({ params: { id }, query, body, headers, identity, store }) => {
     const chat = store.conversation(id)
     const commandId = commandIdOf(body.commandId, headers)
     const own = { ...(commandId !== undefined && { commandId }), actor: identity.actor }
@@ -134,13 +134,8 @@ export const commands = route({
       const preview = await chat.preview(command)
       return { body: { ...preview, before: shown(preview.before), after: shown(preview.after) } }
     }
-    const seen = commandId !== undefined && book.isRepeat(id, commandId, body)
     const answer = await written(chat, command)
-    if (commandId !== undefined) book.note(id, commandId, body)
-    return {
-      headers: { etag: revisionTag(answer.position), ...(seen && { 'idempotency-replayed': 'true' }) },
-      body: answer,
-    }
+    return { headers: { etag: revisionTag(answer.position) }, body: answer }
   },
 })
 
@@ -152,6 +147,7 @@ export const say = route({
   name: 'say',
   summary: 'Records what the user says, at any time: while the model is busy it waits in the inbox',
   scope: 'write',
+  repeats: 'found',
   params: ofConversation,
   body: z.strictObject({
     messages: message,
@@ -174,6 +170,7 @@ export const cancel = route({
   name: 'cancel',
   summary: 'Ends the turn that is being given, in whichever process',
   scope: 'write',
+  repeats: 'kept',
   params: ofConversation,
   body: z.strictObject({ reason: z.string().optional() }),
   answers: { 200: z.object({ conversation: conversationIdSchema }) },
@@ -207,6 +204,7 @@ export const approve = route({
   name: 'approve',
   summary: 'Lets a call run that waits for an approval',
   scope: 'write',
+  repeats: 'kept',
   params: ofCall,
   body: z.strictObject({
     note: z.string().optional(),
@@ -225,6 +223,7 @@ export const deny = route({
   name: 'deny',
   summary: 'The call is not run, and the model is told why',
   scope: 'write',
+  repeats: 'kept',
   params: ofCall,
   body: z.strictObject({ reason: z.string().optional() }),
   answers: { 200: decidedShape },
@@ -240,6 +239,7 @@ export const note = route({
   name: 'note',
   summary: 'Notes something beside the conversation',
   scope: 'write',
+  repeats: 'found',
   params: ofConversation,
   body: z.strictObject({ kind: z.string(), data: z.unknown().optional(), commandId: envelope.commandId }),
   answers: { 200: noteShape },
@@ -262,6 +262,7 @@ export const link = route({
   name: 'link',
   summary: 'Links the conversation to another one',
   scope: 'write',
+  repeats: 'found',
   params: ofConversation,
   body: z.union([
     z.strictObject({ ...linked, conversation: conversationIdSchema, ref: z.string().optional() }),

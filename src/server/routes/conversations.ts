@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { conversationExists } from '../../commands/rejections.ts'
-import { conversationIdSchema } from '../../events/ids.ts'
+import { conversationIdSchema, eventId } from '../../events/ids.ts'
 import { newMessage } from '../../events/new-message.ts'
-import { type FindPage, isError, type Store } from '../../index.ts'
+import { type AppendOptions, type FindPage, isError, type MessageInput, type Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
-import { revisionTag } from '../preconditions.ts'
-import { route } from '../route.ts'
+import { commandIdOf, revisionTag } from '../preconditions.ts'
+import { type Answer, route } from '../route.ts'
 import { listedShape } from '../shapes.ts'
 
 const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
@@ -156,7 +156,9 @@ export const create = route({
   scope: 'write',
   body: z
     .strictObject({
-      id: conversationIdSchema.optional().describe('Default: a new UUID'),
+      id: conversationIdSchema
+        .optional()
+        .describe('Default: a new UUID; the same one under the same `commandId`'),
       messages: z.array(newMessage).min(1).optional(),
       from: z
         .strictObject({ conversation: conversationIdSchema, at: whole(0).or(z.int().min(0)).optional() })
@@ -168,22 +170,45 @@ export const create = route({
       error: 'give one of messages and from',
     }),
   answers: { 201: z.object({ id: conversationIdSchema, position: z.int() }) },
-  errors: ['ConversationExists', 'ConversationNotFound', 'OutOfRange', 'EventTooLarge'],
-  handle: async ({ body: { id = randomUUID(), messages, from, commandId }, identity, store }) => {
-    const envelope = { actor: identity.actor, commandId }
-    const chat = store.conversation(id)
-    if (from) {
-      const { conversation, at } = from
-      await store.conversation(conversation).fork(id, { at, ...envelope })
-    } else
-      try {
-        await chat.append(messages ?? [], { ...envelope, after: -1 })
-      } catch (error) {
-        if (!isError(error, 'StaleContext')) throw error
-        throw toError(conversationExists(id))
-      }
-    const position = await chat.position()
-    const location = `/conversations/${id}`
-    return { status: 201, headers: { location, etag: revisionTag(position) }, body: { id, position } }
+  errors: ['CommandReused', 'ConversationExists', 'ConversationNotFound', 'OutOfRange', 'EventTooLarge'],
+  handle: async ({ body, headers, identity: { actor, by }, store, book }) => {
+    const commandId = commandIdOf(body.commandId, headers)
+    const id = body.id ?? newId(by, commandId)
+    const begin = async (): Promise<Answer> => {
+      await begun(store, id, body, { actor, commandId })
+      const position = await store.conversation(id).position()
+      const location = `/conversations/${id}`
+      return { status: 201, headers: { location, etag: revisionTag(position) }, body: { id, position } }
+    }
+    if (commandId === undefined) return begin()
+    const command = { ...body, name: 'create' }
+    return (await book.once({ place: id, commandId, command, isKept: false }, begin)).answer
   },
 })
+
+/** Of a command that is repeated, also after the server was started again: the id that it had before. */
+const newId = (by: string, commandId: string | undefined): string =>
+  commandId === undefined ? randomUUID() : eventId(`begun by ${by}`, commandId, 0)
+
+interface Beginning {
+  readonly messages?: readonly MessageInput[] | undefined
+  readonly from?: { readonly conversation: string; readonly at?: number | undefined } | undefined
+}
+
+const begun = async (
+  store: Store,
+  id: string,
+  { messages = [], from }: Beginning,
+  envelope: Pick<AppendOptions, 'actor' | 'commandId'>,
+): Promise<void> => {
+  if (from) {
+    await store.conversation(from.conversation).fork(id, { at: from.at, ...envelope })
+    return
+  }
+  try {
+    await store.conversation(id).append(messages, { ...envelope, after: -1 })
+  } catch (error) {
+    if (!isError(error, 'StaleContext')) throw error
+    throw toError(conversationExists(id))
+  }
+}

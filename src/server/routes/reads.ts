@@ -58,13 +58,13 @@ export const allEvents = route({
   answers: {},
   media: ['text/event-stream'],
   errors: ['NotAcceptable'],
-  handle: async ({ query: { after, from: begin, beginning }, headers, store, leaving }) => {
+  handle: async ({ query: { after, from: begin, beginning }, headers, store, leaving, heartbeat }) => {
     if (!acceptsEvents(headers))
       throw refused('NotAcceptable', 'this is a stream: ask with Accept: text/event-stream')
     const prefixes = beginning === undefined ? undefined : [beginning]
     const place = { after: headers.get('last-event-id') ?? after, from: begin }
     const signal = leaving()
-    return eventStream(storeLive(store, { ...place, prefixes, signal }), signal)
+    return eventStream(storeLive(store, { ...place, prefixes, signal }), signal, heartbeat)
   },
 })
 
@@ -90,7 +90,7 @@ export const events = route({
   },
   media: ['text/event-stream'],
   errors: ['ConversationNotFound'],
-  handle: async ({ params, query, headers, store, leaving }) => {
+  handle: async ({ params, query, headers, store, leaving, heartbeat }) => {
     const chat = store.conversation(params.id)
     const last = await chat.position()
     const shown = (event: ConversationEvent) =>
@@ -103,7 +103,7 @@ export const events = route({
           `conversation ${chat.id} ends at position ${last}: nothing comes after ${after}`,
         )
       const signal = leaving()
-      return eventStream(conversationLive(chat, after, last, signal, shown), signal)
+      return eventStream(conversationLive(chat, after, last, signal, shown), signal, heartbeat)
     }
     const until = Math.min(last, query.from + query.limit - 1)
     const items = []

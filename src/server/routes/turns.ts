@@ -70,13 +70,13 @@ export const turn = route({
   answers: {},
   media: ['text/event-stream'],
   errors: ['ConversationNotFound', 'StaleContext', 'CommandReused', 'EventTooLarge'],
-  handle: async ({ params: { id }, body, headers, identity, store, book, leaving, relay, roster }) => {
+  handle: async ({ params: { id }, body, headers, identity, store, book, ...around }) => {
+    const { leaving, heartbeat, relay, roster } = around
     const { messages: said, after: _, commandId: __, ...asking } = body
     const commandId = commandIdOf(body.commandId, headers) ?? randomUUID()
     const seen = lastSeen(headers) ?? -1
     const chat = store.conversation(id)
     const own = { commandId, actor: identity.actor }
-    book.isRepeat(id, commandId, body)
     const ask = async (): Promise<Asked> => {
       const fence = optionalFence(body.after, headers)
       if (said) {
@@ -88,10 +88,10 @@ export const turn = route({
       const position = (await requestedAt(chat, commandId)) ?? (await chat.position())
       return { chat, commandId, position, message: undefined }
     }
-    const asked = await ask()
-    book.note(id, commandId, body)
+    const command = { ...body, name: 'turn' }
+    const { answer: asked } = await book.once({ place: id, commandId, command, isKept: false }, ask)
     const signal = leaving()
-    return eventStream(turnTold(asked, { relay, roster, seen, signal }), signal)
+    return eventStream(turnTold(asked, { relay, roster, seen, signal }), signal, heartbeat)
   },
 })
 

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { askingShape } from '../../events/events.ts'
 import { ofConversation } from '../parameters.ts'
+import { commandIdOf } from '../preconditions.ts'
 import { route } from '../route.ts'
 import { stepShape, workerShape } from '../shapes.ts'
 
@@ -41,7 +42,12 @@ export const turns = route({
   },
 })
 
-const ofConversations = { params: ofConversation, scope: 'write', errors: ['ConversationNotFound'] } as const
+const ofConversations = {
+  params: ofConversation,
+  scope: 'write',
+  repeats: 'kept',
+  errors: ['ConversationNotFound'],
+} as const
 
 export const request = route({
   ...ofConversations,
@@ -51,8 +57,10 @@ export const request = route({
   summary: 'Asks workers to answer what is there',
   body: z.strictObject(askingShape),
   answers: done,
-  handle: async ({ params, body, identity, store }) => {
-    await store.conversation(params.id).request({ ...body, actor: identity.actor })
+  repeats: 'found',
+  handle: async ({ params, body, headers, identity, store }) => {
+    const commandId = commandIdOf(undefined, headers)
+    await store.conversation(params.id).request({ ...body, commandId, actor: identity.actor })
     return { body: {} }
   },
 })
@@ -100,7 +108,7 @@ export const resume = route({
 })
 
 const ofWorker = z.strictObject({ worker: z.string().min(1).max(300) })
-const ofWorkers = { params: ofWorker, scope: 'write', errors: ['WorkerNotFound'] } as const
+const ofWorkers = { params: ofWorker, scope: 'write', repeats: 'kept', errors: ['WorkerNotFound'] } as const
 
 export const pauseWorker = route({
   ...ofWorkers,
