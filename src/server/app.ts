@@ -21,6 +21,7 @@ import {
   type Answered,
   type Flow,
   type Identity,
+  type Reads,
   type Route,
   type Streamed,
   scopes,
@@ -44,6 +45,8 @@ export interface ServerSettings {
   readonly isReadOnly?: boolean | undefined
   /** The page that people look at. Without it, its addresses say how it is built. */
   readonly page?: PageFiles | undefined
+  /** The folder of the page for exports. Default: the package's own. */
+  readonly pageFile?: URL | undefined
   /** The largest body of a request, in bytes. Default 64 MiB. */
   readonly maxBody?: number | undefined
   /** Told of each request when its answer begins. */
@@ -75,6 +78,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   const server = new Hono<{ Variables: Variables }>()
   const isAllowed = guard([...loopback, ...hosts])
   const book = commandBook()
+  const reads: Reads = (path) => readsOf(settings.store)(path)
   const relay = settings.relay ?? newRelay()
   const roster = rosterOf(store, ending)
   const session = sessions()
@@ -180,6 +184,8 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
         identity,
         store,
         book,
+        reads,
+        pageFile: settings.pageFile,
         relay,
         roster,
         heartbeat: settings.heartbeat,
@@ -226,6 +232,12 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   })
   server.onError((error, c) => fail(c, error))
   return server
+}
+
+/** What reads a store by this API, for who needs no leave. */
+export const readsOf = (store: Store): Reads => {
+  const server = app({ store, isReadOnly: true })
+  return (path) => server.request(`http://localhost${basePath}${path}`, { headers: { host: 'localhost' } })
 }
 
 /** Made once it is asked for, which takes longer than the rest of a server. */

@@ -1,14 +1,17 @@
 import { outOfRange } from '../commands/rejections.ts'
-import type { Conversation, ConversationEvent, PlacedEvent } from '../index.ts'
+import type { Conversation, ConversationEvent, PlacedEvent, Store } from '../index.ts'
 import { ownFormats } from '../formats/registry.ts'
 import { anthropicRequest } from '../formats/write-anthropic.ts'
 import { entryParts, markdownHead } from '../formats/write-markdown.ts'
 import { palimpsestLine } from '../formats/write-palimpsest.ts'
 import { itemIn } from '../projections/effective.ts'
 import { full } from '../projections/full.ts'
-import { toError } from '../result/typed.ts'
+import { isTyped, toError } from '../result/typed.ts'
+import { gather } from './html/gather.ts'
+import { htmlPage } from './html/page.ts'
 import { refused } from './problem.ts'
-import { redactor } from './redact.ts'
+import { anyOf, redactor } from './redact.ts'
+import type { Reads } from './route.ts'
 
 // Exports in pieces, as they are taken.
 
@@ -17,6 +20,15 @@ export interface ExportOptions {
   readonly at: number
   /** Texts that it must not have. */
   readonly redact: readonly string[]
+  /** Of `html`: with the request of every call, as it was sent. */
+  readonly calls: boolean
+}
+/** What an export reads. */
+export interface Source {
+  readonly store: Store
+  readonly reads: Reads
+  /** The folder of the page. Default: the package's own. */
+  readonly pageFile?: URL | undefined
 }
 interface Writer {
   readonly extension: string
@@ -25,10 +37,11 @@ interface Writer {
 
 /**
  * What writes a format; undefined if there is none of that name. Memory: of `palimpsest` some events; of `markdown` some events, and without
- * their content all of them; of `anthropic` what the model sees; of a registered format everything, as `write` takes it.
+ * their content all of them; of `anthropic` what the model sees; of `html` and of a registered format everything, as `write` takes it.
  */
-export const writerOf = (format: string): Writer | undefined => {
+export const writerOf = (format: string, source: Source): Writer | undefined => {
   const write = ownFormats().get(format)?.write
+  if (!write && format === 'html') return htmlOf(source)
   if (!write) return writers.get(format)
   return {
     extension: 'txt',
@@ -111,6 +124,20 @@ const writers: ReadonlyMap<string, Writer> = new Map([
   ['anthropic', { extension: 'json', write: anthropic }],
   ['markdown', { extension: 'md', write: markdown }],
 ])
+
+/** The page of a conversation, in a file that opens without a server. */
+const htmlOf = (source: Source): Writer => ({
+  extension: 'html',
+  write: async function* (chat, { at, calls, redact }) {
+    const options = { at, calls, ...(redact.length > 0 && { redact: anyOf(redact) }) }
+    try {
+      yield* htmlPage(await gather(source, chat, options), source.pageFile)
+    } catch (error) {
+      if (!isTyped(error) || error._tag !== 'PageMissing') throw error
+      throw refused('NotFound', error.message)
+    }
+  },
+})
 
 /** The position that an export ends at. Throws a `ReadError`. */
 export const endOf = async (chat: Conversation, at: number | undefined): Promise<number> => {

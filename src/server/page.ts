@@ -7,8 +7,8 @@ import { refused } from './problem.ts'
 
 // The page, as it was built. It holds nothing of the store: what it shows it asks the API for.
 
-/** Where the build puts it. The sources of the server and its build are both two folders below the package's own. */
-const builtPage = fileURLToPath(new URL('../../dist/ui', import.meta.url))
+/** Where the build puts the page. The sources of the server and its build are both two folders below the package's own. */
+export const builtIn = (folder: string): URL => new URL(`../../dist/${folder}`, import.meta.url)
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -26,7 +26,7 @@ interface File {
 export type PageFiles = ReadonlyMap<string, File>
 
 /** The files of a page, read once; undefined if it has not been built. */
-export const pageIn = (folder = builtPage): PageFiles | undefined => {
+export const pageIn = (folder = fileURLToPath(builtIn('ui'))): PageFiles | undefined => {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     const files = names.flatMap((name) => {

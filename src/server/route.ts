@@ -19,6 +19,9 @@ export interface Identity {
   readonly scopes: readonly Scope[]
 }
 
+/** Asks this API for something: a path below its own. */
+export type Reads = (path: string) => Response | Promise<Response>
+
 type Fields = z.ZodObject
 /** What an operation is called with, checked. */
 export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
@@ -29,6 +32,10 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly identity: Identity
   readonly store: Store
   readonly book: CommandBook
+  /** Reads of the same store, whoever asks. */
+  readonly reads: Reads
+  /** The folder of the page for exports. Default: the package's own. */
+  readonly pageFile: URL | undefined
   readonly relay: Relay
   /** Who works on what now. */
   readonly roster: () => Promise<Roster>

@@ -53,13 +53,13 @@ const layers: Readonly<Record<string, string>> = {
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
   testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
-  server:
-    'result events projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers /',
-  // Of the others only their types: it is one file that imports nothing.
-  client: 'events server /',
   // What a browser runs: of the rest only the core, which needs no Node.
   ui: '/',
-  cli: 'result events catalogue projections commands store telemetry formats context/tokens api investigate / server ui',
+  server:
+    'result events catalogue projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers / ui',
+  // Of the others only their types: it is one file that imports nothing.
+  client: 'events server /',
+  cli: 'result events catalogue projections commands store telemetry formats context/tokens api investigate / server',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []

@@ -1,16 +1,19 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { gather } from '../../src/cli/html/gather.ts'
-import { mark, redacted } from '../../src/cli/html/redact.ts'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
-import { openStore, type Store } from '../../src/index.ts'
+import { type Conversation, openStore, type Store } from '../../src/index.ts'
 import { toError } from '../../src/result/typed.ts'
+import { readsOf } from '../../src/server/app.ts'
+import { gather, type HtmlOptions } from '../../src/server/html/gather.ts'
+import { mark, redacted } from '../../src/server/redact.ts'
 import { answerTo } from '../../src/ui/source/embedded/answers.ts'
 import { atEnd } from '../support/at-end.ts'
 import { runs, some } from '../support/runs.ts'
 import { serving } from '../support/server/asking.ts'
 
 const [main, fork] = sampleIds
+const gathered = (store: Store, chat: Conversation, options: HtmlOptions) =>
+  gather({ store, reads: readsOf(store) }, chat, options)
 const opened = async (): Promise<Store> => {
   const store = await openStore('memory:')
   atEnd(store.close)
@@ -26,7 +29,7 @@ describe('a page without a server', () => {
   test.for([main, fork])('answers what the server answers: %s, at every position', async (id) => {
     const store = await sample()
     const { fetch } = await serving({ store })
-    const file = await gather(store, store.conversation(id), { calls: true })
+    const file = await gathered(store, store.conversation(id), { calls: true })
     const last = file.events.length - 1
     const same = async (path: string): Promise<void> => {
       const of = `conversations/${id}${path}`
@@ -59,7 +62,7 @@ describe('a page without a server', () => {
   test.for([main, fork])('finds what the server finds, each hit with its states: %s', async (id) => {
     const store = await sample()
     const { fetch } = await serving({ store })
-    const file = await gather(store, store.conversation(id), {})
+    const file = await gathered(store, store.conversation(id), {})
     const path = `/conversations/${id}/search`
     for (const words of [
       'invoice',
@@ -86,7 +89,7 @@ describe('a page without a server', () => {
 
   test('gives hits page by page, and says that there are more only if there are', async () => {
     const store = await sample()
-    const file = await gather(store, store.conversation(main), {})
+    const file = await gathered(store, store.conversation(main), {})
     const page = (query: string) =>
       answerTo(file, `/conversations/${main}/search?q=report${query}`) as {
         readonly items: readonly Hit[]
@@ -109,7 +112,7 @@ describe('a page without a server', () => {
     const store = await sample()
     const { fetch } = await serving({ store })
     for (const id of [main, fork]) {
-      const file = await gather(store, store.conversation(id), {})
+      const file = await gathered(store, store.conversation(id), {})
       for (const query of [
         '',
         'q=INVOICE',
@@ -147,7 +150,7 @@ describe('a page without a server', () => {
         })),
       )
     const blind = { ...store, catalogue: noCatalogue }
-    const { tokens } = await gather(blind, chat, {})
+    const { tokens } = await gathered(blind, chat, {})
     expect(tokens).toHaveLength(3_000)
     expect(tokens).toEqual((await store.catalogue.outline('long')).tokens)
   })
@@ -159,12 +162,15 @@ describe('a page without a server', () => {
       ...store,
       conversation: (id: string) => ({ ...store.conversation(id), notes: () => Promise.reject(busy) }),
     }
-    await expect(gather(broken, chat, {})).rejects.toMatchObject({ _tag: 'StoreBusy', message: busy.message })
+    await expect(gathered(broken, chat, {})).rejects.toMatchObject({
+      _tag: 'StoreBusy',
+      message: busy.message,
+    })
   })
 
   test('has nothing of what came after its position', async () => {
     const store = await sample()
-    const file = await gather(store, store.conversation(main), { at: 20, calls: true })
+    const file = await gathered(store, store.conversation(main), { at: 20, calls: true })
     expect(JSON.stringify(file)).not.toContain('publish 1.4.0')
     expect(answerTo(file, `/conversations/${main}`)).toMatchObject({ position: 20, waiting: 0 })
     expect(answerTo(file, `/conversations/${main}/effective`)).toMatchObject({ at: 20 })
@@ -194,11 +200,11 @@ describe('what is redacted', () => {
     ])
     await chat.note({ kind: 'title', data: `About ${secret}` })
     await chat.condense({ covers: { first: 1, last: 1 }, summary: `It was ${secret}.` })
-    const file = await gather(store, chat, { redact: /sk-\w+/ })
+    const file = await gathered(store, chat, { redact: /sk-\w+/ })
     expect(JSON.stringify(file)).not.toContain(secret)
     expect(file.redacted).toBeGreaterThan(7)
     expect(file.events.map(({ id }) => id)).toEqual(
-      (await gather(store, chat, {})).events.map(({ id }) => id),
+      (await gathered(store, chat, {})).events.map(({ id }) => id),
     )
     expect(JSON.stringify(file.events)).toContain(`Use ${mark}, please.`)
   })
@@ -226,7 +232,7 @@ describe('what is redacted', () => {
       kind: 'shop/payment',
       data: { from: 'alice@x', id: card, time: 'alice@x', alice: { type: card } },
     })
-    const text = JSON.stringify(await gather(store, chat, { redact: /4111\d+|alice@x/ }))
+    const text = JSON.stringify(await gathered(store, chat, { redact: /4111\d+|alice@x/ }))
     expect(text).not.toMatch(/4111|alice@x/)
     expect(text).toContain(`"input":{"card":"${mark}","from":"${mark}","${mark}":["${mark}"]}`)
     expect(text).toContain('"kind":"shop/payment"')
@@ -235,9 +241,9 @@ describe('what is redacted', () => {
   test('leaves the page its own names: of fields, and the paths of answers', async () => {
     const store = await sample()
     const chat = store.conversation(main)
-    const whole = await gather(store, chat, { calls: true })
+    const whole = await gathered(store, chat, { calls: true })
     for (const redact of [/token|content|position/, new RegExp(main), /./s]) {
-      const file = await gather(store, chat, { calls: true, redact })
+      const file = await gathered(store, chat, { calls: true, redact })
       expect(Object.keys(file.answers)).toEqual(Object.keys(whole.answers))
       expect(file.tokens).toEqual(whole.tokens)
       expect(file.events.map(({ data }) => Object.keys(data))).toEqual(

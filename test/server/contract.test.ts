@@ -194,6 +194,14 @@ const rows: Readonly<Record<string, Row>> = {
       [404, `${a}/exports`, { json: { format: 'markdown', at: 99 } }],
     ],
   },
+  download: {
+    right: [`${a}/export?format=markdown`],
+    wrong: [
+      [404, `${none}/export?format=markdown`],
+      [400, `${a}/export?format=pdf`],
+      [404, `${a}/export?format=markdown&at=99`],
+    ],
+  },
   notes: {
     right: [`${a}/notes`],
     wrong: [

@@ -1,14 +1,20 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { openStore, registerFormat, type Store } from '../../src/index.ts'
 import { anthropicRequest } from '../../src/formats/write-anthropic.ts'
 import { markdown } from '../../src/formats/write-markdown.ts'
 import { palimpsestLines } from '../../src/formats/write-palimpsest.ts'
 import { ownFormats } from '../../src/formats/registry.ts'
+import { readsOf } from '../../src/server/app.ts'
+import { gather } from '../../src/server/html/gather.ts'
 import { serve } from '../../src/server/serve.ts'
 import { atEnd } from '../support/at-end.ts'
 import { type Scene, serving } from '../support/server/asking.ts'
+import { temporaryFolder } from '../support/stores.ts'
 
 const path = 'conversations/a/exports'
 
@@ -114,6 +120,32 @@ describe('an export over HTTP', () => {
       status: 400,
       json: { path: 'redact[0]' },
     })
+  })
+
+  test('as a page is the file that the command line writes, also by a link', async () => {
+    const folder = temporaryFolder()
+    for (const name of ['file.js', 'file.css', 'THIRD-PARTY-LICENSES.txt'])
+      writeFileSync(join(folder, name), `/* ${name} */`)
+    const pageFile = pathToFileURL(`${folder}/`)
+    const { store } = await talking()
+    const { fetch, ask } = await serving({ store, pageFile })
+    /** What the page holds. */
+    const held = (html: string): object => {
+      const [, json = ''] = /id="palimpsest-data">(.*?)<\/script>/s.exec(html) ?? []
+      return { ...(JSON.parse(json) as object), written: undefined }
+    }
+    const options = { at: 4, calls: true, redact: /hunter2/ }
+    const file = await gather({ store, reads: readsOf(store) }, store.conversation('a'), options)
+    const wanted = { ...(JSON.parse(JSON.stringify(file)) as object), written: undefined }
+    const json = { format: 'html', at: 4, calls: true, redact: ['hunter2'] }
+    const page = await (await posted(fetch, json)).text()
+    expect(page).toContain('/* file.css */')
+    expect(held(page)).toEqual(wanted)
+    const linked = await ask('conversations/a/export?format=html&at=4&calls=true&redact=hunter2')
+    expect(held(linked.text)).toEqual(wanted)
+    expect(linked.headers.get('content-disposition')).toBe('attachment; filename="a.html"')
+    const { ask: unbuilt } = await serving({ store, pageFile: pathToFileURL(`${folder}/none/`) })
+    expect(await unbuilt('conversations/a/export?format=html')).toMatchObject({ status: 404 })
   })
 
   test('is refused before it begins, and needs no right to write', async () => {

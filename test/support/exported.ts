@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
-import { gather, type HtmlOptions } from '../../src/cli/html/gather.ts'
-import { htmlPage } from '../../src/cli/html/page.ts'
 import { loadSample } from '../../src/cli/sample.ts'
 import { openStore, type Store } from '../../src/index.ts'
+import { readsOf } from '../../src/server/app.ts'
+import { gather, type HtmlOptions } from '../../src/server/html/gather.ts'
+import { htmlPage } from '../../src/server/html/page.ts'
 import { atEnd } from './at-end.ts'
 import { browsing, type BrowsingOptions } from './browser.ts'
 import { builtPage } from './bundle.ts'
@@ -25,8 +26,8 @@ export const sample = async (): Promise<Store> => {
 export const exported = async (store: Store, of: string, options: HtmlOptions = {}): Promise<string> => {
   const folder = pathToFileURL(join(await builtPage(), 'ui-file/'))
   let html = ''
-  for await (const piece of htmlPage(await gather(store, store.conversation(of), options), folder))
-    html += piece
+  const file = await gather({ store, reads: readsOf(store) }, store.conversation(of), options)
+  for await (const piece of htmlPage(file, folder)) html += piece
   return html
 }
 

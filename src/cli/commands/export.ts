@@ -87,11 +87,12 @@ const writers: ReadonlyMap<string, Write> = new Map<string, Write>(
       await out.text('\n')
     },
     html: async ({ out, isJson, store }, chat, options) => {
-      const [{ gather }, { htmlPage }] = await Promise.all([
-        import('../html/gather.ts'),
-        import('../html/page.ts'),
+      const [{ readsOf }, { gather }, { htmlPage }] = await Promise.all([
+        import('../../server/app.ts'),
+        import('../../server/html/gather.ts'),
+        import('../../server/html/page.ts'),
       ])
-      const pieces = htmlPage(await gather(store, chat, options))
+      const pieces = htmlPage(await gather({ store, reads: readsOf(store) }, chat, options))
       if (!isJson) for await (const piece of pieces) await out.text(piece)
       else {
         let html = ''

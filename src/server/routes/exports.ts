@@ -1,10 +1,14 @@
 import { z } from 'zod'
 import { fileNameOf } from '../../formats/file-name.ts'
 import { writableFormats } from '../../formats/registry.ts'
-import { endOf, writerOf } from '../exports.ts'
-import { ofConversation } from '../parameters.ts'
+import { endOf, type Source, writerOf } from '../exports.ts'
+import { flag, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
-import { route } from '../route.ts'
+import { type Flow, route } from '../route.ts'
+
+const format = z.string().max(100).describe('palimpsest, anthropic, markdown, html, or a registered one')
+const withCalls = 'html: with the request of every call, as it was sent'
+const text = z.string().min(1).max(1_000)
 
 export const exported = route({
   method: 'post',
@@ -14,10 +18,11 @@ export const exported = route({
   scope: 'read',
   params: ofConversation,
   body: z.strictObject({
-    format: z.string().max(100).describe('palimpsest, anthropic, markdown, or a registered one'),
+    format,
+    calls: z.boolean().default(false).describe(withCalls),
     at: z.int().min(0).optional().describe('The last position that it has. Default: the last one'),
     redact: z
-      .array(z.string().min(1).max(1_000))
+      .array(text)
       .max(100)
       .default([])
       .describe('Texts for each of which it has [redacted]; not of palimpsest'),
@@ -25,22 +30,51 @@ export const exported = route({
   answers: {},
   media: ['application/octet-stream'],
   errors: ['ConversationNotFound', 'OutOfRange'],
-  handle: async ({ params, body: { format, at, redact }, store }) => {
-    const writer = writerOf(format)
-    if (!writer)
-      throw refused('InvalidRequest', `format must be one of ${writableFormats().join(', ')}`, {
-        path: 'format',
-      })
-    const chat = store.conversation(params.id)
-    const flow = writer.write(chat, { at: await endOf(chat, at), redact })
-    const name = fileNameOf(params.id, writer.extension)
-    return {
-      headers: { 'content-disposition': `attachment; filename="${name}"` },
-      type: 'application/octet-stream',
-      flow: await begun(flow),
-    }
-  },
+  handle: ({ params: { id }, body, ...source }) => fileOf(id, body, source),
 })
+
+export const download = route({
+  method: 'get',
+  path: '/conversations/{id}/export',
+  name: 'download',
+  summary: 'As `export`, for a link: a file in any format that can be written',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({
+    format,
+    calls: flag.default(false).describe(withCalls),
+    at: whole(0).optional().describe('The last position that it has. Default: the last one'),
+    redact: text.optional().describe('A text for which it has [redacted]; not of palimpsest'),
+  }),
+  answers: {},
+  media: ['application/octet-stream'],
+  errors: ['ConversationNotFound', 'OutOfRange'],
+  handle: ({ params: { id }, query: { redact, ...query }, ...source }) =>
+    fileOf(id, { ...query, redact: redact === undefined ? [] : [redact] }, source),
+})
+
+interface Wanted {
+  readonly format: string
+  readonly at?: number | undefined
+  readonly calls: boolean
+  readonly redact: readonly string[]
+}
+
+const fileOf = async (id: string, wanted: Wanted, source: Source): Promise<Flow> => {
+  const writer = writerOf(wanted.format, source)
+  if (!writer) {
+    const formats = ['html', ...writableFormats()].join(', ')
+    throw refused('InvalidRequest', `format must be one of ${formats}`, { path: 'format' })
+  }
+  const chat = source.store.conversation(id)
+  const flow = writer.write(chat, { ...wanted, at: await endOf(chat, wanted.at) })
+  const name = fileNameOf(id, writer.extension)
+  return {
+    headers: { 'content-disposition': `attachment; filename="${name}"` },
+    type: 'application/octet-stream',
+    flow: await begun(flow),
+  }
+}
 
 /** What it has to refuse is refused before an answer begins. */
 const begun = async (flow: AsyncGenerator<string, void>): Promise<AsyncGenerator<string, void>> => {

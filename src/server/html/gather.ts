@@ -3,9 +3,9 @@ import { tokensOf, type Weave, weaveIn } from '../../catalogue/weave.ts'
 import { countTokens } from '../../context/tokens/tokens.ts'
 import type { Conversation, ConversationEvent, Store } from '../../index.ts'
 import { isTyped, toError } from '../../result/typed.ts'
-import { app, basePath } from '../../server/app.ts'
 import type { EmbeddedFile } from '../../ui/source/embedded/form.ts'
-import { redacted } from './redact.ts'
+import { redacted } from '../redact.ts'
+import type { Reads } from '../route.ts'
 
 export interface HtmlOptions {
   /** The conversation as it was at this position. Default: the last one. */
@@ -30,19 +30,16 @@ interface Called {
   readonly position: number
 }
 
-/** What a page about one conversation reads, without a server. */
+/** What a page about one conversation reads, without a server. @param reads asks the API about the store */
 export const gather = async (
-  store: Store,
+  { store, reads }: { readonly store: Store; readonly reads: Reads },
   chat: Conversation,
   { at, calls = false, redact }: HtmlOptions,
 ): Promise<EmbeddedFile> => {
   const { at: last, ...now } = await chat.context({ at })
   const path = `/conversations/${encodeURIComponent(chat.id)}`
-  const server = app({ store, isReadOnly: true })
   const ask = async <T>(of: string): Promise<T> => {
-    const response = await server.request(`http://localhost${basePath}${path}${of}`, {
-      headers: { host: 'localhost' },
-    })
+    const response = await reads(`${path}${of}`)
     if (!response.ok) throw errorOf((await response.json()) as Problem)
     return (await response.json()) as T
   }
@@ -95,7 +92,7 @@ export const gather = async (
   if (!redact) return file
   const said = redacted(events, redact)
   // The data of notes have shapes of their own.
-  const beside = redacted(answers, redact, ['data'])
+  const beside = redacted(answers, redact, { alsoFree: ['data'] })
   return { ...file, events: said.value, answers: beside.value, redacted: said.places + beside.places }
 }
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { toError } from '../../result/typed.ts'
 import { type EmbeddedFile, holder } from '../../ui/source/embedded/form.ts'
-import { packageFile } from '../package.ts'
+import { builtIn } from '../page.ts'
 
 // One file that opens without a server: the page's script and style sheet, and one conversation.
 
@@ -29,7 +29,7 @@ const inScript = (value: unknown): string =>
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
 /** What the build made of the page, with the licenses of what is in it. Rejects with `PageMissing`. */
-const builtIn = async (folder: URL): Promise<{ readonly code: string; readonly style: string }> => {
+const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly style: string }> => {
   const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
   try {
     const files = ['file.js', 'file.css', 'THIRD-PARTY-LICENSES.txt'].map(read)
@@ -44,9 +44,9 @@ const builtIn = async (folder: URL): Promise<{ readonly code: string; readonly s
 /** The pieces of the file. @param folder of the built page; default the package's */
 export async function* htmlPage(
   file: EmbeddedFile,
-  folder = packageFile('dist/ui-file/'),
+  folder = builtIn('ui-file/'),
 ): AsyncGenerator<string, void> {
-  const { code, style } = await builtIn(folder)
+  const { code, style } = await builtFile(folder)
   const policy = [
     "default-src 'none'",
     `script-src ${hashOf(starter)} ${hashOf(code)}`,
