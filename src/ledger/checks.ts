@@ -24,6 +24,7 @@ const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) =
 const isOdd = (number: number): boolean => number % 2 === 1
 const half = (number: number): number => Math.floor(number / 2)
 
+/** Whether the leaf is in the log that has this root. Wrong input of any kind is no proof. */
 export const checkInclusion = ({ leaf, index, size, root, proof }: Inclusion): boolean => {
   if (!(Number.isSafeInteger(index) && Number.isSafeInteger(size) && index >= 0 && index < size)) return false
   let [node, last, hash] = [index, size - 1, leaf]

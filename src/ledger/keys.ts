@@ -31,6 +31,7 @@ const derPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 export const isKeyName = (name: unknown): name is string =>
   typeof name === 'string' && name.isWellFormed() && /^[^\s+\p{Cc}]{1,200}$/u.test(name)
 
+/** The verifier key of a public key: its id follows from the other three. */
 export const verifierKey = (name: string, publicKey: Uint8Array, use: KeyUse = 'log'): VerifierKey => {
   const typed = Buffer.concat([Buffer.from([typeBytes[use]]), publicKey])
   const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed]), 'hex').slice(0, 8)

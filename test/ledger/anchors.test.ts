@@ -1,0 +1,154 @@
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import {
+  type Anchor,
+  fileAnchor,
+  gitAnchor,
+  parseKey,
+  parseNote,
+  signersOf,
+  storeAnchor,
+  witnessAnchor,
+} from '../../src/audit.ts'
+import { right } from '../support/either.ts'
+import { stores, temporaryFolder } from '../support/stores.ts'
+import { witness } from '../support/witness.ts'
+import { newSigner, problemsIn, say, storeOf } from './scene.ts'
+
+const git = (folder: string, ...args: readonly string[]): string =>
+  execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8' })
+
+/** A clone whose branch follows that of a repository elsewhere. */
+const cloned = (): { readonly clone: string; readonly elsewhere: string } => {
+  const [clone, elsewhere] = [temporaryFolder(), temporaryFolder()]
+  git(elsewhere, 'init', '--quiet', '--bare', '--initial-branch=main')
+  git(clone, 'init', '--quiet', '--initial-branch=main')
+  git(clone, 'config', 'user.name', 'audit')
+  git(clone, 'config', 'user.email', 'audit@example.com')
+  git(clone, 'commit', '--quiet', '--allow-empty', '-m', 'Begin')
+  git(clone, 'remote', 'add', 'origin', elsewhere)
+  git(clone, 'push', '--quiet', '--set-upstream', 'origin', 'main')
+  return { clone, elsewhere }
+}
+
+/** A sealed store, whose ledger has this key. */
+const scene = async () => {
+  const [store, signer] = [await storeOf('memory'), await newSigner()]
+  const { key, origin } = await store.audit.init({ signer })
+  return { store, signer, key, origin }
+}
+
+/** Every kind of anchor, for the ledger with a key; each call makes an empty one. */
+const kinds: Readonly<Record<string, (key: string) => Promise<Anchor>>> = {
+  file: async () => fileAnchor(join(temporaryFolder(), 'checkpoints.txt')),
+  folder: async () => fileAnchor(temporaryFolder()),
+  git: async () => gitAnchor(cloned().clone),
+  store: async () => storeAnchor(await (stores['memory'] as () => ReturnType<(typeof stores)[string]>)()),
+  witness: async (logKey) => {
+    const { url, key } = await witness(logKey)
+    return witnessAnchor({ url, key: right(parseKey(key)) })
+  },
+}
+
+describe.each(Object.entries(kinds))('an anchor: %s', (_, make) => {
+  it('holds what it was given, also given twice, and shows what was removed or sealed again since', async () => {
+    const { store, signer, key, origin } = await scene()
+    const anchor = await make(key)
+    expect(right(await anchor.held(origin)())).toEqual([])
+    await say(store, ['a', 'b'])
+    for (const id of ['c', 'd']) {
+      await store.audit.seal({ signer, anchors: [anchor] })
+      await store.audit.seal({ signer, anchors: [anchor] })
+      await say(store, [id])
+    }
+    await store.audit.seal({ signer, anchors: [anchor] })
+    const held = right(await anchor.held(origin)())
+    expect(held.at(-1)).toContain(`${origin}\n4\n`)
+    expect(new Set(held).size).toBe(held.length)
+    expect(right(await anchor.held('another')())).toEqual([])
+    expect(await problemsIn(store, { anchors: [anchor] })).toEqual([])
+    expect(await store.audit.status()).toMatchObject({
+      anchors: [{ anchor: anchor.name, size: 4 }],
+      unsealed: 0,
+    })
+
+    // The same origin and key, begun again elsewhere: two histories.
+    const other = await storeOf('memory')
+    await other.audit.init({ signer, origin })
+    await say(other, ['a'])
+    await expect(other.audit.seal({ signer, anchors: [anchor] })).rejects.toMatchObject({
+      _tag: 'AnchorAhead',
+      anchored: 4,
+      actual: 0,
+    })
+    await say(other, ['b', 'c', 'd', 'e'])
+    await other.audit.seal({ signer })
+    await expect(other.audit.seal({ signer, anchors: [anchor] })).rejects.toMatchObject({
+      _tag: 'LedgerDamaged',
+    })
+    expect((await problemsIn(other, { anchors: [anchor] }))[0]).toEqual({ kind: 'anchor' })
+  })
+})
+
+describe('a git repository', () => {
+  it('is pushed to whoever hosts it, a commit for each checkpoint', async () => {
+    const { store, signer, origin } = await scene()
+    const { clone, elsewhere } = cloned()
+    for (const id of ['a', 'b']) {
+      await say(store, [id])
+      await store.audit.seal({ signer, anchors: [gitAnchor(clone)] })
+    }
+    expect(git(elsewhere, 'log', '--format=%s', 'main').trim().split('\n')).toEqual([
+      `Keep checkpoint 2 of ${origin}`,
+      `Keep checkpoint 1 of ${origin}`,
+      'Begin',
+    ])
+  })
+
+  it('that is none is named with what git says', async () => {
+    const failed = await gitAnchor(temporaryFolder()).held('log')()
+    expect(failed).toMatchObject({
+      left: { _tag: 'AnchorFailed', message: expect.stringContaining('not a git repository') as string },
+    })
+  })
+})
+
+describe('a witness', () => {
+  it('signs the checkpoint, which a proof then carries', async () => {
+    const { store, signer, key } = await scene()
+    const one = await witness(key)
+    const known = right(parseKey(one.key))
+    await say(store, ['a', 'b', 'c'])
+    await store.audit.seal({ signer, anchors: [witnessAnchor({ url: one.url, key: known })] })
+    const note = right(parseNote((await store.audit.proof('b')).checkpoint))
+    expect(signersOf(note, [right(parseKey(key)), known])).toEqual(E.right([right(parseKey(key)), known]))
+    await say(store, ['b'])
+    await store.audit.seal({ signer })
+    expect((await store.audit.proof('b')).size).toBe(4)
+    expect((await store.audit.proof('a')).size).toBe(3)
+    expect(one.sizes).toEqual([3])
+  })
+
+  it('that answers with no signature of its own, refuses, or is away, has not signed', async () => {
+    const { store, signer, key } = await scene()
+    const [one, two] = [await witness(key), await witness(key)]
+    await say(store, ['a'])
+    const anchor = witnessAnchor({ url: one.url, key: right(parseKey(two.key)) })
+    const failing = async (): Promise<string | undefined> =>
+      (await store.audit.seal({ signer, anchors: [anchor] })).anchored[0]?.error?.message
+    expect(await failing()).toContain('without a valid signature')
+    const away = witnessAnchor({ url: 'http://127.0.0.1:9/', key: right(parseKey(one.key)) })
+    await expect(store.audit.seal({ signer, anchors: [away] })).rejects.toMatchObject({
+      _tag: 'AnchorFailed',
+    })
+    const another = await scene()
+    await say(another.store, ['a'])
+    const { anchored } = await another.store.audit.seal({
+      signer: another.signer,
+      anchors: [witnessAnchor({ url: two.url, key: right(parseKey(two.key)) })],
+    })
+    expect(anchored[0]?.error?.message).toContain('refused the checkpoint (404')
+  })
+})
