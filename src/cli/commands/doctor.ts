@@ -3,6 +3,8 @@ import { toPromise } from '../../api/promises.ts'
 import type { Finding } from '../../store/diagnosis.ts'
 import { diagnose } from '../../api/schemes.ts'
 import type { Output } from '../output.ts'
+import { isError, openStore } from '../../index.ts'
+import { failureOf } from '../errors.ts'
 import { asUsage, type GlobalOptions, type Shell } from '../shell.ts'
 import type { Paint } from '../text.ts'
 import { messageIndent, writeMessage } from '../views/finding.ts'
@@ -16,6 +18,7 @@ export const addDoctor = (program: Command, { surroundings }: Shell): void => {
       'after',
       `
 Exit code 1 if there is a problem.
+A ledger, if there is one: whether a checkpoint was ever kept elsewhere.
 SQLite: file, permissions, schema, integrity, durability, free space, recorded
 secrets, the time a durable append takes.
 EventStoreDB: connection, credentials, version, append limit, clock, round
@@ -30,9 +33,10 @@ Examples:
     .action(async () => {
       const { out, isJson, fail } = surroundings()
       const { store } = program.opts<GlobalOptions>()
-      const findings = await toPromise(diagnose(store)).catch((error: unknown) => {
+      const found = await toPromise(diagnose(store)).catch((error: unknown) => {
         throw asUsage(error)
       })
+      const findings = [...found, ...(await ledgerFindings(store, found))]
       const isWell = findings.every(({ status }) => status !== 'problem')
       if (!isWell) fail()
       if (isJson) return out.json({ ok: isWell, findings })
@@ -44,6 +48,25 @@ Examples:
           findings.map(({ status, check, message }) => [status, check, message]),
         )
     })
+}
+
+/** What is to be said of the ledger, if the store can be opened and has one. */
+const ledgerFindings = async (url: string, found: readonly Finding[]): Promise<readonly Finding[]> => {
+  if (url === 'memory:' || found.some(({ status }) => status === 'problem')) return []
+  const store = await openStore(url, { create: false })
+  try {
+    const { exposedSince, origin } = await store.audit.status()
+    const isAnchored = exposedSince !== 'beginning'
+    const message = isAnchored
+      ? `the ledger ${origin} has checkpoints elsewhere; palimpsest audit verify checks everything`
+      : `no checkpoint of the ledger ${origin} was ever kept elsewhere: seal with --anchor, or whoever has the key can rewrite everything unseen`
+    return [{ check: 'ledger', status: isAnchored ? 'ok' : 'warning', message }]
+  } catch (error) {
+    if (isError(error, 'LedgerNotFound')) return []
+    return [{ check: 'ledger', status: 'problem', message: failureOf(error).message }]
+  } finally {
+    await store.close()
+  }
 }
 
 const paints: Readonly<Record<Finding['status'], Paint>> = {

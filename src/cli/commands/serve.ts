@@ -4,12 +4,13 @@ import type { Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { newRelay } from '../../server/relay.ts'
 import type { ServeOptions } from '../../server/serve.ts'
+import { sealAnchorOption, sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
 import { port, several } from '../options.ts'
 import type { Session, Shell } from '../shell.ts'
 import { workInside } from '../work/inside.ts'
 import { signalled } from '../work/signalled.ts'
 
-interface Options {
+interface Options extends SealingOptions {
   readonly port: number
   readonly host: string
   readonly allowHost?: readonly string[]
@@ -30,6 +31,8 @@ export const addServe = (program: Command, shell: Shell): void => {
     .option('--token-file <file>', 'whoever calls needs a token of this file')
     .option('--work <agent>', 'also answer conversations, with the agent of a module')
     .option('--slots <n>', 'with --work: how many at once (default: 8)', several)
+    .option(...sealOption)
+    .option(...sealAnchorOption)
     .addHelpText(
       'after',
       `
@@ -63,42 +66,46 @@ Examples:
     })
 }
 
-interface Serving extends Omit<ServeOptions, 'store' | 'relay'> {
+interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions {
   readonly work?: string | undefined
   readonly slots?: number | undefined
 }
 
 /**
- * Serves a store until this process is told to end. Throws if the worker in it fails, or ends by itself.
+ * Serves a store until this process is told to end. Throws if the worker or the sealer in it fails, or the worker ends by itself.
  *
  * @param began is told where, once it listens
  * @returns false if it was told twice, and left something
  */
 export const serveUntilEnded = async (
   store: Store,
-  { work, slots, ...options }: Serving,
+  { work, slots, seal, anchor, ...options }: Serving,
   began: (url: string) => Promise<void>,
 ): Promise<boolean> => {
   const { serve } = await import('../../server/serve.ts')
   const relay = newRelay()
   const inside = work === undefined ? undefined : await workInside(store, work, slots, relay)
+  const sealer = await sealingBeside(store, { seal, anchor }, options.log)
   const { drain, end, forget } = signalled()
   const drained = aborted(drain.signal)
   try {
     const server = await serve({ ...options, store, relay })
     const working = inside?.run(drain.signal)
+    const sealing = sealer?.run(drain.signal)
     // Whoever waits for it is told; nobody does yet.
     working?.catch(() => undefined)
+    sealing?.catch(() => undefined)
     try {
       await began(server.url)
-      await Promise.race([working ?? drained, drained])
+      await Promise.race([working ?? drained, sealing ?? drained, drained])
     } finally {
       await server.close()
     }
     if (!drain.signal.aborted) throw toError(workerEnded)
-    await Promise.race([working, aborted(end.signal)])
+    await Promise.race([Promise.all([working, sealing]), aborted(end.signal)])
     return !end.signal.aborted
   } finally {
+    await sealer?.close()
     forget()
   }
 }

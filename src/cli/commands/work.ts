@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { flush } from '../../telemetry/open-telemetry.ts'
+import { sealAnchorOption, sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
 import { usage } from '../errors.ts'
 import { openStore, type Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
@@ -16,7 +17,7 @@ import { relayTokenName } from '../work/relaying.ts'
 import { signalled } from '../work/signalled.ts'
 import { type News, supervise } from '../work/supervise.ts'
 
-interface Options {
+interface Options extends SealingOptions {
   readonly processes: number
   readonly slots?: number
   readonly name?: string
@@ -34,6 +35,8 @@ export const addWork = (program: Command, shell: Shell): void => {
   withWorkerOptions(program.command('work <agent>'))
     .description('answer conversations with the agent of a module, in several processes')
     .option('--processes <n>', 'how many processes', several, 1)
+    .option(...sealOption)
+    .option(...sealAnchorOption)
     .option('--relay-token <token>', `the server's token (default: ${relayTokenName})`)
     .addHelpText(
       'after',
@@ -68,7 +71,13 @@ Examples:
           ...workerArgs(options),
           ...(given.import ?? []).flatMap((file) => ['--import', file]),
         ]
+        const sealer = await sealingBeside(store, options, host.stderr)
         const stops = signalled()
+        const sealing = sealer?.run(stops.drain.signal)
+        // Workers work on; whoever watches them is told at once.
+        sealing?.catch((error: unknown) =>
+          host.stderr.write(`${JSON.stringify({ audit: 'ended', error })}\n`),
+        )
         if (!isJson) await out.aside([`answering the conversations of ${store.url}; Ctrl-C ends it`, 'dim'])
         try {
           await supervise({
@@ -92,7 +101,9 @@ Examples:
             onDeath: (worker, reason) => report(store, given.store, out, worker, reason),
             ...stops,
           })
+          await sealing
         } finally {
+          await sealer?.close()
           stops.forget()
         }
         if (stops.end.signal.aborted) fail()
