@@ -83,8 +83,9 @@ export const hrefs = {
     `/c/${encodeURIComponent(id)}${searchOf({ ...noView, ...view })}`,
   diff: (id: string, from: number, to: number): string =>
     `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to })}`,
-  /** @param call its number, or `p` and the position of a reply without a receipt */
-  call: (id: string, call: number | string): string => `/c/${encodeURIComponent(id)}/calls/${call}`,
+  /** @param call its number, or `p` and the position of a reply without a receipt @param as how it is shown, if not for reading */
+  call: (id: string, call: number | string, as?: string): string =>
+    `/c/${encodeURIComponent(id)}/calls/${call}${queryOf({ as })}`,
   compare: (id: string, other: string, at?: number): string =>
     `/c/${encodeURIComponent(id)}/compare${queryOf({ with: other, at })}`,
 }

@@ -65,6 +65,18 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     expect(await one.textContent()).toContain('read_file')
   })
 
+  test('of a request is shown again as it was shown, also that of the next call', async () => {
+    const scene = await servedSample()
+    const { page } = await looking(scene, `/c/${id}/calls/8`)
+    await page.getByRole('tab', { name: 'as sent' }).click()
+    await page.getByText('"max_tokens":800').waitFor()
+    await page.getByRole('link', { name: 'next call' }).click()
+    await page.getByRole('heading', { name: 'Request of call 9' }).waitFor()
+    await page.reload()
+    await page.getByText('"max_tokens":800').waitFor()
+    expect(new URL(page.url()).search).toBe('?as=sent')
+  })
+
   test('of a conversation stays at its end when something comes in below', async () => {
     const { page, shows, row } = await looking(await servedSample(), `/c/${id}`)
     await shows(48)

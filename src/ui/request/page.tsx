@@ -13,10 +13,12 @@ import { placeOf } from './neighbours.ts'
 import { toldOf } from './receipt.ts'
 import { Reply } from './reply.tsx'
 import { bodyOf, type Call, type Listed, nameOf } from './shapes.ts'
-import { RequestView } from './view.tsx'
+import { RequestView, wayOf } from './view.tsx'
 
 /** The request of a call, exactly as it was sent. */
-export const CallPage = ({ source, params: { id = '', call: name = '' } }: PageProps) => {
+export const CallPage = ({ source, params: { id = '', call: name = '' }, search }: PageProps) => {
+  const way = wayOf(search)
+  const hrefOf = (call: string, as = way): string => hrefs.call(id, call, as === 'reading' ? undefined : as)
   const { value, error, isBusy, retry } = useFetched<Call>(
     source,
     `${apiOf(id)}/calls/${encodeURIComponent(name)}`,
@@ -24,8 +26,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' } }: PageP
   const { value: all } = useFetched<Listed>(source, `${apiOf(id)}/calls?limit=1000`)
   const { value: now } = useFetched<{ readonly position: number }>(source, apiOf(id))
   const { previous, next, of } = placeOf(name, all)
-  const to = (other: string | undefined) =>
-    other === undefined ? undefined : () => go(hrefs.call(id, other))
+  const to = (other: string | undefined) => (other === undefined ? undefined : () => go(hrefOf(other)))
   // Where the request was made: a rewind there has the call made again.
   const at = value?.receipt?.position ?? (value?.position ?? 1) - 1
   const answer = value?.position
@@ -45,11 +46,11 @@ export const CallPage = ({ source, params: { id = '', call: name = '' } }: PageP
       <Header
         end={
           <nav class="steps" aria-label="Calls">
-            <Step href={previous && hrefs.call(id, previous)} word="previous call" sign="‹" />
+            <Step href={previous && hrefOf(previous)} word="previous call" sign="‹" />
             <span class="figures">
               {name} <span class="faint">{of}</span>
             </span>
-            <Step href={next && hrefs.call(id, next)} word="next call" sign="›" />
+            <Step href={next && hrefOf(next)} word="next call" sign="›" />
           </nav>
         }
       >
@@ -81,6 +82,8 @@ export const CallPage = ({ source, params: { id = '', call: name = '' } }: PageP
               repairs={value.receipt?.options?.repairs}
               usage={value.origin?.usage}
               usd={value.usd}
+              way={way}
+              show={(as) => go(hrefOf(name, as), { replace: true })}
             />
             {answer !== undefined && (
               <Reply key={answer} source={source} id={id} call={{ ...value, position: answer }} />

@@ -11,8 +11,16 @@ import { type Parts, partsOf, type Request, secretsIn } from './parts.ts'
 import { Reading } from './reading.tsx'
 import type { Told } from './receipt.ts'
 
-const ways = ['reading', 'JSON', 'as sent', 'curl'] as const
-type Way = (typeof ways)[number]
+/** Ways to show a request, by their names in addresses. */
+const ways = { reading: 'reading', json: 'JSON', sent: 'as sent', curl: 'curl' } as const
+export type Way = keyof typeof ways
+const wayNames = Object.keys(ways) as readonly Way[]
+
+/** How the query of an address says that a request is shown. */
+export const wayOf = (search: string): Way => {
+  const as = new URLSearchParams(search).get('as')
+  return wayNames.find((name) => name === as) ?? 'reading'
+}
 
 interface RequestViewProps {
   readonly source: Source
@@ -26,13 +34,14 @@ interface RequestViewProps {
   /** Of the reply. */
   readonly usage?: unknown
   readonly usd?: number | undefined
+  readonly way: Way
+  readonly show: (way: Way) => void
 }
 
 /** A request: whether it is the one that was sent, what of it was cached, and what is in it. */
 export const RequestView = (props: RequestViewProps) => {
-  const { source, body, told, repairs = {}, usage, usd } = props
-  const [way, setWay] = useState<Way>('reading')
-  const text = useText(props, way)
+  const { source, body, told, repairs = {}, usage, usd, way, show } = props
+  const text = useText(props)
   const parts = partsOf(body)
   const counts = usageIn(usage)
   const copy = (): void => {
@@ -48,15 +57,9 @@ export const RequestView = (props: RequestViewProps) => {
       <Departures repairs={repairs} secrets={secretsIn(body)} />
       <div class="ways">
         <div role="tablist" aria-label="How the request is shown">
-          {ways.map((one) => (
-            <button
-              key={one}
-              type="button"
-              role="tab"
-              aria-selected={one === way}
-              onClick={() => setWay(one)}
-            >
-              {one}
+          {wayNames.map((one) => (
+            <button key={one} type="button" role="tab" aria-selected={one === way} onClick={() => show(one)}>
+              {ways[one]}
             </button>
           ))}
         </div>
@@ -66,7 +69,7 @@ export const RequestView = (props: RequestViewProps) => {
           copy
         </button>
       </div>
-      <div role="tabpanel" aria-label={way} class="way">
+      <div role="tabpanel" aria-label={ways[way]} class="way">
         {way === 'reading' ? (
           <Reading
             source={source}
@@ -86,15 +89,15 @@ export const RequestView = (props: RequestViewProps) => {
 }
 
 /** What is shown of a request as text; undefined until its bytes are there. */
-const useText = ({ source, body, exact, isChat, betas }: RequestViewProps, way: Way): string | undefined => {
+const useText = ({ source, body, exact, isChat, betas, way }: RequestViewProps): string | undefined => {
   const [sent, setSent] = useState<string>()
-  const isSent = way === 'as sent' || way === 'curl'
+  const isSent = way === 'sent' || way === 'curl'
   useEffect(() => {
     if (!isSent || sent !== undefined) return
     const load = async (): Promise<void> => setSent(await (await source.bytes(exact)).blob.text())
     load().catch((error: unknown) => announced(problemOf(error).detail))
   }, [isSent])
-  if (way === 'JSON') return JSON.stringify(body, undefined, 2)
+  if (way === 'json') return JSON.stringify(body, undefined, 2)
   if (!isSent || sent === undefined) return undefined
   return way === 'curl' ? curlOf({ body: sent, isChat, betas }) : sent
 }
