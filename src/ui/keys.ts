@@ -65,6 +65,7 @@ export const keymap = {
   approve: act('approve …', 'a'),
   copyLink: page('copy a link to this view', 'y'),
   copyContent: page('copy the content of the selected row', 'Y'),
+  export: page('export what is seen …', 'g e'),
   conversations: page('go to the conversations', 'g c'),
   workers: page('go to the workers', 'g w'),
   theme: page('light, dark, or as the system says', 'g t'),

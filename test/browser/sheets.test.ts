@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
@@ -92,6 +93,19 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await sheet(page, 'Fork').waitFor()
     await page.goBack()
     await page.locator(`a[href="/c/${id}"]`).waitFor()
+    await noSheet(page)
+  })
+
+  test('saves what is seen as a file, of the position that one looks from', async () => {
+    const { page } = await opened()
+    await page.keyboard.press('g')
+    await page.keyboard.press('e')
+    await sheet(page, 'Export').getByText('as of position 45').waitFor()
+    const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
+    expect(file.suggestedFilename()).toBe(`${id}.md`)
+    const text = await readFile(await file.path(), 'utf8')
+    expect(text).toContain('Nothing else calls `costOf`')
+    expect(text).not.toContain('I ask to publish 1.4.0')
     await noSheet(page)
   })
 })

@@ -6,7 +6,7 @@ import { Header } from '../header.tsx'
 import type { Action } from '../keys.ts'
 import type { PageProps } from '../page.ts'
 import { go, goWhenAtRest, here as place, linkTo } from '../router.ts'
-import { problemOf } from '../source/source.ts'
+import { problemOf, type Source } from '../source/source.ts'
 import { set, setting } from '../settings.ts'
 import { openSheet } from '../sheet.tsx'
 import { Bar, Empty, Failed, Skeleton, useRested } from '../states.tsx'
@@ -385,6 +385,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     },
     copyContent: () => void copyContent().catch(() => announced('The browser did not let this page copy')),
     request: outline ? request : undefined,
+    export: source.isLive && at !== undefined && at >= 0 ? () => void openExport(source, id, at) : undefined,
     diff: compare,
     compare: source.isLive ? () => go(hrefs.compare(id, '', at)) : undefined,
     ...(outline && {
@@ -582,6 +583,12 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
       </main>
     </>
   )
+}
+
+/** It is loaded when it is first asked for. */
+const openExport = async (source: Source, id: string, at: number): Promise<void> => {
+  const { ExportSheet } = await import('./export-sheet.tsx')
+  openSheet(<ExportSheet {...{ source, id, at }} />)
 }
 
 const words: Readonly<Record<StepKind, string>> = {

@@ -12,6 +12,7 @@ export const embeddedSource = (file: EmbeddedFile): Source => ({
     return answer as T
   },
   post: () => Promise.reject(failed(readOnly)),
+  file: () => Promise.reject(failed(readOnly)),
   bytes: async (path, { from = 0, to } = {}) => {
     const blob = blockAt(file, path)
     if (!blob) throw failed(notHere(path))

@@ -47,15 +47,13 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
     isLive: true,
     access: () => access,
     get: (path, { signal } = {}) => json(ask(path, withSignal(signal))),
-    post: (path, body, { signal } = {}) =>
-      json(
-        ask(path, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-          ...withSignal(signal),
-        }),
-      ),
+    post: (path, body, { signal } = {}) => json(ask(path, posted(body, signal))),
+    file: async (path, body) => {
+      const response = await ask(path, posted(body))
+      const [, name = 'export'] =
+        /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
+      return { blob: await response.blob(), name }
+    },
     bytes: async (path, { from, to, signal } = {}) => {
       const range = from === undefined ? undefined : { range: `bytes=${from}-${to ?? ''}` }
       const response = await ask(path, { ...(range && { headers: range }), ...withSignal(signal) })
@@ -135,6 +133,12 @@ const waited = (ms: number, signal: AbortSignal): Promise<void> =>
     })
   })
 
+const posted = (body: object, signal?: AbortSignal): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+  ...withSignal(signal),
+})
 const withSignal = (signal: AbortSignal | undefined) => (signal ? { signal } : {})
 const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'
 

@@ -24,6 +24,11 @@ export interface Bytes {
   /** Of the whole content, in bytes. */
   readonly total: number
 }
+/** A file, with the name that it is offered under. */
+export interface Saved {
+  readonly blob: Blob
+  readonly name: string
+}
 export interface Part extends Asking {
   readonly from?: number | undefined
   readonly to?: number | undefined
@@ -61,6 +66,8 @@ export interface Source {
   readonly get: <T>(path: string, asking?: Asking) => Promise<T>
   readonly post: <T>(path: string, body: object, asking?: Asking) => Promise<T>
   readonly bytes: (path: string, part?: Part) => Promise<Bytes>
+  /** A file that the server makes. */
+  readonly file: (path: string, body: object) => Promise<Saved>
   /** Tells what comes after `after`, until the function that it returns is called; continues by itself where a connection broke. */
   readonly follow: (path: string, after: string | number | undefined, following: Following) => () => void
 }

@@ -1,0 +1,95 @@
+import { useState } from 'preact/hooks'
+import { toast } from '../acts/toast.tsx'
+import { closeSheet, Sheet } from '../sheet.tsx'
+import { problemOf, type Saved, type Source } from '../source/source.ts'
+import { apiOf } from '../url.ts'
+import { number } from '../words.ts'
+
+const formats = [
+  ['markdown', 'Markdown', 'a document: every message, what was hidden, and why'],
+  ['anthropic', 'request', 'what the model sees, as the Messages API takes it'],
+  ['palimpsest', 'events', 'every event as recorded, one per line, to be imported elsewhere'],
+] as const
+
+interface ExportSheetProps {
+  readonly source: Source
+  readonly id: string
+  readonly at: number
+}
+
+/** Saves what is seen as a file. */
+export const ExportSheet = ({ source, id, at }: ExportSheetProps) => {
+  const [format, setFormat] = useState<string>(formats[0][0])
+  const [refusal, setRefusal] = useState<string>()
+  const save = async (): Promise<void> => {
+    try {
+      const file = await source.file(`${apiOf(id)}/exports`, { format, at })
+      download(file)
+      closeSheet()
+      toast(<span>Saved {file.name}</span>)
+    } catch (error) {
+      setRefusal(problemOf(error).detail)
+    }
+  }
+  return (
+    <Sheet
+      title="Export"
+      actions={
+        <>
+          <button type="button" onClick={closeSheet}>
+            Cancel
+          </button>
+          <button type="submit" form="export" class="primary">
+            Save
+          </button>
+        </>
+      }
+    >
+      <p class="faint">
+        <bdi>{id}</bdi> as of position {number(at)}.
+      </p>
+      <form
+        id="export"
+        class="formats"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void save()
+        }}
+      >
+        {formats.map(([name, words, purpose]) => (
+          <label key={name}>
+            <input
+              type="radio"
+              name="format"
+              value={name}
+              autofocus={name === formats[0][0]}
+              checked={name === format}
+              onChange={() => setFormat(name)}
+            />
+            <b>{words}</b> <span class="faint">{purpose}</span>
+          </label>
+        ))}
+      </form>
+      <p class="faint">
+        This page as one file:{' '}
+        <code>
+          palimpsest export {id} --format html --at {at}
+        </code>
+      </p>
+      {refusal !== undefined && (
+        <p class="refusal" role="alert">
+          {refusal}
+        </p>
+      )}
+    </Sheet>
+  )
+}
+
+const download = ({ blob, name }: Saved): void => {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  // The browser may look at it a moment later.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}
