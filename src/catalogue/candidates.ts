@@ -31,9 +31,10 @@ const own = 'thread IN (SELECT value FROM json_each(?))'
 /** The newest candidates; fewer than `atOnce` if there are no more. */
 export const candidatesIn = (db: DatabaseSync, { wanted, parts, through }: Asked): readonly Candidate[] => {
   const rows = (sql: string, ...given: readonly (string | number)[]): readonly Candidate[] =>
-    db.prepare(sql).all(...given) as Readonly<
-      Record<string, SQLOutputValue>
-    >[] as unknown as readonly Candidate[]
+    db
+      .prepare(sql)
+      .all(...given)
+      .map(candidateOf)
   const order = `ORDER BY words.rowid DESC LIMIT ${atOnce}`
   if (!parts) return rows(`${words} AND words.rowid <= ? ${order}`, matchOf(wanted), through)
   const threads = JSON.stringify(parts.map(({ row }) => row.n))
@@ -54,4 +55,11 @@ export const isLastPage = (page: readonly Candidate[]): boolean => page.length <
 
 /** All of them, in no order. */
 export const allCandidatesIn = (db: DatabaseSync, wanted: string): readonly Candidate[] =>
-  db.prepare(words).all(matchOf(wanted)) as unknown as readonly Candidate[]
+  db.prepare(words).all(matchOf(wanted)).map(candidateOf)
+
+const candidateOf = (row: Readonly<Record<string, SQLOutputValue>>): Candidate => ({
+  doc: Number(row['doc']),
+  thread: Number(row['thread']),
+  first: Number(row['first']),
+  last: Number(row['last']),
+})

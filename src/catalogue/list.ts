@@ -9,6 +9,7 @@ import { type Candidate, allCandidatesIn } from './candidates.ts'
 import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import { curveOf } from './outline.ts'
+import { rowOf } from './rows.ts'
 import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
@@ -183,5 +184,5 @@ const rowsOf = (
       fold(filter.q ?? ''),
     ])
   const end = `ORDER BY ${key} ${direction}, n ${direction} LIMIT ${limit}`
-  return selected(db, '*', conditions, end) as unknown as readonly ThreadRow[]
+  return selected(db, '*', conditions, end).flatMap((row) => rowOf(row) ?? [])
 }

@@ -132,7 +132,7 @@ export const rowsIn = (db: DatabaseSync): Rows => {
 }
 
 /** The columns of `threads` are the fields. */
-const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): ThreadRow | undefined =>
+export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): ThreadRow | undefined =>
   row as ThreadRow | undefined
 
 const markOf = ({ type, data }: ConversationEvent) => ({

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { Kind } from './facts.ts'
 import type { Indexed } from './index-file.ts'
 import { type Part, partsOf } from './lineage.ts'
 import type { Rows } from './rows.ts'
@@ -42,7 +43,12 @@ const nothing: Weave = { offset: 0, parent: undefined, moments: [] }
 const turningsIn = (db: DatabaseSync, { row: { n }, last }: Part): readonly Turning[] =>
   db
     .prepare('SELECT position, kind, target FROM marks WHERE thread = ? AND position <= ? ORDER BY position')
-    .all(n, last) as unknown as readonly Turning[]
+    .all(n, last)
+    .map(({ position, kind, target }) => ({
+      position: Number(position),
+      kind: String(kind) as Kind,
+      target: Number(target),
+    }))
 
 /** The first reply of the model after a position. */
 const replyAfter = (rows: Rows, parts: readonly Part[], position: number): number | undefined => {

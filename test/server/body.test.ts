@@ -52,3 +52,28 @@ test('requests that arrive one after the other continue at once', async () => {
   expect(third).not.toBe(first)
   await third
 })
+
+test('as many requests as the last time are waited for, but not for ever', async () => {
+  let now = 0
+  const gathered = together(() => now)
+  await Promise.all([gathered(), gathered(), gathered()])
+  let isOver = false
+  const waiting = [gathered().then(() => (isOver = true))]
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+  expect(isOver).toBe(false)
+  waiting.push(
+    gathered().then(() => true),
+    gathered().then(() => true),
+  )
+  await Promise.all(waiting)
+  const alone = gathered()
+  now = 1
+  await alone
+  // Who stays alone is soon expected alone.
+  for (let turn = 0; turn < 5; turn++) {
+    const next = gathered()
+    now++
+    await next
+  }
+  await gathered()
+})
