@@ -137,6 +137,8 @@ export type { Discrepancy, Verified } from './jobs/verify.ts'
 export type { Written, WrittenEvent } from './history/encode.ts'
 export type { Checkpoint } from './store/port.ts'
 
+export { type Evidence, type EvidenceError, exportEvidence } from './evidence/export.ts'
+export type { EvidenceOptions } from './evidence/options.ts'
 export { modelCalls, type ReceiptsVerified, verifyReceipts } from './receipts/audit.ts'
 export type { ReceiptFinding } from './receipts/finding.ts'
 export { type SentCall, sentCall } from './receipts/sent.ts'

@@ -80,6 +80,8 @@ export const registerFormat = (format: SessionFormat): void => {
 }
 
 export type { Conversation, Store, Worker } from './api/promises.ts'
+export type { Evidence } from './evidence/export.ts'
+export type { EvidenceOptions } from './evidence/options.ts'
 export type { ReceiptsVerified } from './receipts/audit.ts'
 export type { ReceiptFinding } from './receipts/finding.ts'
 export type { SentCall } from './receipts/sent.ts'

@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../receipts/audit.ts'
+import type { Evidence } from '../evidence/export.ts'
+import type { EvidenceOptions } from '../evidence/options.ts'
 import type { ModelCall } from '../receipts/calls.ts'
 import { type SentCall, sentCall } from '../receipts/sent.ts'
 import { type Counted, type CountOptions, tokensOf } from '../context/tokens/count.ts'
@@ -101,6 +103,14 @@ export interface Conversation
    * const { receipts, findings } = await chat.verifyReceipts()
    */
   readonly verifyReceipts: () => Promise<ReceiptsVerified>
+  /**
+   * Writes what proves the conversation to others into a folder, with a program that checks it. docs/evidence.md. Rejects with a `ReadError`, or
+   * `FileExists` if the folder is not empty.
+   *
+   * @example
+   * const { events, requests } = await chat.evidence({ folder: 'evidence' })
+   */
+  readonly evidence: (options: EvidenceOptions) => Promise<Evidence>
 }
 
 /** A store with promises. */
@@ -175,6 +185,11 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     calls: () => modelCalls(chat),
     sent: promised((call?: number) => sentCall(chat, call)),
     verifyReceipts: promised(() => verifyReceipts(chat)),
+    // Few programs need it.
+    evidence: async (options) => {
+      const { exportEvidence } = await import('../evidence/export.ts')
+      return toPromise(exportEvidence(chat, options))
+    },
   }
 }
 

@@ -6,7 +6,7 @@ import { streamOf } from '../events/ids.ts'
 import type { Own } from '../history/lineage.ts'
 import { openAt } from '../history/log.ts'
 import { pages, recordedAt } from '../history/reader.ts'
-import { type PlacedEvent, storedEvents } from '../history/stored.ts'
+import { type PlacedEvent, storedEvents, storedThrough } from '../history/stored.ts'
 import { orThrow } from '../result/steps.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
@@ -33,12 +33,13 @@ export interface Following {
   readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
   /**
    * The events to the byte, for an export that another store can take in: this conversation's own, and before them those of the
-   * conversations that it was forked from. Iteration throws a `ReadError`.
+   * conversations that it was forked from, each with its notes. With `to`, only the events at the positions up to that one, in their order.
+   * Iteration throws a `ReadError`.
    *
    * @example
    * for await (const { revision, type, data } of chat.stored()) console.log(revision, type, data.length)
    */
-  readonly stored: () => AsyncIterable<PlacedEvent>
+  readonly stored: (options?: Pick<EventsOptions, 'to'>) => AsyncIterable<PlacedEvent>
 }
 
 const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
@@ -85,9 +86,10 @@ export const following = (
 
   return {
     events,
-    stored: async function* () {
+    stored: async function* (options) {
+      const { to } = await orThrow(checkedOptions(options, { to: kinds.last }))
       await orThrow(checkedId)
-      yield* storedEvents(store, id)
+      yield* to === undefined ? storedEvents(store, id) : storedThrough(store, id, to)
     },
   }
 }

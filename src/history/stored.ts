@@ -6,7 +6,7 @@ import { orThrow, run } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { eventMissing } from '../store/dense.ts'
 import { toError } from '../result/typed.ts'
-import { ofItself, originOf } from './lineage.ts'
+import { loadLineage, ofItself, originOf } from './lineage.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
@@ -37,15 +37,35 @@ export async function* storedEvents(
   }
 }
 
-/** @param missing what is wrong where the stream has no events, if it must have some */
+/**
+ * The events of a conversation as they are stored, through a position: of the conversations that it was forked from, those that belong to
+ * it; no notes. Iteration throws a `ReadError`.
+ */
+export async function* storedThrough(
+  store: EventStore,
+  conversation: string,
+  position: number,
+): AsyncGenerator<PlacedEvent, void> {
+  const lineage = await orThrow(loadLineage(store, conversation))
+  if (!lineage) throw toError(conversationNotFound(conversation))
+  for (const { conversation: id, stream, offset, last } of lineage.toReversed())
+    yield* eventsOf(store, id, stream, conversationNotFound(id), Math.min(last, position) - offset)
+}
+
+/**
+ * @param missing what is wrong where the stream has no events, if it must have some
+ * @param through the last revision that is wanted
+ */
 async function* eventsOf(
   store: EventStore,
   conversation: string,
   stream: string,
   missing?: ConversationNotFound,
+  through = Infinity,
 ): AsyncGenerator<PlacedEvent, void> {
-  const { least, most } = await orThrow(run(extentOf(store, stream)))
-  if (most < 0 && missing) throw toError(missing)
+  const extent = await orThrow(run(extentOf(store, stream)))
+  if (extent.most < 0 && missing) throw toError(missing)
+  const [least, most] = [Math.min(extent.least, through), Math.min(extent.most, through)]
   let next = 0
   for await (const page of pagesOf(store, stream, { to: most })) {
     for (const { revision, id, type, data, metadata } of await orThrow(page)) {

@@ -30,6 +30,7 @@ const layers: Readonly<Record<string, string>> = {
   receipts: 'result memo events projections store conversation models models/anthropic models/openai',
   ledger: 'result events store store/whole history conversation receipts',
   'context/tokens': 'result memo events projections store conversation models models/anthropic',
+  evidence: 'result memo events projections store conversation ledger receipts',
   catalogue: 'result events projections commands store store/sqlite history context/tokens',
   'context/policy': 'events projections commands context/tokens',
   'context/summary':
@@ -45,10 +46,10 @@ const layers: Readonly<Record<string, string>> = {
   turn: 'result events projections commands store history conversation telemetry models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say turn/claims',
   workers:
     'result memo events store history conversation telemetry models turn turn/spending turn/calls turn/stream turn/say turn/results turn/claims',
-  api: 'result events catalogue ledger store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
+  api: 'result events evidence catalogue ledger store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
   investigate:
     'result events projections commands store conversation models models/anthropic receipts context/tokens context/policy turn/spending api',
-  '/': 'result events catalogue ledger projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say turn/claims workers api',
+  '/': 'result events evidence catalogue ledger projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say turn/claims workers api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
@@ -59,7 +60,7 @@ const layers: Readonly<Record<string, string>> = {
     'result events catalogue projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers / ui',
   // Of the others only their types: it is one file that imports nothing.
   client: 'events server /',
-  cli: 'result events catalogue projections commands store telemetry formats context/tokens api investigate / server',
+  cli: 'result events ledger evidence catalogue projections commands store telemetry formats context/tokens api investigate / server',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []

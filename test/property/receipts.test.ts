@@ -6,11 +6,10 @@ import { verifyReceipts } from '../../src/receipts/audit.ts'
 import { digestOf } from '../../src/receipts/canonical.ts'
 import { fingerprintsOf, partsOf } from '../../src/receipts/fingerprints.ts'
 import { compareReceipt } from '../../src/receipts/difference.ts'
-import { receiptOf } from '../../src/receipts/receipt.ts'
 import { fingerprintsIn } from '../../src/receipts/receipt-blocks.ts'
 import { receiptOptionsIn } from '../../src/receipts/receipt-options.ts'
 import { requestOf, type RequestOptions } from '../../src/receipts/request.ts'
-import type { ConversationEvent, Receipt } from '../../src/events/events.ts'
+import type { Receipt } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { render } from '../../src/projections/render/render.ts'
@@ -19,6 +18,7 @@ import { storeOn } from '../../src/api/open.ts'
 import { right } from '../support/either.ts'
 import { histories } from '../support/histories.ts'
 import { runs } from '../support/runs.ts'
+import { withReceipts } from '../support/receipts.ts'
 import { write } from '../support/write.ts'
 
 const options: fc.Arbitrary<RequestOptions> = fc.constantFrom<RequestOptions>(
@@ -26,21 +26,6 @@ const options: fc.Arbitrary<RequestOptions> = fc.constantFrom<RequestOptions>(
   { renderer: 1, cache: '5m' },
   { renderer: 1, cache: '1h', systemMessages: true },
 )
-
-/** The log with a receipt in each reply of the model: that of the request that the history before it makes. */
-const withReceipts = (log: Log, chosen: RequestOptions): Log => {
-  const made: ConversationEvent[] = []
-  for (const event of log) {
-    if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') made.push(event)
-    else {
-      const before = effective(made)
-      const context = stored(receiptOf(before, right(requestOf(before, chosen)), chosen))
-      made.push({ ...event, data: { ...event.data, origin: { ...event.data.origin, context } } })
-    }
-  }
-  return made
-}
-const stored = (receipt: Receipt): Receipt => JSON.parse(JSON.stringify(receipt)) as Receipt
 
 const receiptsIn = (log: Log): readonly (readonly [number, Receipt])[] =>
   log.flatMap((event) => {

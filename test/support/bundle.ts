@@ -42,11 +42,11 @@ const keptFor = (what: string, make: (folder: string) => Promise<void>): Promise
 const publish = async (folder: string): Promise<void> => {
   await buildInto(join(folder, 'dist'))
   for (const path of ['bin', 'package.json']) cpSync(join(cwd, path), join(folder, path), { recursive: true })
-  symlinkSync(join(cwd, 'examples'), join(folder, 'examples'))
+  for (const name of ['examples', 'verifier']) symlinkSync(join(cwd, name), join(folder, name))
 }
 
 let built: Promise<string> | undefined
-/** The folder of the package as it is published, without declarations: `bin`, `dist`, `examples` and `package.json`. */
+/** The folder of the package as it is published, without declarations: `bin`, `dist`, `examples`, `verifier` and `package.json`. */
 export const builtPackage = (): Promise<string> => (built ??= keptFor('built', publish))
 
 const declare = async (folder: string): Promise<void> => {

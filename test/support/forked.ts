@@ -1,26 +1,36 @@
+import { hashOf } from '../../src/events/codec.ts'
 import type { ConversationEvent, Event } from '../../src/events/events.ts'
 import type { Log } from '../../src/projections/path.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { write } from './write.ts'
+import { chainOf, write } from './write.ts'
 
 /** Stores a log as a chain of forks: at each place a `Forked` is put in, and what follows is in a stream of its own. */
 export const writeForked = async (
   store: EventStore,
   history: Log,
   places: readonly number[],
+  { name = 'c', change = (log: Log): Log => log } = {},
 ): Promise<{ id: string; log: Log }> => {
   const cuts = cutsOf(history, places)
-  const log = cuts.reduceRight<Log>((forked, cut, n) => withFork(forked, cut, `c${n}`), history)
+  const log = change(cuts.reduceRight<Log>((forked, cut, n) => withFork(forked, cut, `${name}${n}`), history))
   let from = 0
+  let hash: string | null = null
   for (const [n, cut] of [...cuts.map((at, before) => at + before), log.length].entries()) {
     // What the parent goes on with after the fork must not show in it.
     const later: Event = { type: 'MessageAppended', data: { role: 'user', content: [] } }
-    const own = log.slice(from, cut)
-    await write(store, `c${n}`, n < cuts.length ? [...own, later] : own)
+    const own = log.slice(from, cut).map((event) => forkedFrom(event, hash))
+    await write(store, `${name}${n}`, n < cuts.length ? [...own, later] : own, hash)
+    const last = chainOf(`${name}${n}`, own, hash).at(-1)
+    if (last) hash = hashOf(last)
     from = cut
   }
-  return { id: `c${cuts.length}`, log }
+  return { id: `${name}${cuts.length}`, log }
 }
+
+const forkedFrom = (event: ConversationEvent, hash: string | null): ConversationEvent =>
+  event.type === 'Forked' && hash !== null
+    ? { ...event, data: { from: { ...event.data.from, hash } } }
+    : event
 
 /** The log with a `Forked` at `cut`; what stood there and behind it moves, and so does every position that names it. */
 const withFork = (log: Log, cut: number, parent: string): Log => {

@@ -48,6 +48,7 @@ interface Options {
   readonly Denial: api.Denial
   readonly DiffOptions: api.DiffOptions
   readonly EventsOptions: api.EventsOptions
+  readonly EvidenceOptions: api.EvidenceOptions
   readonly FollowConversations: api.FollowConversations
   readonly FollowOptions: api.FollowOptions & client.FollowOptions
   readonly FullOptions: api.FullOptions

@@ -1,9 +1,11 @@
 import { unlink } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { verifyFolders } from '../audit/folders.ts'
 import { openAnchors } from '../audit/anchors.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
 import type { AuditDone, AuditProblem } from '../../index.ts'
 import type { Shell } from '../shell.ts'
+import { addAuditExport } from './audit-export.ts'
 
 const keyOption = ['--key <file>', 'the file of the key that signs', 'palimpsest-audit.key'] as const
 const anchorOption = [
@@ -27,9 +29,11 @@ export const addAudit = (program: Command, shell: Shell): void => {
 Examples:
   palimpsest audit init
   palimpsest audit seal --anchor /mnt/elsewhere/
-  palimpsest audit verify --anchor /mnt/elsewhere/`,
+  palimpsest audit verify --anchor /mnt/elsewhere/
+  palimpsest audit export task-42 --out evidence`,
     )
-  for (const add of [addInit, addSeal, addStatus, addVerifyAll, addRotateKey]) add(audit, shell)
+  for (const add of [addInit, addSeal, addStatus, addVerifyAll, addRotateKey, addAuditExport])
+    add(audit, shell)
 }
 
 interface InitOptions extends Given {
@@ -124,7 +128,7 @@ interface VerifyOptions {
 
 const addVerifyAll = (audit: Command, shell: Shell): void => {
   audit
-    .command('verify')
+    .command('verify [folders...]')
     .description('check everything against the ledger, and the ledger against anchors')
     .option('--key <text>', 'a verifier key of the ledger that you know from elsewhere')
     .option(...anchorOption)
@@ -135,28 +139,35 @@ Reads everything once: every entry of the ledger and the event that it names,
 what anchors hold, every conversation with its forks and views, and the requests
 of all receipts. A line for each problem; exit code 1 if there is one.
 
+With folders that \`audit export\` wrote, checks these and needs no store: says
+what the verify.py in them says. Exit code 1 if one is broken or not proven.
+
 Examples:
   palimpsest audit verify --anchor /mnt/elsewhere/
-  palimpsest audit verify --key example.com/support+1a2b3c4d+AZ…`,
+  palimpsest audit verify --key example.com/support+1a2b3c4d+AZ…
+  palimpsest audit verify evidence --key example.com/support+1a2b3c4d+AZ…`,
     )
-    .action(
-      shell.action('existing', async ({ store, out, isJson, fail }, { key, anchor }: VerifyOptions) => {
-        const { anchors, close } = await openAnchors(anchor)
-        const problems: AuditProblem[] = []
-        try {
-          for await (const finding of store.audit.verify({ anchors, key })) {
-            if (finding.type === 'problem') {
-              problems.push(finding)
-              fail()
-              if (!isJson) await writeProblem(out, finding)
-            } else await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
-          }
-        } finally {
-          await close()
-        }
-      }),
+    .action((folders: readonly string[], options: VerifyOptions) =>
+      folders.length > 0 ? verifyFolders(shell.surroundings(), folders, options) : verifyAll(shell)(options),
     )
 }
+
+const verifyAll = (shell: Shell) =>
+  shell.action('existing', async ({ store, out, isJson, fail }, { key, anchor }: VerifyOptions) => {
+    const { anchors, close } = await openAnchors(anchor)
+    const problems: AuditProblem[] = []
+    try {
+      for await (const finding of store.audit.verify({ anchors, key })) {
+        if (finding.type === 'problem') {
+          problems.push(finding)
+          fail()
+          if (!isJson) await writeProblem(out, finding)
+        } else await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
+      }
+    } finally {
+      await close()
+    }
+  })
 
 const jsonOf = ({ type: _type, ...counts }: AuditDone, problems: readonly AuditProblem[]): object => ({
   ok: problems.length === 0,

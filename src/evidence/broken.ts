@@ -1,0 +1,37 @@
+// Checks stop at the first thing that is not as it was written. What they throw stays in this folder.
+
+/** The bundle is not what was written. */
+export class Broken extends Error {}
+
+export const need = (isSo: boolean, problem: string): void => {
+  if (!isSo) throw new Broken(problem)
+}
+
+/** Something is missing, or has another form than in a bundle. */
+export class Malformed extends Error {}
+
+/** A value, unless it is missing. */
+export const given = <A>(value: A | undefined): A => {
+  if (value === undefined) throw new Malformed()
+  return value
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export const textFrom = (bytes: Uint8Array): string => decoder.decode(bytes)
+
+export const parse = (bytes: Uint8Array | string): unknown =>
+  JSON.parse(typeof bytes === 'string' ? bytes : textFrom(bytes))
+
+/** A field that must be there. */
+export const field = (value: unknown, name: string): unknown => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
+    throw new Malformed()
+  return (value as Readonly<Record<string, unknown>>)[name]
+}
+
+/** A field of an object that may be missing, or null. */
+export const optional = (value: unknown, name: string): unknown => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Malformed()
+  return (value as Readonly<Record<string, unknown>>)[name] ?? undefined
+}

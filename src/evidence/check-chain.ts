@@ -1,0 +1,119 @@
+import { createReadStream } from 'node:fs'
+import { hash } from 'node:crypto'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { Broken, field, given, Malformed, need, optional, parse, textFrom } from './broken.ts'
+import { files } from './manifest.ts'
+import { openWithheld } from './withheld.ts'
+
+/** The digests of the requests that events are the answers to, by position. */
+export type Digests = ReadonlyMap<number, readonly unknown[]>
+
+interface Chain {
+  /** Hash of the event that the ledger names, if it is here. */
+  readonly sealed: string | undefined
+  readonly receipts: Digests
+}
+
+/** Reads every event; each must name the hash of the one before it. */
+export const checkChain = async (folder: string, manifest: unknown): Promise<Chain> => {
+  const revision = optional(optional(manifest, 'ledger') ?? {}, 'revision')
+  const withheld: number[] = []
+  const receipts = new Map<number, readonly unknown[]>()
+  let count = 0
+  let first = 0
+  let head: string | null = null
+  let sealed: string | undefined
+  for await (const lines of eventsIn(join(folder, files.events))) {
+    const event = eventOf(lines)
+    need(
+      event.prev === head,
+      `event ${count} was not written after the one before it: changed, missing or added`,
+    )
+    if (!event.type) withheld.push(count)
+    else if (event.type === 'Forked') {
+      const from = field(parse(event.data), 'from')
+      const isSo = count > 0 && field(from, 'position') === count - 1 && field(from, 'hash') === head
+      need(isSo, `event ${count} was forked from something else`)
+      first = count
+      sealed = undefined
+    } else {
+      const digests = receiptsIn(event.type, event.data)
+      if (digests.length > 0) receipts.set(count, digests)
+    }
+    if (revision === count - first) sealed = event.hash
+    head = event.hash
+    count++
+  }
+  for (const [name, fact] of Object.entries({ first, last: count - 1, head, withheld }))
+    need(
+      isDeepStrictEqual(field(manifest, name), fact),
+      `bundle.json says something else than events.txt: ${name}`,
+    )
+  return { sealed, receipts }
+}
+
+interface Read {
+  readonly hash: string
+  readonly prev: unknown
+  /** Empty if it is withheld. */
+  readonly type: string
+  readonly data: Buffer
+}
+
+const eventOf = (lines: Lines): Read => {
+  const [id, type, data, metadata] = lines
+  if (id.length === 0) {
+    const opened = openWithheld(textFrom(joined([type, data, metadata])))
+    if (opened === undefined) throw new Malformed()
+    if (!opened) throw new Broken('what is here of a withheld event does not have the hash that is given')
+    return { ...opened, type: '', data }
+  }
+  const prev = field(parse(metadata), 'prev')
+  return { hash: hash('sha256', joined(lines)), prev, type: type.toString('latin1'), data }
+}
+
+/** The digests of the requests that an event is the answer to. */
+const receiptsIn = (type: string, data: Buffer): readonly unknown[] => {
+  if (!(type === 'MessageAppended' || type === 'Condensed') || !data.includes('"digest"')) return []
+  const receipt = optional(optional(parse(data), 'origin') ?? {}, 'context') ?? {}
+  const parts = type === 'Condensed' ? optional(optional(receipt, 'options') ?? {}, 'parts') : undefined
+  const sent = ((parts ?? []) as readonly unknown[]).map((part) => optional(part, 'sent') ?? {})
+  return [...sent, receipt].flatMap((one) => optional(one, 'digest') ?? [])
+}
+
+/** The four lines of an event, without their newlines. */
+type Lines = readonly [id: Buffer, type: Buffer, data: Buffer, metadata: Buffer]
+
+const newline = Buffer.from('\n')
+const joined = (lines: readonly Buffer[]): Buffer =>
+  Buffer.concat(lines.flatMap((line, index) => (index > 0 ? [newline, line] : [line])))
+
+async function* eventsIn(path: string): AsyncGenerator<Lines, void> {
+  let lines: Buffer[] = []
+  for await (const line of linesIn(path)) {
+    lines.push(line)
+    if (lines.length < 4) continue
+    const [id, type, data, metadata] = lines
+    yield [given(id), given(type), given(data), given(metadata)]
+    lines = []
+  }
+  need(lines.length === 0, 'events.txt ends in the middle of an event')
+}
+
+const atOnce = 1024 * 1024
+
+async function* linesIn(path: string): AsyncGenerator<Buffer, void> {
+  let pieces: Buffer[] = []
+  for await (const chunk of createReadStream(path, { highWaterMark: atOnce }) as AsyncIterable<Buffer>) {
+    let from = 0
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+      const line = chunk.subarray(from, end)
+      yield pieces.length > 0 ? Buffer.concat([...pieces, line]) : line
+      pieces = []
+      from = end + 1
+    }
+    if (from < chunk.length) pieces.push(chunk.subarray(from))
+  }
+  need(pieces.length === 0, 'events.txt ends in the middle of an event')
+}

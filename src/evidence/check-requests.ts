@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { field, given, Malformed, need, parse } from './broken.ts'
+import type { Digests } from './check-chain.ts'
+import { files } from './manifest.ts'
+
+/**
+ * Puts every request together; each must have the digest of a receipt in the event that it names.
+ *
+ * @returns positions of the events with receipts whose requests are not here
+ */
+export const checkRequests = async (
+  folder: string,
+  manifest: unknown,
+  receipts: Digests,
+): Promise<readonly number[]> => {
+  const parts = await linesOf(folder, files.parts)
+  const used = new Set<number>()
+  const shown = new Set<string>()
+  const digests = new Set<unknown>()
+  let numbers: readonly number[] = []
+  for (const line of await linesOf(folder, files.requests)) {
+    const request = parse(line)
+    const position = numberIn(field(request, 'position'))
+    numbers = [...numbers.slice(0, numberIn(field(request, 'keep'))), ...numbersIn(field(request, 'add'))]
+    const hashed = createHash('sha256')
+    for (const number of numbers) {
+      hashed.update(given(parts.at(number)))
+      used.add(number)
+    }
+    const digest = hashed.digest('hex')
+    const isSent = receipts.get(position)?.includes(digest) === true
+    need(isSent, `a request is not what the receipt in event ${position} says was sent`)
+    const name = `${position} ${digest}`
+    need(!shown.has(name), `the request of the receipt in event ${position} is here twice`)
+    shown.add(name)
+    digests.add(digest)
+  }
+  const isUsed = used.size === parts.length && [...used].every((number) => number >= 0)
+  need(isUsed, 'parts.txt has parts that are in no request')
+  need(
+    field(manifest, 'requests') === shown.size,
+    'bundle.json says something else than requests.jsonl: requests',
+  )
+  return [...receipts.keys()].filter((position) => !receipts.get(position)?.every((one) => digests.has(one)))
+}
+
+const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]> => {
+  const bytes = await readFile(join(folder, name))
+  need(bytes.length === 0 || bytes.at(-1) === 10, `${name} ends in the middle of a line`)
+  const lines: Buffer[] = []
+  for (let from = 0; from < bytes.length;) {
+    const end = bytes.indexOf(10, from)
+    lines.push(bytes.subarray(from, end))
+    from = end + 1
+  }
+  return lines
+}
+
+const numberIn = (value: unknown): number => {
+  if (!Number.isSafeInteger(value)) throw new Malformed()
+  return Number(value)
+}
+
+const numbersIn = (value: unknown): readonly number[] => {
+  if (!Array.isArray(value)) throw new Malformed()
+  return value.map(numberIn)
+}

@@ -1,0 +1,144 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import { hashOf } from '../events/codec.ts'
+import { invalidInput } from '../events/errors.ts'
+import { numberedCalls } from '../receipts/calls.ts'
+import { historyOf } from '../receipts/passing.ts'
+import { caught, ok, type Steps, task } from '../result/steps.ts'
+import { toError } from '../result/typed.ts'
+import type { FileExists, ReadError } from '../store/errors.ts'
+import { emptyFolder, writeWhole, writing } from './folder.ts'
+import { bundleFormat, files, type Manifest, rotationsIn } from './manifest.ts'
+import { type Chosen, chosenIn, type EvidenceOptions } from './options.ts'
+import { readme, verifier } from './readme.ts'
+import { requestWriter } from './request-lines.ts'
+import { type Omission, shown } from './showing.ts'
+import { type Tainted, tainting } from './taint.ts'
+import { withheldText } from './withheld.ts'
+
+/** A bundle that was written. */
+export interface Evidence {
+  readonly conversation: string
+  readonly events: number
+  /** Requests that are in it. */
+  readonly requests: number
+  /** Calls whose requests are not, by their number and the position of the answer. */
+  readonly omitted: readonly { readonly call: number; readonly position: number; readonly why: Omission }[]
+  /** Positions of the events that are withheld. */
+  readonly withheld: readonly number[]
+  /** Summaries in it that were made of what is withheld. */
+  readonly tainted: readonly Tainted[]
+  readonly bytes: { readonly events: number; readonly requests: number }
+}
+
+type Source = Pick<Conversation, 'id' | 'position' | 'events' | 'stored' | 'context'>
+export type EvidenceError = ReadError | FileExists
+
+/**
+ * Writes what proves a conversation into a folder, with a program that checks it (docs/evidence.md). its events to the byte, those of the
+ * conversations that it was forked from, and the request of every call with a receipt.
+ *
+ * Memory: what is shown, a name for each distinct block, and the receipts. Errors: `FileExists` if the folder is not empty.
+ */
+export const exportEvidence = (chat: Source, options: EvidenceOptions): TaskEither<EvidenceError, Evidence> =>
+  task(() => exported(chat, options))
+
+async function* exported(chat: Source, options: EvidenceOptions): Steps<EvidenceError, Evidence> {
+  const last = yield* ok(chat.position())
+  const chosen = yield* chosenIn(options, last)
+  yield* emptyFolder(chosen.folder)
+  return yield* caught(() => written(chat, chosen, last))
+}
+
+const written = async (chat: Source, chosen: Chosen, last: number): Promise<Evidence> => {
+  const { folder, ledger } = chosen
+  const chain = await writeEvents(chat, chosen, last)
+  const { requests, omitted, tainted, bytes } = await writeRequests(chat, chosen, last)
+  const withheld = [...chosen.withheld].toSorted((a, b) => a - b)
+  const { bytes: eventBytes, ...ends } = chain
+  const manifest: Manifest = {
+    format: bundleFormat,
+    conversation: chat.id,
+    ...ends,
+    withheld,
+    requests,
+    ...(ledger && { ledger: { revision: ledger.revision, index: ledger.index, proof: ledger.proof } }),
+  }
+  if (ledger) {
+    await writeWhole(folder, files.checkpoint, ledger.checkpoint)
+    await writeWhole(folder, files.keys, `${JSON.stringify({ rotations: rotationsIn(ledger) })}\n`)
+  }
+  await writeWhole(folder, files.verifier, verifier())
+  await writeWhole(folder, files.readme, readme(manifest, omitted.length))
+  await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
+  const sizes = { events: eventBytes, requests: bytes }
+  return { conversation: chat.id, events: last + 1, requests, omitted, withheld, tainted, bytes: sizes }
+}
+
+interface Chain extends Pick<Manifest, 'first' | 'last' | 'head'> {
+  readonly bytes: number
+}
+
+const writeEvents = async (chat: Source, { folder, withheld }: Chosen, last: number): Promise<Chain> => {
+  const file = await writing(folder, files.events)
+  let position = 0
+  let first = 0
+  let head = ''
+  for await (const event of chat.stored({ to: last })) {
+    const { id, type, data, metadata } = event
+    if (type === 'Forked') first = position
+    const problem = withheld.has(position) ? unwithholdable(type) : undefined
+    const text = withheld.has(position) ? withheldText(event) : `${id}\n${type}\n${data}\n${metadata}\n`
+    if (problem !== undefined || text === undefined)
+      throw toError(invalidInput('withhold', `event ${position} ${problem ?? foreign}`))
+    await file.write(text)
+    head = hashOf(event)
+    position++
+  }
+  await file.close()
+  return { first, last, head, bytes: file.bytes() }
+}
+
+const unwithholdable = (type: string): string | undefined =>
+  type === 'Forked' ? 'says what the conversation was forked from: it cannot be withheld' : undefined
+const foreign = 'was written by another program: its hash cannot be given without its text'
+
+interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted'> {
+  readonly bytes: number
+}
+
+const writeRequests = async (chat: Source, chosen: Chosen, last: number): Promise<Requests> => {
+  const parts = await writing(chosen.folder, files.parts)
+  const lines = await writing(chosen.folder, files.requests)
+  const history = historyOf(chat)
+  const callsOf = numberedCalls()
+  const taint = tainting(chosen.withheld)
+  const add = requestWriter()
+  const omitted: Evidence['omitted'][number][] = []
+  const tainted: Tainted[] = []
+  let requests = 0
+  for await (const event of chat.events({ to: last })) {
+    const { position } = event
+    const asked = new Set<string>()
+    for (const call of callsOf(event)) {
+      // Two parts of a summary may be one request. Of an event that is withheld, nobody is told that it has a receipt.
+      if (asked.has(call.receipt.digest) || chosen.withheld.has(position)) continue
+      asked.add(call.receipt.digest)
+      const texts = await shown(call, chosen, history.at)
+      if (typeof texts === 'string') {
+        omitted.push({ call: call.number, position, why: texts })
+        continue
+      }
+      const made = add(position, texts)
+      await parts.write(made.parts)
+      await lines.write(`${JSON.stringify(made.line)}\n`)
+      requests++
+    }
+    history.pass(event)
+    const found = await taint(event, history.at)
+    if (found) tainted.push(found)
+  }
+  await parts.close()
+  await lines.close()
+  return { requests, omitted, tainted, bytes: parts.bytes() + lines.bytes() }
+}

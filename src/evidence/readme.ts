@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import type { Manifest } from './manifest.ts'
+
+/** The program that checks bundles, as it is in the package. The sources of this and its build are both two folders below the package's own. */
+export const verifier = (): string =>
+  readFileSync(new URL('../../verifier/verify.py', import.meta.url), 'utf8')
+
+/** What a bundle says to whoever is to check it. @param omitted how many requests are left out */
+export const readme = (
+  { conversation, first, last, withheld, requests, ledger }: Manifest,
+  omitted: number,
+): string => `# Evidence of the conversation ${conversation}
+
+This folder holds what was said in a conversation with a language model, what the model was sent at each call, and what proves that nothing of it was changed since. You can check it without the program that wrote it, and without asking anybody.
+
+## How to check it
+
+    python3 verify.py . --key KEY
+
+KEY is the verifier key of the ledger, a line such as \`example.com/log+1a2b3c4d+AZ…\`, or a file with it. **Get it from the operator some other way, best before you need it: a key that comes with the bundle proves nothing.** The same holds for verify.py: it is short, needs nothing but Python, and this copy is here for convenience; take one that you have read, or that you got elsewhere.
+
+The program prints what it found, and a verdict: PROVEN; PROVEN, APART FROM WHAT IS LEFT OUT; NOT PROVEN (nothing contradicts, but nothing proves it); or BROKEN, with the first thing that is not as it was written.
+
+## What is in it
+
+| file | |
+|---|---|
+| events.txt | ${last + 1} events in order, four lines each: id, type, data, metadata. The SHA-256 of an event's four lines is its hash, and the metadata of the next one name it as \`prev\`${first > 0 ? `. Events 0 to ${first - 1} are of the conversations that this one was forked from` : ''} |
+| requests.jsonl, parts.txt | ${requests} requests to models: a request is the lines of parts.txt with these numbers (from 0), put together. Its SHA-256 is the digest in the receipt of the event at \`position\` |
+| bundle.json | which conversation it is, and where the ledger has it |
+${ledger ? '| checkpoint.txt | the signed head of the ledger (a C2SP checkpoint), with the signatures of witnesses if there are any |\n| keys.json | by which key the ledger was signed after which other one |\n' : ''}| verify.py | checks all of this |
+
+By hand, the hash of the first event: \`head -n 4 events.txt | head -c -1 | sha256sum\`
+
+## What it proves
+
+${ledger ? `- The hash of the last event is in a ledger that was signed with the key. So every event is what it was when the ledger was signed: it was not changed, moved, added or removed since, whoever can write to the database.` : '- There was no ledger when this was written. The events fit together, but whoever can write to the database could have made all of them.'}
+- Each request is, to the byte, the one whose digest was recorded with the answer.
+
+## What it does not prove
+
+- That what was recorded is what happened: times, names and texts are what the program wrote then.
+- That nothing else was said elsewhere: this is one conversation.
+- What the provider of the model did with a request.
+- That a ledger with other content was not shown to somebody else, unless witnesses have signed the checkpoint.
+${withheld.length > 0 ? `\n## What is left out\n\nThe events ${withheld.join(', ')} are withheld: their hashes are here, and the end of their metadata, which names the hash before them. Who can guess a withheld text to the letter may find the guess confirmed by the receipts of later calls.\n` : ''}${omitted > 0 ? `${withheld.length > 0 ? '\n' : '\n## What is left out\n\n'}The requests of ${omitted} calls are not here.\n` : ''}`

@@ -1,0 +1,72 @@
+// SHA-256 (FIPS 180-4) as node:crypto does not offer it: stopped in the middle of a text, and continued from there. What is withheld of
+// an event is proven by it: the state after the text's first blocks says nothing of them, and its last bytes name the event before it.
+
+/** Bytes that are hashed at once. */
+export const blockBytes = 64
+const wordBytes = 4
+
+const primes = Array.from({ length: 310 }, (_, n) => n + 2).filter((n, _, all) =>
+  all.every((divisor) => divisor >= n || n % divisor !== 0),
+)
+/** The first 32 bits of what comes after the point. */
+const fraction = (root: number): number => Math.floor((root % 1) * 2 ** 32) | 0
+const constants = primes.map((prime) => fraction(Math.cbrt(prime)))
+const initial = primes.slice(0, 8).map((prime) => fraction(Math.sqrt(prime)))
+
+const turned = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
+
+const compressed = (state: Int32Array, block: Buffer): Int32Array => {
+  const words = new Int32Array(64)
+  for (let i = 0; i < 16; i++) words[i] = block.readInt32BE(i * wordBytes)
+  const word = (i: number): number => words[i] ?? 0
+  for (let i = 16; i < 64; i++) {
+    const [a, b] = [word(i - 15), word(i - 2)]
+    words[i] =
+      word(i - 16) +
+      (turned(a, 7) ^ turned(a, 18) ^ (a >>> 3)) +
+      word(i - 7) +
+      (turned(b, 17) ^ turned(b, 19) ^ (b >>> 10))
+  }
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
+  for (let i = 0; i < 64; i++) {
+    const t =
+      h +
+      (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) +
+      ((e & f) ^ (~e & g)) +
+      (constants[i] ?? 0) +
+      word(i)
+    const u = (turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))
+    ;[a, b, c, d, e, f, g, h] = [(t + u) | 0, a, b, c, (d + t) | 0, e, f, g]
+  }
+  return state.map((before, i) => before + ([a, b, c, d, e, f, g, h][i] ?? 0))
+}
+
+const run = (state: Int32Array, text: Buffer): Int32Array => {
+  let now = state
+  for (let at = 0; at < text.length; at += blockBytes)
+    now = compressed(now, text.subarray(at, at + blockBytes))
+  return now
+}
+
+const bytesOf = (state: Int32Array): Buffer => {
+  const bytes = Buffer.alloc(state.length * wordBytes)
+  for (const [i, word] of state.entries()) bytes.writeInt32BE(word, i * wordBytes)
+  return bytes
+}
+
+/** The state, 32 bytes, after a text of whole blocks. */
+export const stateAfter = (text: Buffer): Buffer => bytesOf(run(Int32Array.from(initial), text))
+
+/**
+ * The SHA-256 of a text of which only the end is known.
+ *
+ * @param state after what comes before `rest`: whole blocks
+ * @param length bytes of the whole text
+ */
+export const hashFrom = (state: Buffer, rest: Buffer, length: number): Buffer => {
+  const zeros = (((blockBytes - 9 - length) % blockBytes) + blockBytes) % blockBytes
+  const bits = Buffer.alloc(8)
+  bits.writeBigUInt64BE(BigInt(length) * 8n)
+  const words = Int32Array.from({ length: 8 }, (_, i) => state.readInt32BE(i * wordBytes))
+  return bytesOf(run(words, Buffer.concat([rest, Buffer.from([0x80]), Buffer.alloc(zeros), bits])))
+}

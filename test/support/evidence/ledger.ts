@@ -1,0 +1,72 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import type { LedgerProof } from '../../../src/evidence/manifest.ts'
+import { checkpointText } from '../../../src/ledger/checkpoints.ts'
+import { entryText } from '../../../src/ledger/entries.ts'
+import { leafHash } from '../../../src/ledger/hashes.ts'
+import { keyText, publicBytes, type Signer, verifierKey } from '../../../src/ledger/keys.ts'
+import { noteText, signed } from '../../../src/ledger/notes.ts'
+import { inclusionProof } from '../../../src/ledger/proofs.ts'
+import { edgeRoot, emptyEdge, grown, hashFrom, rowsOf } from '../../../src/ledger/tiles.ts'
+import { right } from '../either.ts'
+
+// A ledger in memory, of fewer leaves than fill a tile.
+
+export interface Head {
+  readonly conversation: string
+  readonly revision: number
+  readonly head: string
+}
+
+export interface SmallLedger {
+  /** The key that an auditor had from the beginning. */
+  readonly pinned: string
+  readonly proofOf: (head: Head) => Promise<LedgerProof>
+}
+
+const origin = 'example.com/ledger'
+const newKey = (): KeyObject => generateKeyPairSync('ed25519').privateKey
+const signerOf = (key: KeyObject): Signer => ({
+  publicKey: publicBytes(key) as Buffer,
+  sign: (message) => Promise.resolve(sign(null, message, key)),
+})
+
+/** @param rotated after how many of the heads the key is replaced; never by default */
+export const ledgerOf = async (heads: readonly Head[], rotated?: number): Promise<SmallLedger> => {
+  const [first, second] = [signerOf(newKey()), signerOf(newKey())]
+  const [old, next] = [first, second].map(({ publicKey }) => keyText(verifierKey(origin, publicKey)))
+  const entries = heads.map((head) => right(entryText({ type: 'head', ...head })))
+  if (rotated !== undefined)
+    entries.splice(rotated, 0, right(entryText({ type: 'key', key: next as string })))
+  const leaves = entries.map((text) => leafHash(text))
+  const checkpoint = async (size: number, signer: Signer): Promise<string> => {
+    const { edge } = grown(emptyEdge, leaves.slice(0, size))
+    return noteText(await signed(checkpointText({ origin, size, root: edgeRoot(edge) }), origin, signer))
+  }
+  const rows = rowsOf(leaves)
+  const proofIn = (size: number, index: number): readonly string[] =>
+    inclusionProof(
+      size,
+      index,
+      hashFrom(() => rows),
+    ).map((hash) => hash.toString('base64'))
+  const keys: LedgerProof['keys'][number][] = [{ key: old as string, after: 0 }]
+  if (rotated !== undefined)
+    keys.push({
+      key: next as string,
+      after: rotated + 1,
+      rotation: {
+        index: rotated,
+        proof: proofIn(rotated + 1, rotated),
+        checkpoint: await checkpoint(rotated + 1, first),
+      },
+    })
+  const newest = await checkpoint(leaves.length, rotated === undefined ? first : second)
+  return {
+    pinned: old as string,
+    proofOf: async (head) => {
+      const index = entries.indexOf(right(entryText({ type: 'head', ...head })))
+      const proof = proofIn(leaves.length, index)
+      return { revision: head.revision, index, size: leaves.length, proof, checkpoint: newest, keys }
+    },
+  }
+}
