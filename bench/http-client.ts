@@ -10,7 +10,6 @@ export interface HttpClient {
 }
 
 const headEnd = Buffer.from('\r\n\r\n')
-const lengthField = 'ontent-length: '
 
 /** A client as light as HTTP/1.1 allows, so that what is measured is the server. */
 export const httpClient = async (url: string): Promise<HttpClient> => {
@@ -27,7 +26,8 @@ export const httpClient = async (url: string): Promise<HttpClient> => {
     const end = received.indexOf(headEnd)
     if (end < 0) return
     const head = received.toString('latin1', 0, end)
-    const length = Number.parseInt(head.slice(head.indexOf(lengthField) + lengthField.length), 10)
+    const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1])
+    if (Number.isNaN(length)) return waiting?.reject(new Error(`it does not say how long it is: ${head}`))
     const last = end + headEnd.length + length
     if (received.length < last) return
     const body = received.toString('utf8', end + headEnd.length, last)
