@@ -68,6 +68,7 @@ interface Options {
   readonly OverviewOptions: api.OverviewOptions
   readonly RenderOptions: api.RenderOptions
   readonly RequestOptions: fp.RequestOptions
+  readonly ReplayOptions: investigate.ReplayOptions
   readonly RestoreInput: api.RestoreInput
   readonly RewindInput: api.RewindInput
   readonly SaidInput: api.SaidInput

@@ -22,6 +22,7 @@ import { addLog } from './log.ts'
 import { addNote } from './note.ts'
 import { addPause, addResume } from './pause.ts'
 import { addRender } from './render.ts'
+import { addReplay } from './replay.ts'
 import { addRestore } from './restore.ts'
 import { addRewind } from './rewind.ts'
 import { addCancel, addQueued, addSay } from './say.ts'
@@ -78,7 +79,7 @@ const groups: readonly (readonly [
       addDeny,
     ],
   ],
-  ['Investigate:', [addCost, addCache, addWhy, addBisect]],
+  ['Investigate:', [addCost, addCache, addWhy, addBisect, addReplay]],
   ['Workers:', [addWork, addWorkAsOne, addWorkers, addSteps, addUnpark, addPause, addResume]],
   ['Server:', [addServe, addToken]],
   [

@@ -1,0 +1,85 @@
+import type { Command } from 'commander'
+import { type Replayed, type ReplayedCall, type ReplayPolicy, replay } from '../../investigate/index.ts'
+import { exclusive, jsonFile, pricesIn } from '../options.ts'
+import type { Shell } from '../shell.ts'
+import { usdText } from '../views/money.ts'
+import { writeTable } from '../views/table.ts'
+
+interface Options {
+  readonly policy?: string
+  readonly compare?: readonly string[]
+  readonly prices?: string
+}
+
+export const addReplay = (program: Command, shell: Shell): void => {
+  program
+    .command('replay <id>')
+    .description('what another context policy would have sent, without a model')
+    .addOption(exclusive('--policy <file>', 'JSON: the policy (default: the recorded one)', ['compare']))
+    .option('--compare <files...>', 'one line for each of these policies, and for the recorded one')
+    .option('--prices <file>', 'JSON: prices of models, added to the list prices or replacing them')
+    .addHelpText(
+      'after',
+      `
+A policy is { "name", "context": { "window", … } as of a turn, "mode": "condense",
+"truncate" or "keep", "summaryTokens", "clearResults": { "keepLast" }, "cache" }.
+Answers stay the recorded ones. A summary that would have been written is a text
+of that size; where the recorded policy wrote one for the same messages, it is
+that one. Counts are the API's where a request is the same, else estimates.
+
+Each line is a call: position of the reply, number, tokens, of these read from
+the cache, US dollars, messages hidden, what was done before it, and what the
+answer names although it would have been hidden.
+
+Examples:
+  palimpsest replay task-42 --policy small.json
+  palimpsest replay task-42 --compare small.json truncate.json`,
+    )
+    .action(
+      shell.look(async ({ store, out, isJson }, id: string, options: Options) => {
+        const chat = store.conversation(id)
+        const prices = await pricesIn(options.prices)
+        if (options.compare) {
+          const all = [await replay(chat, { prices })]
+          for (const file of options.compare)
+            all.push(await replay(chat, { policy: await policyIn(file), prices }))
+          return isJson
+            ? out.json({ policies: all })
+            : writeTable(out, comparing, all.map(totalRow), [1, 2, 3, 4, 5, 6, 7, 8])
+        }
+        const found = await replay(chat, { policy: await policyIn(options.policy), prices })
+        return isJson ? out.json(found) : writeTable(out, calling, found.calls.map(rowOf), [0, 1, 2, 3, 4, 5])
+      }),
+    )
+}
+
+/** A policy, named after its file if it has no name; the library checks it. */
+const policyIn = async (file: string | undefined): Promise<ReplayPolicy | undefined> => {
+  if (file === undefined) return undefined
+  const policy = await jsonFile(file)
+  return (typeof policy === 'object' && policy !== null ? { name: file, ...policy } : policy) as ReplayPolicy
+}
+
+const calling = ['position', 'call', 'tokens', 'read', 'usd', 'hidden', 'written', 'needed but hidden']
+const comparing = ['policy', 'tokens', 'read', 'usd', 'condensed', 'truncated', 'edited', 'over', 'needed']
+
+const rowOf = (call: ReplayedCall): readonly string[] => [
+  String(call.position),
+  String(call.call ?? ''),
+  `${call.tokens}${call.isOver ? '!' : ''}`,
+  String(call.read),
+  call.usd === undefined ? '' : usdText(call.usd),
+  String(call.hidden),
+  (['condensed', 'truncated', 'edited'] as const)
+    .flatMap((what) => (call[what] > 0 ? [`${call[what]} ${what}`] : []))
+    .join(', '),
+  call.needed.map(({ term }) => term).join(', '),
+]
+
+const totalRow = ({ policy, total }: Replayed): readonly string[] => [
+  policy,
+  String(total.tokens),
+  String(total.read),
+  total.usd === undefined ? '' : usdText(total.usd),
+  ...[total.condensed, total.truncated, total.edited, total.over, total.needed].map(String),
+]

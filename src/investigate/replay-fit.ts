@@ -1,0 +1,180 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { checkCondensed, type Circumstances, manageContext, type Plan } from '../context/policy/policy.ts'
+import type { ContextSettings } from '../context/policy/settings.ts'
+import { shortResults } from '../context/policy/shortening.ts'
+import { estimate } from '../context/tokens/estimate.ts'
+import { isBlock, textBlock } from '../events/blocks.ts'
+import type { Block } from '../events/block-types.ts'
+import type { CondensedData } from '../events/event-types.ts'
+import type { ConversationEvent, Covers, Policy } from '../events/events.ts'
+import { type Effective, itemOf, messageIn, messagesOf } from '../projections/effective.ts'
+import { countsIn } from '../turn/spending/usage.ts'
+import type { Replaying } from './replayed-history.ts'
+
+/** A marker that the recorded policy wrote. */
+export type PolicyMarker = ConversationEvent<'Condensed' | 'Truncated'>
+
+/** How to make one request fit. */
+export interface Fit {
+  readonly settings: ContextSettings
+  readonly mode: 'condense' | 'truncate' | 'keep'
+  readonly summaryTokens: number
+  readonly clearResults?: { readonly keepLast: number } | undefined
+  /** What the recorded policy wrote before this call; taken where the same would be written. */
+  readonly recorded: readonly PolicyMarker[]
+  /** Decide as the recorded policy did, failures of summaries and refusals included. */
+  readonly asRecorded: boolean
+}
+
+/** Tokens that a summary was made of, and its own; by the model that wrote it, else by the one that is called. */
+export interface Summarized {
+  readonly before: number
+  readonly after: number
+  readonly model?: string | undefined
+}
+
+/** What was written to make a request fit. */
+export interface Fitted {
+  readonly condensed: number
+  readonly truncated: number
+  readonly edited: number
+  /** The summaries that a model wrote, or would have written. */
+  readonly summarized: readonly Summarized[]
+}
+
+export const nothingFitted: Fitted = { condensed: 0, truncated: 0, edited: 0, summarized: [] }
+
+/** A policy needs so many steps at most: what it hides makes the context smaller each time. */
+const mostSteps = 100
+
+/** Writes what the policy would have written before the request of the history at `at`. */
+export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): Fitted => {
+  const { position: at } = last
+  const done = {
+    condensed: 0,
+    truncated: 0,
+    edited: 0,
+    summarized: [] as Summarized[],
+  }
+  const left = [...fit.recorded]
+  let written = 0
+  let canCondense = fit.mode === 'condense'
+  const write = (type: PolicyMarker['type'], covers: Covers, more: object): void => {
+    const same = left.findIndex(
+      (event) =>
+        event.type === type &&
+        event.data.covers.first === covers.first &&
+        event.data.covers.last === covers.last,
+    )
+    const [recorded] = same < 0 ? [] : left.splice(same, 1)
+    if (recorded?.type === 'Condensed' && recorded.data.method === 'model')
+      done.summarized.push(summarizedIn(recorded.data))
+    const event = recorded ?? markerAt(last, at + ++written / 1_000, type, covers, more)
+    const item = itemOf(event)
+    if (item) replay.add(event, item)
+    const isEdit = item?.kind === 'summary' && messageIn(item) !== undefined
+    done[isEdit ? 'edited' : type === 'Condensed' ? 'condensed' : 'truncated']++
+  }
+  if (fit.clearResults)
+    for (const edit of clearedResults(replay.effectiveAt(at), fit.clearResults.keepLast))
+      write('Condensed', edit.covers, edit)
+  for (let step = 0; step < mostSteps && fit.mode !== 'keep'; step++) {
+    const now = replay.effectiveAt(at)
+    const circumstances = fit.asRecorded ? circumstancesOf(left, fit.recorded) : { canCondense }
+    const settings = (fit.asRecorded && left[0]?.data.policy?.settings) || fit.settings
+    const planned = manageContext(now, settings as ContextSettings, circumstances)
+    if (E.isLeft(planned) || planned.right.type === 'nothing') break
+    if (fit.asRecorded && left.length === 0) break
+    const plan = planned.right
+    const policy = policyOf(now, plan, fit.settings)
+    if (plan.type === 'truncate') for (const covers of plan.covers) write('Truncated', covers, { policy })
+    else if (plan.type === 'shorten') {
+      for (const { covers, bytes } of plan.edits) {
+        const item = now.items.find(({ position }) => position === covers.first)
+        const content = item && shortResults(item, { bytes, rest: 'recorded' })
+        if (content) write('Condensed', covers, { ...summaryOf(content, 'client'), policy })
+      }
+    } else {
+      const summary = summaryOf(standIn(fit.summaryTokens), 'model')
+      const isTaken = left.some(
+        ({ type, data }) =>
+          type === 'Condensed' &&
+          data.covers.first === plan.covers.first &&
+          data.covers.last === plan.covers.last,
+      )
+      const sizes = checkCondensed(now, plan.covers, summary.summary)
+      if (!isTaken && E.isLeft(sizes)) {
+        canCondense = false
+        continue
+      }
+      if (!isTaken && E.isRight(sizes)) done.summarized.push(sizes.right)
+      write('Condensed', plan.covers, { ...summary, policy })
+    }
+  }
+  return done
+}
+
+const summarizedIn = ({ origin, tokens }: CondensedData): Summarized => {
+  const { input, cacheRead, cacheWrite, output } = countsIn(origin?.usage)
+  const before = input + cacheRead + cacheWrite
+  return before > 0 ? { before, after: output, model: origin?.model } : tokens
+}
+
+/** What decided at the recorded marker that comes next; after the last one, what decided there. */
+const circumstancesOf = (left: readonly PolicyMarker[], all: readonly PolicyMarker[]): Circumstances => {
+  const { policy } = (left[0] ?? all.at(-1))?.data ?? {}
+  return { canCondense: true, ...(policy?.options as Partial<Circumstances> | undefined) }
+}
+
+const policyOf = ({ at }: Effective, { used, allowed, said }: Plan, settings: ContextSettings): Policy => ({
+  of: 'context',
+  used,
+  allowed,
+  position: at,
+  settings: { ...settings },
+  ...(said !== undefined && { said }),
+})
+
+const summaryOf = (content: readonly Block[], method: 'model' | 'client') => ({
+  summary: [{ role: 'user' as const, content }],
+  method,
+})
+
+/** A text of about so many tokens, in place of a summary that nobody wrote. */
+const standIn = (tokens: number): readonly Block[] => {
+  const text = 'A summary that was not written. '
+  const one = estimate([textBlock(text)])
+  return [textBlock(text.repeat(Math.max(1, Math.round(tokens / one))))]
+}
+
+const markerAt = (
+  { metadata }: ConversationEvent,
+  position: number,
+  type: PolicyMarker['type'],
+  covers: Covers,
+  more: object,
+): PolicyMarker =>
+  ({
+    type,
+    position,
+    id: `replayed-${position}`,
+    metadata,
+    data: { covers, messagesHidden: 1, tokens: { before: 0, after: 0 }, ...more },
+  }) as PolicyMarker
+
+const cleared = '[cleared]'
+
+/** The edits that clear all tool results but those of the newest so many messages. */
+const clearedResults = (now: Effective, keepLast: number) =>
+  now.items
+    .filter((item) => messageIn(item)?.content.some((block) => isBlock(block, 'tool_result')))
+    .slice(0, keepLast === 0 ? undefined : -keepLast)
+    .flatMap((item) => {
+      const content = messagesOf(item).flatMap((message) => message.content.map(clearedBlock))
+      const isDone = JSON.stringify(content) === JSON.stringify(messageIn(item)?.content)
+      const covers = { first: item.position, last: item.position }
+      return isDone ? [] : [{ covers, ...summaryOf(content, 'client') }]
+    })
+
+const clearedBlock = (block: Block): Block =>
+  isBlock(block, 'tool_result') ? { ...block, content: cleared } : block

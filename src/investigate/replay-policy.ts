@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { type ContextSettings, settingsSchema } from '../context/policy/settings.ts'
+
+/** How the context would have been managed. */
+export interface ReplayPolicy {
+  /** What it is called in a comparison. */
+  readonly name?: string | undefined
+  /** As in a turn. */
+  readonly context: ContextSettings
+  /** `condense` (default): condense, and truncate where that does not help; `truncate`: never condense; `keep`: hide nothing. */
+  readonly mode?: 'condense' | 'truncate' | 'keep' | undefined
+  /** Tokens of a summary that would have been written. Default: the average of the recorded ones, else 500. */
+  readonly summaryTokens?: number | undefined
+  /** Show `[cleared]` in place of all tool results but those of the newest so many messages. */
+  readonly clearResults?: { readonly keepLast: number } | undefined
+  /** How long the cache keeps what is sent. Default `5m`. */
+  readonly cache?: '5m' | '1h' | undefined
+}
+
+export const policySchema = z.strictObject({
+  name: z.string().min(1).optional(),
+  context: settingsSchema,
+  mode: z.enum(['condense', 'truncate', 'keep']).optional(),
+  summaryTokens: z.int().min(1).optional(),
+  clearResults: z.strictObject({ keepLast: z.int().min(0) }).optional(),
+  cache: z.enum(['5m', '1h']).optional(),
+})

@@ -1,0 +1,251 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type ContextSettings, limitsOf } from '../context/policy/settings.ts'
+import { countTokens } from '../context/tokens/tokens.ts'
+import { type ConversationEvent, contentOf } from '../events/events.ts'
+import { configurationOf, effective, type Effective, type Item, itemOf } from '../projections/effective.ts'
+import type { Entry } from '../projections/full.ts'
+import { type Log, resolve } from '../projections/path.ts'
+import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
+import { countsIn } from '../turn/spending/usage.ts'
+import { type Needed, neededBut } from './needed.ts'
+import { type SentBefore, sentBefore } from './replay-cache.ts'
+import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker } from './replay-fit.ts'
+import type { ReplayPolicy } from './replay-policy.ts'
+import { nothingYet, type Replay, replaying, type Replaying } from './replayed-history.ts'
+import { type ReplyCall, repliesIn } from './replies.ts'
+
+/** What a call would have been sent. */
+export interface ReplayedCall {
+  readonly call?: number
+  /** Position of the recorded reply. */
+  readonly position: number
+  /** Whether it would have been shown what it was shown. */
+  readonly isSame: boolean
+  /** Tokens of the request: counted by the API where it is the same, else estimated; and how many would have been read from the cache. */
+  readonly tokens: number
+  readonly read: number
+  /** Whether that is more than the policy allows: the API might have refused it. */
+  readonly isOver: boolean
+  /** US dollars with the output that was recorded, and with the summaries written before it; absent if the model has no price. */
+  readonly usd?: number
+  /** What the policy would have written before it. */
+  readonly condensed: number
+  readonly truncated: number
+  readonly edited: number
+  /** Messages that would have been hidden, and what of them the recorded answer names. */
+  readonly hidden: number
+  readonly needed: readonly Needed[]
+}
+
+/** What a policy would have made of a conversation. No model was called: the answers are the recorded ones. */
+export interface Replayed {
+  readonly conversation: string
+  readonly policy: string
+  readonly calls: readonly ReplayedCall[]
+  readonly total: {
+    readonly tokens: number
+    readonly read: number
+    readonly usd?: number
+    readonly condensed: number
+    readonly truncated: number
+    readonly edited: number
+    readonly over: number
+    readonly needed: number
+    readonly same: number
+  }
+}
+
+/** @param policy the recorded one if undefined */
+export const replayLog = (
+  conversation: string,
+  log: Log,
+  policy: ReplayPolicy | undefined,
+  prices: Prices,
+): Replayed => {
+  const calls = repliesIn(log)
+  const callsAt = Map.groupBy(calls, ({ at }) => at)
+  const markers = log.filter(isPolicyMarker)
+  const sent = sentBefore(policy?.cache)
+  const done: ReplayedCall[] = []
+  let recorded: PolicyMarker[] = []
+  for (const { event, replay } of walked(log, calls)) {
+    if (isPolicyMarker(event)) recorded.push(event)
+    else if (event.type === 'Rewound') recorded = []
+    for (const call of callsAt.get(event.position) ?? []) {
+      const fit = fitFor(policy, markers, recorded, call)
+      const fitted = fit ? fitInto(replay, event, fit) : nothingFitted
+      recorded = []
+      const shown = replay.effectiveAt(event.position)
+      done.push(callReplayed(log, call, { replay, shown, fit, fitted, sent, prices }))
+    }
+  }
+  return {
+    conversation,
+    policy: policy ? (policy.name ?? 'policy') : 'recorded',
+    calls: done,
+    total: totalOf(done),
+  }
+}
+
+const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
+  (event.type === 'Condensed' || event.type === 'Truncated') && event.data.policy?.of === 'context'
+
+interface Walked {
+  readonly event: ConversationEvent
+  readonly replay: Replaying
+}
+
+/**
+ * Every event of a log in order, each with the replay of the history right after it. What the recorded policy wrote is left out, and what
+ * the caller writes into the replay stays; a rewind leads back to what the replay was then.
+ */
+function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void> {
+  const returns = new Set(
+    log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),
+  )
+  const kept = new Map<number, Replay>()
+  const answered = new Map(calls.map((call) => [call.position, call]))
+  let replay = replaying(nothingYet)
+  for (const event of log) {
+    const { position } = event
+    if (event.type === 'Rewound') replay = replaying(kept.get(resolve(log, position)) ?? nothingYet)
+    else if (!isPolicyMarker(event)) replay.add(event, replyAs(event, answered.get(position), replay))
+    yield { event, replay }
+    if (returns.has(position)) kept.set(position, replay.copy())
+  }
+}
+
+/**
+ * The recorded reply. Where it answers another request here, the API's counts are those of that request: they are replaced by what is
+ * known of this one, so that later counts build on it.
+ */
+const replyAs = (
+  event: ConversationEvent,
+  call: ReplyCall | undefined,
+  { requestTokens }: Replaying,
+): Item | undefined => {
+  const item = itemOf(event)
+  const tokens = call && requestTokens.get(call.position)
+  if (tokens === undefined || item?.kind !== 'message') return item
+  const { output } = countsIn(item.origin?.usage)
+  return { ...item, origin: { ...item.origin, usage: { input_tokens: tokens, output_tokens: output } } }
+}
+
+/** Undefined if nothing is known of the policy in force. */
+const fitFor = (
+  policy: ReplayPolicy | undefined,
+  markers: readonly PolicyMarker[],
+  recorded: readonly PolicyMarker[],
+  { position }: ReplyCall,
+): Fit | undefined => {
+  const earlier = markers.findLast((marker) => marker.position < position) ?? markers[0]
+  const settings = (recorded[0] ?? earlier)?.data.policy?.settings as ContextSettings | undefined
+  if (!policy)
+    return settings && { settings, mode: 'condense', summaryTokens: 500, recorded, asRecorded: true }
+  const { context, mode = 'condense', summaryTokens = summarySize(markers), clearResults } = policy
+  return { settings: context, mode, summaryTokens, clearResults, recorded, asRecorded: false }
+}
+
+const usualSummary = 500
+
+/** The average of the recorded summaries, in tokens. */
+const summarySize = (markers: readonly PolicyMarker[]): number => {
+  const sizes = markers.flatMap((event) =>
+    event.type === 'Condensed' && event.data.method === 'model' ? [event.data.tokens.after] : [],
+  )
+  return sizes.length === 0
+    ? usualSummary
+    : Math.max(1, Math.round(sizes.reduce((sum, one) => sum + one, 0) / sizes.length))
+}
+
+interface Surroundings {
+  readonly replay: Replaying
+  readonly shown: Effective
+  readonly fit: Fit | undefined
+  readonly fitted: Fitted
+  readonly sent: SentBefore
+  readonly prices: Prices
+}
+
+const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): ReplayedCall => {
+  const { replay, shown, fit, fitted, sent, prices } = around
+  const recorded = effective(log, call.at)
+  const isSame = isSameHistory(recorded, shown)
+  const counts = countsIn(call.origin.usage)
+  const counted = counts.input + counts.cacheRead + counts.cacheWrite
+  const isCounted = isSame && counted > 0
+  const tokens = isCounted ? counted : countTokens(shown).total
+  if (!isSame) replay.requestTokens.set(call.position, tokens)
+  const found = sent(call, shown, tokens)
+  const read = isCounted ? counts.cacheRead : found
+  const limits = fit && limitsOf(fit.settings, configurationOf(shown).model)
+  const answer = log[call.position]
+  const entries = entriesOf(replay)
+  const usd = usdOf(call, { tokens, read, summarized: fitted.summarized }, prices)
+  return {
+    ...(call.number !== undefined && { call: call.number }),
+    position: call.position,
+    isSame,
+    tokens,
+    read,
+    isOver: limits !== undefined && E.isRight(limits) && tokens > limits.right.allowed,
+    ...(usd !== undefined && { usd }),
+    condensed: fitted.condensed,
+    truncated: fitted.truncated,
+    edited: fitted.edited,
+    hidden: entries.length,
+    needed: answer ? neededBut(shown, entries, contentOf(answer)) : [],
+  }
+}
+
+const isSameHistory = (one: Effective, other: Effective): boolean =>
+  one.items.length === other.items.length &&
+  one.items.every((item, index) => item.position === other.items[index]?.position) &&
+  one.outline.configured === other.outline.configured
+
+const entriesOf = ({ hiddenBy, items }: Replaying): readonly Entry[] =>
+  [...hiddenBy].flatMap(([position, by]): readonly Entry[] => {
+    const item = items.get(position)
+    return item?.kind === 'message'
+      ? [{ ...item, status: by.kind === 'truncation' ? 'truncated' : 'condensed', by: by.position }]
+      : []
+  })
+
+interface Spent {
+  readonly tokens: number
+  readonly read: number
+  readonly summarized: Fitted['summarized']
+}
+
+/** With the output that was recorded, and a request for each new summary, by the same model. */
+const usdOf = (
+  { origin }: ReplyCall,
+  { tokens, read, summarized }: Spent,
+  prices: Prices,
+): number | undefined => {
+  const price = priceOf(prices, origin.model ?? '')
+  if (!price) return undefined
+  const { output } = countsIn(origin.usage)
+  const none = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 }
+  const summaries = summarized.map(({ before, after, model = '' }) =>
+    costOf({ ...none, input: before, output: after }, priceOf(prices, model) ?? price),
+  )
+  const call = costOf({ ...none, cacheRead: read, cacheWrite: tokens - read, output }, price)
+  return summaries.reduce((sum, one) => sum + one, call)
+}
+
+const totalOf = (calls: readonly ReplayedCall[]): Replayed['total'] => {
+  const sum = (of: (call: ReplayedCall) => number): number => calls.reduce((all, call) => all + of(call), 0)
+  const isPriced = calls.every(({ usd }) => usd !== undefined)
+  return {
+    tokens: sum(({ tokens }) => tokens),
+    read: sum(({ read }) => read),
+    ...(isPriced && { usd: sum(({ usd = 0 }) => usd) }),
+    condensed: sum(({ condensed }) => condensed),
+    truncated: sum(({ truncated }) => truncated),
+    edited: sum(({ edited }) => edited),
+    over: sum(({ isOver }) => Number(isOver)),
+    needed: sum(({ needed }) => needed.length),
+    same: sum(({ isSame }) => Number(isSame)),
+  }
+}

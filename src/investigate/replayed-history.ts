@@ -1,0 +1,60 @@
+import type { ConversationEvent } from '../events/events.ts'
+import { type Effective, type Item, itemOf } from '../projections/effective.ts'
+import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
+
+/** What another policy would have made of a conversation so far: a history that continues from any of its events. */
+export interface Replay {
+  readonly outline: Outline
+  /** Every item that there was, by position. */
+  readonly items: ReadonlyMap<number, Item>
+  /** What markers replaced, and the marker that hides an item. */
+  readonly replaced: ReadonlyMap<number, readonly Slot[]>
+  readonly hiddenBy: ReadonlyMap<number, Item>
+  /** Tokens of the requests that are other ones here, by the position of the reply. */
+  readonly requestTokens: ReadonlyMap<number, number>
+}
+
+export const nothingYet: Replay = {
+  outline: emptyOutline,
+  items: new Map(),
+  replaced: new Map(),
+  hiddenBy: new Map(),
+  requestTokens: new Map(),
+}
+
+/** A replay that events are added to in place. */
+export const replaying = (before: Replay) => {
+  const draft = draftOf(before.outline)
+  const items = new Map(before.items)
+  const replaced = new Map(before.replaced)
+  const hiddenBy = new Map(before.hiddenBy)
+  const requestTokens = new Map(before.requestTokens)
+
+  const add = (event: ConversationEvent, as: Item | undefined = itemOf(event)): void => {
+    const slots = evolve(draft, event, (marker) => replaced.get(marker))
+    if (event.type === 'Restored') {
+      for (const { position } of slots ?? []) hiddenBy.delete(position)
+      return
+    }
+    if (!as || (as.kind !== 'message' && !slots)) return
+    items.set(as.position, as)
+    if (!slots) return
+    replaced.set(event.position, slots)
+    for (const { position } of slots) hiddenBy.set(position, as)
+  }
+  const effectiveAt = (at: number): Effective => ({
+    at,
+    head: at,
+    outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
+    items: draft.slots.flatMap(({ position }) => items.get(position) ?? []),
+  })
+  const copy = (): Replay => ({
+    outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
+    items: new Map(items),
+    replaced: new Map(replaced),
+    hiddenBy: new Map(hiddenBy),
+    requestTokens: new Map(requestTokens),
+  })
+  return { add, effectiveAt, copy, hiddenBy, items, requestTokens }
+}
+export type Replaying = ReturnType<typeof replaying>

@@ -1,0 +1,40 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import type { Conversation } from '../api/promises.ts'
+import { check } from '../events/check.ts'
+import { toError } from '../result/typed.ts'
+import { prices as listPrices, type Prices, pricesSchema } from '../turn/spending/prices.ts'
+import { logOf } from './log.ts'
+import { type Replayed, replayLog } from './replay.ts'
+import { policySchema, type ReplayPolicy } from './replay-policy.ts'
+
+/** What to replay. */
+export interface ReplayOptions {
+  /** Default: the policy that markers have recorded, with the summaries that were written. */
+  readonly policy?: ReplayPolicy | undefined
+  /** As in a turn: prices of models that the table of this version does not have, or to use instead. */
+  readonly prices?: Prices | undefined
+}
+
+const optionsSchema = z.strictObject({ policy: policySchema.optional(), prices: pricesSchema.optional() })
+
+/**
+ * What another policy would have sent in each call, without a model: tokens, cache reads, costs, and what it would have hidden although the
+ * recorded answer names it. Reads the whole log.
+ *
+ * Rejects with `InvalidInput`, `ConversationNotFound` or another `ReadError`.
+ *
+ * @example
+ * import { replay } from 'palimpsest/investigate'
+ *
+ * const { total } = await replay(store.conversation('task-42'), { policy: { context: { window: 50_000 }, mode: 'truncate' } })
+ * console.log(total.tokens, total.truncated, total.needed)
+ */
+export const replay = async (
+  chat: Pick<Conversation, 'id' | 'events'>,
+  options: ReplayOptions = {},
+): Promise<Replayed> => {
+  const checked = check(optionsSchema, options)
+  if (E.isLeft(checked)) throw toError(checked.left)
+  return replayLog(chat.id, await logOf(chat), options.policy, { ...listPrices, ...options.prices })
+}

@@ -1,0 +1,174 @@
+import * as fc from 'fast-check'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type Conversation, openStore, type TurnOptions } from '../../src/index.ts'
+import { replay } from '../../src/investigate/index.ts'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { atEnd } from '../support/at-end.ts'
+import { text, toolUse } from '../support/log.ts'
+import { runs } from '../support/runs.ts'
+import { type Said, scene } from '../support/turn-scene.ts'
+
+type Act = 'turn' | 'tools' | 'rewind' | 'condense' | 'truncate' | 'restore'
+const acts = fc.constantFrom<Act>(
+  'turn',
+  'turn',
+  'turn',
+  'turn',
+  'turn',
+  'tools',
+  'tools',
+  'rewind',
+  'condense',
+  'truncate',
+  'restore',
+)
+const contexts = fc.record({
+  window: fc.integer({ min: 1_500, max: 3_500 }),
+  reserved: fc.constant(100),
+  percentage: fc.constantFrom(50, 80, 100),
+  keepFirst: fc.integer({ min: 1, max: 2 }),
+  keepLast: fc.integer({ min: 1, max: 4 }),
+  target: fc.constantFrom(0.4, 0.7),
+})
+const words = (n: number): string =>
+  `Part ${n}: ${'more of what was said before, and some of what was not. '.repeat(10 + (n % 9))}`
+
+/** A conversation played with the strict stand-in, under a policy for its context. */
+const played = async (all: readonly Act[], context: TurnOptions['context'], summarized = true) => {
+  let n = 0
+  let wantsTool = false
+  const say: Said = () => {
+    n++
+    if (!wantsTool) return { content: [text(words(n))] }
+    wantsTool = false
+    return { content: [text('I look.'), { ...toolUse(`t${n}`), name: 'read' }] }
+  }
+  const { chat, turn } = await scene([say])
+  const options: Partial<TurnOptions> = {
+    system: 'You answer.',
+    tools: [{ name: 'read', input_schema: { type: 'object' } }],
+    run: { read: () => `result ${n}: ${'lines of a file '.repeat(20 + (n % 40))}` },
+    context,
+    summarizer: summarized && (async () => ({ blocks: [text('They talked at length.')] })),
+  }
+  const attempt = async (act: () => Promise<unknown>): Promise<void> => {
+    await act().catch(() => undefined)
+  }
+  await turn(options)
+  for (const act of all) {
+    if (act === 'turn' || act === 'tools') {
+      wantsTool = act === 'tools'
+      await chat.append({ role: 'user', content: `Question ${n}: ${words(n)}` })
+      await attempt(() => turn(options))
+    } else if (act === 'rewind') await attempt(() => chat.rewind({ turns: 1 }))
+    else if (act === 'condense') await attempt(() => chat.condense({ summary: 'By hand.', keepLast: 3 }))
+    else if (act === 'truncate') await attempt(() => chat.truncate({ keepLast: 4 }))
+    else await attempt(() => restoreNewest(chat))
+  }
+  return chat
+}
+const restoreNewest = async (chat: Conversation): Promise<void> => {
+  const marker = (await chat.effective()).findLast(({ kind }) => kind !== 'message')
+  if (marker) await chat.restore({ marker: marker.position })
+}
+
+describe('replay', () => {
+  test('of the recorded policy shows every call what the log says it was shown', async () => {
+    let written = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(acts, { minLength: 12, maxLength: 26 }),
+        contexts,
+        fc.boolean(),
+        async (all, context, summarized) => {
+          const chat = await played(all, context, summarized)
+          const { calls, total } = await replay(chat)
+          expect(calls.filter(({ isSame }) => !isSame)).toEqual([])
+          const log = []
+          for await (const event of chat.events()) log.push(event)
+          const abandonedToo = log.filter(
+            (event) =>
+              (event.type === 'Condensed' || event.type === 'Truncated') &&
+              event.data.policy?.of === 'context',
+          )
+          expect(total.condensed + total.truncated + total.edited).toBeLessThanOrEqual(abandonedToo.length)
+          // The same settings given as a policy decide the same.
+          const mode = summarized ? 'condense' : 'truncate'
+          const given = await replay(chat, { policy: { context, mode } })
+          expect(given.calls.filter(({ isSame }) => !isSame)).toEqual([])
+          written += total.condensed + total.truncated
+          expect({ ...given.total, over: 0 }).toEqual({ ...total, over: 0 })
+        },
+      ),
+      { numRuns: runs(40) },
+    )
+    expect(written).toBeGreaterThan(runs(40))
+  })
+
+  test('of a policy that keeps everything says where the limit would have been passed, and shows each call all', async () => {
+    const chat = await played(
+      Array.from({ length: 14 }, () => 'turn' as const),
+      { window: 3_000, reserved: 100 },
+    )
+    const recorded = await replay(chat)
+    expect(recorded.total.condensed).toBeGreaterThan(0)
+    expect(recorded.total.over).toBe(0)
+    const kept = await replay(chat, { policy: { context: { window: 3_000, reserved: 100 }, mode: 'keep' } })
+    expect(kept.calls.every(({ hidden }) => hidden === 0)).toBe(true)
+    const first = recorded.calls.findIndex(({ condensed }) => condensed > 0)
+    expect(kept.calls.findIndex(({ isOver }) => isOver)).toBe(first)
+    expect(kept.total.tokens).toBeGreaterThan(recorded.total.tokens)
+    const larger = await replay(chat, { policy: { context: { window: 200_000 } } })
+    expect(larger.total).toMatchObject({ condensed: 0, truncated: 0, over: 0, tokens: kept.total.tokens })
+  })
+
+  test('clears the results of tools but the newest, and says what the answers name of them', async () => {
+    const chat = await played(['tools', 'tools', 'tools', 'turn'], { window: 100_000 })
+    const policy = { context: { window: 100_000 }, clearResults: { keepLast: 1 } }
+    const found = await replay(chat, { policy })
+    expect(found.total.edited).toBe(2)
+    expect(found.total.tokens).toBeLessThan((await replay(chat)).total.tokens)
+    await expect(replay(chat, { policy: { context: {} } } as never)).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+    })
+  })
+
+  test('predicts what another policy really sends when the same is said under it', async () => {
+    const all = Array.from({ length: 30 }, (_, index) =>
+      index % 3 === 0 ? 'tools' : 'turn',
+    ) as readonly Act[]
+    const [small, large] = [
+      { window: 3_000, reserved: 100 },
+      { window: 6_000, reserved: 100 },
+    ]
+    const under = await replay(await played(all, small), { policy: { context: large } })
+    const real = await replay(await played(all, large))
+    expect(Math.abs(under.total.tokens / real.total.tokens - 1)).toBeLessThan(0.2)
+    expect(Math.abs(under.total.condensed - real.total.condensed)).toBeLessThanOrEqual(1)
+  })
+
+  test('compares policies from files, each a line', () =>
+    inDirectory(async (directory) => {
+      const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+      atEnd(store.close)
+      const chat = await played(['turn', 'turn', 'turn'], { window: 100_000 })
+      const copy = store.conversation('c')
+      for await (const event of chat.events())
+        if (event.type === 'MessageAppended')
+          await copy.append({ ...event.data, role: event.data.role, content: [...event.data.content] })
+      writeFileSync(
+        join(directory, 'small.json'),
+        '{"context":{"window":2200,"reserved":100},"mode":"truncate"}',
+      )
+      const ran = await shell('palimpsest replay c --compare small.json', directory)
+      expect(ran).toMatchObject({ code: 0, stderr: '' })
+      expect(ran.stdout.split('\n').map((line) => line.split('\t').length)).toEqual([9, 9, 1])
+      expect(
+        (await shell('palimpsest replay c --policy small.json', directory)).stdout.split('\n'),
+      ).toHaveLength(5)
+      writeFileSync(join(directory, 'wrong.json'), '{"context":{"windows":1}}')
+      expect(await shell('palimpsest replay c --policy wrong.json', directory)).toMatchObject({ code: 1 })
+    }))
+})
