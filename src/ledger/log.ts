@@ -83,12 +83,15 @@ export async function* findLedger(store: EventStore): Steps<LedgerError, Ledger 
   }
 }
 
-/** The latest revision of each conversation in the entries. */
+/** Conversations that are remembered: they are copied with every batch. */
+const mostRecent = 10_000
+
+/** The latest revision of each conversation in the entries, and in those before them unless these are too many. */
 export const recentIn = (
   entries: readonly string[],
   before: ReadonlyMap<string, number> = new Map(),
 ): ReadonlyMap<string, number> => {
-  const recent = new Map(before)
+  const recent = new Map(before.size > mostRecent ? [] : before)
   for (const text of entries) {
     const entry = parseEntry(text)
     if (E.isRight(entry) && entry.right.type === 'head')
