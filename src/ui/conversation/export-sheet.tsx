@@ -7,6 +7,7 @@ import { number } from '../words.ts'
 
 const formats = [
   ['markdown', 'Markdown', 'a document: every message, what was hidden, and why'],
+  ['html', 'page', 'what is shown here, in one file that opens without a server'],
   ['anthropic', 'request', 'what the model sees, as the Messages API takes it'],
   ['palimpsest', 'events', 'every event as recorded, one per line, to be imported elsewhere'],
 ] as const
@@ -70,12 +71,6 @@ export const ExportSheet = ({ source, id, at }: ExportSheetProps) => {
           </label>
         ))}
       </form>
-      <p class="faint">
-        This page as one file:{' '}
-        <code>
-          palimpsest export {id} --format html --at {at}
-        </code>
-      </p>
       {refusal !== undefined && (
         <p class="refusal" role="alert">
           {refusal}
