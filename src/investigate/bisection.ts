@@ -18,18 +18,26 @@ export interface Search {
   readonly reliability: number
 }
 
+/** Ask what the conversation is like at that position. */
+export interface AskAt {
+  readonly type: 'ask'
+  readonly position: number
+}
+/** The first bad position. */
+export interface FoundAt {
+  readonly type: 'found'
+  readonly position: number
+  readonly probability: number
+}
+/** Skipped positions or contradictions leave several: between these, both included. */
+export interface UnclearBetween {
+  readonly type: 'unclear'
+  readonly first: number
+  readonly last: number
+  readonly why: 'skipped' | 'contradicting'
+}
 /** What to do next. */
-export type Move =
-  /** Ask what the conversation is like at that position. */
-  | { readonly type: 'ask'; readonly position: number }
-  | { readonly type: 'found'; readonly position: number; readonly probability: number }
-  /** Skipped positions or contradictions leave several: between these, both included. */
-  | {
-      readonly type: 'unclear'
-      readonly first: number
-      readonly last: number
-      readonly why: 'skipped' | 'contradicting'
-    }
+export type Move = AskAt | FoundAt | UnclearBetween
 
 /** How sure a search must be to end. */
 const enough = 0.95
