@@ -68,14 +68,20 @@ export interface LongLog {
  * shown, and once in a while a rewind. The same for the same seed, but for times and ids.
  *
  * @param batch how many messages are appended at once
+ * @param appended told of the last position after each append, and waited for
  */
-export const longLog = (chat: Conversation, { seed = 1, batch = cycle } = {}): LongLog => {
+export const longLog = (
+  chat: Conversation,
+  { seed = 1, batch = cycle, appended = async (_: number): Promise<void> => {} } = {},
+): LongLog => {
   const turn = turnsOf(seed)
   let last = -1
   let cycles = 0
   const append = async (messages: readonly NewMessage[]): Promise<void> => {
-    for (let from = 0; from < messages.length; from += batch)
+    for (let from = 0; from < messages.length; from += batch) {
       last = (await chat.append(messages.slice(from, from + batch))).position
+      await appended(last)
+    }
   }
   const grow = async (): Promise<void> => {
     const messages: NewMessage[] = []

@@ -59,16 +59,16 @@ export const drawn = async (
 export const tailed = async (
   chrome: Browser,
   url: string,
-  /** Appends so many events, a few at a time, and returns the last position. */
-  grow: (events: number) => Promise<number>,
+  /** Appends so many events, a few at a time, and returns the last position; waits each time until they are drawn. */
+  grow: (events: number, isDrawn: (position: number) => Promise<unknown>) => Promise<number>,
   events: number,
 ): Promise<readonly Figure[]> => {
   const { page, memory, nodes, close } = await following(chrome, url)
   const shows = (position: number) => page.evaluate(`probe.until(() => probe.shown() >= ${position})`)
-  await shows(await grow(500))
+  await shows(await grow(500, shows))
   const before = await memory()
   const began = performance.now()
-  await shows(await grow(events))
+  await shows(await grow(events, shows))
   const took = performance.now() - began
   const grown = (await memory()) - before
   const figures = [

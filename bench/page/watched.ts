@@ -26,15 +26,16 @@ const probe = `window.probe = (() => {
   const rows = () => document.querySelector('[role=listitem]') !== null
   const shown = () => Number(document.querySelector('.canvas[role=list]')?.getAttribute('aria-label')?.slice(9))
   const pressed = () => new Promise((done) => addEventListener('keydown', (key) => done(key.timeStamp), { capture: true, once: true }))
+  const paint = () => performance.getEntriesByName('first-contentful-paint')[0]
   const firstRows = until(rows)
   const usable = until(() => rows() && document.querySelector('.ribbon .slider') !== null)
   const drawn = []
   return {
     until, shown, drawn,
-    view: async () => ({
-      paint: performance.getEntriesByName('first-contentful-paint')[0]?.startTime,
-      rows: await firstRows, usable: await usable,
-    }),
+    view: async () => {
+      await until(paint)
+      return { paint: paint().startTime, rows: await firstRows, usable: await usable }
+    },
     /** From the next key until a test holds, in milliseconds: probe.time once it does. */
     fromKey: (test) => {
       const measure = async () => {

@@ -68,9 +68,14 @@ export const page = async (folder: string, isQuick: boolean): Promise<PartResult
     figures.push(...(await looked(chrome, `${server.url}/c/${id}`, of, isQuick)))
 
   const times = isQuick ? 20 : 100
-  const tail = longLog(store.conversation('tail'), { batch: 20 })
+  let drawnAt: (position: number) => Promise<unknown> = async () => undefined
+  const appended = async (position: number): Promise<void> => void (await drawnAt(position))
+  const tail = longLog(store.conversation('tail'), { batch: 40, appended })
   let end = await tail.growTo(2_000)
-  const grow = async (events: number): Promise<number> => (end = await tail.growTo(end + 1 + events))
+  const grow = async (events: number, isDrawn: typeof drawnAt): Promise<number> => {
+    drawnAt = isDrawn
+    return (end = await tail.growTo(end + 1 + events))
+  }
   figures.push(...(await tailed(chrome, `${server.url}/c/tail`, grow, isQuick ? 1_000 : 6_000)))
   const onFile = { url: `${server.url}/c/tail`, chat: store.conversation('tail'), name: 'SQLite', bar: 250 }
   figures.push(...(await drawn(chrome, { ...onFile, times })))
@@ -83,7 +88,7 @@ export const page = async (folder: string, isQuick: boolean): Promise<PartResult
     figures,
     notes: [
       `Of the first view, medians of ${isQuick ? 1 : 5} loads with nothing cached, the server and its index warm. Frames are those of 120 moves of the mouse; the main thread includes what the browser does for them.`,
-      `Ten minutes of an agent that writes ten events a second, as fast as the page shows them: twenty at a time.`,
+      `Ten minutes of an agent that writes ten events a second, forty at a time, the next as soon as these are drawn.`,
       `The logs are made from a seed, by \`bench/long-log.ts\`; made and indexed in ${count(built / 1_000)} s.`,
     ],
   }
