@@ -57,6 +57,9 @@ const turnsOf = (seed: number): (() => readonly NewMessage[]) => {
 /** How many messages come between two summaries. */
 const cycle = 400
 
+type Appended = (last: number) => Promise<void>
+const unheard: Appended = async () => undefined
+
 /** A long conversation, from its beginning. */
 export interface LongLog {
   /** Writes until it has so many events, and at most one cycle (some 450) more; its last position. */
@@ -72,7 +75,7 @@ export interface LongLog {
  */
 export const longLog = (
   chat: Conversation,
-  { seed = 1, batch = cycle, appended = async (_: number): Promise<void> => {} } = {},
+  { seed = 1, batch = cycle, appended = unheard } = {},
 ): LongLog => {
   const turn = turnsOf(seed)
   let last = -1
