@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { run } from '../result/steps.ts'
+import { isAskedSinceClaim } from './asked-since.ts'
 import { attempt, release, take } from './attempt.ts'
 import { adapted, takenAs } from './capacity.ts'
 import { pause } from './clock.ts'
@@ -39,7 +40,13 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
   signals.freed(its)
   await shift.watch.until(() => hasSeenClaim(shift, its) && !holds(shift, its), patience)
   // The model has finished, but not by what the log says of it.
-  if (holds(shift, its)) await letGo(shift, its, { reason: 'done', step: ended.step })
+  if (holds(shift, its)) await letGo(shift, its, { reason: await leftWith(its), step: ended.step })
+}
+
+/** The turn has looked whether there is more to do: what was asked meanwhile, it may not have seen. */
+const leftWith = async ({ chat, claimed: at = 0 }: Run): Promise<'free' | 'done'> => {
+  const asked = await run(isAskedSinceClaim(chat, at))
+  return E.isLeft(asked) || asked.right ? 'free' : 'done'
 }
 
 /** Begins the attempt, unless there is nothing to do, or nothing may be done now. */

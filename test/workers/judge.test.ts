@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { RecordedEvent } from '../../src/store/port.ts'
-import { isUnclaimed } from '../support/workers/judge.ts'
+import { standingAfter } from '../support/workers/judge.ts'
 
 /** Events as a store gives them: stream, type, data, and what else is in their metadata. */
 const recorded = (
@@ -23,34 +23,35 @@ const final = [chat, 'MessageAppended', { role: 'assistant', content: [{ type: '
 const calling = [chat, 'MessageAppended', { role: 'assistant', content: [{ type: 'tool_use' }] }] as const
 const rewound = [chat, 'Rewound', { to: 0 }] as const
 
-describe('two programs may both call the model', () => {
+describe('the judge reads from the log', () => {
   test.each([
-    ['before anybody has asked workers or claimed', recorded()],
-    ['after the model has finished, whatever is rewound then', recorded(asked, claimed, final, rewound)],
+    ['nothing before anybody has asked or claimed', [], {}],
+    ['nothing after the model has finished, whatever is rewound then', [asked, claimed, final, rewound], {}],
     [
-      'once a worker has found nothing to do',
-      recorded(asked, claimed, [turns, 'TurnReleased', { reason: 'done' }]),
+      'nothing once a worker has found nothing to do',
+      [asked, claimed, [turns, 'TurnReleased', { reason: 'done' }]],
+      {},
+    ],
+    ['nothing of what is asked elsewhere', [['conversation-b', 'MessageAppended', {}, { answer: true }]], {}],
+    ['that workers are asked', [asked], { isAsked: true }],
+    [
+      'that workers are asked by what is said again with a reply',
+      [asked, claimed, final, asked],
+      { isAsked: true },
+    ],
+    ['that workers are asked in a fact of its own', [final, [turns, 'TurnRequested']], { isAsked: true }],
+    ['who holds the conversation', [claimed], { holder: 'w' }],
+    [
+      'who holds it after a reply that calls tools',
+      [asked, claimed, calling],
+      { isAsked: true, holder: 'w' },
     ],
     [
-      'whatever is asked and claimed elsewhere',
-      recorded(['conversation-b', 'MessageAppended', {}, { answer: true }]),
+      'that an attempt has failed',
+      [asked, claimed, [turns, 'TurnReleased', { reason: 'failed' }]],
+      { isAsked: true },
     ],
-  ])('%s', (_, events) => {
-    expect(isUnclaimed(events, 'a')).toBe(true)
-  })
-})
-
-describe('two programs may not both call the model', () => {
-  test.each([
-    ['where workers are asked', recorded(asked)],
-    ['where workers are asked in a fact of its own', recorded(final, [turns, 'TurnRequested'])],
-    ['where somebody holds the conversation', recorded(claimed)],
-    ['after a reply that calls tools', recorded(asked, claimed, calling)],
-    [
-      'after an attempt that has failed',
-      recorded(asked, claimed, [turns, 'TurnReleased', { reason: 'failed' }]),
-    ],
-  ])('%s', (_, events) => {
-    expect(isUnclaimed(events, 'a')).toBe(false)
+  ] as const)('%s', (_, events, standing) => {
+    expect(standingAfter(recorded(...events), 'a')).toEqual({ isAsked: false, ...standing })
   })
 })

@@ -2,10 +2,13 @@ import fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
+import type { Conversation } from '../../src/conversation/conversation.ts'
 import { turnCodec } from '../../src/events/turn-events.ts'
+import { orThrow, run } from '../../src/result/steps.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import type { TurnError } from '../../src/turn/turned.ts'
+import { emptyAccount } from '../../src/turn/spending/account.ts'
+import type { Turned, TurnError } from '../../src/turn/turned.ts'
 import { leaving } from '../../src/workers/attempt.ts'
 import { outcomeOf } from '../../src/workers/outcome.ts'
 import { settled } from '../support/workers/hand-clock.ts'
@@ -73,6 +76,36 @@ describe('a worker that claims a step which somebody else has answered by then',
     await until(() => turns.length > 1)
     expect(turns).toEqual(['c', 'c'])
   })
+})
+
+test('a worker whose turn has claimed the conversation again after its reply takes what was asked before that claim', async () => {
+  const store = memoryStore()
+  const { replies: _, ...account } = emptyAccount
+  const ending = {
+    conversation: 'c',
+    position: 1,
+    content: [],
+    stopReason: 'end_turn',
+    waiting: [],
+    pending: [],
+  }
+  const turned: Turned = { ...ending, ...account, ended: 'stop', calls: 1, tools: [] }
+  const turns: string[] = []
+  const give = async (chat: Conversation) => {
+    turns.push(chat.id)
+    if (turns.length > 1) return E.left(nothing)
+    await chat.append({ role: 'assistant', content: 'Yes.' })()
+    await say(store, 'c', true)
+    const { revision } = await orThrow(run(chat.turnLog.now()))
+    const again = { step: 'turn-1@1', worker: 'w', attempt: 1, isTurn: true, at: 1 } as const
+    await orThrow(run(chat.turnLog.append([{ type: 'TurnClaimed', data: again }], revision)))
+    await settled()
+    return E.right(turned)
+  }
+  await say(store, 'c', true)
+  hand(store, 'w', { give })
+  await until(() => turns.length > 1)
+  expect(turns).toEqual(['c', 'c'])
 })
 
 /** What models and the functions of programs come up with. */

@@ -212,6 +212,25 @@ describe('a program that gives a turn', () => {
     expect(turned).toMatchObject({ content: [text('Yes.')] })
   })
 
+  test('and has waited for one whose process says nothing more calls the model alone', async () => {
+    const { store, other, options, facts, calls } = await scene(async () => {
+      await sleep(60)
+      return yes
+    })
+    const chat = store.conversation('c')
+    await chat.append(ask)
+    const dead: TurnOptions['client'] = {
+      countTokens: () => Promise.resolve({ _tag: 'Right', right: 10 }),
+      call: () => new Promise(() => {}),
+    }
+    void chat.turn({ ...options, client: dead, ttl: 3_600_000 }).catch(() => {})
+    await until(async () => (await facts('c')).includes('TurnClaimed'))
+    const turn = () => other.conversation('c').turn({ ...options, ttl: 2_000 })
+    const [one, two] = await Promise.all([turn(), turn()])
+    expect(one.position).toBe(two.position)
+    expect(calls()).toBe(1)
+  })
+
   test('lets go when it is aborted, so that a worker continues what it was asked', async () => {
     const over = untilEnd()
     const { store, options, calls, worker } = await scene(async (_, call) => {

@@ -29,7 +29,9 @@ export const askedAfter = (before: Asked, event: ConversationEvent): Asked => {
   const isOver = before.overBy !== undefined && before.overBy !== commandId
   const isAsked = answer !== undefined || (before.isAsked && !isOver)
   if (isFinal(event)) return { final: event.position, isAsked, overBy: commandId }
-  return { final: before.final, isAsked, ...(!isOver && { overBy: before.overBy }) }
+  // What the same command says after the reply is still to be answered.
+  const isOpen = isOver || (event.type === 'MessageAppended' && event.data.role === 'user')
+  return { final: before.final, isAsked, ...(!isOpen && { overBy: before.overBy }) }
 }
 
 /** How many events are read first, from the end; then twice as many, and so on. */

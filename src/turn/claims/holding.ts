@@ -159,10 +159,10 @@ export const holding = (
   async function* enterAsProgram(given: Effective, { watch, isFirst }: Phase): Steps<HoldError, Effective> {
     await announcing
     let now = given
+    let hasWaited = false
     for (let looks = 0; ; looks++) {
       const asked = yield* history.asked()
       ;({ final } = asked)
-      const hasWaited = now !== given
       if (own && own.at >= final) return now
       if (!isFirst && !asked.isAsked && !own) return now
       const standing = yield* look(isFirst && looks === 0 ? log.end : log.now)
@@ -177,6 +177,7 @@ export const holding = (
       }
       if (other && whileHeld !== 'take') {
         yield* wait(other, now, watch)
+        hasWaited = true
         now = yield* history()
         continue
       }

@@ -125,22 +125,24 @@ export const faultsIn = (
 export const wrongIn = (events: readonly RecordedEvent[], judging?: Judging): readonly string[] =>
   faultsIn(events, judging).map(({ text }) => text)
 
-/**
- * Whether the conversation is anybody's to answer, after these events of the store: nobody has claimed it, and nobody has asked workers
- * since the model has finished last. Two programs that begin at once may both call the model then (ADR 29).
- */
-export const isUnclaimed = (events: readonly RecordedEvent[], conversation: string): boolean => {
+/** Whether workers are asked for an answer, and who has claimed the conversation, since the model has finished last. */
+export interface Standing {
+  readonly isAsked: boolean
+  readonly holder?: string | undefined
+}
+
+/** How a conversation stands after these events of its store. */
+export const standingAfter = (events: readonly RecordedEvent[], conversation: string): Standing => {
   const own = new Set([`conversation-${conversation}`, `turns-${conversation}`])
-  let [isAsked, isHeld] = [false, false]
+  let standing: Standing = { isAsked: false }
   for (const { type, data, metadata } of events.filter(({ stream }) => own.has(stream)).map(rawOf)) {
-    if (metadata['answer'] !== undefined || type === 'TurnRequested') isAsked = true
-    if (type === 'TurnClaimed') isHeld = true
-    if (type === 'TurnReleased') isHeld = false
-    const hasFinished =
-      isFinal({ type, data, metadata }) || (type === 'TurnReleased' && data['reason'] === 'done')
-    if (hasFinished) [isAsked, isHeld] = [false, false]
+    if (type === 'TurnClaimed') standing = { ...standing, holder: String(data['worker']) }
+    if (type === 'TurnReleased') standing = { isAsked: standing.isAsked && data['reason'] !== 'done' }
+    if (isFinal({ type, data, metadata })) standing = { isAsked: false }
+    if (metadata['answer'] !== undefined || type === 'TurnRequested')
+      standing = { ...standing, isAsked: true }
   }
-  return !isAsked && !isHeld
+  return standing
 }
 
 interface Block {

@@ -7,7 +7,7 @@ import { turning } from '../../../src/turn/turns.ts'
 import { giveTurn, turningOf } from '../../../src/workers/give.ts'
 import { work } from '../../../src/workers/worker.ts'
 import { gatedStore, type Without } from './gated-store.ts'
-import { isUnclaimed } from './judge.ts'
+import { type Standing, standingAfter } from './judge.ts'
 import type { Scheduler } from './scheduler.ts'
 import { settingsWith } from './settings.ts'
 
@@ -52,28 +52,31 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
   const effects: Effect[] = []
   const overlaps: string[] = []
   const living: string[] = []
-  /** Who is calling the model, by conversation. */
-  const calling = new Map<string, Set<string>>()
+  /** Who is calling the model, by conversation, and whether it began where nobody had it and no worker was asked: only programs may. */
+  const calling = new Map<string, Map<string, boolean>>()
+  /** What the claims of programs call them; empty before the first one. */
+  const names = new Map<string, string>()
   let born = 0
 
-  /** Nobody orders the turns of two programs that begin at once where no worker is asked. */
-  const mayBoth = async (one: string, other: string, chat: string): Promise<boolean> => {
-    if (!one.startsWith('p') || !other.startsWith('p')) return false
+  const standingOf = async (chat: string): Promise<Standing> => {
     const page = await store.readAll({ limit: 1_000 })()
-    return E.isRight(page) && isUnclaimed(page.right.events, chat)
+    return E.isRight(page) ? standingAfter(page.right.events, chat) : { isAsked: true }
   }
 
   /** A model that takes long, and notices when two call it for one conversation. */
   const modelOf = (who: string, chat: string): Model => ({
     countTokens: () => Promise.resolve(E.right(10)),
     call: async (request, { signal } = {}) => {
-      const callers = calling.get(chat) ?? new Set()
+      const callers = calling.get(chat) ?? new Map<string, boolean>()
       calling.set(chat, callers)
-      const others = [...callers].filter((other) => other !== who && !isDead(other))
-      callers.add(who)
-      for (const other of others)
-        if (!(await mayBoth(who, other, chat)))
-          overlaps.push(`${who} and ${other} call the model for ${chat}`)
+      const others = [...callers].filter(([other]) => other !== who && !isDead(other))
+      const { isAsked, holder } = await standingOf(chat)
+      const isFree = names.has(who) && !isAsked && holder === undefined
+      callers.set(who, isFree)
+      // Nobody orders the turns of programs that begin at once where no worker is asked (ADR 29). The first to claim continues.
+      const mayBoth = isFree || (holder !== undefined && holder === names.get(who))
+      for (const [other, wasFree] of others)
+        if (!wasFree || !mayBoth) overlaps.push(`${who} and ${other} call the model for ${chat}`)
       const aborted = new Promise<boolean>((resolve) => {
         signal?.addEventListener('abort', () => resolve(true))
       })
@@ -109,6 +112,16 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
     maxRetries: 0,
   })
 
+  /** The store, where what a program calls itself is seen. */
+  const noting = (who: string): EventStore => ({
+    ...store,
+    append: (request) => {
+      for (const { type, data } of request.events)
+        if (type === 'TurnClaimed') names.set(who, (JSON.parse(data) as { readonly worker: string }).worker)
+      return store.append(request)
+    },
+  })
+
   return {
     living,
     effects,
@@ -116,7 +129,8 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
     beginProgram: (conversations) => {
       const who = `p${born++}`
       living.push(who)
-      const own = gatedStore(store, who, scheduled, without)
+      names.set(who, '')
+      const own = gatedStore(noting(who), who, scheduled, without)
       const { conversation } = storeOn(own, actor, undefined, clockOf(who))
       const run = async (): Promise<void> => {
         for (let turns = 1 + Math.floor(random() * 4); turns > 0; turns--) {
