@@ -15,16 +15,18 @@ export const writeForked = async (
   const log = change(cuts.reduceRight<Log>((forked, cut, n) => withFork(forked, cut, `${name}${n}`), history))
   let from = 0
   let hash: string | null = null
+  const written: ConversationEvent[] = []
   for (const [n, cut] of [...cuts.map((at, before) => at + before), log.length].entries()) {
     // What the parent goes on with after the fork must not show in it.
     const later: Event = { type: 'MessageAppended', data: { role: 'user', content: [] } }
     const own = log.slice(from, cut).map((event) => forkedFrom(event, hash))
     await write(store, `${name}${n}`, n < cuts.length ? [...own, later] : own, hash)
+    written.push(...own)
     const last = chainOf(`${name}${n}`, own, hash).at(-1)
     if (last) hash = hashOf(last)
     from = cut
   }
-  return { id: `${name}${cuts.length}`, log }
+  return { id: `${name}${cuts.length}`, log: written }
 }
 
 const forkedFrom = (event: ConversationEvent, hash: string | null): ConversationEvent =>
