@@ -251,6 +251,7 @@ const rows: Readonly<Record<string, Row>> = {
     right: [`${a}/turns`, { json: { messages: [hello] } }],
     wrong: [
       [400, `${a}/turns`, { json: { priority: 99 } }],
+      [406, `${a}/turns`, { json: { messages: [hello] }, headers: { accept: 'application/json' } }],
       [404, `${none}/turns`, { json: {} }],
     ],
     stale: [412, `${a}/turns`, { json: { messages: [hello], after: 0 } }],
@@ -288,9 +289,9 @@ const rows: Readonly<Record<string, Row>> = {
     stale: [409, 'conversations/d/waiting/call_1/deny', { json: {} }],
   },
   follow: {
-    right: ['events', live],
+    right: ['events'],
     wrong: [
-      [406, 'events'],
+      [406, 'events', { headers: { accept: 'application/json' } }],
       [400, 'events?beginning=x&beginning=y', live],
     ],
   },

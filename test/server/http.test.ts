@@ -399,7 +399,25 @@ describe('a request', () => {
     expect(await ask('nothing')).toMatchObject({ status: 404 })
     const wrong = await ask('conversations/a', { method: 'DELETE' })
     expect({ status: wrong.status, allow: wrong.headers.get('allow') }).toEqual({ status: 405, allow: 'GET' })
-    expect(await ask('events')).toMatchObject({ status: 406 })
+  })
+
+  test.each([
+    [undefined, 200],
+    ['*/*', 200],
+    ['text/*;q=0.5', 200],
+    ['text/event-stream', 200],
+    ['application/json', 406],
+    ['text/html, application/json', 406],
+  ])('for what is only a stream, with Accept: %s, is answered with %i', async (accept, status) => {
+    const { ask } = await talking()
+    const headers = accept === undefined ? {} : { accept }
+    expect(await ask('events', { headers })).toMatchObject({ status })
+    const json = { messages: [{ role: 'user', content: 'Why?' }] }
+    expect(await ask('conversations/a/turns', { headers, json })).toMatchObject({ status })
+    const { json: after } = await ask('conversations/a')
+    const { json: before } = await (await talking()).ask('conversations/a')
+    // What is refused has appended nothing.
+    expect(Number(after['position']) - Number(before['position'])).toBe(status === 200 ? 1 : 0)
   })
 
   test('gets headers with which a page cannot do more than it should', async () => {

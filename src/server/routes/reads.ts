@@ -3,7 +3,7 @@ import type { ConversationEvent, Entry, Item } from '../../index.ts'
 import { route } from '../route.ts'
 import { conversationLive, lastSeen, storeLive } from '../live.ts'
 import { clippedEvent, clippedItem } from '../../core.ts'
-import { acceptsEvents, eventStream } from '../sse.ts'
+import { acceptsEvents, checkAccepts, eventStream } from '../sse.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import {
@@ -59,8 +59,7 @@ export const allEvents = route({
   media: ['text/event-stream'],
   errors: ['NotAcceptable'],
   handle: async ({ query: { after, from: begin, beginning }, headers, store, leaving, heartbeat }) => {
-    if (!acceptsEvents(headers))
-      throw refused('NotAcceptable', 'this is a stream: ask with Accept: text/event-stream')
+    checkAccepts(headers)
     const prefixes = beginning === undefined ? undefined : [beginning]
     const place = { after: headers.get('last-event-id') ?? after, from: begin }
     const signal = leaving()

@@ -11,7 +11,7 @@ import { ofConversation } from '../parameters.ts'
 import { commandIdOf, optionalFence } from '../preconditions.ts'
 import { route } from '../route.ts'
 import { servedShape } from '../shapes.ts'
-import { eventStream } from '../sse.ts'
+import { checkAccepts, eventStream } from '../sse.ts'
 import { type Asked, turnTold } from '../turn-stream.ts'
 
 // Asking workers for a turn, and what they tell of it.
@@ -69,8 +69,9 @@ export const turn = route({
   }),
   answers: {},
   media: ['text/event-stream'],
-  errors: ['ConversationNotFound', 'StaleContext', 'CommandReused', 'EventTooLarge'],
+  errors: ['ConversationNotFound', 'StaleContext', 'CommandReused', 'EventTooLarge', 'NotAcceptable'],
   handle: async ({ params: { id }, body, headers, identity, store, book, ...around }) => {
+    checkAccepts(headers)
     const { leaving, heartbeat, relay, roster } = around
     const { messages: said, after: _, commandId: __, ...asking } = body
     const commandId = commandIdOf(body.commandId, headers) ?? randomUUID()
