@@ -43,6 +43,8 @@ export interface ListedThread {
   readonly curve: readonly number[]
   /** Replies that have a receipt, inherited ones included. */
   readonly calls: number
+  /** Messages ever appended, inherited and rewound ones included. */
+  readonly messages: number
   readonly has: readonly Trait[]
 }
 
@@ -98,6 +100,7 @@ export async function* listed(
       tokens: row.tokens,
       curve: curveOf(tables, row),
       calls: row.calls,
+      messages: row.messages,
       has: traitsIn(row.has),
     })),
     ...(isMore && after && { next: cursorText({ build, after: [after.value, after.n] }) }),

@@ -59,7 +59,18 @@ interface Mark extends Omit<MarkerOutline, 'kind' | 'method'> {
 const marksIn = (db: DatabaseSync, { n }: ThreadRow, first: number, last: number): readonly Mark[] =>
   db
     .prepare('SELECT * FROM marks WHERE thread = ? AND position BETWEEN ? AND ? ORDER BY position')
-    .all(n, first, last) as unknown as readonly Mark[]
+    .all(n, first, last)
+    .map((row) => ({
+      position: Number(row['position']),
+      kind: String(row['kind']) as Kind,
+      first: Number(row['first']),
+      last: Number(row['last']),
+      target: Number(row['target']),
+      hidden: Number(row['hidden']),
+      before: Number(row['before']),
+      after: Number(row['after']),
+      method: row['method'] === null ? null : String(row['method']),
+    }))
 
 const markerOf = ({ kind, method, ...mark }: Mark): readonly MarkerOutline[] => {
   if (kind !== 'C' && kind !== 'T') return []

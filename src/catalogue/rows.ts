@@ -14,7 +14,7 @@ import type { Taken, Thread, ThreadRow } from './thread.ts'
 import { traitOf } from './traits.ts'
 import { type Weave, weaveIn } from './weave.ts'
 
-type Begun = Pick<ThreadRow, 'id' | 'parent' | 'from' | 'updated' | 'tokens' | 'calls' | 'has'>
+type Begun = Pick<ThreadRow, 'id' | 'parent' | 'from' | 'updated' | 'tokens' | 'calls' | 'messages' | 'has'>
 
 /** A chunk of a conversation's columns. */
 export interface Chunk {
@@ -44,11 +44,11 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     byId: db.prepare('SELECT * FROM threads WHERE id = ?'),
     byNumber: db.prepare('SELECT * FROM threads WHERE n = ?'),
     add: db.prepare(
-      `INSERT INTO threads (id, parent, "from", last, updated, tokens, calls, has)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+      `INSERT INTO threads (id, parent, "from", last, updated, tokens, calls, messages, has)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
     ),
     update: db.prepare(
-      'UPDATE threads SET last = ?, updated = ?, tokens = ?, calls = ?, has = ?, problem = ? WHERE n = ?',
+      'UPDATE threads SET last = ?, updated = ?, tokens = ?, calls = ?, messages = ?, has = ?, problem = ? WHERE n = ?',
     ),
     chunks: db.prepare(
       'SELECT number, columns, tools FROM chunks WHERE thread = ? AND number BETWEEN ? AND ? ORDER BY number',
@@ -95,8 +95,8 @@ export const rowsIn = (db: DatabaseSync): Rows => {
   return {
     byId: (id) => rowOf(sql.byId.get(id)),
     byNumber: (n) => rowOf(sql.byNumber.get(n)),
-    add: ({ id, parent, from, updated, tokens, calls, has }) =>
-      rowOf(sql.add.get(id, parent, from, from - 1, updated, tokens, calls, has)) as ThreadRow,
+    add: ({ id, parent, from, updated, tokens, calls, messages, has }) =>
+      rowOf(sql.add.get(id, parent, from, from - 1, updated, tokens, calls, messages, has)) as ThreadRow,
     chunks,
     weave,
     traits: (n, before) =>
@@ -122,18 +122,29 @@ export const rowsIn = (db: DatabaseSync): Rows => {
         tally,
       )
     },
-    write: ({ row: { n, last, updated, tokens, calls, has, problem }, chunks: changed }) => {
+    write: ({ row: { n, last, updated, tokens, calls, messages, has, problem }, chunks: changed }) => {
       for (const [number, columns] of changed)
         sql.chunk.run(n, number, encodeColumns(columns), encodeTools(columns))
       changed.clear()
-      sql.update.run(last, updated, tokens, calls, has, problem, n)
+      sql.update.run(last, updated, tokens, calls, messages, has, problem, n)
     },
   }
 }
 
-/** The columns of `threads` are the fields. */
 export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): ThreadRow | undefined =>
-  row as ThreadRow | undefined
+  row && {
+    n: Number(row['n']),
+    id: String(row['id']),
+    parent: row['parent'] === null ? null : Number(row['parent']),
+    from: Number(row['from']),
+    last: Number(row['last']),
+    updated: Number(row['updated']),
+    tokens: Number(row['tokens']),
+    calls: Number(row['calls']),
+    messages: Number(row['messages']),
+    has: Number(row['has']),
+    problem: row['problem'] === null ? null : String(row['problem']),
+  }
 
 const markOf = ({ type, data }: ConversationEvent) => ({
   hidden: type === 'Condensed' || type === 'Truncated' ? data.messagesHidden : null,

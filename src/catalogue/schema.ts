@@ -1,5 +1,5 @@
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 2
+export const formatVersion = 3
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
@@ -19,6 +19,7 @@ export const schema = `
     updated INTEGER NOT NULL,
     tokens INTEGER NOT NULL,
     calls INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
     has INTEGER NOT NULL,
     problem TEXT
   ) STRICT;

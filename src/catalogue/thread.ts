@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../events/events.ts'
 import { chunkLength, type Columns, noColumns } from './columns.ts'
-import type { Facts } from './facts.ts'
+import { type Facts, isMessage } from './facts.ts'
 import { traitOf } from './traits.ts'
 import { momentAt, type Piece, type Shown, tokensOf, type Weave, weaveIn } from './weave.ts'
 
@@ -17,6 +17,8 @@ export interface ThreadRow {
   readonly tokens: number
   /** Replies with a receipt, inherited ones included. */
   readonly calls: number
+  /** Messages ever appended, inherited ones included. */
+  readonly messages: number
   readonly has: number
   /** Why no more of it is indexed. */
   readonly problem: string | null
@@ -82,6 +84,7 @@ export const take = (
     updated: time,
     tokens: tokensOf(moment),
     calls: row.calls + receipt,
+    messages: row.messages + (isMessage(facts.kind) ? 1 : 0),
     has: row.has | traitOf(facts.kind),
   }
   return { event, facts, marker: moment === before ? undefined : pieceAt(moment.shown, facts.position) }

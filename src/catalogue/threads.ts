@@ -1,4 +1,5 @@
 import { continued } from './columns.ts'
+import { isMessage } from './facts.ts'
 import type { Rows } from './rows.ts'
 import { type Found, take, type Taken, type Thread, type ThreadRow } from './thread.ts'
 import { traits } from './traits.ts'
@@ -70,16 +71,19 @@ export const threadsOf = (rows: Rows): Threads => {
   /** What a fork has of the conversations before it. */
   const inherited = (parent: Thread | undefined, from: number) => {
     write()
-    let [has, calls]: [number, number] = [parent ? traits.forked : 0, 0]
+    let has: number = parent ? traits.forked : 0
+    let [calls, messages] = [0, 0]
     let end = from
     for (let row = parent?.row; row; row = row.parent === null ? undefined : rows.byNumber(row.parent)) {
       has |= rows.traits(row.n, end)
       for (const { start, columns } of rows.chunks(row))
-        for (let index = 0; index < columns.count && start + index < end; index++)
+        for (let index = 0; index < columns.count && start + index < end; index++) {
           if (columns.isCallAt(index)) calls++
+          if (isMessage(columns.kindAt(index))) messages++
+        }
       end = Math.min(end, row.from)
     }
-    return { has, calls }
+    return { has, calls, messages }
   }
 
   return {
@@ -91,7 +95,7 @@ export const threadsOf = (rows: Rows): Threads => {
     begin: (id, parent, from) => {
       const weave = { offset: from, parent: parent?.weave, moments: [] }
       const tokens = tokensOf(momentAt(weave, from - 1))
-      const of = parent ? inherited(parent, from) : { has: 0, calls: 0 }
+      const of = parent ? inherited(parent, from) : { has: 0, calls: 0, messages: 0 }
       const row = rows.add({ id, parent: parent?.row.n ?? null, from, updated: 0, tokens, ...of })
       return use({ row, weave, chunks: new Map() })
     },

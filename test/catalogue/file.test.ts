@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { formatVersion } from '../../src/catalogue/schema.ts'
 import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import { openEvents } from '../../src/api/open.ts'
 import type { Event } from '../../src/events/events.ts'
@@ -112,6 +113,11 @@ describe('the file of a catalogue', () => {
   const damages: Readonly<Record<string, (file: string) => void>> = {
     'no database': (file) => writeFileSync(file, 'This is no database.'.repeat(1_000)),
     'cut off': (file) => truncateSync(file, 8_192),
+    'of the format before this one': (file) => {
+      const db = new DatabaseSync(file)
+      db.exec(`ALTER TABLE threads DROP COLUMN messages; PRAGMA user_version = ${formatVersion - 1}`)
+      db.close()
+    },
     'of another format': (file) => {
       const db = new DatabaseSync(file)
       db.exec('PRAGMA user_version = 9999')

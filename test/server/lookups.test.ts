@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Store } from '../../src/index.ts'
+import { openStore, type Store } from '../../src/index.ts'
+import { atEnd } from '../support/at-end.ts'
 import { text, toolResult } from '../support/log.ts'
 import { serving } from '../support/server/asking.ts'
+import { stores } from '../support/stores.ts'
 
 const call = (id: string, name: string) => ({ type: 'tool_use', id, name, input: {} }) as const
 
@@ -121,6 +123,28 @@ describe('what the index answers over HTTP', () => {
     expect(await idsOf('actor=none')).toEqual([])
     expect(await ask('conversations?has=erased')).toMatchObject({ status: 400 })
     expect(await ask('conversations?order=id&cursor=x')).toMatchObject({ status: 400 })
+  })
+
+  test.each(Object.entries(stores))('is a list that counts messages on %s', async (_, create) => {
+    const store = await openStore(await create())
+    atEnd(store.close)
+    const chat = store.conversation('a')
+    await chat.configure({ system: 'Be brief.' })
+    const hello = { role: 'user', content: 'Hello.' } as const
+    await chat.append([hello, { role: 'assistant', content: 'Hi.' }, hello])
+    await chat.condense({ covers: { first: 1, last: 2 }, summary: 'Hi.' })
+    await chat.rewind({ to: 2 })
+    await chat.append(hello)
+    await (await chat.fork('b', { at: 3 })).append(hello)
+    const { ask } = await serving({ store })
+    const { json } = await ask('conversations')
+    expect(json).toMatchObject({
+      items: [
+        { id: 'b', messages: 4 },
+        { id: 'a', messages: 4 },
+      ],
+    })
+    for await (const { id, messages } of store.conversations()) expect([id, messages ?? 4]).toEqual([id, 4])
   })
 
   test.each(['q=the', 'has=condensed'])(

@@ -76,7 +76,7 @@ const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   const known = new Map(items.map((item) => [item.id, item]))
   const overviews = []
   for await (const overview of store.conversations({ ids: [...known.keys()] }))
-    overviews.push({ ...overview, ...known.get(overview.id) })
+    overviews.push({ ...known.get(overview.id), ...overview })
   return { ...found, items: overviews }
 }
 
