@@ -11,7 +11,7 @@ export { blocksOf, clippedEvent, clippedItem } from './projections/clip.ts'
 export { diff } from './projections/diff.ts'
 export { effective, messagesOf, sliceOf } from './projections/effective.ts'
 export { foundIn } from './projections/found.ts'
-export { full } from './projections/full.ts'
+export { configurationsAt, full } from './projections/full.ts'
 export { path, resolve } from './projections/path.ts'
 export { render } from './projections/render/renderer.ts'
 export type {

@@ -76,8 +76,8 @@ export interface Catalogue<W extends Way> {
    */
   readonly hidden: (id: string, marker: number) => Answer<W, ReadError, HiddenByMarker | undefined>
   /**
-   * The messages and summaries that have a text of 3 to 500 characters, as it is but for upper and lower case: what was said, also in
-   * thoughts, tool calls and results, with the names and ids of calls. Abandoned branches included. An answer takes about a second at the
+   * The messages, summaries and system prompts that have a text of 3 to 500 characters, as it is but for upper and lower case: what was
+   * said, also in thoughts, tool calls and results, with the names and ids of calls. Abandoned branches included. An answer takes about a second at the
    * longest; `next` says where to continue. Errors: `InvalidInput`, `ConversationNotFound`.
    *
    * @example

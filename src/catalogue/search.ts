@@ -18,7 +18,7 @@ import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
 import { type States, type View, viewIn } from './views.ts'
 
-/** A message or summary that has the text. */
+/** A message, summary or system prompt that has the text. */
 export interface Hit extends States {
   readonly conversation: string
   readonly position: number

@@ -1,9 +1,9 @@
 import type { Kind } from './facts.ts'
-import { momentAt, type Shown, type Weave } from './weave.ts'
+import { momentAt, type Prompt, type Shown, type Weave } from './weave.ts'
 
 /**
- * Whether the model sees an entry: `shown`; `hidden` by the marker `by`, or for a marker by the restore that took it back; `abandoned` by
- * the rewind `by`.
+ * Whether the model sees an entry: `shown`; `hidden` by the marker `by`, for a marker by the restore that took it back, for a system prompt
+ * by the configuration that replaced it; `abandoned` by the rewind `by`.
  */
 export type State =
   | { readonly state: 'shown' }
@@ -23,7 +23,10 @@ export interface Turning {
  * @param turnings those of the conversation, ascending
  */
 export const stateAt = (weave: Weave, turnings: readonly Turning[], entry: number, at: number): State => {
-  if (isIn(momentAt(weave, at).shown, entry)) return shown
+  const { shown: list, prompt } = momentAt(weave, at)
+  if (isIn(list, entry)) return shown
+  const configured = configuredIn(prompt, entry)
+  if (configured) return configured
   const rewinds = turnings.filter(({ kind, position }) => kind === 'W' && position <= at)
   if (!isOnPath(rewinds, entry, at)) return { state: 'abandoned', by: leftBy(rewinds, entry) }
   const hiding = turnings.findLast(
@@ -43,6 +46,16 @@ const shown: State = { state: 'shown' }
 const isIn = (list: Shown | undefined, entry: number): boolean => {
   for (let at = list; at; at = at.before) if (at.piece.position === entry) return true
   return false
+}
+
+/** What became of a configuration; undefined if the entry is not one on this path. */
+const configuredIn = (prompt: Prompt | undefined, entry: number): State | undefined => {
+  let later: Prompt | undefined
+  for (let at = prompt; at && at.position >= entry; at = at.before) {
+    if (at.position === entry) return later ? { state: 'hidden', by: later.position } : shown
+    later = at
+  }
+  return undefined
 }
 
 /** Whether a position was not rewound away. */

@@ -30,10 +30,17 @@ export interface Shown {
   readonly tokens: number
 }
 
-/** What is shown right after a position, and the tokens of the system prompt and the tools there. */
+/** A configuration on the path, with the tokens of its system prompt and tools, and the one that it replaced. */
+export interface Prompt {
+  readonly position: number
+  readonly tokens: number
+  readonly before: Prompt | undefined
+}
+
+/** What is shown right after a position, and the configuration in force there. */
 export interface Moment {
   readonly shown: Shown | undefined
-  readonly prompt: number
+  readonly prompt: Prompt | undefined
 }
 
 /** The moments of a conversation's own events, by revision; those before them are its parent's. */
@@ -43,7 +50,7 @@ export interface Weave {
   readonly moments: Moment[]
 }
 
-const beginning: Moment = { shown: undefined, prompt: 0 }
+const beginning: Moment = { shown: undefined, prompt: undefined }
 
 /** What is shown right after a position, which is there, or is -1. */
 export const momentAt = (weave: Weave, position: number): Moment => {
@@ -53,7 +60,7 @@ export const momentAt = (weave: Weave, position: number): Moment => {
 }
 
 /** Tokens of what the model sees. */
-export const tokensOf = ({ shown, prompt }: Moment): number => (shown?.tokens ?? 0) + prompt
+export const tokensOf = ({ shown, prompt }: Moment): number => (shown?.tokens ?? 0) + (prompt?.tokens ?? 0)
 
 /** Takes the next event, and returns the moment after it. As total as `evolve`: what is not shown cannot be hidden. */
 export const weaveIn = (weave: Weave, facts: Facts): Moment => {
@@ -74,7 +81,7 @@ const after = (weave: Weave, facts: Facts, before: Moment): Moment => {
     case 'W':
       return momentAt(weave, target)
     case 'K':
-      return { ...before, prompt: own }
+      return { ...before, prompt: { position: facts.position, tokens: own, before: before.prompt } }
     case '-':
       return before
   }

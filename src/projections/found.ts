@@ -4,14 +4,17 @@ import { contentOf, type ConversationEvent } from '../events/events.ts'
 const unsaid = new Set(['type', 'signature', 'encrypted_content', 'cache_control', 'media_type'])
 
 /**
- * What can be found in an event: every text in the blocks of its messages, also inside tool calls and results, with names and ids; not
- * pictures and files, signatures and what is encrypted. In order.
+ * What can be found in an event: every text in the blocks of its messages, also inside tool calls and results, with names and ids, and
+ * its system prompt; not pictures and files, signatures and what is encrypted. In order.
  */
 export const textsOf = (event: ConversationEvent): readonly string[] => {
   const texts: string[] = []
-  const open: unknown[] = contentOf(event)
-    .flatMap(({ content }) => content)
-    .toReversed()
+  const open: unknown[] =
+    event.type === 'Configured'
+      ? [event.data.system]
+      : contentOf(event)
+          .flatMap(({ content }) => content)
+          .toReversed()
   while (open.length > 0) {
     const value = open.pop()
     if (typeof value === 'string') texts.push(value)

@@ -1,7 +1,7 @@
 import { type ConversationEvent, START } from '../events/events.ts'
 import { type Item, itemIn } from './effective.ts'
 import { folding } from './outline.ts'
-import { lastOf, type Log, parent, resolve } from './path.ts'
+import { lastOf, type Log, parent, path, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
 /**
@@ -103,6 +103,25 @@ export const decideFates = (
       break
   }
 }
+
+/**
+ * What became of each configuration by a position, by its own: `shown` is the one in force, `hidden` what the one at `by` replaced,
+ * `abandoned` what the rewind `by` left.
+ */
+export const configurationsAt = (log: Log, at: number): ReadonlyMap<number, ConfigurationState> => {
+  const states = new Map<number, ConfigurationState>()
+  for (const [position, by] of atOnce(leftAt(log, at)))
+    if (log[position]?.type === 'Configured') states.set(position, { state: 'abandoned', by })
+  const inForce = path(log, at).filter((position) => log[position]?.type === 'Configured')
+  for (const [index, position] of inForce.entries()) {
+    const by = inForce[index + 1]
+    states.set(position, by === undefined ? { state: 'shown' } : { state: 'hidden', by })
+  }
+  return states
+}
+export type ConfigurationState =
+  | { readonly state: 'shown' }
+  | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
 /** Positions off the path at `at`, from `first` on, each with the last `Rewound` event that left it. The log may lack what is before `first`. */
 export function* leftAt(log: Log, at: number, first = 0): Generator<void, ReadonlyMap<number, number>> {

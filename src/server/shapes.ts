@@ -331,7 +331,7 @@ const seen = z
     state: z.enum(['shown', 'hidden', 'abandoned']),
     by: position.optional().describe('The position of the event that made it so'),
   })
-  .meta({ id: 'Seen', description: 'Whether the model sees a message' })
+  .meta({ id: 'Seen', description: 'Whether the model sees a message or a system prompt' })
 const hit = z.object({
   conversation: z.string(),
   position,

@@ -13,6 +13,7 @@ import { histories, rawLogs } from '../support/histories.ts'
 import {
   assistant,
   condensed,
+  configured,
   eventAt,
   restored,
   rewound,
@@ -148,6 +149,28 @@ describe('a search', () => {
     expect(result).toMatchObject({ now: { state: 'shown' }, then: { state: 'hidden', by: 3 } })
     const [left_] = await allOf(catalogue, 'Istanbul'.replace('I', 'İ'))
     expect(left_).toMatchObject({ now: { state: 'abandoned', by: 6 }, then: { state: 'abandoned', by: 6 } })
+  })
+
+  test('finds system prompts: the one in force is shown, others were replaced or abandoned', async () => {
+    const { catalogue } = await catalogueWith({
+      a: [
+        configured({ system: 'You mend PARSERS.', tools: [{ name: 'parsers' }], model: 'parsers-1' }),
+        user('Hi'),
+        assistant('Hello.'),
+        configured({ system: [text('You mend parsers and lexers.')] }),
+        assistant('Still here.'),
+        rewound(2),
+        configured({ system: 'No parsers any more.' }),
+      ],
+    })
+    const hits = await allOf(catalogue, 'parsers', { conversation: 'a' })
+    expect(hits.map(({ position, kind, now, then }) => [position, kind, now, then])).toEqual([
+      [6, 'K', { state: 'shown' }, { state: 'shown' }],
+      [3, 'K', { state: 'abandoned', by: 5 }, { state: 'shown' }],
+      [0, 'K', { state: 'hidden', by: 6 }, { state: 'shown' }],
+    ])
+    expect(hits[1]?.excerpt).toEqual({ before: 'You mend ', match: 'parsers', after: ' and lexers.' })
+    expect(await allOf(catalogue, 'lexers')).toMatchObject([{ conversation: 'a', position: 3 }])
   })
 
   test('of all conversations finds an event once, in the one where it was said', async () => {

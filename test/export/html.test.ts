@@ -87,6 +87,29 @@ describe('a page without a server', () => {
     }
   })
 
+  test('finds system prompts as the server does: in force, replaced or abandoned', async () => {
+    const store = await opened()
+    const chat = store.conversation('a')
+    await chat.configure({ system: 'You mend parsers.' })
+    await chat.append([
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello.' },
+    ])
+    await chat.configure({ system: 'You mend parsers and lexers.' })
+    await chat.append({ role: 'assistant', content: 'Still here.' })
+    await chat.rewind({ to: 2 })
+    await chat.configure({ system: 'No parsers any more.' })
+    const { ask } = await serving({ store })
+    const { items } = (await ask('conversations/a/search?q=parsers')).json
+    expect(items).toMatchObject([
+      { position: 6, kind: 'K', now: { state: 'shown' } },
+      { position: 3, kind: 'K', now: { state: 'abandoned', by: 5 }, then: { state: 'shown' } },
+      { position: 0, kind: 'K', now: { state: 'hidden', by: 6 }, then: { state: 'shown' } },
+    ])
+    const own = answerTo(await gathered(store, chat, {}), '/conversations/a/search?q=parsers')
+    expect(JSON.parse(JSON.stringify(own))).toMatchObject({ items })
+  })
+
   test('gives hits page by page, and says that there are more only if there are', async () => {
     const store = await sample()
     const file = await gathered(store, store.conversation(main), {})

@@ -21,8 +21,9 @@ export const addSearch = (program: Command, shell: Shell): void => {
       `
 Finds a text of 3 to 500 characters as it is, but for upper and lower case:
 words, parts of words, paths, ids, in what was said, thought, called and
-answered, on every branch. The index that this needs is made when it is first
-asked, beside an SQLite store; PALIMPSEST_INDEX names another folder.
+answered, and in system prompts, on every branch. The index that this needs is
+made when it is first asked, beside an SQLite store; PALIMPSEST_INDEX names
+another folder.
 
 In a pipe, each line is conversation, position, kind, whether the model sees it
 now (shown, or what hides or abandons it) and the text around it, separated by
@@ -70,6 +71,7 @@ const kinds: Readonly<Record<string, string>> = {
   c: 'call',
   s: 'system',
   C: 'summary',
+  K: 'configured',
 }
 
 /** Whether the model sees it now: `shown`, `hidden by 12`. */
@@ -84,7 +86,7 @@ const shownParts = (hit: Hit): readonly Part[] => {
     positionPart(position),
     labelPart(
       kinds[kind] ?? kind,
-      kind === 'C' ? 'marker' : kind === 'u' || kind === 'r' ? 'user' : 'assistant',
+      kind === 'C' || kind === 'K' ? 'marker' : kind === 'u' || kind === 'r' ? 'user' : 'assistant',
     ),
     ...(now.state === 'shown' ? [] : ([[`${stateText(hit)}  `, 'dim']] as const)),
     [lineOf(excerpt.before.slice(-30))],

@@ -63,12 +63,11 @@ export const useHits = (source: Source, id: string, words: string | undefined): 
 /** So many characters before what was found are shown everywhere. */
 const near = 16
 
-const stateWords = (state: State): string =>
-  state.state === 'shown'
-    ? 'yes'
-    : state.state === 'hidden'
-      ? `as part of ${state.by}`
-      : `no, abandoned by ${state.by}`
+const stateWords = (kind: string, state: State): string => {
+  if (state.state === 'shown') return 'yes'
+  if (state.state === 'abandoned') return `no, abandoned by ${state.by}`
+  return kind === 'K' ? `no, replaced by ${state.by}` : `as part of ${state.by}`
+}
 
 interface SearchProps extends Hits {
   readonly words: string
@@ -145,7 +144,7 @@ export const Search = ({
                   <Exact text={hit.excerpt.after} />
                 </span>
                 <span class="faint">
-                  in context then: {stateWords(hit.then)} · now: {stateWords(hit.now)}
+                  in context then: {stateWords(hit.kind, hit.then)} · now: {stateWords(hit.kind, hit.now)}
                 </span>
               </button>
             </li>

@@ -47,7 +47,7 @@ export const Hits = ({ source, q }: { readonly source: Source; readonly q: strin
             <Exact text={excerpt.after} />
           </span>
           <span class="faint">
-            {kindOf(kind)} · {wordsOf(now)}
+            {kindOf(kind)} · {wordsOf(kind, now)}
           </span>
         </a>
       ))}
@@ -56,7 +56,8 @@ export const Hits = ({ source, q }: { readonly source: Source; readonly q: strin
   )
 }
 
-const wordsOf = (now: State): string => {
+const wordsOf = (kind: string, now: State): string => {
   if (now.state === 'shown') return 'in context'
+  if (kind === 'K' && now.state === 'hidden') return `replaced by ${now.by}`
   return now.state === 'hidden' ? `hidden by ${now.by}` : `abandoned by ${now.by}`
 }

@@ -4,7 +4,7 @@ import { contentOf, type ConversationEvent } from '../../../src/events/events.ts
 import { textsOf } from '../../../src/projections/found.ts'
 import { configurationOf, effective, messagesOf } from '../../../src/projections/effective.ts'
 import { fold } from '../../../src/projections/outline.ts'
-import type { Log } from '../../../src/projections/path.ts'
+import { type Log, path } from '../../../src/projections/path.ts'
 import { full } from '../../../src/projections/full.ts'
 import { tokensByBytes } from '../../../src/projections/tokens.ts'
 
@@ -91,11 +91,23 @@ export const toolsOf = (events: readonly ConversationEvent[]): Readonly<Record<s
 
 /** What became of an entry, seen from a position, as `full` says. */
 const stateBy = (log: Log, entry: number, at: number) => {
+  if (log[entry]?.type === 'Configured') return promptStateBy(log, entry, at)
   const found = full(log, { at, abandoned: true }).find(({ position }) => position === entry)
   if (!found) return { state: 'hidden', by: entry }
   const { status, by } = found
   if (status === 'active') return { state: 'shown' }
   return { state: status === 'abandoned' ? 'abandoned' : 'hidden', by }
+}
+
+/** What became of a system prompt, by the path at each position. */
+const promptStateBy = (log: Log, entry: number, at: number) => {
+  const isOn = (end: number): boolean => path(log, end).includes(entry)
+  if (!isOn(at)) {
+    const ends = Array.from({ length: at - entry }, (_, index) => entry + 1 + index)
+    return { state: 'abandoned', by: ends.findLast((end) => isOn(end - 1) && !isOn(end)) }
+  }
+  const by = path(log, at).find((position) => position > entry && log[position]?.type === 'Configured')
+  return by === undefined ? { state: 'shown' } : { state: 'hidden', by }
 }
 
 /** The positions at which a text is found, the newest first, with their states: by a scan of all texts. */

@@ -1,4 +1,11 @@
-import { type ConversationEvent, contentOf, effective, full, type Log } from '../../../core.ts'
+import {
+  configurationsAt,
+  type ConversationEvent,
+  contentOf,
+  effective,
+  full,
+  type Log,
+} from '../../../core.ts'
 import { kindOf } from './outline.ts'
 
 /** Everything that a marker hides, those under the markers that it covers included, newest first. */
@@ -47,13 +54,14 @@ export type State =
   | { readonly state: 'shown' }
   | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
-/** What became of every entry by a position, by the entry's own. */
+/** What became of every entry and configuration by a position, by their own. */
 export const statesAt = (log: Log, at: number): ReadonlyMap<number, State> =>
-  new Map(
-    full(log, { at, abandoned: true }).map(({ position, status, by = -1 }) => [
+  new Map([
+    ...configurationsAt(log, at),
+    ...full(log, { at, abandoned: true }).map(({ position, status, by = -1 }): [number, State] => [
       position,
       status === 'active'
         ? { state: 'shown' }
         : { state: status === 'abandoned' ? 'abandoned' : 'hidden', by },
     ]),
-  )
+  ])

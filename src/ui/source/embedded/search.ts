@@ -37,7 +37,7 @@ const shown: State = { state: 'shown' }
 const stateThen = (log: Log, position: number): State => {
   const reply = log.findIndex((event, at) => at > position && isReply(event))
   const at = reply < 0 ? log.length - 1 : reply - 1
-  const isTurned = log.slice(position + 1, at + 1).some((event) => 'CTWR'.includes(kindOf(event)))
+  const isTurned = log.slice(position + 1, at + 1).some((event) => 'CTWRK'.includes(kindOf(event)))
   return (isTurned ? statesAt(log, at).get(position) : undefined) ?? shown
 }
 
