@@ -1,12 +1,10 @@
-#!/usr/bin/env python3
 """Checks evidence bundles with the verifier key of their ledger, which must come from somewhere other than the bundles."""
-# Exit code: 0 proven; 3 proven, apart from what was left out; 4 not proven; 1 broken; 2 wrong usage.
-import argparse, base64, functools, hashlib, json, pathlib, re, sys
-
+import argparse, base64, functools, hashlib, json, pathlib, re, struct, sys
 class Broken(Exception): "The bundle is not what was written."
 def need(is_so, problem):
     if not is_so: raise Broken(problem)
-
+def parse(text): return json.loads(text.decode(), parse_constant=int)
+def sha256(text): return hashlib.sha256(text).digest()
 # Ed25519 (RFC 8032, 5.1)
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 D, ROOT = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
@@ -17,71 +15,55 @@ def times(n, p): return add(times(n // 2, add(p, p)), p if n % 2 else (0, 1)) if
 def point(code):
     y, sign = int.from_bytes(code, 'little') % 2**255, code[31] >> 7
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
-    roots = [pow(square, (P + 3) // 8, P) * factor % P for factor in (1, -1, ROOT, -ROOT)]
-    roots = [x for x in roots if x * x % P == square and x % 2 == sign and y < P]
-    return (roots[0], y) if roots else None
+    root = pow(square, (P + 3) // 8, P)
+    roots = (x % P for x in (root, -root, ROOT * root, -ROOT * root) if x * x % P == square)
+    return next(((x, y) for x in roots if x % 2 == sign and y < P), None)
 @functools.lru_cache(1000)
 def is_signed(key, text, signature):
     if len(key) != 32 or len(signature) != 64: return False
     a, r, s = point(key), point(signature[:32]), int.from_bytes(signature[32:], 'little')
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + text).digest(), 'little') % L
     return bool(a and r and s < L) and times(s, point(b'\x58' + 31 * b'\x66')) == add(r, times(h, a))
-
 # Merkle trees (RFC 9162, 2.1): the root that the hashes of a proof make of a leaf's
-def sha256(text): return hashlib.sha256(text).digest()
 def root_of(leaf, index, size, proof):
     if size < 2 or not proof: return leaf if (index, size) == (0, 1) and not proof else b''
     *deeper, beside = proof
     left = 1 << (size - 1).bit_length() - 1
     if index < left: return sha256(b'\1' + root_of(leaf, index, left, deeper) + beside)
     return sha256(b'\1' + beside + root_of(leaf, index - left, size - left, deeper))
-
 # The end of SHA-256 (FIPS 180-4, 6.2.2): of a withheld event the bundle has the state before its last bytes, and these
 K = [int(n ** (1 / 3) % 1 * 2**32) for n in range(2, 312) if all(n % d for d in range(2, n))]
-def turns(x, *by): return [x >> n | x << 32 - n & 0xffffffff for n in by]
-def words(code, start, end): return [int.from_bytes(code[i:i + 4], 'big') for i in range(start, end, 4)]
+def turn(x, *by): return functools.reduce(int.__xor__, (x >> n | x << 32 - n & 0xffffffff for n in by))
 def finished(state, rest, length):
-    text = rest + b'\x80' + bytes((55 - length) % 64) + (8 * length).to_bytes(8, 'big')
-    for w in [words(text, start, start + 64) for start in range(0, len(text), 64)]:
-        for i in range(16, 64):
-            (a, b), (c, d) = turns(w[i - 15], 7, 18), turns(w[i - 2], 17, 19)
-            w.append((w[i - 16] + (a ^ b ^ w[i - 15] >> 3) + w[i - 7] + (c ^ d ^ w[i - 2] >> 10)) % 2**32)
-        a, b, c, d, e, f, g, h = before = words(state, 0, 32)
-        for i in range(64):
-            (t, u, v), (x, y, z) = turns(e, 6, 11, 25), turns(a, 2, 13, 22)
-            t, x = h + (t ^ u ^ v) + (e & f ^ ~e & g) + K[i] + w[i], (x ^ y ^ z) + (a & b ^ a & c ^ b & c)
-            a, b, c, d, e, f, g, h = (t + x) % 2**32, a, b, c, (d + t) % 2**32, e, f, g
-        state = b''.join(((x + y) % 2**32).to_bytes(4, 'big') for x, y in zip(before, (a, b, c, d, e, f, g, h)))
-    return state
-def withheld(line):
-    """The hash of a withheld event, and the one before it, which the end of the event's text names."""
-    state, length, rest, stated = re.fullmatch('([0-9a-f]{64}) ([0-9]{1,15}) ((?:[0-9a-f]{2})*) ([0-9a-f]{64})', line).groups()
+    text, now = rest + b'\x80' + bytes((55 - length) % 64) + (8 * length).to_bytes(8, 'big'), struct.unpack('>8I', state)
+    for start in range(0, len(text), 64):
+        w = list(struct.unpack_from('>16I', text, start))
+        while len(w) < 64: w.append((w[-16] + (turn(w[-15], 7, 18) ^ w[-15] >> 3) + w[-7] + (turn(w[-2], 17, 19) ^ w[-2] >> 10)) % 2**32)
+        a, b, c, d, e, f, g, h = now
+        for k, word in zip(K, w):
+            t, u = h + turn(e, 6, 11, 25) + (e & f ^ ~e & g) + k + word, turn(a, 2, 13, 22) + (a & b ^ a & c ^ b & c)
+            a, b, c, d, e, f, g, h = (t + u) % 2**32, a, b, c, (d + t) % 2**32, e, f, g
+        now = [(x + y) % 2**32 for x, y in zip(now, (a, b, c, d, e, f, g, h))]
+    return struct.pack('>8I', *now)
+def withheld(lines):
+    state, length, rest, stated = re.fullmatch(r'([0-9a-f]{64}) ([0-9]{1,15})\n((?:[0-9a-f]{2})*)\n([0-9a-f]{64})\n', lines).groups()
     rest, prev = bytes.fromhex(rest), re.search(rb'"prev":(?:null|"([0-9a-f]{64})")}\Z', bytes.fromhex(rest))[1]
     is_so = (int(length) - len(rest)) % 64 == 0 and finished(bytes.fromhex(state), rest, int(length)).hex() == stated
     need(is_so, 'what is here of a withheld event does not have the hash that is given')
     return stated, prev and prev.decode()
-
-def parse(text): return json.loads(text.decode(), parse_constant=int)
-def lines_of(path):
-    *lines, rest = path.read_bytes().split(b'\n')
-    need(rest == b'', f'{path.name} ends in the middle of a line')
-    return lines
-
+# The chain, and the digests of the requests that its events are the answers to
 def receipts_in(type, data):
-    """The digests of the requests that an event is the answer to."""
     if type not in (b'MessageAppended', b'Condensed') or b'"digest"' not in data: return []
     receipt = (parse(data).get('origin') or {}).get('context') or {}
     parts = (receipt.get('options') or {}).get('parts') or [] if type == b'Condensed' else []
     return [one['digest'] for one in [*(part.get('sent') or {} for part in parts), receipt] if 'digest' in one]
-
 def check_chain(folder, manifest):
     count, first, prev, sealed, left_out, receipts = 0, 0, None, None, [], {}
     with open(folder / 'events.txt', 'rb') as file:
         while four := [line for line in (file.readline() for _ in range(4)) if line]:
             need(len(four) == 4 and four[3].endswith(b'\n'), 'events.txt ends in the middle of an event')
             id, type, data, metadata = (line[:-1] for line in four)
-            if id: found, before = sha256(b''.join(four)[:-1]).hex(), parse(metadata)['prev']
-            else: found, before = withheld(b' '.join((type, data, metadata)).decode())
+            found, before = (sha256(b''.join(four)[:-1]).hex(), parse(metadata)['prev']) if id else withheld(b''.join(four[1:]).decode())
             need(before == prev, f'event {count} was not written after the one before it: changed, missing or added')
             if not id: left_out.append(count)
             elif type == b'Forked':
@@ -93,20 +75,23 @@ def check_chain(folder, manifest):
     for name, fact in {'first': first, 'last': count - 1, 'head': prev, 'withheld': left_out}.items():
         need(manifest[name] == fact, f'bundle.json says something else than events.txt: {name}')
     return sealed, receipts
-
+# Requests, put together from their parts
+def lines_of(path):
+    *lines, rest = path.read_bytes().split(b'\n')
+    need(rest == b'', f'{path.name} ends in the middle of a line')
+    return lines
 def check_requests(folder, manifest, receipts):
-    parts, used, shown, numbers = lines_of(folder / 'parts.txt'), set(), set(), []
+    parts, used, shown, digests, numbers = lines_of(folder / 'parts.txt'), set(), set(), set(), []
     for request in map(parse, lines_of(folder / 'requests.jsonl')):
         position, numbers = request['position'], numbers[:request['keep']] + request['add']
         digest = sha256(b''.join(parts[i] for i in numbers)).hex()
         need(digest in receipts.get(position, []), f'a request is not what the receipt in event {position} says was sent')
         need((position, digest) not in shown, f'the request of the receipt in event {position} is here twice')
-        used.update(numbers), shown.add((position, digest))
+        used.update(numbers), shown.add((position, digest)), digests.add(digest)
     need(used == set(range(len(parts))), 'parts.txt has parts that are in no request')
     need(manifest['requests'] == len(shown), 'bundle.json says something else than requests.jsonl: requests')
-    digests = {digest for _, digest in shown}
     return [position for position in receipts if not digests.issuperset(receipts[position])]
-
+# The ledger: the key has signed its checkpoint (C2SP signed-note, tlog-checkpoint), and a leaf is in the tree
 def decoded(text):
     code = base64.b64decode(text)
     return {base64.b64encode(code).decode(): code}[text]  # There is one spelling of a code.
@@ -114,31 +99,27 @@ def key_from(text):
     name, id, code = text.strip().split('+', 2)
     need(sha256(f'{name}\n'.encode() + decoded(code)).hex()[:8] == id and decoded(code)[0] == 1, 'the key is not whole')
     return name, bytes.fromhex(id), decoded(code)[1:]
-def check_leaf(leaf, note, index, proof, key):
-    """The key has signed the note (C2SP signed-note, tlog-checkpoint), and the leaf is in its tree."""
-    (text, _, marks), (name, id, public) = note.rpartition('\n\n'), key
+def check_leaf(leaf, checkpoint, place, key):
+    (text, marks), (name, id, public) = re.fullmatch('(.+)\n\n((?:[^ \n]+ [^ \n]+ [^ \n]+\n)+)', checkpoint, re.DOTALL).groups(), key
     marks = [(signer, decoded(mark)) for _, signer, mark in (line.split(' ') for line in marks.splitlines())]
     is_so = any((signer, mark[:4]) == (name, id) and is_signed(public, f'{text}\n'.encode(), mark[4:]) for signer, mark in marks)
     need(is_so, 'the checkpoint of the ledger is not signed by the key that was given')
     _, size, root, *_ = text.split('\n')
-    is_so = root_of(sha256(b'\0' + leaf.encode()), index, int(size), [decoded(each) for each in proof]) == decoded(root)
-    need(is_so, 'the signed ledger does not hold this conversation as it is here')
+    found = root_of(sha256(b'\0' + leaf.encode()), place['index'], int(size), [decoded(each) for each in place['proof']])
+    need(found == decoded(root), 'the signed ledger does not hold this conversation as it is here')
 def check_ledger(folder, manifest, sealed, key):
     if 'ledger' not in manifest: return 'there is no ledger: whoever can write to the store could have made all of this'
     if not key: return 'no key was given: whoever can write to the store could have made all of this'
     for one in parse((folder / 'keys.json').read_bytes())['rotations']:
-        try: check_leaf(f'key\n{one["key"]}\n', one['checkpoint'], one['index'], one['proof'], key)
+        try: check_leaf(f'key\n{one["key"]}\n', one['checkpoint'], one, key)
         except Broken: continue  # It is of keys before the one that was given.
         key = key_from(one['key'])
     need(sealed, 'the event that the ledger names is not here')
-    revision, index, proof = (manifest['ledger'][name] for name in ('revision', 'index', 'proof'))
-    leaf = f'{manifest["conversation"]}\n{revision}\n{sealed}\n'
-    check_leaf(leaf, (folder / 'checkpoint.txt').read_bytes().decode(), index, proof, key)
-    newer = manifest['last'] - manifest['first'] - revision
+    place, checkpoint = manifest['ledger'], (folder / 'checkpoint.txt').read_bytes().decode()
+    check_leaf(f'{manifest["conversation"]}\n{place["revision"]}\n{sealed}\n', checkpoint, place, key)
+    newer = manifest['last'] - manifest['first'] - place['revision']
     return newer and f'the last {newer} events are newer than what the ledger holds'
-
 def check(folder, key):
-    """Prints what holds; returns exit code and verdict."""
     need((folder / 'bundle.json').is_file(), 'there is no bundle.json: the bundle is not whole')
     manifest = parse((folder / 'bundle.json').read_bytes())
     need(manifest['format'] == 'palimpsest evidence 1', 'bundle.json names a format that is not known here')
@@ -151,10 +132,9 @@ def check(folder, key):
     doubt = check_ledger(folder, manifest, sealed, key)
     if doubt: return 4, f'NOT PROVEN: {doubt}'
     return (3, 'PROVEN, APART FROM WHAT IS LEFT OUT') if missing or manifest['withheld'] else (0, 'PROVEN')
-
 if __name__ == '__main__':
     sys.setrecursionlimit(20000)
-    parser, codes = argparse.ArgumentParser(description=__doc__), set()
+    parser, codes = argparse.ArgumentParser(description=__doc__, epilog='Exit code: 0 or 3 proven, 4 not proven, 1 broken'), set()
     parser.add_argument('bundles', nargs='+', type=pathlib.Path)
     parser.add_argument('--key', help='verifier key of the ledger, or a file with it')
     args = parser.parse_args()
@@ -164,8 +144,7 @@ if __name__ == '__main__':
         print(bundle)
         try: code, verdict = check(bundle, key)
         except Broken as problem: code, verdict = 1, f'BROKEN: {problem}'
-        except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError):
-            code, verdict = 1, 'BROKEN: what comes next is missing, or not in the form of a bundle'
+        except Exception: code, verdict = 1, 'BROKEN: what comes next is missing, or not in the form of a bundle'
         print(f'  {verdict}', flush=True)
         codes.add(code)
     sys.exit(next(code for code in (1, 4, 3, 0) if code in codes))

@@ -1,4 +1,4 @@
-import { cpSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -71,6 +71,25 @@ describe(`the verifier in a bundle${onlyPython}`, () => {
         rmSync(folder, { recursive: true })
       }
       process.stdout.write(`bundles: ${counts.untouched} untouched, ${counts.tampered} tampered with\n`)
+    },
+  )
+
+  it.skipIf(!python)(
+    'says the same as our own of a checkpoint that ends anywhere in its signature',
+    async () => {
+      const folder = temporaryFolder()
+      const { key, folders } = await exportAll(await sealedConversations(1, 1), folder)
+      const cut = Array.from({ length: 9 }, (_, n) => {
+        const copy = join(folder, `cut-${n}`)
+        cpSync(folders[0] as string, copy, { recursive: true })
+        const file = join(copy, 'checkpoint.txt')
+        writeFileSync(file, readFileSync(file).subarray(0, -1 - n))
+        return copy
+      })
+      for (const [where, lines] of judged(cut, key).said) {
+        expect(verdictLines(await verifyEvidence(where, right(parseKey(key))))).toEqual(lines)
+        expect(verdictOf(lines)).toBe('BROKEN')
+      }
     },
   )
 })

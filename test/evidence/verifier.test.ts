@@ -63,17 +63,19 @@ const roots = [
 describe(`verify.py${onlyPython}`, () => {
   const source = readFileSync(script, 'utf8')
 
-  it('is at most 150 lines of code, none of them long', () => {
-    const code = source.split('\n').filter((line) => !/^\s*(#.*|"""[^"]*"""|)$/.test(line))
-    expect(code.length).toBeLessThanOrEqual(150)
-    expect(Math.max(...code.map((line) => line.length))).toBeLessThanOrEqual(140)
+  it('is at most 150 lines, none of them long', () => {
+    const lines = source.trimEnd().split('\n')
+    expect(lines.length).toBeLessThanOrEqual(150)
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(140)
   })
 
   it('imports the standard library only', () => {
     const imported = [...source.matchAll(/^\s*(?:import|from) ([\w, ]+?)(?: import .*)?$/gm)].flatMap(
       ([, names = '']) => names.split(', '),
     )
-    expect(imported.toSorted()).toEqual('argparse base64 functools hashlib json pathlib re sys'.split(' '))
+    expect(imported.toSorted()).toEqual(
+      'argparse base64 functools hashlib json pathlib re struct sys'.split(' '),
+    )
   })
 
   it.skipIf(!python)('accepts the signatures of RFC 8032, and none with a bit changed', () => {
