@@ -30,7 +30,8 @@ export interface Wrong {
 /** A ledger that is made again of its entries. */
 export interface Replay {
   readonly edge: () => Edge
-  readonly keys: () => readonly VerifierKey[]
+  /** Keys that have signed a checkpoint of it. That an entry names a key says nothing of who has it. */
+  readonly signers: () => readonly VerifierKey[]
   /** The next batch. */
   readonly take: (batch: Batch) => Step
   /** What is wrong once all batches were taken. */
@@ -53,6 +54,7 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
   let edge = emptyEdge
   let reached = 0
   const keys = [first]
+  const signed = new Set<VerifierKey>()
 
   /** Compares with what anchors hold of this size. */
   const compared = (): readonly Wrong[] => {
@@ -99,7 +101,8 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
       at = stop
     }
     const unsigned = signatureProblem(batch)
-    if (unsigned !== undefined) wrong.push(ledger(unsigned))
+    if (unsigned === undefined) signed.add(keys.at(-1) as VerifierKey)
+    else wrong.push(ledger(unsigned))
     keys.push(...entries.flatMap(keyIn))
     return { wrong, completed, isBroken: false }
   }
@@ -122,7 +125,7 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
           ]
     }),
   ]
-  return { edge: () => edge, keys: () => keys, take, end }
+  return { edge: () => edge, signers: () => [...signed], take, end }
 }
 
 const ledger = (message: string): Wrong => ({ kind: 'ledger', message })

@@ -69,8 +69,11 @@ export async function* verifyLedger({
       for (const text of batch.entries) yield* entryProblems(store, text)
     }
   for (const { kind, message } of replay.end()) yield problem(kind, message)
-  if (key !== undefined && !isAmong(replay.keys(), key))
-    yield problem('ledger', `the ledger is signed with other keys than ${key}`)
+  if (key !== undefined && !isAmong(replay.signers(), key))
+    yield problem(
+      'ledger',
+      `${key} has signed nothing of the ledger: it is another one, or the key is too new`,
+    )
   return replay.edge().size
 }
 

@@ -234,6 +234,28 @@ describe('what the chain does not show, the sealed ledger does', () => {
     expect(new Set(found.map(({ kind }) => kind))).toEqual(new Set(['anchor']))
   })
 
+  it('all of it written again under a new key, which then names the known one as its successor: by the known key', async () => {
+    const { file, open } = sealed()
+    const before = await open()
+    const { key } = await before.audit.status()
+    expect(await problemsIn(before, { key })).toEqual([])
+    await before.close()
+    sql(
+      file,
+      `DELETE FROM events WHERE stream IN (SELECT id FROM streams WHERE name LIKE 'ledger%'); DELETE FROM streams WHERE name LIKE 'ledger%'`,
+    )
+    const store = await open()
+    const forger = await newKeyFile(join(temporaryFolder(), 'forged.pem'))
+    await store.audit.init({ signer: forger, origin: key.split('+')[0] })
+    await store.audit.seal({ signer: forger })
+    await store.audit.rotateKey({
+      signer: forger,
+      to: { ...signer, sign: () => Promise.reject(new Error()) },
+    })
+    expect((await store.audit.status()).key).toBe(key)
+    expect(await problemsIn(store, { key })).toEqual([{ kind: 'ledger' }])
+  })
+
   it('but for what happened since it was sealed last', async () => {
     const { file, anchors, open } = sealed()
     const store = await open()
