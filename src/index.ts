@@ -184,6 +184,7 @@ export type {
   SearchPage,
 } from './catalogue/catalogue.ts'
 export type { Hit } from './catalogue/search.ts'
+export type { TitleHit } from './catalogue/titles.ts'
 export type {
   Audit,
   AuditDone,

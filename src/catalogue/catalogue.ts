@@ -77,8 +77,9 @@ export interface Catalogue<W extends Way> {
   readonly hidden: (id: string, marker: number) => Answer<W, ReadError, HiddenByMarker | undefined>
   /**
    * The messages, summaries and system prompts that have a text of 3 to 500 characters, as it is but for upper and lower case: what was
-   * said, also in thoughts, tool calls and results, with the names and ids of calls. Abandoned branches included. An answer takes about a second at the
-   * longest; `next` says where to continue. Errors: `InvalidInput`, `ConversationNotFound`.
+   * said, also in thoughts, tool calls and results, with the names and ids of calls; abandoned branches included. And the conversations
+   * whose title has it. An answer takes about a second at the longest; `next` says where to continue. Errors: `InvalidInput`,
+   * `ConversationNotFound`.
    *
    * @example
    * const { items } = await store.catalogue.search('src/parser', { conversation: 'task-42' })
@@ -205,7 +206,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     const known = yield* upTo(id)
     const conversation = read(id, known, (row) => row)
     const isComplete = known.indexed === known.last
-    if (!conversation) return { items: [], isComplete, ...known }
+    if (!conversation) return { titles: [], items: [], isComplete, ...known }
     return { isComplete, ...known, ...(yield* searched(store, feed, { text, conversation, limit, cursor })) }
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import { streamOf } from '../events/ids.ts'
+import { notesStreamOf, streamOf } from '../events/ids.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import type { InvalidInput } from '../events/errors.ts'
@@ -33,7 +33,7 @@ export interface Feed {
 
 /** Characters of data that are indexed in one transaction, which the process waits for. */
 const mostAtOnce = 128 * 1024
-const ours = [streamOf('')]
+const ours = [streamOf(''), notesStreamOf('')]
 
 /** @param place where the file is; undefined: in memory */
 export const feedOf = (store: EventStore, place: string | undefined): Feed => {

@@ -2,13 +2,14 @@ import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
-import { conversationOf } from '../events/ids.ts'
+import { conversationOf, notedIn } from '../events/ids.ts'
 import { textsOf } from '../projections/found.ts'
 import type { Checkpoint, RecordedEvent } from '../store/port.ts'
 import { factsOf } from './facts.ts'
 import { type Rows, rowsIn } from './rows.ts'
 import type { Thread } from './thread.ts'
 import { type Threads, threadsOf } from './threads.ts'
+import { titlesIn } from './titles.ts'
 import { wordsIn } from './words.ts'
 
 /** An event by which a store is known again. */
@@ -58,6 +59,7 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
   const rows = rowsIn(db)
   const threads = threadsOf(rows)
   const words = wordsIn(db)
+  const takeTitle = titlesIn(db)
   const sql = {
     get: db.prepare("SELECT value FROM meta WHERE key = 'reached'"),
     set: db.prepare(
@@ -100,6 +102,8 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
 
   /** Undefined if there is nothing to take of it. */
   const takeOne = (recorded: RecordedEvent): ConversationEvent | undefined => {
+    const noted = notedIn(recorded.stream)
+    if (noted !== undefined) takeTitle(noted, recorded)
     const thread = threadOf(recorded)
     if (!thread || thread.row.problem !== null) return undefined
     const { from, last } = thread.row

@@ -13,6 +13,7 @@ import { rowOf } from './rows.ts'
 import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
+import { titledWith } from './titles.ts'
 import { type Trait, traits, traitsIn } from './traits.ts'
 
 /** `newest`: begun last; `updated`: written to last; `tokens`: the most; `id`: by id. */
@@ -20,7 +21,7 @@ export type ListOrder = 'newest' | 'updated' | 'tokens' | 'id'
 
 /** Which conversations, in what order. */
 export interface Filter {
-  /** A part of the id, or a text that was said in it. */
+  /** A part of the id or of the title, or a text that was said in it. */
   readonly q?: string | undefined
   /** All of these have happened in it. */
   readonly has?: readonly Trait[] | undefined
@@ -130,11 +131,16 @@ const valueOf = (row: ThreadRow, order: ListOrder): string | number => {
   }
 }
 
-/** Stretches that may have a text, by thread. */
-type MayHave = ReadonlyMap<number, readonly Candidate[]>
+/** Threads that may have a text: those whose titles have it, and the stretches in which it may have been said, by thread. */
+interface MayHave {
+  readonly titled: ReadonlySet<number>
+  readonly said: ReadonlyMap<number, readonly Candidate[]>
+}
 
-const textsOf = (db: DatabaseSync, q: string): MayHave =>
-  Map.groupBy(isSearchable(q) ? allCandidatesIn(db, fold(q)) : [], ({ thread }) => thread)
+const textsOf = (db: DatabaseSync, q: string): MayHave => ({
+  titled: titledWith(db, fold(q)),
+  said: Map.groupBy(isSearchable(q) ? allCandidatesIn(db, fold(q)) : [], ({ thread }) => thread),
+})
 
 async function* isWanted(
   store: EventStore,
@@ -142,8 +148,8 @@ async function* isWanted(
   q: string,
   mayHave: MayHave,
 ): Steps<StoreError, boolean> {
-  if (fold(row.id).includes(fold(q))) return true
-  for (const candidate of mayHave.get(row.n) ?? [])
+  if (fold(row.id).includes(fold(q)) || mayHave.titled.has(row.n)) return true
+  for (const candidate of mayHave.said.get(row.n) ?? [])
     if (yield* textIn(store, row, candidate, fold(q))) return true
   return false
 }
@@ -183,7 +189,7 @@ const rowsOf = (
   if (mayHave)
     conditions.push([
       '(n IN (SELECT value FROM json_each(?)) OR instr(lower(id), ?) > 0)',
-      JSON.stringify([...mayHave.keys()]),
+      JSON.stringify([...mayHave.titled, ...mayHave.said.keys()]),
       fold(filter.q ?? ''),
     ])
   const end = `ORDER BY ${key} ${direction}, n ${direction} LIMIT ${limit}`

@@ -1,12 +1,12 @@
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 3
+export const formatVersion = 4
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
  * fork's parent counts no more. Positions are those of the conversation. `last` is how far it is indexed; `has` are the bits of `traits`.
  *
  * `chunks` are columns of own events (columns.ts), `marks` what changes more than the end of what is shown. `docs` are stretches of own
- * events with their words; their texts are nowhere: what is found is read in the store.
+ * events with their words; their texts are nowhere: what is found is read in the store. `titles` are the title notes of conversations.
  */
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -58,5 +58,15 @@ export const schema = `
   CREATE VIRTUAL TABLE words USING fts5(
     text, content = '', columnsize = 0, detail = 'none', tokenize = 'trigram case_sensitive 1'
   );
+  CREATE TABLE titles (
+    number INTEGER PRIMARY KEY,
+    conversation TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    time TEXT NOT NULL,
+    text TEXT NOT NULL,
+    folded TEXT NOT NULL,
+    UNIQUE (conversation, revision)
+  ) STRICT;
   INSERT INTO meta VALUES ('build', lower(hex(randomblob(8))));
   PRAGMA user_version = ${formatVersion};`

@@ -12,8 +12,10 @@ import type { EventStore } from '../store/port.ts'
 import { type Candidate, candidatesIn, isLastPage } from './candidates.ts'
 import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
+import type { CatalogueFile } from './file.ts'
 import type { Indexed } from './index-file.ts'
 import { partsOf } from './lineage.ts'
+import { type TitleHit, titlesWith, titleWith } from './titles.ts'
 import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
 import { type States, type View, viewIn } from './views.ts'
@@ -31,6 +33,8 @@ export interface Hit extends States {
 }
 
 export interface Hits {
+  /** On the first page: the conversations whose title has it, at most `limit`, the title noted last first. */
+  readonly titles: readonly TitleHit[]
   /** The newest first. */
   readonly items: readonly Hit[]
   /** There may be more: the `cursor` of the next page. */
@@ -64,15 +68,19 @@ export async function* searched(
   { text, conversation, limit, cursor }: Searched,
 ): Steps<StoreError | InvalidInput, Hits> {
   const wanted = fold(text)
+  const titlesOf = ({ rows }: Indexed, { db }: CatalogueFile): readonly TitleHit[] =>
+    conversation ? titleWith(db, partsOf(rows, conversation), wanted) : titlesWith(db, wanted, limit)
   const build = feed.read((indexed) => indexed.build)
   const [doc, position] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 2))
   let through = typeof doc === 'number' ? doc : Number.MAX_SAFE_INTEGER
   let before = typeof position === 'number' ? position : Infinity
   const items: Hit[] = []
+  const titles = cursor === undefined ? feed.read(titlesOf) : []
   const views = viewsOf(feed, conversation)
   const began = performance.now()
   let problem: string | undefined
   const answer = (next?: readonly [doc: number, before: number]): Hits => ({
+    titles,
     items,
     ...(next && { next: cursorText({ build, after: next }) }),
     ...(problem !== undefined && { problem }),

@@ -61,17 +61,23 @@ const around = { before: 60, after: 120 }
 /** The first place of a text in an event; undefined if it does not have it. @param wanted folded */
 export const excerptOf = (event: ConversationEvent, wanted: string): Excerpt | undefined => {
   for (const text of textsOf(event)) {
-    const at = fold(text).indexOf(wanted)
-    if (at < 0) continue
-    const end = at + wanted.length
-    const start = wholeFrom(text, at - around.before)
-    return {
-      before: text.slice(start, at),
-      match: text.slice(at, end),
-      after: text.slice(end, wholeFrom(text, end + around.after)),
-    }
+    const excerpt = excerptIn(text, wanted)
+    if (excerpt) return excerpt
   }
   return undefined
+}
+
+/** The first place of a text in another one. @param wanted folded */
+export const excerptIn = (text: string, wanted: string): Excerpt | undefined => {
+  const at = fold(text).indexOf(wanted)
+  if (at < 0) return undefined
+  const end = at + wanted.length
+  const start = wholeFrom(text, at - around.before)
+  return {
+    before: text.slice(start, at),
+    match: text.slice(at, end),
+    after: text.slice(end, wholeFrom(text, end + around.after)),
+  }
 }
 
 /** Where a text is first in an event, as it is but for upper and lower case; undefined if it is not in it. */

@@ -341,7 +341,11 @@ const hit = z.object({
   now: seen,
   then: seen.describe('For the next reply after it'),
 })
+const titleHit = hit.pick({ conversation: true, time: true, excerpt: true })
 const found = {
+  titles: z
+    .array(titleHit)
+    .describe('On the first page: the conversations whose title has it, at most `limit`'),
   items: z.array(hit).describe('The newest first'),
   next: z.string().optional().describe('There may be more: `cursor` of the next page'),
   isComplete: z.boolean().describe('Whether everything was indexed that was there'),

@@ -115,7 +115,7 @@ describe('the file of a catalogue', () => {
     'cut off': (file) => truncateSync(file, 8_192),
     'of the format before this one': (file) => {
       const db = new DatabaseSync(file)
-      db.exec(`ALTER TABLE threads DROP COLUMN messages; PRAGMA user_version = ${formatVersion - 1}`)
+      db.exec(`DROP TABLE titles; PRAGMA user_version = ${formatVersion - 1}`)
       db.close()
     },
     'of another format': (file) => {

@@ -227,7 +227,7 @@ describe('a client of a server whose index is behind', () => {
     const { catalogue } = store
     let asked = 0
     const isBehind = (): boolean => ++asked < 3
-    const nothing = { items: [], isComplete: false, ...answer }
+    const nothing = { titles: [], items: [], isComplete: false, ...answer }
     const { url } = await serving({
       store: {
         ...store,

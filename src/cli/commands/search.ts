@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Hit, SearchPage, Store } from '../../index.ts'
+import type { Hit, SearchPage, Store, TitleHit } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import type { Part } from '../text.ts'
@@ -21,13 +21,13 @@ export const addSearch = (program: Command, shell: Shell): void => {
       `
 Finds a text of 3 to 500 characters as it is, but for upper and lower case:
 words, parts of words, paths, ids, in what was said, thought, called and
-answered, and in system prompts, on every branch. The index that this needs is
-made when it is first asked, beside an SQLite store; PALIMPSEST_INDEX names
-another folder.
+answered, and in system prompts, on every branch, and in titles. The index that
+this needs is made when it is first asked, beside an SQLite store;
+PALIMPSEST_INDEX names another folder.
 
 In a pipe, each line is conversation, position, kind, whether the model sees it
 now (shown, or what hides or abandons it) and the text around it, separated by
-tabs.
+tabs. A title has neither position nor state.
 
 Examples:
   palimpsest search src/parser.ts
@@ -35,10 +35,17 @@ Examples:
     )
     .action(
       shell.action('existing', async ({ store, out, isJson }, text: string, options: Options) => {
-        const { items, next, problem } = await whole(store, text, options)
+        const { titles, items, next, problem } = await whole(store, text, options)
         if (isJson)
-          return out.json({ items, isMore: next !== undefined, ...(problem !== undefined && { problem }) })
-        if (items.length === 0) await out.aside(['nothing was found', 'dim'])
+          return out.json({
+            titles,
+            items,
+            isMore: next !== undefined,
+            ...(problem !== undefined && { problem }),
+          })
+        if (titles.length + items.length === 0) await out.aside(['nothing was found', 'dim'])
+        for (const hit of titles)
+          await (out.isTerminal ? out.line(...titleParts(hit)) : out.line([plainTitle(hit)]))
         for (const hit of items)
           await (out.isTerminal ? out.line(...shownParts(hit)) : out.line([plainLine(hit)]))
         if (next !== undefined) await out.aside([`there may be more: --limit ${options.limit * 2}`, 'dim'])
@@ -56,12 +63,13 @@ const whole = async (
   let page = await catalogue.search(text, { conversation, limit })
   while (!page.isComplete && page.problem === undefined)
     page = await catalogue.search(text, { conversation, limit })
+  const { titles } = page
   const items = [...page.items]
   while (page.next !== undefined && items.length < limit) {
     page = await catalogue.search(text, { conversation, limit: limit - items.length, cursor: page.next })
     items.push(...page.items)
   }
-  return { ...page, items }
+  return { ...page, titles, items }
 }
 
 const kinds: Readonly<Record<string, string>> = {
@@ -89,14 +97,28 @@ const shownParts = (hit: Hit): readonly Part[] => {
       kind === 'C' || kind === 'K' ? 'marker' : kind === 'u' || kind === 'r' ? 'user' : 'assistant',
     ),
     ...(now.state === 'shown' ? [] : ([[`${stateText(hit)}  `, 'dim']] as const)),
-    [lineOf(excerpt.before.slice(-30))],
-    [lineOf(excerpt.match), 'warning'],
-    [lineOf(excerpt.after)],
+    ...excerptParts(excerpt),
   ]
 }
 
 const plainLine = (hit: Hit): string => {
   const { conversation, position, kind, excerpt } = hit
-  const said = lineOf(`${excerpt.before}${excerpt.match}${excerpt.after}`)
-  return [conversation, position, kinds[kind] ?? kind, stateText(hit), said].join('\t')
+  return [conversation, position, kinds[kind] ?? kind, stateText(hit), wholeOf(excerpt)].join('\t')
 }
+
+const wholeOf = ({ before, match, after }: Hit['excerpt']): string => lineOf(`${before}${match}${after}`)
+
+const titleParts = ({ conversation, excerpt }: TitleHit): readonly Part[] => [
+  [`${conversation} `, 'bold'],
+  labelPart('title', 'marker'),
+  ...excerptParts(excerpt),
+]
+
+const plainTitle = ({ conversation, excerpt }: TitleHit): string =>
+  [conversation, '', 'title', '', wholeOf(excerpt)].join('\t')
+
+const excerptParts = ({ before, match, after }: Hit['excerpt']): readonly Part[] => [
+  [lineOf(before.slice(-30))],
+  [lineOf(match), 'warning'],
+  [lineOf(after)],
+]

@@ -21,7 +21,11 @@ export const list = route({
   summary: 'The conversations, those begun last first',
   scope: 'read',
   query: z.strictObject({
-    q: z.string().max(500).optional().describe('Only those whose id has this, or in which it was said'),
+    q: z
+      .string()
+      .max(500)
+      .optional()
+      .describe('Only those whose id or title has this, or in which it was said'),
     has: z
       .string()
       .transform((text) => text.split(','))

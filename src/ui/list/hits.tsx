@@ -17,20 +17,37 @@ interface Hit {
   readonly then: State
 }
 
+/** A conversation whose title has the words. */
+type TitleHit = Pick<Hit, 'conversation' | 'excerpt'>
+
+interface Found {
+  /** Absent where titles are not searched: in a file. */
+  readonly titles?: readonly TitleHit[]
+  readonly items: readonly Hit[]
+  readonly next?: unknown
+}
+
 /** More hits are in the conversations below. */
 const most = 8
 
 /** Where it was said, over all conversations. Nothing, where the server cannot search. */
 export const Hits = ({ source, q }: { readonly source: Source; readonly q: string }) => {
   const path = `/search${queryOf({ q, limit: most })}`
-  const { value, error } = useFetched<{ readonly items: readonly Hit[]; readonly next?: unknown }>(
-    source,
-    path,
-  )
-  if (error !== undefined || !value || value.items.length === 0) return null
+  const { value, error } = useFetched<Found>(source, path)
+  const { titles = [], items = [], next } = value ?? {}
+  if (error !== undefined || titles.length + items.length === 0) return null
   return (
     <section class="found" aria-label="Where it was said">
-      {value.items.map(({ conversation, position, kind, excerpt, now }) => (
+      {titles.map(({ conversation, excerpt }) => (
+        <a key={conversation} class="hit" href={hrefs.conversation(conversation)}>
+          <span class="figures">
+            <bdi>{conversation}</bdi>
+          </span>
+          <Marked {...excerpt} />
+          <span class="faint">title</span>
+        </a>
+      ))}
+      {items.map(({ conversation, position, kind, excerpt, now }) => (
         <a
           key={`${conversation} ${position}`}
           class="hit"
@@ -39,22 +56,26 @@ export const Hits = ({ source, q }: { readonly source: Source; readonly q: strin
           <span class="figures">
             <bdi>{conversation}</bdi> <span class="faint">at {number(position)}</span>
           </span>
-          <span class="excerpt" dir="auto">
-            <Exact text={excerpt.before} />
-            <mark>
-              <Exact text={excerpt.match} />
-            </mark>
-            <Exact text={excerpt.after} />
-          </span>
+          <Marked {...excerpt} />
           <span class="faint">
             {kindOf(kind)} · {wordsOf(kind, now)}
           </span>
         </a>
       ))}
-      {value.next !== undefined && <p class="faint">and more, in the conversations below</p>}
+      {next !== undefined && <p class="faint">and more, in the conversations below</p>}
     </section>
   )
 }
+
+const Marked = ({ before, match, after }: Hit['excerpt']) => (
+  <span class="excerpt" dir="auto">
+    <Exact text={before} />
+    <mark>
+      <Exact text={match} />
+    </mark>
+    <Exact text={after} />
+  </span>
+)
 
 const wordsOf = (kind: string, now: State): string => {
   if (now.state === 'shown') return 'in context'

@@ -1,0 +1,70 @@
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import * as E from 'fp-ts/lib/Either.js'
+import { noteCodec } from '../events/notes.ts'
+import { type Excerpt, excerptIn, fold } from '../projections/found.ts'
+import type { RecordedEvent } from '../store/port.ts'
+import type { Part } from './lineage.ts'
+
+/** A conversation whose title has the text. */
+export interface TitleHit {
+  readonly conversation: string
+  /** When the title was noted, ISO 8601, UTC. */
+  readonly time: string
+  readonly excerpt: Excerpt
+}
+
+/** Takes the notes of conversations, of which titles alone are kept. One that cannot be read is left out, as in links. */
+export const titlesIn = (db: DatabaseSync) => {
+  const add = db.prepare(
+    'INSERT INTO titles (conversation, revision, at, time, text, folded) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  )
+  return (conversation: string, recorded: RecordedEvent): void => {
+    if (recorded.type !== 'Noted' || !recorded.data.includes('"title"')) return
+    const noted = noteCodec.decode(recorded, recorded)
+    if (E.isLeft(noted) || noted.right.type !== 'Noted') return
+    const { data, metadata } = noted.right
+    const { kind, data: text, at } = data
+    if (kind === 'title' && typeof text === 'string')
+      add.run(conversation, recorded.revision, at, metadata.time, text, fold(text))
+  }
+}
+
+/** The last title of each conversation that has a folded text. There are few and they are short: each is looked at. */
+const current = `titles AS own CROSS JOIN threads ON threads.id = own.conversation
+  WHERE instr(folded, ?) > 0 AND NOT EXISTS (
+    SELECT 1 FROM titles WHERE conversation = own.conversation AND revision > own.revision
+  )`
+
+/** Conversations whose own title has a folded text, the one noted last first. */
+export const titlesWith = (db: DatabaseSync, wanted: string, most: number): readonly TitleHit[] =>
+  db
+    .prepare(`SELECT conversation, own.time AS time, text FROM ${current} ORDER BY own.number DESC LIMIT ?`)
+    .all(wanted, most)
+    .flatMap((row) => hitOf(row, wanted))
+
+/** The numbers of the threads whose own title has a folded text. */
+export const titledWith = (db: DatabaseSync, wanted: string): ReadonlySet<number> =>
+  new Set(
+    db
+      .prepare(`SELECT n FROM ${current}`)
+      .all(wanted)
+      .map(({ n }) => Number(n)),
+  )
+
+/** The title of one conversation, if it has a folded text: its own, or the one that it had where it was forked. */
+export const titleWith = (db: DatabaseSync, parts: readonly Part[], wanted: string): readonly TitleHit[] => {
+  const own = parts.at(-1)?.row
+  const latest = db.prepare(
+    'SELECT conversation, time, text FROM titles WHERE conversation = ? AND at <= ? ORDER BY revision DESC LIMIT 1',
+  )
+  for (const { row, last } of parts.toReversed()) {
+    const title = latest.get(row.id, row === own ? Number.MAX_SAFE_INTEGER : last)
+    if (title) return hitOf({ ...title, conversation: own?.id ?? null }, wanted)
+  }
+  return []
+}
+
+const hitOf = (row: Readonly<Record<string, SQLOutputValue>>, wanted: string): readonly TitleHit[] => {
+  const excerpt = excerptIn(String(row['text']), wanted)
+  return excerpt ? [{ conversation: String(row['conversation']), time: String(row['time']), excerpt }] : []
+}
