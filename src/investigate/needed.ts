@@ -1,7 +1,7 @@
 import type { Message } from '../events/event-types.ts'
 import { configurationOf, type Effective, messagesOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
-import { termsIn, wordsOf } from './terms.ts'
+import { termsIn, termsOf, wordsOf } from './terms.ts'
 
 /** Something that a reply names, and that only messages hold which were hidden when it was asked for. */
 export interface Needed {
@@ -28,7 +28,7 @@ export const neededBut = (
 ): readonly Needed[] => {
   const hidden = entries.flatMap((entry) =>
     entry.kind === 'message' && (entry.status === 'condensed' || entry.status === 'truncated')
-      ? [{ position: entry.position, by: entry.by, terms: termsIn(saidIn([entry])) }]
+      ? [{ position: entry.position, by: entry.by, terms: termsOf(entry.content) }]
       : [],
   )
   if (hidden.length === 0) return []

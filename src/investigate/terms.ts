@@ -1,14 +1,16 @@
 import { isBlock, isWellShaped } from '../events/blocks.ts'
 import type { Block } from '../events/block-types.ts'
+import { memo } from '../memo/memo.ts'
 
 // What somebody who names it must know from somewhere: paths, names of files, identifiers, ids, long numbers. Plain words may be chance.
+// Nothing is looked for further than a name is long: tool results hold megabytes without a space.
 const patterns = [
-  /(?:[\w@.-]+\/)+[\w@-][\w@.-]*/g,
-  /\b[\w-]{2,}\.[a-z][a-z0-9]{0,5}\b/gi,
+  /(?<![\w@.-])(?:[\w@.-]{1,200}\/){1,30}[\w@-][\w@.-]{0,200}/g,
+  /\b[\w-]{2,100}\.[a-z][a-z0-9]{0,5}\b/gi,
   /\b[a-z]+[A-Z]\w*/g,
   /\b[a-z0-9]+(?:_[a-z0-9]+)+\b/gi,
-  /\b(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{6,}\b/gi,
-  /\b\d[\d.,]{2,}\d\b/g,
+  /\b(?=[\w-]{0,99}\d)(?=[\w-]{0,99}[a-z])[\w-]{6,100}\b/gi,
+  /\b\d[\d.,]{2,60}\d\b/g,
 ]
 const shortest = 4
 
@@ -20,6 +22,9 @@ export const termsIn = (text: string): ReadonlySet<string> =>
       .map((term) => term.replace(/[.,]+$/, ''))
       .filter(({ length }) => length >= shortest),
   )
+
+/** The terms of what a message says, remembered: a message that is hidden is looked at for every answer after that. */
+export const termsOf = memo((content: readonly Block[]) => termsIn(wordsOf(content)))
 
 /** All that blocks say: texts, thinking, what tools were given and answered. */
 export const wordsOf = (blocks: readonly Block[]): string => blocks.map(wordsIn).join('\n')
@@ -43,7 +48,7 @@ const stringsIn = (value: unknown): readonly string[] => {
   const open = [value]
   for (let one = open.pop(); open.length > 0 || one !== undefined; one = open.pop()) {
     if (typeof one === 'string' || typeof one === 'number') found.push(String(one))
-    else if (typeof one === 'object' && one !== null) open.push(...Object.values(one))
+    else if (typeof one === 'object' && one !== null) for (const inner of Object.values(one)) open.push(inner)
   }
   return found
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { why } from '../../src/investigate/index.ts'
 import { differences } from '../../src/investigate/differences.ts'
-import { termsIn } from '../../src/investigate/terms.ts'
+import { termsIn, wordsOf } from '../../src/investigate/terms.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { full } from '../../src/projections/full.ts'
 import { histories } from '../support/histories.ts'
@@ -116,6 +116,19 @@ describe('why', () => {
     expect([
       ...termsIn('See src/a.ts, e.g. readFile or max_tokens of 550e8400-e29b, 12,345.67 or 12 in it.'),
     ]).toEqual(['src/a.ts', 'readFile', 'max_tokens', '550e8400-e29b', '12,345.67'])
+  })
+
+  test('looks for no term further than a name is long, so that megabytes without a space take no time', () => {
+    const terms = (text: string): readonly string[] => [...termsIn(`${text} src/a.ts`)]
+    // Looking for the end of the line from each of these 200,000 characters would take minutes.
+    for (const run of ['a', '0f', 'a-', '-', 'a.', './', 'a_', '1.'])
+      expect(terms(run.repeat(200_000 / run.length))).toContain('src/a.ts')
+    expect(terms('0123456789abcdef'.repeat(1_000))).toEqual(['src/a.ts'])
+  })
+
+  test('takes what a tool was given for said, however much that is', () => {
+    const input = { rows: Array.from({ length: 200_000 }, (_, n) => n) }
+    expect(wordsOf([{ type: 'tool_use', id: 't', name: 'read', input }])).toContain('199999')
   })
 
   test('the differences turn what one call was shown into what the next was shown, each with an event after the former', () => {
