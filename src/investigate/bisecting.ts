@@ -104,6 +104,8 @@ export const bisect = async (chat: Chat, options: BisectOptions): Promise<Bisect
   const asked: Asked = { good, bad, question }
   const notes = await chat.notes()
   const begun = again ? undefined : bisectionIn(notes, asked)
+  if (mark && !begun)
+    throw toError(invalidInput('mark', 'answers nothing: ask first which position to look at'))
   const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }))
   const kept = [...verdictsIn(notes, id)]
   const keep = async (

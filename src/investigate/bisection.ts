@@ -117,7 +117,7 @@ export const probabilities = (
     after += upTo.get(candidates[index] ?? 0) ?? 0
     logs[index] = after + Math.log(weights[index] ?? 1)
   }
-  const highest = Math.max(...logs)
+  const highest = largest(logs)
   const scaled = logs.map((log) => Math.exp(log - highest))
   const total = sum(scaled)
   return scaled.map((one) => one / total)
@@ -126,7 +126,7 @@ export const probabilities = (
 const likelyMove = (search: Search, given: readonly Given[]): Move => {
   const { candidates, reliability } = search
   const likely = probabilities(search, given)
-  const best = likely.indexOf(Math.max(...likely))
+  const best = likely.indexOf(largest(likely))
   const position = candidates[best] ?? 0
   const probability = likely[best] ?? 0
   if (probability >= enough)
@@ -141,8 +141,19 @@ const likelyMove = (search: Search, given: readonly Given[]): Move => {
   )
   const middle = closest(open, distances)
   const isEndless = given.length > 60 + 12 * Math.ceil(Math.log2(candidates.length + 1))
-  if (middle === undefined || isEndless) return unclearAmong(search, given)
+  if (middle === undefined) return { type: 'unclear', ...rangeOf(search, likely), why: 'skipped' }
+  if (isEndless) return unclearAmong(search, given)
   return { type: 'ask', position: candidates[middle] ?? 0 }
+}
+
+/** The candidates that are not ruled out. */
+const rangeOf = (
+  { candidates }: Search,
+  likely: readonly number[],
+): { readonly first: number; readonly last: number } => {
+  const isLeft = (probability: number): boolean => probability > (1 - enough) / candidates.length
+  const first = candidates[likely.findIndex(isLeft)] ?? 0
+  return { first, last: candidates[likely.findLastIndex(isLeft)] ?? first }
 }
 
 /** Whether no more verdicts contradict a result than such verdicts do by chance. */
@@ -161,5 +172,9 @@ const unclearAmong = ({ candidates }: Search, given: readonly Given[]): Move => 
   const last = Math.max(...good, candidates[0] ?? 0)
   return { type: 'unclear', first: Math.min(first, last), last: Math.max(first, last), why: 'contradicting' }
 }
+
+/** A call can have fewer arguments than a conversation has events. */
+const largest = (numbers: readonly number[]): number =>
+  numbers.reduce((most, one) => Math.max(most, one), -Infinity)
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)

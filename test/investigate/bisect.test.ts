@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { bisect, type Judge, modelJudge } from '../../src/investigate/index.ts'
+import { commandJudge } from '../../src/cli/work/judging.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
@@ -29,6 +30,16 @@ const knowsFile: Judge = ({ items }) => ({
 })
 
 describe('bisect', () => {
+  test('keeps the beginning of what a command prints, however much that is, and no half character', async () => {
+    const { chat } = await begun()
+    const judge = commandJudge(
+      `node -e 'process.stdout.write("a" + "😀".repeat(2_000_000)); process.exitCode = 1'`,
+      process.env,
+    )
+    const { verdicts } = await bisect(chat, { good: 0, bad: 2, question: 'x', judge })
+    expect(verdicts[0]?.evidence).toEqual({ exitCode: 1, stdout: `a${'😀'.repeat(1_999)}\ufffd`, stderr: '' })
+  })
+
   test('finds the event since which something is wrong, and keeps every verdict with its evidence', async () => {
     const { chat } = await begun()
     const asked = { good: 0, bad: 31, question: 'does it know the file?' }
@@ -63,6 +74,12 @@ describe('bisect', () => {
 
   test('asks a person position by position', async () => {
     const { chat } = await begun()
+    // Nobody was asked yet, so nobody can know what the answer is about.
+    await expect(bisect(chat, { good: 0, bad: 31, mark: 'good' })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      path: 'mark',
+    })
+    expect(await chat.notes()).toEqual([])
     let { result } = await bisect(chat, { good: 0, bad: 31 })
     for (let asks = 0; result.type === 'ask' && asks < 9; asks++)
       ({ result } = await bisect(chat, { good: 0, bad: 31, mark: result.position < 21 ? 'good' : 'bad' }))

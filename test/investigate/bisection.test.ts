@@ -78,6 +78,19 @@ describe('a search for the first bad position', () => {
     expect(d).toBeGreaterThan(c)
   })
 
+  test('says that all was skipped, with verdicts that may be wrong, too', () => {
+    const search = searchIn(5, 0.8)
+    const [first, , , , last] = search.candidates
+    const given = search.candidates.map((position): Given => ({ position, verdict: 'skip' }))
+    expect(nextMove(search, given)).toEqual({ type: 'unclear', first, last, why: 'skipped' })
+  })
+
+  test('searches among more positions than a call may have arguments', () => {
+    const candidates = Array.from({ length: 300_000 }, (_, position) => position)
+    const search = { candidates, weights: candidates.map(() => 1), reliability: 0.9 }
+    expect(nextMove(search, [])).toMatchObject({ type: 'ask' })
+  })
+
   test('reports what changes more than once as unclear, not as found', () => {
     const search = searchIn(100, 0.9)
     const said = (index: number, verdict: Given['verdict'], times: number): readonly Given[] =>
