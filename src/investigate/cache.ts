@@ -4,7 +4,7 @@ import { countsIn } from '../turn/spending/usage.ts'
 import { adviceOn } from './advice.ts'
 import { breakBetween, type CacheBreak, type CountedReply, inputOf } from './breaks.ts'
 import { historiesOf } from './histories.ts'
-import { repliesIn } from './replies.ts'
+import { repliesIn, type ReplyCall } from './replies.ts'
 import { type Resuming, resumingAt } from './resuming.ts'
 
 /** What became of the prompt cache in a conversation. */
@@ -13,6 +13,8 @@ export interface CacheReport {
   /** Replies whose usage is recorded, and those whose usage is not: nothing is known of these. */
   readonly calls: number
   readonly uncounted: number
+  /** Calls that it inherited, as a fork: they are not looked at, but in what was forked. */
+  readonly inherited: number
   /** Input tokens of all calls, and how many of them were read from the cache. */
   readonly input: number
   readonly read: number
@@ -25,6 +27,8 @@ export interface CacheReport {
 /** @param now milliseconds since 1970 */
 export const cacheReport = (conversation: string, log: Log, prices: Prices, now: number): CacheReport => {
   const replies = repliesIn(log)
+  const forked = log.findLast(({ type }) => type === 'Forked')?.position ?? -1
+  const isOwn = ({ position }: ReplyCall): boolean => position > forked
   // A reply that was aborted early may have a usage without any input.
   const counted = replies
     .map((reply): CountedReply => ({ ...reply, counts: countsIn(reply.origin.usage) }))
@@ -32,20 +36,22 @@ export const cacheReport = (conversation: string, log: Log, prices: Prices, now:
   const historyAt = historiesOf(log)
   const breaks = counted.flatMap((reply, index): readonly CacheBreak[] => {
     const before = counted[index - 1]
-    const found = before && breakBetween(before, reply, { log, prices, historyAt })
+    const found = before && isOwn(reply) && breakBetween(before, reply, { log, prices, historyAt })
     return found ? [found] : []
   })
   const last = counted.at(-1)
   const resuming = last && resumingAt(log, last, prices, now)
-  const read = counted.reduce((sum, { counts }) => sum + counts.cacheRead, 0)
-  const input = counted.reduce((sum, { counts }) => sum + inputOf(counts), 0)
+  const own = counted.filter(isOwn)
+  const read = own.reduce((sum, { counts }) => sum + counts.cacheRead, 0)
+  const input = own.reduce((sum, { counts }) => sum + inputOf(counts), 0)
   const report = {
     conversation,
-    calls: counted.length,
-    uncounted: replies.length - counted.length,
+    calls: own.length,
+    uncounted: replies.filter(isOwn).length - own.length,
+    inherited: replies.filter((reply) => !isOwn(reply)).length,
     input,
     read,
     breaks,
   }
-  return { ...report, ...(resuming && { resuming }), advice: adviceOn(breaks, counted) }
+  return { ...report, ...(resuming && { resuming }), advice: adviceOn(breaks, own) }
 }

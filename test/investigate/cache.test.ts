@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
 import { cache } from '../../src/investigate/index.ts'
+import { atEnd } from '../support/at-end.ts'
 import { numbers } from '../support/investigate/numbers.ts'
 import { player } from '../support/investigate/player.ts'
 
@@ -135,6 +137,35 @@ describe('cache', () => {
     expect(found?.usd).toBeCloseTo(((found?.again ?? 0) * (5 - 0.2)) / 1_000_000, 12)
     expect(read / input).toBeGreaterThan(0.1)
     expect(advice).toEqual([expect.stringContaining('ran out once, of these 1 within an hour: cache: "1h"')])
+  })
+
+  test('of a fork is of the calls that it made itself; the breaks that it inherited are its parent’s', async () => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const usage = (read: number, written: number) => ({
+      input_tokens: 1,
+      cache_read_input_tokens: read,
+      cache_creation_input_tokens: written,
+      output_tokens: 1,
+    })
+    const reply = (read: number, written: number) => ({
+      role: 'assistant' as const,
+      content: 'Yes.',
+      origin: { model: 'claude-opus-5-5', usage: usage(read, written) },
+    })
+    const chat = store.conversation('c')
+    await chat.append({ role: 'user', content: 'Is it there?' })
+    await chat.append(reply(0, 100))
+    await chat.append(reply(0, 100))
+    const fork = await chat.fork('d')
+    await fork.append(reply(0, 120))
+    expect((await cache(chat)).breaks.map(({ position }) => position)).toEqual([2])
+    expect(await cache(fork)).toMatchObject({
+      calls: 1,
+      inherited: 2,
+      input: 121,
+      breaks: [{ position: 4, lost: 100 }],
+    })
   })
 
   test('without receipts, the events between the calls tell; a parameter, and what nothing explains, are said too', async () => {

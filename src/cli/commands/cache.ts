@@ -64,13 +64,22 @@ const rowOf = ({
   path ?? '',
 ]
 
-const remarksOn = ({ calls, uncounted, input, read, resuming, advice }: CacheReport): readonly string[] => {
+const remarksOn = ({
+  calls,
+  uncounted,
+  inherited,
+  input,
+  read,
+  resuming,
+  advice,
+}: CacheReport): readonly string[] => {
   const share = input > 0 ? Math.round((100 * read) / input) : 0
   return [
     `${plural(calls, 'call')}: ${share} % of ${plural(input, 'input token')} read from the cache`,
     ...(uncounted > 0
       ? [`${plural(uncounted, 'call')} without recorded usage: nothing is known of them`]
       : []),
+    ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: look at what was forked`] : []),
     ...advice.map((line) => `advice: ${line}`),
     ...(resuming ? [resumingText(resuming)] : []),
   ]
