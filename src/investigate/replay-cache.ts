@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { memo } from '../memo/memo.ts'
 import type { Effective } from '../projections/effective.ts'
 import { fingerprintsOf, partsOf } from '../receipts/fingerprints.ts'
 import { sharedBy } from '../receipts/receipt-blocks.ts'
@@ -7,11 +8,14 @@ import { canonicalText } from './canonical.ts'
 import { idleBetween, lifetimes, type Ttl } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
 
-/** About how many tokens of a request the cache has from those before it; the request is then in the cache, too. */
-export type SentBefore = (call: ReplyCall, shown: Effective, tokens: number) => number
+/**
+ * A request is in the cache from now on. The answer is about how many of its tokens the cache has from those before it: who knows that need
+ * not ask, and then nothing is made of the request.
+ */
+export type SentBefore = (call: ReplyCall, shown: Effective, tokens: number) => () => number
 
 interface Sent {
-  readonly prints: string
+  readonly shown: Effective
   readonly asked: string
   readonly model: string | undefined
 }
@@ -22,16 +26,25 @@ const lookback = 20
 /** A prompt cache that has every beginning of what was sent. @param ttl how long it keeps what was last used */
 export const sentBefore = (ttl: Ttl = '5m'): SentBefore => {
   let before: readonly Sent[] = []
+  const requestFor = memo((shown: Effective) => requestOf(shown, { renderer: currentRenderer, cache: ttl }))
+  const printsFor = memo((shown: Effective): string => {
+    const made = requestFor(shown)
+    return E.isRight(made) ? fingerprintsOf(made.right) : ''
+  })
   return (call, shown, tokens) => {
-    const made = requestOf(shown, { renderer: currentRenderer, cache: ttl })
+    const own: Sent = { shown, asked: call.asked, model: call.origin.model }
+    const earlier = before
+    before = [...before, own].slice(-lookback)
+    return () => readOf(own, earlier, tokens)
+  }
+  function readOf(own: Sent, earlier: readonly Sent[], tokens: number): number {
+    const made = requestFor(own.shown)
     if (E.isLeft(made)) return 0
-    const own: Sent = { prints: fingerprintsOf(made.right), asked: call.asked, model: call.origin.model }
-    const shared = before
+    const shared = earlier
       .filter(
         ({ model, asked }) => model === own.model && idleBetween(asked, own.asked) * 1_000 <= lifetimes[ttl],
       )
-      .map(({ prints }) => sharedBy(prints, own.prints))
-    before = [...before, own].slice(-lookback)
+      .map(({ shown }) => sharedBy(printsFor(shown), printsFor(own.shown)))
     const most = Math.max(0, ...shared)
     if (most === 0) return 0
     const sizes = partsOf(made.right).map(({ part }) => canonicalText(part).length)

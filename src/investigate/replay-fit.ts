@@ -8,7 +8,7 @@ import type { Block } from '../events/block-types.ts'
 import type { CondensedData } from '../events/event-types.ts'
 import type { ConversationEvent, Covers, Policy } from '../events/events.ts'
 import { type Effective, itemOf, messageIn, messagesOf } from '../projections/effective.ts'
-import { countsIn } from '../turn/spending/usage.ts'
+import { type Counts, countsIn, noUsage } from '../turn/spending/usage.ts'
 import type { Replaying } from './replayed-history.ts'
 
 /** A marker that the recorded policy wrote. */
@@ -26,10 +26,9 @@ export interface Fit {
   readonly asRecorded: boolean
 }
 
-/** Tokens that a summary was made of, and its own; by the model that wrote it, else by the one that is called. */
+/** What a summary took: as recorded, else what it would be made of and its own size; by the model that wrote it, else by the one that is called. */
 export interface Summarized {
-  readonly before: number
-  readonly after: number
+  readonly counts: Counts
   readonly model?: string | undefined
 }
 
@@ -107,7 +106,7 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
         canCondense = false
         continue
       }
-      if (!isTaken && E.isRight(sizes)) done.summarized.push(sizes.right)
+      if (!isTaken && E.isRight(sizes)) done.summarized.push(ofSize(sizes.right))
       write('Condensed', plan.covers, { ...summary, policy })
     }
   }
@@ -115,10 +114,14 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
 }
 
 const summarizedIn = ({ origin, tokens }: CondensedData): Summarized => {
-  const { input, cacheRead, cacheWrite, output } = countsIn(origin?.usage)
-  const before = input + cacheRead + cacheWrite
-  return before > 0 ? { before, after: output, model: origin?.model } : tokens
+  const counts = countsIn(origin?.usage)
+  const { input, cacheRead, cacheWrite } = counts
+  return input + cacheRead + cacheWrite > 0 ? { counts, model: origin?.model } : ofSize(tokens)
 }
+
+const ofSize = ({ before, after }: CondensedData['tokens']): Summarized => ({
+  counts: { ...noUsage, cacheWrite1h: 0, input: before, output: after },
+})
 
 /** What decided at the recorded marker that comes next; after the last one, what decided there. */
 const circumstancesOf = (left: readonly PolicyMarker[], all: readonly PolicyMarker[]): Circumstances => {

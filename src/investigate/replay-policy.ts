@@ -13,7 +13,7 @@ export interface ReplayPolicy {
   readonly summaryTokens?: number | undefined
   /** Show `[cleared]` in place of all tool results but those of the newest so many messages. */
   readonly clearResults?: { readonly keepLast: number } | undefined
-  /** How long the cache keeps what is sent. Default `5m`. */
+  /** How long the cache keeps what is sent. Default: as recorded where the request is the same, else `5m`. */
   readonly cache?: '5m' | '1h' | undefined
 }
 

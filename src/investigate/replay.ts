@@ -6,10 +6,11 @@ import { configurationOf, effective, type Effective, type Item, itemOf } from '.
 import type { Entry } from '../projections/full.ts'
 import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
-import { countsIn } from '../turn/spending/usage.ts'
+import { type Counts, countsIn } from '../turn/spending/usage.ts'
 import { type Needed, neededBut } from './needed.ts'
 import { type SentBefore, sentBefore } from './replay-cache.ts'
 import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker } from './replay-fit.ts'
+import { type Ttl, ttlOf } from './prompt-cache.ts'
 import type { ReplayPolicy } from './replay-policy.ts'
 import { nothingYet, type Replay, replaying, type Replaying } from './replayed-history.ts'
 import { type ReplyCall, repliesIn } from './replies.ts'
@@ -76,7 +77,7 @@ export const replayLog = (
       const fitted = fit ? fitInto(replay, event, fit) : nothingFitted
       recorded = []
       const shown = replay.effectiveAt(event.position)
-      done.push(callReplayed(log, call, { replay, shown, fit, fitted, sent, prices }))
+      done.push(callReplayed(log, call, { replay, shown, fit, fitted, sent, ttl: policy?.cache, prices }))
     }
   }
   return {
@@ -164,24 +165,32 @@ interface Surroundings {
   readonly fit: Fit | undefined
   readonly fitted: Fitted
   readonly sent: SentBefore
+  readonly ttl: Ttl | undefined
   readonly prices: Prices
 }
 
 const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): ReplayedCall => {
-  const { replay, shown, fit, fitted, sent, prices } = around
+  const { replay, shown, fit, fitted, sent, ttl, prices } = around
   const recorded = effective(log, call.at)
   const isSame = isSameHistory(recorded, shown)
   const counts = countsIn(call.origin.usage)
   const counted = counts.input + counts.cacheRead + counts.cacheWrite
   const isCounted = isSame && counted > 0
+  // Another lifetime of the cache than the recorded one leaves the request as it is, and not what is read.
+  const isPaid = isCounted && (ttl === undefined || ttl === ttlOf(call))
   const tokens = isCounted ? counted : countTokens(shown).total
   if (!isSame) replay.requestTokens.set(call.position, tokens)
-  const found = sent(call, shown, tokens)
-  const read = isCounted ? counts.cacheRead : found
+  const wouldRead = sent(call, shown, tokens)
+  const read = isPaid ? counts.cacheRead : wouldRead()
   const limits = fit && limitsOf(fit.settings, configurationOf(shown).model)
   const answer = log[call.position]
   const entries = entriesOf(replay)
-  const usd = usdOf(call, { tokens, read, summarized: fitted.summarized }, prices)
+  const cacheWrite = tokens - read
+  const cacheWrite1h = ttl === '1h' ? cacheWrite : 0
+  const paid = isPaid
+    ? counts
+    : { input: 0, cacheRead: read, cacheWrite, cacheWrite1h, output: counts.output }
+  const usd = usdOf(call, paid, fitted.summarized, prices)
   return {
     ...(call.number !== undefined && { call: call.number }),
     position: call.position,
@@ -211,27 +220,17 @@ const entriesOf = ({ hiddenBy, items }: Replaying): readonly Entry[] =>
       : []
   })
 
-interface Spent {
-  readonly tokens: number
-  readonly read: number
-  readonly summarized: Fitted['summarized']
-}
-
-/** With the output that was recorded, and a request for each new summary, by the same model. */
+/** With a request for each new summary, by the same model. */
 const usdOf = (
   { origin }: ReplyCall,
-  { tokens, read, summarized }: Spent,
+  counts: Counts,
+  summarized: Fitted['summarized'],
   prices: Prices,
 ): number | undefined => {
   const price = priceOf(prices, origin.model ?? '')
   if (!price) return undefined
-  const { output } = countsIn(origin.usage)
-  const none = { input: 0, cacheRead: 0, cacheWrite: 0, cacheWrite1h: 0, output: 0 }
-  const summaries = summarized.map(({ before, after, model = '' }) =>
-    costOf({ ...none, input: before, output: after }, priceOf(prices, model) ?? price),
-  )
-  const call = costOf({ ...none, cacheRead: read, cacheWrite: tokens - read, output }, price)
-  return summaries.reduce((sum, one) => sum + one, call)
+  const summaries = summarized.map((one) => costOf(one.counts, priceOf(prices, one.model ?? '') ?? price))
+  return summaries.reduce((sum, one) => sum + one, costOf(counts, price))
 }
 
 const totalOf = (calls: readonly ReplayedCall[]): Replayed['total'] => {

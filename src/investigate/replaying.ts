@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
+import { limitsOf } from '../context/policy/settings.ts'
 import { check } from '../events/check.ts'
 import { toError } from '../result/typed.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../turn/spending/prices.ts'
@@ -36,5 +37,7 @@ export const replay = async (
 ): Promise<Replayed> => {
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) throw toError(checked.left)
+  const limits = options.policy && limitsOf(options.policy.context, undefined)
+  if (limits && E.isLeft(limits)) throw toError(limits.left)
   return replayLog(chat.id, await logOf(chat), options.policy, { ...listPrices, ...options.prices })
 }

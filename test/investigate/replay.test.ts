@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore, type TurnOptions } from '../../src/index.ts'
-import { replay } from '../../src/investigate/index.ts'
+import { cost, replay } from '../../src/investigate/index.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text, toolUse } from '../support/log.ts'
@@ -147,6 +147,48 @@ describe('replay', () => {
     const real = await replay(await played(all, large))
     expect(Math.abs(under.total.tokens / real.total.tokens - 1)).toBeLessThan(0.2)
     expect(Math.abs(under.total.condensed - real.total.condensed)).toBeLessThanOrEqual(1)
+  })
+
+  test('of the recorded policy costs what cost says, cents included', async () => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const chat = store.conversation('c')
+    await chat.append({ role: 'user', content: 'Is it there?' })
+    for (let n = 1; n < 4; n++) {
+      const usage = {
+        input_tokens: 1_000 * n,
+        cache_read_input_tokens: 300 * n,
+        cache_creation_input_tokens: 200 * n,
+        cache_creation: { ephemeral_1h_input_tokens: 150 * n },
+        output_tokens: 10,
+      }
+      await chat.append({ role: 'assistant', content: 'Yes.', origin: { model: 'claude-opus-5-5', usage } })
+      await chat.append({ role: 'user', content: 'And there?' })
+    }
+    const { total } = await cost(store, { conversation: 'c' })
+    const recorded = await replay(chat)
+    expect(recorded.total.usd).toBeCloseTo(total.usd, 12)
+    // They wrote for an hour: another lifetime is another price.
+    const asked = { context: { window: 100_000 }, cache: '1h' } as const
+    expect((await replay(chat, { policy: asked })).total.usd).toBeCloseTo(total.usd, 12)
+    const shorter = await replay(chat, { policy: { context: { window: 100_000 }, cache: '5m' } })
+    expect(shorter.total.tokens).toBe(recorded.total.tokens)
+    expect(shorter.total.usd).not.toBeCloseTo(total.usd, 6)
+  })
+
+  test('prices what is written to the cache for an hour as that', async () => {
+    const chat = await played(['turn', 'turn'], { window: 100_000 })
+    const usdOf = async (cache: '5m' | '1h') =>
+      (await replay(chat, { policy: { context: { window: 100_000 }, cache } })).total.usd ?? 0
+    expect(await usdOf('1h')).toBeGreaterThan(await usdOf('5m'))
+  })
+
+  test('refuses a policy whose window has no room for anything, in place of hiding nothing', async () => {
+    const chat = await played(['turn'], { window: 100_000 })
+    await expect(replay(chat, { policy: { context: { window: 8_000 } } })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      path: 'window',
+    })
   })
 
   test('compares policies from files, each a line', () =>

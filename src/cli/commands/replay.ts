@@ -21,8 +21,9 @@ export const addReplay = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-A policy is { "name", "context": { "window", … } as of a turn, "mode": "condense",
-"truncate" or "keep", "summaryTokens", "clearResults": { "keepLast" }, "cache" }.
+A policy is { "name", "context": { "window", … } as of a turn, "mode":
+"condense", "truncate" or "keep", "summaryTokens", "clearResults":
+{ "keepLast" }, "cache": "5m" or "1h" }.
 Answers stay the recorded ones. A summary that would have been written is a text
 of that size; where the recorded policy wrote one for the same messages, it is
 that one. Counts are the API's where a request is the same, else estimates.
