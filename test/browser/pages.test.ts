@@ -55,6 +55,24 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await isNamed('/c/talk/calls/p1', '.request-message')
   })
 
+  test('of the list finds titles and system prompts, and says what became of these', async () => {
+    const scene = await served()
+    const chat = scene.store.conversation('talk')
+    await chat.configure({ system: 'You mend parsers.' })
+    await chat.append({ role: 'user', content: 'Hello.' })
+    await chat.configure({ system: 'You mend lexers.' })
+    await chat.note({ kind: 'title', data: 'Of parsers' })
+    const { page } = await looking(scene, '/?q=parsers')
+    const hits = page.locator('.found .hit')
+    await hits.nth(1).waitFor()
+    expect(await hits.allTextContents()).toEqual([
+      expect.stringContaining('Of parserstitle'),
+      expect.stringContaining('replaced by 2'),
+    ])
+    await hits.first().click()
+    await expect.poll(() => new URL(page.url()).pathname + new URL(page.url()).search).toBe('/c/talk')
+  })
+
   test('of a request says which tools were called', async () => {
     const { page } = await looking(await servedSample(), `/c/${id}/calls/8`)
     const call = page

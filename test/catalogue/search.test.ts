@@ -22,7 +22,9 @@ import {
   toolResult,
   user,
 } from '../support/log.ts'
+import type { EventStore } from '../../src/store/port.ts'
 import { runs } from '../support/runs.ts'
+import { stores } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
 /** Every hit, page by page. */
@@ -43,8 +45,10 @@ const allOf = async (
 }
 
 /** A catalogue in memory of conversations, by id. */
-const catalogueWith = async (conversations: Readonly<Record<string, readonly Event[]>>) => {
-  const store = memoryStore()
+const catalogueWith = async (
+  conversations: Readonly<Record<string, readonly Event[]>>,
+  store: EventStore = memoryStore(),
+) => {
   for (const [id, events] of Object.entries(conversations)) await write(store, id, events)
   const catalogue = catalogueOf(store, undefined)
   atEnd(catalogue.close)
@@ -151,27 +155,35 @@ describe('a search', () => {
     expect(left_).toMatchObject({ now: { state: 'abandoned', by: 6 }, then: { state: 'abandoned', by: 6 } })
   })
 
-  test('finds system prompts: the one in force is shown, others were replaced or abandoned', async () => {
-    const { catalogue } = await catalogueWith({
-      a: [
-        configured({ system: 'You mend PARSERS.', tools: [{ name: 'parsers' }], model: 'parsers-1' }),
-        user('Hi'),
-        assistant('Hello.'),
-        configured({ system: [text('You mend parsers and lexers.')] }),
-        assistant('Still here.'),
-        rewound(2),
-        configured({ system: 'No parsers any more.' }),
-      ],
-    })
-    const hits = await allOf(catalogue, 'parsers', { conversation: 'a' })
-    expect(hits.map(({ position, kind, now, then }) => [position, kind, now, then])).toEqual([
-      [6, 'K', { state: 'shown' }, { state: 'shown' }],
-      [3, 'K', { state: 'abandoned', by: 5 }, { state: 'shown' }],
-      [0, 'K', { state: 'hidden', by: 6 }, { state: 'shown' }],
-    ])
-    expect(hits[1]?.excerpt).toEqual({ before: 'You mend ', match: 'parsers', after: ' and lexers.' })
-    expect(await allOf(catalogue, 'lexers')).toMatchObject([{ conversation: 'a', position: 3 }])
-  })
+  test.each(Object.entries(stores))(
+    'finds system prompts on %s: in force, replaced or abandoned',
+    async (_, create) => {
+      const events = await create()
+      atEnd(() => events.close()())
+      const { catalogue } = await catalogueWith(
+        {
+          a: [
+            configured({ system: 'You mend PARSERS.', tools: [{ name: 'parsers' }], model: 'parsers-1' }),
+            user('Hi'),
+            assistant('Hello.'),
+            configured({ system: [text('You mend parsers and lexers.')] }),
+            assistant('Still here.'),
+            rewound(2),
+            configured({ system: 'No parsers any more.' }),
+          ],
+        },
+        events,
+      )
+      const hits = await allOf(catalogue, 'parsers', { conversation: 'a' })
+      expect(hits.map(({ position, kind, now, then }) => [position, kind, now, then])).toEqual([
+        [6, 'K', { state: 'shown' }, { state: 'shown' }],
+        [3, 'K', { state: 'abandoned', by: 5 }, { state: 'shown' }],
+        [0, 'K', { state: 'hidden', by: 6 }, { state: 'shown' }],
+      ])
+      expect(hits[1]?.excerpt).toEqual({ before: 'You mend ', match: 'parsers', after: ' and lexers.' })
+      expect(await allOf(catalogue, 'lexers')).toMatchObject([{ conversation: 'a', position: 3 }])
+    },
+  )
 
   test('of all conversations finds an event once, in the one where it was said', async () => {
     const from = { conversation: 'a', position: 1, hash: 'h' }
