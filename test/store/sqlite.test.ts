@@ -245,6 +245,24 @@ describe('an SQLite store', () => {
     await store.close()
   })
 
+  test('writes where streams end with an append that comes anyway, not in a transaction of its own', async () => {
+    const path = file()
+    const store = await openStore(`sqlite:${path}`)
+    const chat = store.conversation('c')
+    await chat.append(hello)
+    const before = commits(path)
+    const db = new DatabaseSync(path)
+    const head = db.prepare('SELECT last FROM streams')
+    let appended = 0
+    for (; head.get()?.['last'] === null; appended++) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      await chat.append(hello)
+    }
+    expect(commits(path) - before).toBe(appended)
+    db.close()
+    await store.close()
+  })
+
   test("shows another connection's writes to a follower within 200 ms", async () => {
     const path = await written()
     const [reader, writer] = [await openStore(`sqlite:${path}`), await openStore(`sqlite:${path}`)]

@@ -53,8 +53,11 @@ export const sqliteWriter = (
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
   const statements = appendStatements(db)
-  const ends = streamEnds(db, () => {
+  const ride = (): void => {
     endsAreDue = true
+  }
+  const ends = streamEnds(db, ride, () => {
+    ride()
     schedule()
   })
   let endsAreDue = false
