@@ -5,7 +5,6 @@ import { app } from '../../src/server/app.ts'
 import { createAdaptorServer } from '@hono/node-server'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { together } from '../../src/server/together.ts'
 import { atEnd } from '../support/at-end.ts'
 import { opened } from '../support/stores.ts'
 
@@ -39,41 +38,4 @@ test.each([
   expect(await posted('Zwölf 😀')).toBe(201)
   expect(await posted('x'.repeat(1_000))).toBe(413)
   expect(await posted('Zwölf 😀')).toBe(201)
-})
-
-test('requests that arrive one after the other continue at once', async () => {
-  const gathered = together()
-  const first = gathered()
-  await new Promise(setImmediate)
-  const second = gathered()
-  expect(second).toBe(first)
-  await first
-  const third = gathered()
-  expect(third).not.toBe(first)
-  await third
-})
-
-test('as many requests as the last time are waited for, but not for ever', async () => {
-  let now = 0
-  const gathered = together(() => now)
-  await Promise.all([gathered(), gathered(), gathered()])
-  let isOver = false
-  const waiting = [gathered().then(() => (isOver = true))]
-  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
-  expect(isOver).toBe(false)
-  waiting.push(
-    gathered().then(() => true),
-    gathered().then(() => true),
-  )
-  await Promise.all(waiting)
-  const alone = gathered()
-  now = 1
-  await alone
-  // Who stays alone is soon expected alone.
-  for (let turn = 0; turn < 5; turn++) {
-    const next = gathered()
-    now++
-    await next
-  }
-  await gathered()
 })
