@@ -5,8 +5,10 @@ def need(is_so, problem):
     if not is_so: raise Broken(problem)
 def parse(text): return json.loads(text.decode(), parse_constant=int)
 def sha256(text): return hashlib.sha256(text).digest()
-# Ed25519 (RFC 8032, 5.1)
-P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
+def of(kind, value): return {kind: value}[type(value)]  # A value of another kind than in a bundle is a LookupError.
+def inner(value, name, missing): return missing if of(dict, value).get(name) is None else value[name]
+def number(value): return {True: int}[type(value) in (int, float) and 0 <= value < 2**53 and value % 1 == 0](value)
+P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # Ed25519 (RFC 8032, 5.1)
 D, ROOT = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
 def add(p, q):
     a, b, c, d = p[0] * q[1], q[0] * p[1], p[1] * q[1], p[0] * q[0]
@@ -23,9 +25,8 @@ def is_signed(key, text, signature):
     if len(key) != 32 or len(signature) != 64: return False
     a, r, s = point(key), point(signature[:32]), int.from_bytes(signature[32:], 'little')
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + text).digest(), 'little') % L
-    return bool(a and r and s < L) and times(s, point(b'\x58' + 31 * b'\x66')) == add(r, times(h, a))
-# Merkle trees (RFC 9162, 2.1): the root that the hashes of a proof make of a leaf's
-def root_of(leaf, index, size, proof):
+    return bool(a and r and s < L) and times(8, a) != (0, 1) and times(s, point(b'\x58' + 31 * b'\x66')) == add(r, times(h, a))
+def root_of(leaf, index, size, proof):  # RFC 9162, 2.1: what the hashes of a proof make of that of a leaf
     if size < 2 or not proof: return leaf if (index, size) == (0, 1) and not proof else b''
     *deeper, beside = proof
     left = 1 << (size - 1).bit_length() - 1
@@ -51,12 +52,11 @@ def withheld(lines):
     is_so = (int(length) - len(rest)) % 64 == 0 and finished(bytes.fromhex(state), rest, int(length)).hex() == stated
     need(is_so, 'what is here of a withheld event does not have the hash that is given')
     return stated, prev and prev.decode()
-# The chain, and the digests of the requests that its events are the answers to
-def receipts_in(type, data):
+def receipts_in(type, data):  # Digests of the requests that an event is the answer to
     if type not in (b'MessageAppended', b'Condensed') or b'"digest"' not in data: return []
-    receipt = (parse(data).get('origin') or {}).get('context') or {}
-    parts = (receipt.get('options') or {}).get('parts') or [] if type == b'Condensed' else []
-    return [one['digest'] for one in [*(part.get('sent') or {} for part in parts), receipt] if 'digest' in one]
+    receipt = inner(inner(parse(data), 'origin', {}), 'context', {})
+    parts = inner(inner(receipt, 'options', {}), 'parts', []) if type == b'Condensed' else []
+    return [it for one in [*(inner(part, 'sent', {}) for part in of(list, parts)), receipt] if of(str, it := inner(one, 'digest', ''))]
 def check_chain(folder, manifest):
     count, first, prev, sealed, left_out, receipts = 0, 0, None, None, [], {}
     with open(folder / 'events.txt', 'rb') as file:
@@ -67,15 +67,14 @@ def check_chain(folder, manifest):
             need(before == prev, f'event {count} was not written after the one before it: changed, missing or added')
             if not id: left_out.append(count)
             elif type == b'Forked':
-                origin, first, sealed = parse(data)['from'], count, None
-                need(count and (origin['position'], origin['hash']) == (count - 1, prev), f'event {count} was forked from something else')
+                at, first, sealed = parse(data)['from'], count, None
+                need(count and (number(at['position']), at['hash']) == (count - 1, prev), f'event {count} was forked from something else')
             elif digests := receipts_in(type, data): receipts[count] = digests
-            if manifest.get('ledger', {}).get('revision') == count - first: sealed = found
+            if inner(manifest, 'ledger', {}).get('revision') == count - first: sealed = found
             count, prev = count + 1, found
     for name, fact in {'first': first, 'last': count - 1, 'head': prev, 'withheld': left_out}.items():
         need(manifest[name] == fact, f'bundle.json says something else than events.txt: {name}')
     return sealed, receipts
-# Requests, put together from their parts
 def lines_of(path):
     *lines, rest = path.read_bytes().split(b'\n')
     need(rest == b'', f'{path.name} ends in the middle of a line')
@@ -83,7 +82,7 @@ def lines_of(path):
 def check_requests(folder, manifest, receipts):
     parts, used, shown, digests, numbers = lines_of(folder / 'parts.txt'), set(), set(), set(), []
     for request in map(parse, lines_of(folder / 'requests.jsonl')):
-        position, numbers = request['position'], numbers[:request['keep']] + request['add']
+        position, numbers = number(request['position']), numbers[:number(request['keep'])] + [*map(number, of(list, request['add']))]
         digest = sha256(b''.join(parts[i] for i in numbers)).hex()
         need(digest in receipts.get(position, []), f'a request is not what the receipt in event {position} says was sent')
         need((position, digest) not in shown, f'the request of the receipt in event {position} is here twice')
@@ -91,27 +90,25 @@ def check_requests(folder, manifest, receipts):
     need(used == set(range(len(parts))), 'parts.txt has parts that are in no request')
     need(manifest['requests'] == len(shown), 'bundle.json says something else than requests.jsonl: requests')
     return [position for position in receipts if not digests.issuperset(receipts[position])]
-# The ledger: the key has signed its checkpoint (C2SP signed-note, tlog-checkpoint), and a leaf is in the tree
 def decoded(text):
     code = base64.b64decode(text)
     return {base64.b64encode(code).decode(): code}[text]  # There is one spelling of a code.
 def key_from(text):
-    name, id, code = text.strip().split('+', 2)
-    need(sha256(f'{name}\n'.encode() + decoded(code)).hex()[:8] == id and decoded(code)[0] == 1, 'the key is not whole')
-    return name, bytes.fromhex(id), decoded(code)[1:]
-def check_leaf(leaf, checkpoint, place, key):
-    (text, marks), (name, id, public) = re.fullmatch('(.+)\n\n((?:[^ \n]+ [^ \n]+ [^ \n]+\n)+)', checkpoint, re.DOTALL).groups(), key
-    marks = [(signer, decoded(mark)) for _, signer, mark in (line.split(' ') for line in marks.splitlines())]
-    is_so = any((signer, mark[:4]) == (name, id) and is_signed(public, f'{text}\n'.encode(), mark[4:]) for signer, mark in marks)
-    need(is_so, 'the checkpoint of the ledger is not signed by the key that was given')
-    _, size, root, *_ = text.split('\n')
-    found = root_of(sha256(b'\0' + leaf.encode()), place['index'], int(size), [decoded(each) for each in place['proof']])
-    need(found == decoded(root), 'the signed ledger does not hold this conversation as it is here')
+    name, id, code = re.fullmatch(r'([^\s+\0-\x1f\x7f-\x9f]{1,200})\+([0-9a-f]{8})\+(A[Q-Za-f][A-Za-z0-9+/]{42})', text).groups()
+    return {sha256(f'{name}\n'.encode() + decoded(code)).hex()[:8]: (name, bytes.fromhex(id), decoded(code)[1:])}[id]
+def check_leaf(leaf, checkpoint, place, key):  # The key has signed it (C2SP signed-note, tlog-checkpoint), and a leaf is in the tree.
+    head, tail = r'([^\0-\x1f\x7f-\x9f]+)\n(0|[1-9][0-9]{0,14})\n(.{43}=)\n(?:[^\0-\x1f\x7f-\x9f]+\n)*', r'\u2014 [^\s+]{1,200} .{6,}\n'
+    (text, origin, size, root, marks), (name, id, public) = re.fullmatch(f'({head})\n((?:{tail}){{1,100}})', checkpoint).groups(), key
+    root, marks = decoded(root), [(signer, decoded(mark)) for _, signer, mark in (line.split(' ') for line in marks[:-1].split('\n'))]
+    own = [is_signed(public, text.encode(), mark[4:]) for signer, mark in marks if (signer, mark[:4]) == (name, id)]
+    need(origin == name and own and all(own), 'the checkpoint of the ledger is not signed by the key that was given')
+    found = root_of(sha256(b'\0' + leaf.encode()), number(place['index']), int(size), [*map(decoded, of(list, place['proof']))])
+    need(found == root, 'the signed ledger does not hold this conversation as it is here')
 def check_ledger(folder, manifest, sealed, key):
-    if 'ledger' not in manifest: return 'there is no ledger: whoever can write to the store could have made all of this'
+    if inner(manifest, 'ledger', None) is None: return 'there is no ledger: whoever can write to the store could have made all of this'
     if not key: return 'no key was given: whoever can write to the store could have made all of this'
-    for one in parse((folder / 'keys.json').read_bytes())['rotations']:
-        try: check_leaf(f'key\n{one["key"]}\n', one['checkpoint'], one, key)
+    for one in of(list, parse((folder / 'keys.json').read_bytes())['rotations']):
+        try: check_leaf('key\n' + one['key'] + '\n', one['checkpoint'], one, key)
         except Broken: continue  # It is of keys before the one that was given.
         key = key_from(one['key'])
     need(sealed, 'the event that the ledger names is not here')
@@ -123,6 +120,10 @@ def check(folder, key):
     need((folder / 'bundle.json').is_file(), 'there is no bundle.json: the bundle is not whole')
     manifest = parse((folder / 'bundle.json').read_bytes())
     need(manifest['format'] == 'palimpsest evidence 1', 'bundle.json names a format that is not known here')
+    need(re.fullmatch('[A-Za-z0-9._:-]{1,200}', manifest['conversation']), 'bundle.json names what cannot be a conversation')
+    places = {('first', 'last', 'requests'): manifest, ('revision', 'index'): inner(manifest, 'ledger', {'revision': 0, 'index': 0})}
+    for names, place in places.items(): place.update({name: number(place[name]) for name in names})
+    manifest['withheld'] = [*map(number, of(list, manifest['withheld']))]
     sealed, receipts = check_chain(folder, manifest)
     print(f'  {manifest["last"] + 1} events of {manifest["conversation"]}, each written after the one before it')
     missing = check_requests(folder, manifest, receipts)
@@ -130,21 +131,20 @@ def check(folder, key):
     if manifest['withheld']: print(f'  left out: the events {manifest["withheld"]}')
     if missing: print(f'  left out: the requests that the receipts in the events {missing} are of')
     doubt = check_ledger(folder, manifest, sealed, key)
-    if doubt: return 4, f'NOT PROVEN: {doubt}'
-    return (3, 'PROVEN, APART FROM WHAT IS LEFT OUT') if missing or manifest['withheld'] else (0, 'PROVEN')
+    partly = missing or manifest['withheld']
+    return (4, f'NOT PROVEN: {doubt}') if doubt else (3, 'PROVEN, APART FROM WHAT IS LEFT OUT') if partly else (0, 'PROVEN')
 if __name__ == '__main__':
-    sys.setrecursionlimit(20000)
+    sys.setrecursionlimit(20000), sys.stdout.reconfigure(errors='backslashreplace')
     parser, codes = argparse.ArgumentParser(description=__doc__, epilog='Exit code: 0 or 3 proven, 4 not proven, 1 broken'), set()
     parser.add_argument('bundles', nargs='+', type=pathlib.Path)
     parser.add_argument('--key', help='verifier key of the ledger, or a file with it')
-    args = parser.parse_args()
-    try: key = args.key and key_from(open(args.key).read() if pathlib.Path(args.key).is_file() else args.key)
-    except (Broken, LookupError, OSError, ValueError): parser.error('KEY must be a verifier key, such as example.com/log+1a2b3c4d+AZ...')
-    for bundle in args.bundles:
+    bundles, key = vars(parser.parse_args()).values()
+    try: key = None if key is None else key_from(open(key).read().strip() if pathlib.Path(key).is_file() else key.strip())
+    except Exception: parser.error('KEY must be a verifier key, such as example.com/log+1a2b3c4d+AZ...')
+    for bundle in bundles:
         print(bundle)
         try: code, verdict = check(bundle, key)
         except Broken as problem: code, verdict = 1, f'BROKEN: {problem}'
         except Exception: code, verdict = 1, 'BROKEN: what comes next is missing, or not in the form of a bundle'
-        print(f'  {verdict}', flush=True)
-        codes.add(code)
+        codes.add(code), print(f'  {verdict}', flush=True)
     sys.exit(next(code for code in (1, 4, 3, 0) if code in codes))

@@ -30,6 +30,23 @@ export const field = (value: unknown, name: string): unknown => {
   return (value as Readonly<Record<string, unknown>>)[name]
 }
 
+/** A count or a position. */
+export const numberIn = (value: unknown): number => {
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Malformed()
+  // JSON knows -0, and what compares deeply tells it from 0.
+  return Number(value) + 0
+}
+
+export const listIn = (value: unknown): readonly unknown[] => {
+  if (!Array.isArray(value)) throw new Malformed()
+  return value
+}
+
+export const textIn = (value: unknown): string => {
+  if (typeof value !== 'string') throw new Malformed()
+  return value
+}
+
 /** A field of an object that may be missing, or null. */
 export const optional = (value: unknown, name: string): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Malformed()

@@ -2,8 +2,20 @@ import { createReadStream } from 'node:fs'
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { Broken, field, given, Malformed, need, optional, parse, textFrom } from './broken.ts'
-import { files } from './manifest.ts'
+import {
+  Broken,
+  field,
+  given,
+  listIn,
+  Malformed,
+  need,
+  numberIn,
+  optional,
+  parse,
+  textFrom,
+  textIn,
+} from './broken.ts'
+import { files, type Manifest } from './manifest.ts'
 import { openWithheld } from './withheld.ts'
 
 /** The digests of the requests that events are the answers to, by position. */
@@ -16,8 +28,7 @@ interface Chain {
 }
 
 /** Reads every event; each must name the hash of the one before it. */
-export const checkChain = async (folder: string, manifest: unknown): Promise<Chain> => {
-  const revision = optional(optional(manifest, 'ledger') ?? {}, 'revision')
+export const checkChain = async (folder: string, manifest: Manifest): Promise<Chain> => {
   const withheld: number[] = []
   const receipts = new Map<number, readonly unknown[]>()
   let count = 0
@@ -30,10 +41,11 @@ export const checkChain = async (folder: string, manifest: unknown): Promise<Cha
       event.prev === head,
       `event ${count} was not written after the one before it: changed, missing or added`,
     )
-    if (!event.type) withheld.push(count)
+    if (event.isWithheld) withheld.push(count)
     else if (event.type === 'Forked') {
       const from = field(parse(event.data), 'from')
-      const isSo = count > 0 && field(from, 'position') === count - 1 && field(from, 'hash') === head
+      const isSo =
+        count > 0 && numberIn(field(from, 'position')) === count - 1 && field(from, 'hash') === head
       need(isSo, `event ${count} was forked from something else`)
       first = count
       sealed = undefined
@@ -41,7 +53,7 @@ export const checkChain = async (folder: string, manifest: unknown): Promise<Cha
       const digests = receiptsIn(event.type, event.data)
       if (digests.length > 0) receipts.set(count, digests)
     }
-    if (revision === count - first) sealed = event.hash
+    if (manifest.ledger?.revision === count - first) sealed = event.hash
     head = event.hash
     count++
   }
@@ -56,7 +68,7 @@ export const checkChain = async (folder: string, manifest: unknown): Promise<Cha
 interface Read {
   readonly hash: string
   readonly prev: unknown
-  /** Empty if it is withheld. */
+  readonly isWithheld: boolean
   readonly type: string
   readonly data: Buffer
 }
@@ -67,10 +79,10 @@ const eventOf = (lines: Lines): Read => {
     const opened = openWithheld(textFrom(joined([type, data, metadata])))
     if (opened === undefined) throw new Malformed()
     if (!opened) throw new Broken('what is here of a withheld event does not have the hash that is given')
-    return { ...opened, type: '', data }
+    return { ...opened, isWithheld: true, type: '', data }
   }
   const prev = field(parse(metadata), 'prev')
-  return { hash: hash('sha256', joined(lines)), prev, type: type.toString('latin1'), data }
+  return { hash: hash('sha256', joined(lines)), prev, isWithheld: false, type: type.toString('latin1'), data }
 }
 
 /** The digests of the requests that an event is the answer to. */
@@ -78,8 +90,8 @@ const receiptsIn = (type: string, data: Buffer): readonly unknown[] => {
   if (!(type === 'MessageAppended' || type === 'Condensed') || !data.includes('"digest"')) return []
   const receipt = optional(optional(parse(data), 'origin') ?? {}, 'context') ?? {}
   const parts = type === 'Condensed' ? optional(optional(receipt, 'options') ?? {}, 'parts') : undefined
-  const sent = ((parts ?? []) as readonly unknown[]).map((part) => optional(part, 'sent') ?? {})
-  return [...sent, receipt].flatMap((one) => optional(one, 'digest') ?? [])
+  const sent = listIn(parts ?? []).map((part) => optional(part, 'sent') ?? {})
+  return [...sent, receipt].flatMap((one) => textIn(optional(one, 'digest') ?? '') || [])
 }
 
 /** The four lines of an event, without their newlines. */

@@ -5,32 +5,26 @@ import { checkInclusion } from '../ledger/checks.ts'
 import { parseCheckpoint } from '../ledger/checkpoints.ts'
 import { leafHash } from '../ledger/hashes.ts'
 import { parseKey, type VerifierKey } from '../ledger/keys.ts'
-import { parseNote, signersOf } from '../ledger/notes.ts'
-import { Broken, field, Malformed, need, optional, parse, textFrom } from './broken.ts'
-import { files } from './manifest.ts'
+import { type Note, parseNote, signersOf } from '../ledger/notes.ts'
+import { Broken, field, listIn, Malformed, need, numberIn, parse, textFrom, textIn } from './broken.ts'
+import { files, type Manifest } from './manifest.ts'
 
 /** @returns why the bundle is not proven, if it is not */
 export const checkLedger = async (
   folder: string,
-  manifest: unknown,
+  manifest: Manifest,
   { sealed, key }: { readonly sealed: string | undefined; readonly key: VerifierKey | undefined },
 ): Promise<string | undefined> => {
-  const place = optional(manifest, 'ledger')
+  const place = manifest.ledger
   if (place === undefined) return `there is no ledger: ${anybody}`
   if (!key) return `no key was given: ${anybody}`
-  const keys = field(parse(await readFile(join(folder, files.keys))), 'rotations')
-  if (!Array.isArray(keys)) throw new Malformed()
+  const keys = listIn(field(parse(await readFile(join(folder, files.keys))), 'rotations'))
   const newest = keys.reduce<VerifierKey>(replaced, key)
   if (sealed === undefined) throw new Broken('the event that the ledger names is not here')
-  const revision = field(place, 'revision')
+  const { conversation, first, last } = manifest
   const note = textFrom(await readFile(join(folder, files.checkpoint)))
-  checkLeaf(
-    `${String(field(manifest, 'conversation'))}\n${String(revision)}\n${sealed}\n`,
-    note,
-    place,
-    newest,
-  )
-  const newer = Number(field(manifest, 'last')) - Number(field(manifest, 'first')) - Number(revision)
+  checkLeaf(`${conversation}\n${place.revision}\n${sealed}\n`, note, place, newest)
+  const newer = last - first - place.revision
   return newer === 0 ? undefined : `the last ${newer} events are newer than what the ledger holds`
 }
 
@@ -38,39 +32,32 @@ const anybody = 'whoever can write to the store could have made all of this'
 
 /** The key that a rotation proves, given the one before it. */
 const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
-  const next = textIn(rotation, 'key')
+  const next = textIn(field(rotation, 'key'))
   try {
-    checkLeaf(`key\n${next}\n`, textIn(rotation, 'checkpoint'), rotation, key)
+    checkLeaf(`key\n${next}\n`, textIn(field(rotation, 'checkpoint')), rotation, key)
   } catch (error) {
     // It is of keys before the one that was given.
     if (error instanceof Broken) return key
     throw error
   }
   const parsed = parseKey(next)
-  if (E.isLeft(parsed)) throw new Malformed()
+  if (E.isLeft(parsed) || parsed.right.use !== 'log') throw new Malformed()
   return parsed.right
 }
 
 /** The key has signed the note, and the leaf is in its tree. */
 const checkLeaf = (leaf: string, text: string, place: unknown, key: VerifierKey): void => {
   const note = parseNote(text)
-  if (E.isLeft(note)) throw new Malformed()
+  const checkpoint = E.flatMap(({ text: signedText }: Note) => parseCheckpoint(signedText))(note)
+  if (E.isLeft(note) || E.isLeft(checkpoint)) throw new Malformed()
+  const { origin, size, root } = checkpoint.right
   const signers = signersOf(note.right, [key])
-  const isSigned = E.isRight(signers) && signers.right.length > 0
+  const isSigned = origin === key.name && E.isRight(signers) && signers.right.length > 0
   need(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
-  const checkpoint = parseCheckpoint(note.right.text)
-  const proof = field(place, 'proof')
-  const index = field(place, 'index')
-  if (E.isLeft(checkpoint) || !Array.isArray(proof) || typeof index !== 'number') throw new Malformed()
-  const { size, root } = checkpoint.right
+  const index = numberIn(field(place, 'index'))
+  const proof = listIn(field(place, 'proof'))
   const isIn = checkInclusion({ leaf: leafHash(leaf), index, size, root, proof: proof.map(decoded) })
   need(isIn, 'the signed ledger does not hold this conversation as it is here')
-}
-
-const textIn = (value: unknown, name: string): string => {
-  const text = field(value, name)
-  if (typeof text !== 'string') throw new Malformed()
-  return text
 }
 
 const decoded = (text: unknown): Buffer => {

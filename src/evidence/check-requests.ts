@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { field, given, Malformed, need, parse } from './broken.ts'
+import { field, given, listIn, need, numberIn, parse } from './broken.ts'
 import type { Digests } from './check-chain.ts'
-import { files } from './manifest.ts'
+import { files, type Manifest } from './manifest.ts'
 
 /**
  * Puts every request together; each must have the digest of a receipt in the event that it names.
@@ -12,7 +12,7 @@ import { files } from './manifest.ts'
  */
 export const checkRequests = async (
   folder: string,
-  manifest: unknown,
+  manifest: Pick<Manifest, 'requests'>,
   receipts: Digests,
 ): Promise<readonly number[]> => {
   const parts = await linesOf(folder, files.parts)
@@ -23,7 +23,10 @@ export const checkRequests = async (
   for (const line of await linesOf(folder, files.requests)) {
     const request = parse(line)
     const position = numberIn(field(request, 'position'))
-    numbers = [...numbers.slice(0, numberIn(field(request, 'keep'))), ...numbersIn(field(request, 'add'))]
+    numbers = [
+      ...numbers.slice(0, numberIn(field(request, 'keep'))),
+      ...listIn(field(request, 'add')).map(numberIn),
+    ]
     const hashed = createHash('sha256')
     for (const number of numbers) {
       hashed.update(given(parts.at(number)))
@@ -37,12 +40,8 @@ export const checkRequests = async (
     shown.add(name)
     digests.add(digest)
   }
-  const isUsed = used.size === parts.length && [...used].every((number) => number >= 0)
-  need(isUsed, 'parts.txt has parts that are in no request')
-  need(
-    field(manifest, 'requests') === shown.size,
-    'bundle.json says something else than requests.jsonl: requests',
-  )
+  need(used.size === parts.length, 'parts.txt has parts that are in no request')
+  need(manifest.requests === shown.size, 'bundle.json says something else than requests.jsonl: requests')
   return [...receipts.keys()].filter((position) => !receipts.get(position)?.every((one) => digests.has(one)))
 }
 
@@ -56,14 +55,4 @@ const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]>
     from = end + 1
   }
   return lines
-}
-
-const numberIn = (value: unknown): number => {
-  if (!Number.isSafeInteger(value)) throw new Malformed()
-  return Number(value)
-}
-
-const numbersIn = (value: unknown): readonly number[] => {
-  if (!Array.isArray(value)) throw new Malformed()
-  return value.map(numberIn)
 }

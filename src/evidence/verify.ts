@@ -1,11 +1,12 @@
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isConversationId } from '../events/ids.ts'
 import type { VerifierKey } from '../ledger/keys.ts'
-import { Broken, field, Malformed, need, parse } from './broken.ts'
+import { Broken, field, listIn, Malformed, need, numberIn, optional, parse, textIn } from './broken.ts'
 import { checkChain } from './check-chain.ts'
 import { checkLedger } from './check-ledger.ts'
 import { checkRequests } from './check-requests.ts'
-import { bundleFormat, files } from './manifest.ts'
+import { bundleFormat, files, type Manifest } from './manifest.ts'
 
 /**
  * `proven`: the signed ledger holds everything; `partly`: everything but what was left out; `unproven`: nothing contradicts the bundle, and
@@ -41,22 +42,47 @@ const verdictOn = async (
   found: string[],
 ): Promise<Omit<EvidenceVerified, 'found'>> => {
   need(await isThere(join(folder, files.manifest)), 'there is no bundle.json: the bundle is not whole')
-  const manifest = parse(await readFile(join(folder, files.manifest)))
-  need(field(manifest, 'format') === bundleFormat, 'bundle.json names a format that is not known here')
+  const manifest = manifestIn(parse(await readFile(join(folder, files.manifest))))
   const { sealed, receipts } = await checkChain(folder, manifest)
-  const events = Number(field(manifest, 'last')) + 1
-  found.push(
-    `${events} events of ${String(field(manifest, 'conversation'))}, each written after the one before it`,
-  )
+  const { conversation, last, requests, withheld } = manifest
+  found.push(`${last + 1} events of ${conversation}, each written after the one before it`)
   const missing = await checkRequests(folder, manifest, receipts)
-  found.push(`${String(field(manifest, 'requests'))} requests, each what its receipt says was sent`)
-  const withheld = field(manifest, 'withheld') as readonly number[]
+  found.push(`${requests} requests, each what its receipt says was sent`)
   if (withheld.length > 0) found.push(`left out: the events ${listOf(withheld)}`)
   if (missing.length > 0)
     found.push(`left out: the requests that the receipts in the events ${listOf(missing)} are of`)
   const problem = await checkLedger(folder, manifest, { sealed, key })
   if (problem !== undefined) return { verdict: 'unproven', problem }
   return { verdict: withheld.length > 0 || missing.length > 0 ? 'partly' : 'proven' }
+}
+
+/** A manifest in which every value is of the kind that it should be. */
+const manifestIn = (value: unknown): Manifest => {
+  need(field(value, 'format') === bundleFormat, 'bundle.json names a format that is not known here')
+  const conversation = textIn(field(value, 'conversation'))
+  need(isConversationId(conversation), 'bundle.json names what cannot be a conversation')
+  const [first, last, requests] = (['first', 'last', 'requests'] as const).map((name) =>
+    numberIn(field(value, name)),
+  ) as [number, number, number]
+  const place = optional(value, 'ledger')
+  const ledger = place !== undefined && {
+    revision: numberIn(field(place, 'revision')),
+    index: numberIn(field(place, 'index')),
+    proof: optional(place, 'proof') as readonly string[],
+  }
+  const withheld = listIn(field(value, 'withheld')).map(numberIn)
+  // What the events and the checkpoint say of these two is compared with them, whatever they are.
+  const head = field(value, 'head') as string
+  return {
+    format: bundleFormat,
+    conversation,
+    first,
+    last,
+    head,
+    withheld,
+    requests,
+    ...(ledger && { ledger }),
+  }
 }
 
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`

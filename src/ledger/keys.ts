@@ -66,7 +66,24 @@ export const parseKey = (text: string): E.Either<InvalidInput, VerifierKey> => {
 
 /** Whether the key has signed these bytes. */
 export const isSigned = ({ publicKey }: VerifierKey, message: Uint8Array, signature: Uint8Array): boolean =>
-  verify(null, message, publicKeyFrom(publicKey), signature)
+  !isWeak(publicKey) && verify(null, message, publicKeyFrom(publicKey), signature)
+
+/** y of the points of small order: with such a key, anybody can sign. */
+const smallOrder: ReadonlySet<string> = new Set([
+  '0'.repeat(64),
+  `01${'0'.repeat(62)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  `ec${'f'.repeat(60)}7f`,
+])
+
+/** Whether it is of small order, or written with a y that is not below the prime, which OpenSSL would let pass. */
+const isWeak = (key: Buffer): boolean => {
+  const y = Buffer.from(key)
+  y[31] = (y[31] ?? 0) & 0x7f
+  const text = y.toString('hex')
+  return smallOrder.has(text) || /^(?:e[def]|f.)f{60}7f$/.test(text)
+}
 
 const publicKeyFrom = (bytes: Uint8Array): KeyObject =>
   createPublicKey({ key: Buffer.concat([derPrefix, bytes]), format: 'der', type: 'spki' })

@@ -35,5 +35,6 @@ const keyOf = async ({ key }: Options): Promise<VerifierKey | undefined> => {
   const { parseKey } = await import('../../ledger/keys.ts')
   const parsed = parseKey((existsSync(key) ? await fileText(key) : key).trim())
   if (E.isLeft(parsed)) throw toError(usage(`--key ${parsed.left.message.replace(/^key: /, '')}`))
+  if (parsed.right.use !== 'log') throw toError(usage('--key must be the key of a ledger, not of a witness'))
   return parsed.right
 }
