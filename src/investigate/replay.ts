@@ -2,8 +2,9 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type ContextSettings, limitsOf } from '../context/policy/settings.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
-import { configurationOf, effective, type Effective, type Item, itemOf } from '../projections/effective.ts'
+import { configurationOf, type Effective, type Item, itemOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
+import type { Outline } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
 import { type Counts, countsIn } from '../turn/spending/usage.ts'
@@ -69,7 +70,7 @@ export const replayLog = (
   const sent = sentBefore(policy?.cache)
   const done: ReplayedCall[] = []
   let recorded: PolicyMarker[] = []
-  for (const { event, replay } of walked(log, calls)) {
+  for (const { event, replay, recorded: told } of walked(log, calls)) {
     if (isPolicyMarker(event)) recorded.push(event)
     else if (event.type === 'Rewound') recorded = []
     for (const call of callsAt.get(event.position) ?? []) {
@@ -77,7 +78,18 @@ export const replayLog = (
       const fitted = fit ? fitInto(replay, event, fit) : nothingFitted
       recorded = []
       const shown = replay.effectiveAt(event.position)
-      done.push(callReplayed(log, call, { replay, shown, fit, fitted, sent, ttl: policy?.cache, prices }))
+      done.push(
+        callReplayed(log, call, {
+          replay,
+          told: told.now,
+          shown,
+          fit,
+          fitted,
+          sent,
+          ttl: policy?.cache,
+          prices,
+        }),
+      )
     }
   }
   return {
@@ -94,6 +106,8 @@ const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
 interface Walked {
   readonly event: ConversationEvent
   readonly replay: Replaying
+  /** What the log says it was. */
+  readonly recorded: Replaying
 }
 
 /**
@@ -104,15 +118,20 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
   const returns = new Set(
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),
   )
-  const kept = new Map<number, Replay>()
+  const kept = new Map<number, readonly [Replay, Replay]>()
   const answered = new Map(calls.map((call) => [call.position, call]))
-  let replay = replaying(nothingYet)
+  let [replay, recorded] = [replaying(nothingYet), replaying(nothingYet)]
   for (const event of log) {
     const { position } = event
-    if (event.type === 'Rewound') replay = replaying(kept.get(resolve(log, position)) ?? nothingYet)
-    else if (!isPolicyMarker(event)) replay.add(event, replyAs(event, answered.get(position), replay))
-    yield { event, replay }
-    if (returns.has(position)) kept.set(position, replay.copy())
+    if (event.type === 'Rewound') {
+      const [other, told] = kept.get(resolve(log, position)) ?? [nothingYet, nothingYet]
+      ;[replay, recorded] = [replaying(other), replaying(told)]
+    } else {
+      recorded.add(event)
+      if (!isPolicyMarker(event)) replay.add(event, replyAs(event, answered.get(position), replay))
+    }
+    yield { event, replay, recorded }
+    if (returns.has(position)) kept.set(position, [replay.copy(), recorded.copy()])
   }
 }
 
@@ -161,6 +180,8 @@ const summarySize = (markers: readonly PolicyMarker[]): number => {
 
 interface Surroundings {
   readonly replay: Replaying
+  /** What the log says was shown. */
+  readonly told: Outline
   readonly shown: Effective
   readonly fit: Fit | undefined
   readonly fitted: Fitted
@@ -170,9 +191,8 @@ interface Surroundings {
 }
 
 const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): ReplayedCall => {
-  const { replay, shown, fit, fitted, sent, ttl, prices } = around
-  const recorded = effective(log, call.at)
-  const isSame = isSameHistory(recorded, shown)
+  const { replay, told, shown, fit, fitted, sent, ttl, prices } = around
+  const isSame = isSameHistory(told, shown)
   const counts = countsIn(call.origin.usage)
   const counted = counts.input + counts.cacheRead + counts.cacheWrite
   const isCounted = isSame && counted > 0
@@ -207,10 +227,10 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
   }
 }
 
-const isSameHistory = (one: Effective, other: Effective): boolean =>
-  one.items.length === other.items.length &&
-  one.items.every((item, index) => item.position === other.items[index]?.position) &&
-  one.outline.configured === other.outline.configured
+const isSameHistory = ({ slots, configured }: Outline, { items, outline }: Effective): boolean =>
+  slots.length === items.length &&
+  slots.every(({ position }, index) => position === items[index]?.position) &&
+  configured === outline.configured
 
 const entriesOf = ({ hiddenBy, items }: Replaying): readonly Entry[] =>
   [...hiddenBy].flatMap(([position, by]): readonly Entry[] => {

@@ -42,12 +42,15 @@ export const replaying = (before: Replay) => {
     replaced.set(event.position, slots)
     for (const { position } of slots) hiddenBy.set(position, as)
   }
-  const effectiveAt = (at: number): Effective => ({
-    at,
-    head: at,
-    outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
-    items: draft.slots.flatMap(({ position }) => items.get(position) ?? []),
-  })
+  const effectiveAt = (at: number): Effective => {
+    const shown: Item[] = []
+    for (const { position } of draft.slots) {
+      const item = items.get(position)
+      if (item) shown.push(item)
+    }
+    const outline = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
+    return { at, head: at, outline, items: shown }
+  }
   const copy = (): Replay => ({
     outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
     items: new Map(items),
@@ -55,6 +58,8 @@ export const replaying = (before: Replay) => {
     hiddenBy: new Map(hiddenBy),
     requestTokens: new Map(requestTokens),
   })
-  return { add, effectiveAt, copy, hiddenBy, items, requestTokens }
+  /** The outline as it is now: it changes with what is added. */
+  const now: Outline = draft
+  return { add, effectiveAt, copy, now, hiddenBy, items, requestTokens }
 }
 export type Replaying = ReturnType<typeof replaying>
