@@ -5,6 +5,7 @@ import { createToken, revokeToken } from '../../src/server/tokens.ts'
 import { browsing, noBrowser } from '../support/browser.ts'
 import { sheet } from '../support/looking.ts'
 import { served } from '../support/served.ts'
+import { noted, settled } from '../support/settled.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 /** A server that needs tokens, with a conversation: ann may write, eve only read, sam only write. */
@@ -94,9 +95,12 @@ describe.skipIf(noBrowser !== '')(`a server that needs tokens${noBrowser}`, () =
 
   test('whose token is revoked meanwhile shows nothing more, and continues where it was with another one', async () => {
     const { page, goTo, ann, tokenFile } = await guarded()
+    await noted(page)
     await goTo('/c/talk')
     await signIn(page, ann)
     await page.getByText('The secret is 42.').first().waitFor()
+    // Otherwise it may notice before anybody does anything.
+    await settled(page)
     revokeToken(tokenFile, 'ann')
     await page.getByRole('slider', { name: 'Position', exact: true }).press('ArrowLeft')
     await form(page).getByText('Your token is no longer valid here.').waitFor()
@@ -110,6 +114,7 @@ describe.skipIf(noBrowser !== '')(`a server that needs tokens${noBrowser}`, () =
 
   test('whose token is revoked while somebody writes keeps what was written', async () => {
     const { page, goTo, ann, tokenFile, chat } = await guarded()
+    await noted(page)
     await goTo('/c/talk')
     await signIn(page, ann)
     await page.getByText('The secret is 42.').first().waitFor()
@@ -118,6 +123,7 @@ describe.skipIf(noBrowser !== '')(`a server that needs tokens${noBrowser}`, () =
     await rewind.getByLabel('to position').fill('0')
     await rewind.getByLabel('reason (optional)').fill('It told the secret.')
     await rewind.getByText('Rewound to 0').waitFor()
+    await settled(page)
     revokeToken(tokenFile, 'ann')
     await page.keyboard.press('Control+Enter')
     await form(page).waitFor()
