@@ -51,3 +51,13 @@ describe('serve --seal', () => {
       expect(code).toBe(0)
     }))
 })
+
+test('audit verify takes the key that is known as text, or from a file', () =>
+  inDirectory(async (directory) => {
+    await shell(begin, directory)
+    for (const key of ['key.txt', '"$(cat key.txt)"'])
+      expect(await shell(`palimpsest audit verify --key ${key}`, directory)).toMatchObject({ code: 0 })
+    const { code, stderr } = await shell('palimpsest audit verify --key sealed.txt', directory)
+    expect(code).toBe(2)
+    expect(stderr).toContain('must be a verifier key')
+  }))

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
@@ -151,4 +152,14 @@ describe('a witness', () => {
     })
     expect(anchored[0]?.error?.message).toContain('refused the checkpoint (404')
   })
+})
+
+it('a file that holds something else is left as it is, and the sealer is told', async () => {
+  const { store, signer } = await scene()
+  const file = join(temporaryFolder(), 'notes.txt')
+  writeFileSync(file, 'milk, eggs')
+  await say(store, ['a'])
+  const { anchored } = await store.audit.seal({ signer, anchors: [fileAnchor(file)] })
+  expect(anchored).toMatchObject([{ error: { _tag: 'AnchorFailed' } }])
+  expect(readFileSync(file, 'utf8')).toBe('milk, eggs')
 })

@@ -1,10 +1,5 @@
-import { existsSync } from 'node:fs'
-import * as E from 'fp-ts/lib/Either.js'
-import { toError } from '../../result/typed.ts'
-import { usage } from '../errors.ts'
-import { fileText } from '../options.ts'
 import type { Surroundings } from '../shell.ts'
-import type { VerifierKey } from '../../ledger/keys.ts'
+import { knownKey } from './known-key.ts'
 
 interface Options {
   readonly key?: string
@@ -17,7 +12,7 @@ export const verifyFolders = async (
   options: Options,
 ): Promise<void> => {
   const { verdictLines, verifyEvidence } = await import('../../evidence/verify.ts')
-  const key = await keyOf(options)
+  const key = await knownKey(options.key)
   const bundles = []
   for (const folder of folders) {
     const verified = await verifyEvidence(folder, key)
@@ -28,13 +23,4 @@ export const verifyFolders = async (
     for (const line of verdictLines(verified)) await out.line([`  ${line}`])
   }
   if (isJson) await out.json({ bundles })
-}
-
-const keyOf = async ({ key }: Options): Promise<VerifierKey | undefined> => {
-  if (key === undefined) return undefined
-  const { parseKey } = await import('../../ledger/keys.ts')
-  const parsed = parseKey((existsSync(key) ? await fileText(key) : key).trim())
-  if (E.isLeft(parsed)) throw toError(usage(`--key ${parsed.left.message.replace(/^key: /, '')}`))
-  if (parsed.right.use !== 'log') throw toError(usage('--key must be the key of a ledger, not of a witness'))
-  return parsed.right
 }

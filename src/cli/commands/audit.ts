@@ -2,6 +2,7 @@ import { unlink } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { verifyFolders } from '../audit/folders.ts'
 import { openAnchors } from '../audit/anchors.ts'
+import { knownKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
 import type { AuditDone, AuditProblem } from '../../index.ts'
 import type { Shell } from '../shell.ts'
@@ -130,7 +131,7 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
   audit
     .command('verify [folders...]')
     .description('check everything against the ledger, and the ledger against anchors')
-    .option('--key <text>', 'a verifier key of the ledger that you know from elsewhere')
+    .option('--key <key>', 'a verifier key of the ledger that you know from elsewhere, or a file of it')
     .option(...anchorOption)
     .addHelpText(
       'after',
@@ -153,7 +154,9 @@ Examples:
 }
 
 const verifyAll = (shell: Shell) =>
-  shell.action('existing', async ({ store, out, isJson, fail }, { key, anchor }: VerifyOptions) => {
+  shell.action('existing', async ({ store, out, isJson, fail }, { key: given, anchor }: VerifyOptions) => {
+    const known = await knownKey(given)
+    const key = known && (await import('../../ledger/keys.ts')).keyText(known)
     const { anchors, close } = await openAnchors(anchor)
     const problems: AuditProblem[] = []
     try {

@@ -53,9 +53,13 @@ const inFolder = async (folder: string, origin: string): Promise<readonly string
 }
 
 const putInFile = async (file: string, { origin, checkpoint }: Anchoring): Promise<void> => {
+  const newest = (text: string): string | undefined => ofOrigin(notesIn(text), origin).at(-1)
   const text = await textOf(file)
-  if (ofOrigin(notesIn(text), origin).at(-1) !== checkpoint)
-    await written(file, 'a', nextNote(text, checkpoint))
+  if (newest(text) === checkpoint) return
+  const added = nextNote(text, checkpoint)
+  if (newest(text + added) !== checkpoint)
+    throw new Error('it ends with something that is no checkpoint: name another file')
+  await written(file, 'a', added)
 }
 
 const digits = 15
