@@ -197,7 +197,11 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
       if ('body' in answer) return answered(c, answer, accessOf(identity))
       withEveryHeader(c)
       if ('bytes' in answer) return bytesAnswered(c, answer)
-      return flowing(c, 'flow' in answer ? answer : eventsOf(counted(answer)), (error) => onFault?.(error))
+      return flowing(
+        c,
+        'flow' in answer ? answer : eventsOf(counted(answer, () => mayStill(c, route))),
+        (error) => onFault?.(error),
+      )
     })
   }
 
@@ -211,10 +215,16 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } }
   }
 
-  async function* counted(texts: Streamed): Streamed {
+  /** Whether who has asked may still have it: a stream is longer than a token may be valid. */
+  const mayStill = (c: Of, { scope }: Route): boolean => identityOf(c)?.scopes.includes(scope) === true
+
+  async function* counted(texts: Streamed, isAllowedStill: () => boolean): Streamed {
     counts.streams(1)
     try {
-      yield* texts
+      for await (const text of texts) {
+        if (!isAllowedStill()) return
+        yield text
+      }
     } finally {
       counts.streams(-1)
     }

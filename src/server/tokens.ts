@@ -83,7 +83,7 @@ export const createToken = (file: string, name: string, given: readonly Scope[])
   return token
 }
 
-/** Removes a token: a running server refuses it from its next request on. */
+/** Removes a token: a running server refuses it from its next request on, and ends its event streams before they tell anything more. */
 export const revokeToken = (file: string, name: string): void => {
   const tokens = existing(file)
   if (!tokens.some((entry) => entry.name === name)) throw problem(file, `has no token named ${name}`)

@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { PassThrough, type Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../../src/server/serve.ts'
+import { createToken, revokeToken } from '../../src/server/tokens.ts'
 import { eventStream, type Told } from '../../src/server/sse.ts'
 import { atEnd } from '../support/at-end.ts'
-import { opened } from '../support/stores.ts'
+import { opened, temporaryFolder } from '../support/stores.ts'
 
 interface Message {
   readonly id: string | undefined
@@ -63,6 +65,25 @@ const readers = async (api: string, count: number): Promise<void> => {
 }
 const message = (n: number) =>
   ({ role: n % 2 === 0 ? 'user' : 'assistant', content: `Message ${n}.` }) as const
+
+test('a reader whose token is revoked is told nothing more', async () => {
+  const store = await opened('memory:')
+  const tokenFile = join(temporaryFolder(), 'tokens.json')
+  const [ann, eve] = ['ann', 'eve'].map((name) => createToken(tokenFile, name, ['read']))
+  const server = await serve({ store, port: 0, tokenFile })
+  atEnd(server.close)
+  const chat = store.conversation('a')
+  await chat.append(message(0))
+  const url = `${server.url}/api/v1/conversations/a/events?after=0`
+  const headers = { accept: 'text/event-stream', authorization: `Bearer ${ann}` }
+  const reading = await fetch(url, { headers })
+  expect(reading.status).toBe(200)
+  revokeToken(tokenFile, 'ann')
+  const other = reader(url, { authorization: `Bearer ${eve}` }, (all) => all.some(({ id }) => id === '1'))
+  await chat.append(message(1))
+  expect(await reading.text()).not.toContain('Message 1.')
+  expect((await other).at(-1)?.data).toMatchObject({ position: 1 })
+})
 
 describe('a live conversation', () => {
   test('tells what comes after a position, and once that it has caught up', async () => {
