@@ -83,6 +83,12 @@ const scene = async (answer: Answer = () => yes): Promise<Scene> => {
 const roles = async (chat: Conversation): Promise<readonly string[]> =>
   (await chat.effective()).map((item) => (item.kind === 'message' ? item.role : item.kind))
 
+/** A model that never answers: whoever calls it says nothing more. */
+const dead: TurnOptions['client'] = {
+  countTokens: () => Promise.resolve({ _tag: 'Right', right: 10 }),
+  call: () => new Promise(() => {}),
+}
+
 describe('a program that gives a turn', () => {
   test('lets go of what it has claimed again after its last reply', async () => {
     // After a compaction the turn looks again, and finds a call that nobody is to carry out.
@@ -202,10 +208,6 @@ describe('a program that gives a turn', () => {
     const { store, other, options, facts } = await scene()
     const chat = store.conversation('c')
     await chat.append(ask)
-    const dead: TurnOptions['client'] = {
-      countTokens: () => Promise.resolve({ _tag: 'Right', right: 10 }),
-      call: () => new Promise(() => {}),
-    }
     void chat.turn({ ...options, client: dead, ttl: 3_600_000 }).catch(() => {})
     await until(async () => (await facts('c')).includes('TurnClaimed'))
     const turned = await other.conversation('c').turn({ ...options, ttl: 50 })
@@ -219,10 +221,6 @@ describe('a program that gives a turn', () => {
     })
     const chat = store.conversation('c')
     await chat.append(ask)
-    const dead: TurnOptions['client'] = {
-      countTokens: () => Promise.resolve({ _tag: 'Right', right: 10 }),
-      call: () => new Promise(() => {}),
-    }
     void chat.turn({ ...options, client: dead, ttl: 3_600_000 }).catch(() => {})
     await until(async () => (await facts('c')).includes('TurnClaimed'))
     const turn = () => other.conversation('c').turn({ ...options, ttl: 2_000 })
