@@ -5,6 +5,7 @@ import { openAnchors } from '../audit/anchors.ts'
 import { knownKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
 import type { AuditDone, AuditProblem } from '../../index.ts'
+import type { Signer } from '../../ledger/keys.ts'
 import type { Shell } from '../shell.ts'
 import { addAuditExport } from './audit-export.ts'
 
@@ -37,6 +38,18 @@ Examples:
     add(audit, shell)
 }
 
+/** Makes a key in a file for some work. The file goes if that fails; afterwards the ledger needs it, whatever becomes of the output. */
+const withNewKey = async <A>(file: string, work: (signer: Signer) => Promise<A>): Promise<A> => {
+  const { newKeyFile } = await import('../../audit.ts')
+  const signer = await newKeyFile(file)
+  try {
+    return await work(signer)
+  } catch (error) {
+    await unlink(file)
+    throw error
+  }
+}
+
 interface InitOptions extends Given {
   readonly origin?: string
   readonly again?: string
@@ -61,17 +74,10 @@ Examples:
     )
     .action(
       shell.action('created', async ({ store, out, isJson }, { key: file, origin, again }: InitOptions) => {
-        const { newKeyFile } = await import('../../audit.ts')
-        const signer = await newKeyFile(file)
-        try {
-          const made = await store.audit.init({ signer, origin, again })
-          if (isJson) return await out.json({ ...made, file })
-          await out.line([made.key])
-          await out.aside([`verifies ${made.origin}; the key that signs is in ${file}`, 'dim'])
-        } catch (error) {
-          await unlink(file)
-          throw error
-        }
+        const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again }))
+        if (isJson) return out.json({ ...made, file })
+        await out.line([made.key])
+        await out.aside([`verifies ${made.origin}; the key that signs is in ${file}`, 'dim'])
       }),
     )
 }
@@ -194,16 +200,10 @@ Examples:
     )
     .action(
       shell.action('existing', async ({ store, out, isJson }, file: string, { key }: Given) => {
-        const { keyFile, newKeyFile } = await import('../../audit.ts')
+        const { keyFile } = await import('../../audit.ts')
         const signer = await keyFile(key)
-        const to = await newKeyFile(file)
-        try {
-          const made = await store.audit.rotateKey({ signer, to })
-          await (isJson ? out.json({ ...made, file }) : out.line([made.key]))
-        } catch (error) {
-          await unlink(file)
-          throw error
-        }
+        const made = await withNewKey(file, (to) => store.audit.rotateKey({ signer, to }))
+        await (isJson ? out.json({ ...made, file }) : out.line([made.key]))
       }),
     )
 }
