@@ -49,7 +49,20 @@ export const ownFormats = (): Map<string, SessionFormat> => (process[key] ??= ne
 /** The names of all formats that can be imported. */
 export const formatNames = (): readonly string[] => [...formats, ...ownFormats().keys()]
 
-const writable = ['palimpsest', 'anthropic', 'markdown'] as const
+/** Writes a whole log, in pieces. */
+type Write = NonNullable<SessionFormat['write']>
+
+/** The library's formats that are a function of the log. */
+const writers: ReadonlyMap<string, () => Promise<Write>> = new Map([
+  ['vcon', async () => (await import('./vcon/vcon.ts')).vcon],
+  ['prov', async () => (await import('./prov/prov.ts')).prov],
+])
+
+/** What writes a log in a format, registered or the library's; undefined if none does. */
+export const logWriter = async (format: string): Promise<Write | undefined> =>
+  ownFormats().get(format)?.write ?? (await writers.get(format)?.())
+
+const writable = ['palimpsest', 'anthropic', 'markdown', ...writers.keys()]
 /** The names of all formats that can be exported. */
 export const writableFormats = (): readonly string[] => [
   ...writable,
@@ -59,7 +72,7 @@ export const writableFormats = (): readonly string[] => [
     .map(({ name }) => name),
 ]
 
-const taken: ReadonlySet<string> = new Set([...formats, ...writable, 'html'])
+const taken: ReadonlySet<string> = new Set<string>([...formats, ...writable, 'html'])
 
 /**
  * Lets imports and exports, in the whole process, read and write a format of your own. Registering the same object again changes

@@ -1,6 +1,6 @@
 import { outOfRange } from '../commands/rejections.ts'
 import type { Conversation, ConversationEvent, PlacedEvent, Store } from '../index.ts'
-import { ownFormats } from '../formats/registry.ts'
+import { logWriter } from '../formats/registry.ts'
 import { anthropicRequest } from '../formats/write-anthropic.ts'
 import { entryParts, markdownHead } from '../formats/write-markdown.ts'
 import { palimpsestLine } from '../formats/write-palimpsest.ts'
@@ -37,14 +37,14 @@ interface Writer {
 
 /**
  * What writes a format; undefined if there is none of that name. Memory: of `palimpsest` some events; of `markdown` some events, and without
- * their content all of them; of `anthropic` what the model sees; of `html` and of a registered format everything, as `write` takes it.
+ * their content all of them; of `anthropic` what the model sees; of `html`, `vcon`, `prov` and of a registered format everything, as `write` takes it.
  */
-export const writerOf = (format: string, source: Source): Writer | undefined => {
-  const write = ownFormats().get(format)?.write
+export const writerOf = async (format: string, source: Source): Promise<Writer | undefined> => {
+  const write = await logWriter(format)
   if (!write && format === 'html') return htmlOf(source)
   if (!write) return writers.get(format)
   return {
-    extension: 'txt',
+    extension: extensions.get(format) ?? 'txt',
     write: async function* (chat, { at, redact }) {
       const redacted = redactor(redact)
       const log: ConversationEvent[] = []
@@ -53,6 +53,11 @@ export const writerOf = (format: string, source: Source): Writer | undefined => 
     },
   }
 }
+
+const extensions: ReadonlyMap<string, string> = new Map([
+  ['vcon', 'vcon.json'],
+  ['prov', 'jsonld'],
+])
 
 async function* palimpsest(chat: Conversation, { at, redact }: ExportOptions): AsyncGenerator<string, void> {
   if (redact.length > 0)

@@ -113,7 +113,7 @@ describe('a format of one’s own', () => {
         folder,
       )
       expect(wrong.stderr).toMatch(
-        /--format must be one of .*letters\n.*--format must be one of .*markdown, letters\n/,
+        /--format must be one of .*letters\n.*--format must be one of .*prov, letters\n/,
       )
       expect(wrong.code).toBe(2)
     })

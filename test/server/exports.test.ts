@@ -6,9 +6,12 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { openStore, registerFormat, type Store } from '../../src/index.ts'
 import { anthropicRequest } from '../../src/formats/write-anthropic.ts'
+import { prov } from '../../src/formats/prov/prov.ts'
+import { vcon } from '../../src/formats/vcon/vcon.ts'
 import { markdown } from '../../src/formats/write-markdown.ts'
 import { palimpsestLines } from '../../src/formats/write-palimpsest.ts'
 import { ownFormats } from '../../src/formats/registry.ts'
+import { logOf } from '../../src/cli/conversation.ts'
 import { readsOf } from '../../src/server/app.ts'
 import { gather } from '../../src/server/html/gather.ts'
 import { serve } from '../../src/server/serve.ts'
@@ -59,6 +62,8 @@ describe('an export over HTTP', () => {
       ['palimpsest', 'a.jsonl', await lines(store, 'a')],
       ['anthropic', 'a.json', `${JSON.stringify(anthropicRequest(await chat.context()), undefined, 2)}\n`],
       ['markdown', 'a.md', markdown('a', entries)],
+      ['vcon', 'a.vcon.json', [...vcon(await logOf(chat), 'a')].join('')],
+      ['prov', 'a.jsonld', [...prov(await logOf(chat), 'a')].join('')],
     ]
     for (const [format, name, text] of wanted) {
       const answer = await posted(fetch, { format })
@@ -107,7 +112,7 @@ describe('an export over HTTP', () => {
     })
     const { fetch, ask } = await talking()
     // Other tests of this process may have registered formats of their own.
-    for (const format of ['anthropic', 'markdown', 'dump']) {
+    for (const format of ['anthropic', 'markdown', 'vcon', 'prov', 'dump']) {
       const whole = await (await posted(fetch, { format })).text()
       const text = await (await posted(fetch, { format, redact: ['hunter2', 'hunter22', 'text'] })).text()
       expect(whole).toContain('hunter2')

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { anthropicRequest } from '../../formats/write-anthropic.ts'
 import { markdown, markdownParts } from '../../formats/write-markdown.ts'
 import { palimpsestLines } from '../../formats/write-palimpsest.ts'
-import { ownFormats, writableFormats } from '../../formats/registry.ts'
+import { logWriter, writableFormats } from '../../formats/registry.ts'
 import type { Conversation } from '../../index.ts'
 import { effective } from '../../projections/effective.ts'
 import { toError } from '../../result/typed.ts'
@@ -27,7 +27,7 @@ export const addExport = (program: Command, shell: Shell): void => {
     .description('write a conversation to standard output')
     .option(
       '--format <format>',
-      'palimpsest, anthropic, markdown, html, or one registered by --import',
+      'palimpsest, anthropic, markdown, html, vcon, prov, or one registered by --import',
       'palimpsest',
     )
     .option('--at <position>', 'html: the conversation as it was then', position)
@@ -42,6 +42,8 @@ anthropic:  the body of a Messages API request
 markdown:   a document with every message, and with what was hidden and why
 html:       the page of \`palimpsest serve\` about this conversation, in a file
             that opens without a server
+vcon, prov: for other programs, as IETF drafts and W3C PROV have it; what of
+            them is covered: docs/interchange.md
 
 Examples:
   palimpsest export task-42 > task-42.jsonl
@@ -51,7 +53,7 @@ Examples:
     .action(
       shell.look(async (session, id: string, options: Options) => {
         const { format, at, calls, redact } = options
-        const write = writerOf(format)
+        const write = await writerOf(format)
         if (!write)
           throw toError(usage(`--format must be one of ${['html', ...writableFormats()].join(', ')}`))
         if (format !== 'html' && (at !== undefined || calls || redact))
@@ -61,8 +63,8 @@ Examples:
     )
 }
 
-const writerOf = (format: string): Write | undefined => {
-  const write = ownFormats().get(format)?.write
+const writerOf = async (format: string): Promise<Write | undefined> => {
+  const write = await logWriter(format)
   if (!write) return writers.get(format)
   return async ({ out, isJson }, chat) => {
     const pieces = write(await logOf(chat), chat.id)

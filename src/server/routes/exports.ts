@@ -6,7 +6,10 @@ import { flag, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { type Flow, route } from '../route.ts'
 
-const format = z.string().max(100).describe('palimpsest, anthropic, markdown, html, or a registered one')
+const format = z
+  .string()
+  .max(100)
+  .describe('palimpsest, anthropic, markdown, html, vcon, prov, or a registered one')
 const withCalls = 'html: with the request of every call, as it was sent'
 const text = z.string().min(1).max(1_000)
 
@@ -61,7 +64,7 @@ interface Wanted {
 }
 
 const fileOf = async (id: string, wanted: Wanted, source: Source): Promise<Flow> => {
-  const writer = writerOf(wanted.format, source)
+  const writer = await writerOf(wanted.format, source)
   if (!writer) {
     const formats = ['html', ...writableFormats()].join(', ')
     throw refused('InvalidRequest', `format must be one of ${formats}`, { path: 'format' })
