@@ -50,11 +50,6 @@ describe('a program that uses the package', () => {
     expect(shown).toEqual(expected)
   })
 
-  test('is shown the same in the sources', async () => {
-    const { shown, expected } = await shownIn(root, join(root, 'test/types/hovers.ts'))
-    expect(shown).toEqual(expected)
-  })
-
   test('is shown names also of the other types that are exported: nothing takes more than a dozen lines', async () => {
     const names = await exportsShown(folder)
     expect(names.length).toBeGreaterThan(500)

@@ -36,7 +36,7 @@ const short = (seed: number) =>
     },
     'C1 EventStoreDB': {
       setting: { on: 'EventStoreDB', workers: 3, slots: 4, reported: 0.5, seed },
-      talk: { conversations: 12, rounds: 3, taken: 0.05, say: anything },
+      talk: { conversations: 12, rounds: 2, taken: 0.05, say: anything },
       doses: [{ fault: 'kill', times: 3, every: [200, 600] }],
     },
     'C2 SQLite': {
@@ -55,23 +55,23 @@ const short = (seed: number) =>
       doses: [{ fault: 'restart', times: 2, every: [1_000, 2_000] }],
     },
     'C4 EventStoreDB': {
-      setting: { on: 'EventStoreDB', workers: 3, slots: 4, seed },
+      setting: { on: 'EventStoreDB', workers: 2, slots: 4, seed },
       talk: { conversations: 12, rounds: 3, say: anything },
       doses: (['cut', 'halfOpen', 'loseAnswers', 'slow'] as const).map((fault) => {
         return { fault, times: 1, every: [100, 900] as const }
       }),
     },
     'C5 SQLite': {
-      setting: { on: 'SQLite', workers: 3, slots: 4, reported: 0, hours: 1, seed },
+      setting: { on: 'SQLite', workers: 2, slots: 4, reported: 0, hours: 1, seed },
       talk: { conversations: 9, rounds: 3 },
       doses: [{ fault: 'kill', times: 2, every: [300, 900] }],
     },
     'C8 SQLite': {
-      setting: { on: 'SQLite', workers: 3, slots: 4, deadly: 0.3, ...calm, seed },
+      setting: { on: 'SQLite', workers: 2, slots: 4, deadly: 0.3, ...calm, seed },
       talk: { conversations: 12, rounds: 4, say: calls },
     },
     'C9 SQLite': {
-      setting: { on: 'SQLite', workers: 3, slots: 4, slow: 200, ...calm, seed },
+      setting: { on: 'SQLite', workers: 2, slots: 4, slow: 200, ...calm, seed },
       talk: { conversations: 12, rounds: 3, say: anything },
       doses: [{ fault: 'replace', times: 3, every: [100, 300] }],
     },
