@@ -76,17 +76,13 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     const marks = new Map(sql.marks.all(row.n).map((mark) => [mark['position'], mark]))
     for (const { start, columns, tools } of chunks(row)) {
       const called = tools()
-      for (const [index, own] of columns.own.entries()) {
+      // There may be a million: nothing is made for each but what stays.
+      for (let index = 0; index < columns.count; index++) {
         const position = start + index
-        const { first, last, target } = marks.get(position) ?? {}
-        weaveIn(woven, {
-          position,
-          kind: columns.kindAt(index),
-          own,
-          tools: called.get(index) ?? noTools,
-          ...(typeof first === 'number' && { covers: { first, last: Number(last) } }),
-          ...(typeof target === 'number' && { target }),
-        })
+        const own = columns.own[index] ?? 0
+        const facts = { position, kind: columns.kindAt(index), own, tools: called.get(index) ?? noTools }
+        const mark = marks.get(position)
+        weaveIn(woven, mark ? { ...facts, ...turnedIn(mark) } : facts)
       }
     }
     return woven
@@ -130,6 +126,12 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     },
   }
 }
+
+/** What a mark covers, and where it leads to. */
+const turnedIn = ({ first, last, target }: Readonly<Record<string, SQLOutputValue>>) => ({
+  ...(typeof first === 'number' && { covers: { first, last: Number(last) } }),
+  ...(typeof target === 'number' && { target }),
+})
 
 export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): ThreadRow | undefined =>
   row && {

@@ -17,31 +17,64 @@ export interface Turning {
   readonly target: number
 }
 
-/**
- * The state of an entry as seen from a position.
- *
- * @param turnings those of the conversation, ascending
- */
-export const stateAt = (weave: Weave, turnings: readonly Turning[], entry: number, at: number): State => {
+/** What of a conversation's past is looked at from a position. */
+export interface Sight {
+  readonly rewinds: readonly Turning[]
+  /** Markers and restores on the path. */
+  readonly turned: readonly Turning[]
+}
+
+/** @param turnings those of the conversation, ascending */
+export const sightAt = (turnings: readonly Turning[], at: number): Sight => {
+  const rewinds: Turning[] = []
+  const turned: Turning[] = []
+  let end = at
+  for (const turning of turnings.toReversed()) {
+    const { kind, position, target } = turning
+    if (kind === 'W' && position <= at) rewinds.push(turning)
+    if (position > end) continue
+    if (kind === 'W') end = target
+    else turned.push(turning)
+  }
+  return { rewinds: rewinds.toReversed(), turned: turned.toReversed() }
+}
+
+/** The state of an entry as seen from a position. @param sight from there: asked for if the entry is not shown */
+export const stateAt = (weave: Weave, entry: number, at: number, sight: () => Sight): State => {
   const { shown: list, prompt } = momentAt(weave, at)
   if (isIn(list, entry)) return shown
   const configured = configuredIn(prompt, entry)
   if (configured) return configured
-  const rewinds = turnings.filter(({ kind, position }) => kind === 'W' && position <= at)
+  const { rewinds, turned } = sight()
   if (!isOnPath(rewinds, entry, at)) return { state: 'abandoned', by: leftBy(rewinds, entry) }
-  const hiding = turnings.findLast(
-    ({ kind, position }) =>
-      kind !== 'W' &&
-      position > entry &&
-      position <= at &&
-      isIn(momentAt(weave, position - 1).shown, entry) &&
-      !isIn(momentAt(weave, position).shown, entry) &&
-      isOnPath(rewinds, position, at),
-  )
   // A marker that hides nothing was never shown.
-  return { state: 'hidden', by: hiding?.position ?? entry }
+  return { state: 'hidden', by: hidingOf(weave, turned, entry)?.position ?? entry }
 }
 const shown: State = { state: 'shown' }
+
+/** What took an entry away that is not shown at the end. Until something is restored, what is gone does not come back: half of what is left need not be looked at each time. */
+const hidingOf = (weave: Weave, turned: readonly Turning[], entry: number): Turning | undefined => {
+  const first = turned.findIndex(({ position }) => position > entry)
+  const isShownAfter = (index: number): boolean =>
+    isIn(momentAt(weave, index < first ? entry : (turned[index]?.position ?? entry)).shown, entry)
+  if (first < 0) return undefined
+  for (let end = turned.length; end > first;) {
+    let begin = end - 1
+    while (begin >= first && turned[begin]?.kind !== 'R') begin--
+    if (isShownAfter(begin)) {
+      let low = begin + 1
+      for (let high = end - 1; low < high;) {
+        const middle = (low + high) >> 1
+        if (isShownAfter(middle)) low = middle + 1
+        else high = middle
+      }
+      return turned[low]
+    }
+    if (begin >= first && isShownAfter(begin - 1)) return turned[begin]
+    end = begin
+  }
+  return undefined
+}
 
 const isIn = (list: Shown | undefined, entry: number): boolean => {
   for (let at = list; at; at = at.before) if (at.piece.position === entry) return true
@@ -70,7 +103,16 @@ const isOnPath = (rewinds: readonly Turning[], position: number, at: number): bo
 }
 
 /** The last rewind that left the path of a position. */
-const leftBy = (rewinds: readonly Turning[], entry: number): number =>
-  rewinds.findLast(
-    ({ position }) => isOnPath(rewinds, entry, position - 1) && !isOnPath(rewinds, entry, position),
-  )?.position ?? entry
+const leftBy = (rewinds: readonly Turning[], entry: number): number => {
+  const later = rewinds.filter(({ position }) => position > entry)
+  /** Whether the entry is on the path after each. */
+  const isOn: boolean[] = []
+  let by = entry
+  for (const [index, { position, target }] of later.entries()) {
+    let before = index - 1
+    while ((later[before]?.position ?? -1) > target) before--
+    isOn.push(isOn[before] ?? entry <= target)
+    if ((isOn[index - 1] ?? true) && !isOn[index]) by = position
+  }
+  return by
+}

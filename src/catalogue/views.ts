@@ -3,7 +3,7 @@ import type { Kind } from './facts.ts'
 import type { Indexed } from './index-file.ts'
 import { type Part, partsOf } from './lineage.ts'
 import type { Rows } from './rows.ts'
-import { type State, stateAt, type Turning } from './states.ts'
+import { type Sight, sightAt, type State, stateAt, type Turning } from './states.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 import type { Weave } from './weave.ts'
 
@@ -24,10 +24,13 @@ export const viewIn = (db: DatabaseSync, { rows, threads }: Indexed, row: Thread
   const parts = partsOf(rows, row)
   const weave = threads.byNumber(row.n)?.weave ?? nothing
   const turnings = parts.flatMap((part) => turningsIn(db, part))
+  let now: Sight | undefined
+  const sightFrom = (at: number): Sight =>
+    at === row.last ? (now ??= sightAt(turnings, at)) : sightAt(turnings, at)
   return {
     statesOf: (entry) => {
       const reply = replyAfter(rows, parts, entry)
-      const state = (at: number): State => stateAt(weave, turnings, entry, at)
+      const state = (at: number): State => stateAt(weave, entry, at, () => sightFrom(at))
       return { now: state(row.last), then: state(reply === undefined ? row.last : reply - 1) }
     },
     kindAt: (position) => {

@@ -71,7 +71,7 @@ export const weaveIn = (weave: Weave, facts: Facts): Moment => {
 
 const after = (weave: Weave, facts: Facts, before: Moment): Moment => {
   const { kind, own, target = -1 } = facts
-  if (isMessage(kind)) return { ...before, shown: add(before.shown, facts) }
+  if (isMessage(kind)) return { shown: add(before.shown, facts), prompt: before.prompt }
   switch (kind) {
     case 'C':
     case 'T':
