@@ -228,6 +228,7 @@ export const promiseStore = (store: TaskStore): Store => ({
     rotateKey: promised(store.audit.rotateKey),
     status: promised(store.audit.status),
     proof: promised(store.audit.proof),
+    standing: promised(store.audit.standing),
     verify: store.audit.verify,
   },
   check: promised(store.check),

@@ -17,6 +17,7 @@ import { nodesOf } from './nodes.ts'
 import { type LedgerProof, proofOf } from './prove.ts'
 import { type SealedNow, type Sealing, sealNow } from './seal.ts'
 import { defaultPace, type SealerEvent, type SealerPace, sealOn } from './sealer.ts'
+import { type LedgerStanding, standingOf } from './standing.ts'
 import { type LedgerStatus, statusOf } from './status.ts'
 import { type AuditProblem, verifyLedger } from './verify.ts'
 
@@ -127,6 +128,14 @@ export interface Audit<W extends Way> {
    */
   readonly proof: (conversation: string) => Answer<W, ProofError, LedgerProof>
   /**
+   * What the ledger has of a conversation, and whether its events are still those that were sealed.
+   *
+   * @example
+   * await store.audit.init({ signer: await newKeyFile('palimpsest-audit.key') })
+   * const { heads, anchors } = await store.audit.standing('task-42')
+   */
+  readonly standing: (conversation: string) => Answer<W, LedgerError, LedgerStanding>
+  /**
    * Reads everything once: the ledger, what anchors hold of it, every event that it names, every conversation with its forks and views,
    * and the requests of all receipts. What differs is a finding, not an error. Iteration throws a `LedgerError`.
    *
@@ -222,6 +231,7 @@ export const auditOf = (audited: Audited): Audit<'task'> => {
     rotateKey: (options) => task(() => rotate(options)),
     status: () => task(() => statusOf(store)),
     proof: (conversation) => task(() => proofOf({ store, nodes }, conversation)),
+    standing: (conversation) => task(() => standingOf(store, conversation)),
     verify: (options) => verified(audited, options),
   }
 }

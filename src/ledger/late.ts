@@ -12,6 +12,7 @@ export const lateAudit = (audited: Audited): Audit<'task'> => {
     rotateKey: (options) => async () => (await loaded()).rotateKey(options)(),
     status: () => async () => (await loaded()).status()(),
     proof: (conversation) => async () => (await loaded()).proof(conversation)(),
+    standing: (conversation) => async () => (await loaded()).standing(conversation)(),
     async *verify(options) {
       yield* (await loaded()).verify(options)
     },

@@ -67,7 +67,11 @@ const exposed = (
 /** Anchors that are looked for among so many records. */
 const most = 1_000
 
-async function* lastByAnchor(store: EventStore, ledger: Ledger): Steps<LedgerError, readonly AnchorStatus[]> {
+/** The last checkpoint that each anchor was given. */
+export async function* lastByAnchor(
+  store: EventStore,
+  ledger: Ledger,
+): Steps<LedgerError, readonly AnchorStatus[]> {
   const last = new Map<string, AnchorStatus>()
   yield* caught<LedgerError, void>(async () => {
     let read = 0

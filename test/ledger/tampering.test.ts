@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fileAnchor, newKeyFile } from '../../src/audit.ts'
+import { fileAnchor, keyFile, newKeyFile } from '../../src/audit.ts'
 import { hashOf } from '../../src/events/codec.ts'
 import { openStore, type Signer, type Store } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -158,7 +158,7 @@ const chained: Readonly<
 }
 
 describe('what the chain does not show, the sealed ledger does', () => {
-  it.each(Object.entries(chained))('%s', async (_, [at, change, end]) => {
+  it.each(Object.entries(chained))('%s', async (what, [at, change, end]) => {
     const { file, anchors, open } = sealed()
     rewritten(file, change, end)
     const store = await open()
@@ -167,6 +167,8 @@ describe('what the chain does not show, the sealed ledger does', () => {
     const found = await problemsIn(store, { anchors })
     expect(found).toContainEqual({ kind: 'entry', conversation: 'parser', revision: 10 })
     expect(at).toBeLessThanOrEqual(10)
+    const { heads } = await store.audit.standing('parser')
+    expect(heads.map(({ state }) => state)).toEqual([what === 'the tail cut off' ? 'gone' : 'changed'])
   })
 
   it.each([
@@ -181,6 +183,24 @@ describe('what the chain does not show, the sealed ledger does', () => {
     const store = await open()
     expect(await problemsIn(store, { anchors })).toEqual([
       { kind: 'entry', conversation: 'parser', revision: 10 },
+    ])
+  })
+
+  it('and between two seals, since when', async () => {
+    const { file, folder, open } = sealed()
+    const store = await open()
+    const chat = store.conversation('parser')
+    await chat.append({ role: 'user', content: 'Thanks.' })
+    await store.audit.seal({ signer: await keyFile(join(folder, 'key.pem')) })
+    await store.close()
+    rewritten(
+      file,
+      inData(11, (data) => ({ ...data, content: text('Thanks a lot.') })),
+    )
+    const { heads } = await (await open()).audit.standing('parser')
+    expect(heads).toMatchObject([
+      { position: 11, state: 'changed' },
+      { position: 10, state: 'same' },
     ])
   })
 

@@ -1,0 +1,115 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../events/codec.ts'
+import { streamOf } from '../events/ids.ts'
+import { loadLineage } from '../history/lineage.ts'
+import { caught, orThrow, run, type Steps } from '../result/steps.ts'
+import { isOfEvent } from '../store/errors.ts'
+import type { EventStore } from '../store/port.ts'
+import { parseEntry } from './entries.ts'
+import type { LedgerError } from './errors.ts'
+import { logStream } from './facts.ts'
+import { keyText } from './keys.ts'
+import { type Batch, batchIn, type Ledger, loadLedger } from './log.ts'
+import { signingKey } from './sign.ts'
+import { type AnchorStatus, lastByAnchor } from './status.ts'
+import { backwards } from './stored.ts'
+
+/** What the ledger has of a conversation, and whether that is still so. */
+export interface LedgerStanding {
+  readonly origin: string
+  /** The verifier key that signs now. */
+  readonly key: string
+  /** Entries of the whole ledger. */
+  readonly size: number
+  /** When the last checkpoint was made; absent if nothing was sealed. */
+  readonly sealed?: string
+  /** The last checkpoint that each anchor was given. */
+  readonly anchors: readonly AnchorStatus[]
+  /** Position of the conversation's own first event: those before it are of what it was forked from. */
+  readonly first: number
+  /** What was sealed of the conversation, the newest first: the last 100 at most. */
+  readonly heads: readonly SealedHead[]
+}
+
+/** An entry of the ledger. */
+export interface SealedHead {
+  /** Of the event in the conversation's own stream, and its position there. */
+  readonly revision: number
+  readonly position: number
+  /** The event's hash when it was sealed: it covers all before it. */
+  readonly head: string
+  /** Of the entry. */
+  readonly index: number
+  /** When it was sealed. */
+  readonly sealed: string
+  /** `changed`: the event there now, or one before it, is not the one that was sealed; `gone`: there is none, or it cannot be read. */
+  readonly state: 'same' | 'changed' | 'gone'
+}
+
+const most = 100
+
+/** Where the ledger has a conversation. Searches the ledger backwards, and reads each event that was sealed. */
+export async function* standingOf(
+  store: EventStore,
+  conversation: string,
+): Steps<LedgerError, LedgerStanding> {
+  const ledger = yield* loadLedger(store)
+  const anchors = yield* lastByAnchor(store, ledger)
+  const lineage = await loadLineage(store, conversation)
+  const first = E.isRight(lineage) ? (lineage.right?.[0]?.offset ?? 0) : 0
+  const heads = yield* headsOf(store, ledger, conversation, first)
+  const { origin, edge, sealed } = ledger
+  const key = keyText(signingKey(ledger))
+  return { origin, key, size: edge.size, ...(sealed !== undefined && { sealed }), anchors, first, heads }
+}
+
+type Sealed = Omit<SealedHead, 'position' | 'state'>
+
+async function* headsOf(
+  store: EventStore,
+  ledger: Ledger,
+  conversation: string,
+  first: number,
+): Steps<LedgerError, readonly SealedHead[]> {
+  // As it is in the JSON of a batch, which need not be parsed to see that it is not there.
+  const sought = JSON.stringify(`${conversation}\n`).slice(0, -1)
+  return yield* caught<LedgerError, readonly SealedHead[]>(async () => {
+    const heads: SealedHead[] = []
+    for await (const event of backwards(store, logStream(ledger.number), ledger.revision)) {
+      const recorded = await orThrow(event)
+      if (!recorded.data.includes(sought)) continue
+      for (const sealed of sealedIn(await orThrow(run(batchIn(recorded))), conversation)) {
+        const position = first + sealed.revision
+        heads.push({ ...sealed, position, state: await stateOf(store, conversation, sealed) })
+        if (heads.length === most) return heads
+      }
+    }
+    return heads
+  })
+}
+
+/** The newest first. */
+const sealedIn = ({ from, entries, time }: Batch, conversation: string): readonly Sealed[] =>
+  entries
+    .flatMap((text, n): readonly Sealed[] => {
+      const entry = parseEntry(text)
+      const isIt =
+        E.isRight(entry) && entry.right.type === 'head' && entry.right.conversation === conversation
+      if (!isIt) return []
+      const { revision, head } = entry.right
+      return [{ revision, head, index: from + n, sealed: time }]
+    })
+    .toReversed()
+
+const stateOf = async (
+  store: EventStore,
+  conversation: string,
+  { revision, head }: Sealed,
+): Promise<SealedHead['state']> => {
+  const stream = streamOf(conversation)
+  const read = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
+  if (E.isLeft(read) && !isOfEvent(read.left) && read.left._tag !== 'HistoryLost') await orThrow(read)
+  const event = E.isRight(read) ? read.right[0] : undefined
+  if (!event) return 'gone'
+  return hashOf(event) === head ? 'same' : 'changed'
+}
