@@ -4,6 +4,7 @@ import type { Conversation } from '../api/promises.ts'
 import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { EventType } from '../events/events.ts'
+import type { Note } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
 import { digestOf, type Sent } from '../receipts/canonical.ts'
 import { toError } from '../result/typed.ts'
@@ -73,7 +74,8 @@ const optionsSchema = z.strictObject({
   again: z.boolean().optional(),
 })
 
-type Chat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'>
+/** What a bisection needs of a conversation. */
+export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'>
 
 /**
  * Finds the position since which something is wrong, by asking about as few positions as possible. Every verdict is kept with its evidence
@@ -93,20 +95,44 @@ type Chat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'>
  * })
  * console.log(result)
  */
-export const bisect = async (chat: Chat, options: BisectOptions): Promise<Bisected> => {
+export const bisect = async (chat: BisectedChat, options: BisectOptions): Promise<Bisected> => {
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) throw toError(checked.left)
   const { good, bad, question = 'by hand', judge, mark, reliability = 1, again = false } = options
   const log = await logOf(chat)
-  const between = bad < log.length ? suspectsBetween(log, good, bad) : undefined
-  if (!between || between.candidates.length === 0)
-    throw toError(invalidInput('good', 'is not before the bad position on its branch: `log` shows both'))
   const asked: Asked = { good, bad, question }
+  const between = candidatesOf(log, asked)
   const notes = await chat.notes()
   const begun = again ? undefined : bisectionIn(notes, asked)
   if (mark && !begun)
     throw toError(invalidInput('mark', 'answers nothing: ask first which position to look at'))
   const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }))
+  return continued(chat, { log, between, asked: { id, ...asked }, notes }, { judge, mark, reliability })
+}
+
+/** The positions that it may be, and how suspicious each is. Throws `InvalidInput` if there is none. */
+export const candidatesOf = (log: Log, { good, bad }: Asked): Omit<Search, 'reliability'> => {
+  const between = bad < log.length ? suspectsBetween(log, good, bad) : undefined
+  if (!between || between.candidates.length === 0)
+    throw toError(invalidInput('good', 'is not before the bad position on its branch: `log` shows both'))
+  return between
+}
+
+/** A bisection as it was begun. */
+export interface Begun {
+  readonly log: Log
+  readonly between: Omit<Search, 'reliability'>
+  readonly asked: Asked & { readonly id: string }
+  readonly notes: readonly Note[]
+}
+
+/** Continues a bisection as far as there is somebody to ask. */
+export const continued = async (
+  chat: Pick<BisectedChat, 'id' | 'note'>,
+  { log, between, asked, notes }: Begun,
+  { judge, mark, reliability = 1 }: Pick<BisectOptions, 'judge' | 'mark' | 'reliability'>,
+): Promise<Bisected> => {
+  const { id, good, bad } = asked
   const kept = [...verdictsIn(notes, id)]
   const keep = async (
     position: number,
@@ -145,7 +171,7 @@ export const bisect = async (chat: Chat, options: BisectOptions): Promise<Bisect
       kept.filter(({ isMeasure }) => !isMeasure),
     )
   if (trust <= 0.6)
-    return bisected(chat.id, log, { id, ...asked }, search, kept, {
+    return bisected(chat.id, log, asked, search, kept, {
       type: 'unclear',
       first: good,
       last: bad,
@@ -167,10 +193,11 @@ export const bisect = async (chat: Chat, options: BisectOptions): Promise<Bisect
     if (kept.length === before) break
     move = asking()
   }
-  return bisected(chat.id, log, { id, ...asked }, search, kept, move)
+  return bisected(chat.id, log, asked, search, kept, move)
 }
 
-const bisected = (
+/** What there is to say of a search. */
+export const bisected = (
   conversation: string,
   log: Log,
   asked: Asked & { readonly id: string },

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Note } from '../projections/notes.ts'
 import type { Given, Verdict } from './bisection.ts'
 
@@ -23,10 +24,27 @@ export interface KeptVerdict extends Given {
   readonly isMeasure?: true
 }
 
+/** What a note of a bisection holds. */
+export interface Begun extends Asked {
+  readonly reliability?: number | 'measure'
+}
+
+/** Anybody may write a note of any kind: others are left alone. */
+const begunSchema = z.looseObject({
+  good: z.int().min(-1),
+  bad: z.int().min(0),
+  question: z.string(),
+  reliability: z.union([z.literal('measure'), z.number().gt(0.5).max(1)]).optional(),
+})
+const verdictSchema = z.looseObject({ position: z.int(), verdict: z.enum(['good', 'bad', 'skip']) })
+
+/** The bisections that were begun, in order. */
+export const begunIn = (notes: readonly Note[]): readonly Note[] =>
+  notes.filter(({ kind, data }) => kind === bisectionKind && begunSchema.safeParse(data).success)
+
 /** The newest bisection that asks this, if there is one. */
 export const bisectionIn = (notes: readonly Note[], asked: Asked): Note | undefined =>
-  notes.findLast(({ kind, data }) => {
-    if (kind !== bisectionKind) return false
+  begunIn(notes).findLast(({ data }) => {
     const { good, bad, question } = data as Asked
     return good === asked.good && bad === asked.bad && question === asked.question
   })
@@ -35,7 +53,7 @@ export const bisectionIn = (notes: readonly Note[], asked: Asked): Note | undefi
 export const verdictsIn = (notes: readonly Note[], bisection: string): readonly KeptVerdict[] =>
   notes.flatMap(({ kind, data }) => {
     const verdict = kind === verdictKind ? (data as KeptVerdict & { readonly bisection: string }) : undefined
-    if (verdict?.bisection !== bisection) return []
+    if (verdict?.bisection !== bisection || !verdictSchema.safeParse(verdict).success) return []
     const { bisection: _, ...kept } = verdict
     return [kept]
   })

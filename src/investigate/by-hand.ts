@@ -1,0 +1,101 @@
+import type { Note } from '../projections/notes.ts'
+import type { Log } from '../projections/path.ts'
+import { nextMove, probabilities, type Search, type Verdict } from './bisection.ts'
+import { bisected, type Bisected, type BisectedChat, candidatesOf, continued } from './bisecting.ts'
+import { logOf } from './log.ts'
+import { suspectsBetween } from './suspects.ts'
+import { type Asked, type Begun, begunIn, measured, verdictsIn } from './verdicts.ts'
+
+// A bisection by the id of its note: looked at without writing anything, and answered by people.
+
+/** Where a bisection stands, with the whole of what is known. */
+export interface BisectionView extends Bisected {
+  /** When it was begun, and by whom. */
+  readonly begun: string
+  readonly by: Note['metadata']['actor']
+  /** The first bad position is one of these, ascending; how likely each is it, adding up to 1. */
+  readonly candidates: readonly number[]
+  readonly probabilities: readonly number[]
+}
+
+/** Undefined if its ends are not on one branch. */
+const viewOf = (
+  conversation: string,
+  log: Log,
+  notes: readonly Note[],
+  note: Note,
+): BisectionView | undefined => {
+  const { good, bad, question, reliability = 1 } = note.data as Begun
+  const asked: Asked = { good, bad, question }
+  const verdicts = verdictsIn(notes, note.id)
+  const between = bad < log.length ? suspectsBetween(log, good, bad) : undefined
+  if (!between || between.candidates.length === 0) return undefined
+  const search: Search = {
+    ...between,
+    reliability: reliability === 'measure' ? measured(verdicts, asked) : reliability,
+  }
+  const given = verdicts.filter(({ isMeasure }) => !isMeasure)
+  const result =
+    search.reliability > 0.6
+      ? nextMove(search, given)
+      : { type: 'unclear' as const, first: good, last: bad, why: 'alike' as const }
+  return {
+    ...bisected(conversation, log, { id: note.id, ...asked }, search, verdicts, result),
+    begun: note.metadata.time,
+    by: note.metadata.actor,
+    candidates: between.candidates,
+    probabilities: probabilities(search, given),
+  }
+}
+
+/** The newest so many bisections of a conversation, the newest first. Throws a `ReadError`. */
+export const bisectionsOf = async (chat: BisectedChat, most: number): Promise<readonly BisectionView[]> => {
+  const notes = await chat.notes()
+  const begun = begunIn(notes).slice(-most).toReversed()
+  if (begun.length === 0) return []
+  const log = await logOf(chat)
+  return begun.flatMap((note) => viewOf(chat.id, log, notes, note) ?? [])
+}
+
+/** A bisection; undefined if there is none of this id. Throws a `ReadError`. */
+export const bisectionOf = async (chat: BisectedChat, id: string): Promise<BisectionView | undefined> => {
+  const notes = await chat.notes()
+  const note = begunIn(notes).find((one) => one.id === id)
+  return note && viewOf(chat.id, await logOf(chat), notes, note)
+}
+
+/** What somebody says of a position. */
+export interface Said {
+  readonly position: number
+  readonly verdict: Verdict
+}
+
+/**
+ * Answers the position that is asked for. The same answer twice is recorded once, and of two at the same time the first counts: `isTaken`
+ * is false for the other, and for an answer about a position that is not asked for.
+ *
+ * @param view of just before
+ */
+export const answered = async (
+  chat: BisectedChat,
+  view: BisectionView,
+  { position, verdict }: Said,
+): Promise<{ readonly view: BisectionView; readonly isTaken: boolean }> => {
+  const { id, good, bad, question, reliability, result, verdicts } = view
+  const last = verdicts.findLast((one) => !one.isMeasure && one.position === position)
+  if (result.type !== 'ask' || result.position !== position)
+    return { view, isTaken: last?.verdict === verdict }
+  const [log, notes] = [await logOf(chat), await chat.notes()]
+  const asked = { id, good, bad, question }
+  let next = verdicts.length
+  const note: BisectedChat['note'] = (given, envelope) =>
+    chat.note(given, { ...envelope, commandId: `${id} verdict ${next++}` })
+  await continued(
+    { id: chat.id, note },
+    { log, notes, asked, between: candidatesOf(log, asked) },
+    { mark: verdict, reliability },
+  )
+  const now = (await bisectionOf(chat, id)) ?? view
+  const mine = now.verdicts[verdicts.length]
+  return { view: now, isTaken: mine?.position === position && mine.verdict === verdict }
+}
