@@ -1,7 +1,10 @@
 import type { z } from 'zod'
+import type * as audit from '../server/routes/audit.ts'
+import type * as bisections from '../server/routes/bisections.ts'
 import type * as calls from '../server/routes/calls.ts'
 import type * as commands from '../server/routes/commands.ts'
 import type * as conversations from '../server/routes/conversations.ts'
+import type * as investigate from '../server/routes/investigate.ts'
 import type * as lookups from '../server/routes/lookups.ts'
 import type * as reads from '../server/routes/reads.ts'
 import type * as turns from '../server/routes/turns.ts'
@@ -11,9 +14,12 @@ import type * as workers from '../server/routes/workers.ts'
 
 type In<Group> = Group[keyof Group]
 type Route =
+  | In<typeof audit>
+  | In<typeof bisections>
   | In<typeof calls>
   | In<typeof commands>
   | In<typeof conversations>
+  | In<typeof investigate>
   | In<typeof lookups>
   | In<typeof reads>
   | In<typeof turns>

@@ -1,5 +1,6 @@
 import type { MessageInput, Written } from '../index.ts'
 import type { BodyOf } from './api.ts'
+import { investigating } from './investigating.ts'
 import { reading } from './reading.ts'
 import { type Transport, withId } from './transport.ts'
 import { searching, turning } from './turning.ts'
@@ -53,6 +54,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     },
     preview,
     ...reading(server, id),
+    ...investigating(server, id),
     render: (options) => get('/conversations/{id}/request', of, { ...options }),
     diff: (options) => get('/conversations/{id}/diff', of, { ...options }),
     notes: (options) => items(get('/conversations/{id}/notes', of, { ...options })),

@@ -9,6 +9,7 @@ import type {
   StreamedEvent,
 } from '../index.ts'
 import { conversation } from './conversation.ts'
+import { audited } from './investigating.ts'
 import { resumed } from './streams.ts'
 import { type ClientOptions, pause, transport } from './transport.ts'
 import { searching, whole } from './turning.ts'
@@ -80,11 +81,13 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
     conversations,
     search: (text, its) => searching(server, undefined, text, its),
     steps,
+    audit: () => audited(server),
     workers,
     follow,
   }
 }
 
+export type { BisectionListed, Checked, InvestigatingClient, Standing } from './investigating.ts'
 export { isError } from './errors.ts'
 export type { ClientError, RequestRefused } from './errors.ts'
 export type { ClientOptions } from './transport.ts'

@@ -9,6 +9,7 @@ import type {
   FollowedEvent,
   FullOptions,
   Hit,
+  LedgerStatus,
   ListOptions,
   MessageInput,
   OpenStepInfo,
@@ -21,6 +22,7 @@ import type {
 } from '../index.ts'
 import type { Asking } from '../events/events.ts'
 import type { previewShape } from '../server/shapes.ts'
+import type { InvestigatingClient } from './investigating.ts'
 import type { AskedMessage, ClaimedMessage, Outcome, ReleasedMessage } from '../server/turn-messages.ts'
 
 /** Which part of a stream to read. */
@@ -96,7 +98,7 @@ type Same =
  * A conversation of a server. Methods are those of the library; who acts is whom the token belongs to. Errors: those of the library,
  * `StoreUnavailable` if the server cannot be reached, and what only a request is refused for (`Unauthorized`, `Forbidden` …).
  */
-export interface ConversationClient extends Pick<Conversation, Same> {
+export interface ConversationClient extends Pick<Conversation, Same>, InvestigatingClient {
   readonly full: (options?: FullOptions) => Promise<readonly Entry[]>
   readonly fork: (
     id: string,
@@ -151,6 +153,8 @@ export interface Client {
   readonly search: (text: string, options?: FindOptions) => AsyncIterable<Hit>
   /** What workers are asked to do, the oldest first. Throws `StoreUnavailable`. */
   readonly steps: (options?: StepsQuery) => AsyncIterable<OpenStepInfo>
+  /** The ledger of the store; undefined if none was ever begun. Needs the scope `audit`. Throws `LedgerDamaged`. */
+  readonly audit: () => Promise<LedgerStatus | undefined>
   /** Which workers there are, and what each works on: once, or every so many milliseconds. Throws `StoreUnavailable`. */
   readonly workers: (options?: RosterOptions) => AsyncIterable<Workers>
   /** The events of all conversations, then new ones as they come, until the signal aborts. Continues by itself after a broken connection. */

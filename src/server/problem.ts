@@ -1,5 +1,6 @@
 import type { CallOutOfRange, UnknownRenderer } from '../receipts/errors.ts'
 import { toError } from '../result/typed.ts'
+import type { LedgerError, ProofError } from '../index.ts'
 import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
 import type { DecisionError } from '../turn/calls/decisions.ts'
 import type { SayError } from '../turn/say/say.ts'
@@ -32,6 +33,9 @@ export type RequestTag =
   | 'NotAcceptable'
   | 'RangeNotSatisfiable'
   | 'ReadOnly'
+  | 'TooLong'
+  | 'Overloaded'
+  | 'NotAsked'
   | 'Ending'
   | 'Internal'
 
@@ -44,6 +48,8 @@ type LibraryError =
   | WorkerError
   | CallOutOfRange
   | UnknownRenderer
+  | LedgerError
+  | ProofError
 /** An error of this server, or of the library. */
 export type Tag = RequestTag | LibraryError['_tag']
 
@@ -63,6 +69,9 @@ const statuses: Readonly<Record<Tag, number>> = {
   NotAcceptable: 406,
   RangeNotSatisfiable: 416,
   ReadOnly: 403,
+  TooLong: 413,
+  Overloaded: 503,
+  NotAsked: 409,
   Ending: 503,
   Internal: 500,
   InvalidInput: 400,
@@ -82,6 +91,9 @@ const statuses: Readonly<Record<Tag, number>> = {
   NotWaiting: 409,
   Busy: 409,
   WorkerNotFound: 404,
+  NotSealed: 409,
+  LedgerNotFound: 404,
+  LedgerDamaged: 500,
   // The store.
   Conflict: 409,
   OutcomeUnknown: 503,

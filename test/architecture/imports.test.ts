@@ -57,9 +57,9 @@ const layers: Readonly<Record<string, string>> = {
   // What a browser runs: of the rest only the core, which needs no Node.
   ui: '/',
   server:
-    'result events catalogue projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers / ui',
+    'result events catalogue projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers investigate / ui',
   // Of the others only their types: it is one file that imports nothing.
-  client: 'events server /',
+  client: 'events investigate server /',
   cli: 'result events ledger evidence catalogue projections commands store telemetry formats context/tokens api investigate / server',
 }
 const floors = Object.keys(layers)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStore } from '../../src/index.ts'
+import { bisect } from '../../src/investigate/index.ts'
 import { routes } from '../../src/server/routes/index.ts'
 import { createToken, tokensIn } from '../../src/server/tokens.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -202,6 +203,52 @@ const rows: Readonly<Record<string, Row>> = {
       [404, `${a}/export?format=markdown&at=99`],
     ],
   },
+  audit: { right: ['audit'], wrong: [[400, 'audit?x=1']] },
+  standing: { right: [`${a}/audit`], wrong: [[404, `${none}/audit`]] },
+  verification: { right: [`${a}/verification`], wrong: [[404, `${none}/verification`]] },
+  evidence: {
+    right: [`${a}/evidence`, { json: { withhold: [2] } }],
+    wrong: [
+      [404, `${none}/evidence`, { json: {} }],
+      [400, `${a}/evidence`, { json: { withhold: [99] } }],
+      [400, `${a}/evidence`, { json: { calls: { first: 2, last: 1 } } }],
+    ],
+  },
+  cache: { right: [`${a}/cache`], wrong: [[404, `${none}/cache`]] },
+  cost: { right: [`${a}/cost`], wrong: [[404, `${none}/cost`]] },
+  why: {
+    right: ['conversations/w/calls/1/why'],
+    wrong: [
+      [404, 'conversations/w/calls/9/why'],
+      [400, 'conversations/w/calls/p1/why'],
+    ],
+  },
+  replay: {
+    right: [`${a}/replay`, { json: { policy: { context: { window: 50_000 } } } }],
+    wrong: [
+      [404, `${none}/replay`, { json: {} }],
+      [400, `${a}/replay`, { json: { policy: { context: { window: 1 } } } }],
+      [400, `${a}/replay`, { json: { policy: { name: 'x'.repeat(4_000), mode: 'x' } } }],
+    ],
+  },
+  bisections: { right: [`${a}/bisections`], wrong: [[404, `${none}/bisections`]] },
+  bisect: {
+    right: [`${a}/bisections`, { json: { good: -1, bad: 3 } }],
+    wrong: [
+      [404, `${none}/bisections`, { json: { good: -1, bad: 3 } }],
+      [400, `${a}/bisections`, { json: { good: 3, bad: 1 } }],
+      [400, `${a}/bisections`, { json: { good: -1, bad: 3, reliability: 0.5 } }],
+    ],
+  },
+  bisection: { right: [`${a}/bisections/{bisection}`], wrong: [[404, `${a}/bisections/none`]] },
+  verdict: {
+    right: [`${a}/bisections/{bisection}/verdicts`, { json: { position: 2, verdict: 'good' } }],
+    wrong: [
+      [404, `${a}/bisections/none/verdicts`, { json: { position: 1, verdict: 'good' } }],
+      [400, `${a}/bisections/{bisection}/verdicts`, { json: { position: 1, verdict: 'perhaps' } }],
+    ],
+    stale: [409, `${a}/bisections/{bisection}/verdicts`, { json: { position: 0, verdict: 'bad' } }],
+  },
   notes: {
     right: [`${a}/notes`],
     wrong: [
@@ -325,6 +372,7 @@ const filled = async () => {
   const store = await openStore('memory:', { largeContent: 1_024 })
   await store.conversation('a').append([hello, { role: 'assistant', content: large }, hello])
   await store.conversation('a').truncate({ covers: { first: 0, last: 1 } })
+  const { id: bisection } = await bisect(store.conversation('a'), { good: -1, bad: 3, question: 'x' })
   for (const id of ['w', 'd']) {
     await store.conversation(id).append(hello)
     await store.conversation(id).turn(turn)
@@ -343,21 +391,21 @@ const filled = async () => {
     await running
     await store.close()
   }
-  return { store, worker: worker.id, close }
+  return { store, worker: worker.id, bisection, close }
 }
 
 const scene = async () => {
-  const { store, worker, close } = await filled()
+  const { store, worker, bisection, close } = await filled()
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
   const file = join(folder, 'tokens.json')
   const tokens = {
-    all: createToken(file, 'all', ['read', 'write']),
+    all: createToken(file, 'all', ['read', 'write', 'audit']),
     read: createToken(file, 'reader', ['read']),
     write: createToken(file, 'writer', ['write']),
   }
   const { ask } = await serving({ store, authenticate: tokensIn(file), maxBody: 5_000 })
   const asked = ([path, given = {}]: Request, more: Asked['headers'] = {}, replaced: Partial<Asked> = {}) =>
-    ask(path.replace('{worker}', worker), {
+    ask(path.replace('{worker}', worker).replace('{bisection}', bisection), {
       leaves: true,
       ...given,
       ...replaced,

@@ -1,0 +1,47 @@
+import type { Conversation, Store } from '../index.ts'
+import { refused } from './problem.ts'
+
+// Work that reads a whole conversation: of a length that this process can hold, and little of it at the same time.
+
+/** The most events of a conversation that is looked into here. */
+const longest = 100_000
+/** So much of this work at the same time, and so many that wait for it. */
+const atOnce = 2
+const mostWaiting = 32
+
+/** A conversation that is not too long. @param command what does the same without a server */
+export const looked = async (
+  store: Pick<Store, 'conversation'>,
+  id: string,
+  command: string,
+): Promise<Conversation> => {
+  const chat = store.conversation(id)
+  const events = (await chat.position()) + 1
+  if (events > longest)
+    throw refused(
+      'TooLong',
+      `conversation ${id} has ${events} events, and this server looks into ${longest} at most: run palimpsest ${command}`,
+      { events, limit: longest },
+    )
+  return chat
+}
+
+/** Does what takes long when there is room for it. Throws `Overloaded` if too many wait already. */
+export const lane = (): (<A>(work: () => Promise<A>) => Promise<A>) => {
+  let working = 0
+  const waiting: (() => void)[] = []
+  return async (work) => {
+    if (working >= atOnce) {
+      if (waiting.length >= mostWaiting)
+        throw refused('Overloaded', 'this server is busy looking into conversations: try again in a moment')
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else working++
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else working--
+    }
+  }
+}

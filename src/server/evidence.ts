@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileNameOf } from '../formats/file-name.ts'
+import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
+import { refused } from './problem.ts'
+import type { Flow } from './route.ts'
+import { zipped } from './zip.ts'
+
+/** Events of more bytes are exported on the command line: a bundle is first written to a temporary folder, and may be three times as large. */
+const largest = 256 * 1024 * 1024
+
+export interface EvidenceWanted {
+  readonly calls?: { readonly first: number; readonly last: number } | undefined
+  readonly withhold: readonly number[]
+}
+
+/** The bundle that `palimpsest audit export` writes, as a ZIP archive. */
+export const evidenceOf = async (
+  store: Pick<Store, 'audit'>,
+  chat: Conversation,
+  wanted: EvidenceWanted,
+): Promise<Flow> => {
+  await refuseLarge(chat)
+  const ledger = await proofOf(store, chat.id)
+  const folder = await mkdtemp(join(tmpdir(), 'palimpsest-evidence-'))
+  const end = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  try {
+    const bundle = join(folder, 'bundle')
+    const evidence = await chat.evidence({ ...wanted, folder: bundle, ledger })
+    const name = fileNameOf(`${chat.id}-evidence`, 'zip')
+    return {
+      headers: {
+        'content-disposition': `attachment; filename="${name}"`,
+        'palimpsest-evidence': JSON.stringify(told(evidence, ledger)),
+      },
+      type: 'application/zip',
+      flow: endedBy(zipped(bundle, `${name.replace(/\.zip$/, '')}/`), end),
+    }
+  } catch (error) {
+    await end()
+    throw error
+  }
+}
+
+const refuseLarge = async (chat: Conversation): Promise<void> => {
+  let bytes = 0
+  for await (const { data, metadata } of chat.stored({ to: await chat.position() })) {
+    bytes += data.length + metadata.length
+    if (bytes > largest)
+      throw refused(
+        'TooLong',
+        `the events of ${chat.id} are larger than ${largest} bytes: run palimpsest audit export ${chat.id} --out FOLDER`,
+        { limit: largest },
+      )
+  }
+}
+
+/** Undefined if nothing of it is sealed. */
+const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<LedgerProof | undefined> => {
+  try {
+    return await audit.proof(id)
+  } catch (error) {
+    if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
+    throw error
+  }
+}
+
+/** Few enough to be in a header. */
+const most = 50
+
+const told = (
+  { events, requests, omitted, withheld, tainted }: Evidence,
+  ledger: LedgerProof | undefined,
+) => ({
+  events,
+  requests,
+  isSealed: ledger !== undefined,
+  omitted: omitted.length,
+  withheld: withheld.length,
+  tainted: tainted.slice(0, most).map(({ position }) => position),
+})
+
+/** As it is, with something to do at its end, also if nobody ever takes anything of it. */
+const endedBy = <A>(flow: AsyncGenerator<A, void>, end: () => Promise<void>): AsyncGenerator<A, void> => {
+  const until = async (step: Promise<IteratorResult<A, void>>): Promise<IteratorResult<A, void>> => {
+    try {
+      const result = await step
+      if (result.done) await end()
+      return result
+    } catch (error) {
+      await end()
+      throw error
+    }
+  }
+  const ending: AsyncGenerator<A, void> = {
+    next: () => until(flow.next()),
+    return: () => until(flow.return()),
+    throw: (error) => until(flow.throw(error)),
+    [Symbol.asyncIterator]: () => ending,
+    [Symbol.asyncDispose]: async () => void (await until(flow.return())),
+  }
+  return ending
+}

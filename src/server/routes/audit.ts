@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { isError, type Conversation, type LedgerProof, type Store } from '../../index.ts'
+import { auditShape, checkedShape, standingShape } from '../audit-shapes.ts'
+import { lane, looked } from '../bounded.ts'
+import { callsFrom } from '../calls.ts'
+import { evidenceOf } from '../evidence.ts'
+import { ofConversation } from '../parameters.ts'
+import { route } from '../route.ts'
+
+// What proves to others that conversations are what they were. docs/audit.md, docs/evidence.md.
+
+const inTurn = lane()
+
+export const audit = route({
+  method: 'get',
+  path: '/audit',
+  name: 'audit',
+  summary: 'The ledger of the store: checkpoints, anchors, and what could still be rewritten unseen',
+  scope: 'audit',
+  answers: { 200: auditShape },
+  errors: ['Overloaded', 'LedgerDamaged'],
+  handle: ({ store }) =>
+    inTurn(async () => ({ body: { ledger: await unlessMissing(() => store.audit.status()) } })),
+})
+
+/** Undefined if there is no ledger. */
+const unlessMissing = async <A>(work: () => Promise<A>): Promise<A | undefined> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (isError(error, 'LedgerNotFound') || isError(error, 'NotSealed')) return undefined
+    throw error
+  }
+}
+
+export const standing = route({
+  method: 'get',
+  path: '/conversations/{id}/audit',
+  name: 'standing',
+  summary: 'What the ledger has of a conversation, and whether that is still so',
+  scope: 'audit',
+  params: ofConversation,
+  answers: { 200: standingShape },
+  errors: ['ConversationNotFound', 'Overloaded'],
+  handle: ({ params: { id }, store }) =>
+    inTurn(async () => {
+      const last = await store.conversation(id).position()
+      return { body: { conversation: id, last, ...(await standingIn(store, id)) } }
+    }),
+})
+
+/** A ledger that contradicts itself is an answer, not a fault of the server. */
+const standingIn = async ({ audit: ledgers }: Pick<Store, 'audit'>, id: string) => {
+  try {
+    const ledger = await unlessMissing(() => ledgers.standing(id))
+    const proof: LedgerProof | undefined =
+      ledger && ledger.heads.length > 0 ? await unlessMissing(() => ledgers.proof(id)) : undefined
+    return ledger ? { ledger: { ...ledger, ...(proof && { proof }) } } : {}
+  } catch (error) {
+    if (!isError(error, 'LedgerDamaged')) throw error
+    return { problem: error.message }
+  }
+}
+
+export const verification = route({
+  method: 'get',
+  path: '/conversations/{id}/verification',
+  name: 'verification',
+  summary: 'Computes every hash of a conversation, and every request with a receipt, again',
+  scope: 'audit',
+  params: ofConversation,
+  answers: { 200: checkedShape },
+  errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
+  handle: ({ params: { id }, store }) =>
+    inTurn(async () => {
+      const chat = await looked(store, id, `verify ${id}`)
+      const { events, discrepancy } = await chat.verify({ file: false })
+      const body = { conversation: id, last: await chat.position(), events }
+      try {
+        const receipts = await receiptsOf(chat)
+        return { body: { ...body, ...(discrepancy && { discrepancy }), receipts } }
+      } catch (error) {
+        // What cannot be read is said already.
+        if (!discrepancy) throw error
+        return { body: { ...body, discrepancy } }
+      }
+    }),
+})
+
+const mostFindings = 1_000
+
+const receiptsOf = async (chat: Conversation) => {
+  const { receipts: verified, findings } = await chat.verifyReceipts()
+  const missing = findings.filter(({ kind }) => kind === 'missing').length
+  let reconstructed = 0
+  for await (const call of callsFrom(chat, 0)) if ('isMissing' in call && !call.isMissing) reconstructed++
+  return {
+    verified,
+    differs: findings.length - missing,
+    missing,
+    reconstructed,
+    findings: findings.slice(0, mostFindings),
+  }
+}
+
+export const evidence = route({
+  method: 'post',
+  path: '/conversations/{id}/evidence',
+  name: 'evidence',
+  summary: 'A ZIP archive of what proves a conversation to others, with a program that checks it',
+  scope: 'audit',
+  params: ofConversation,
+  body: z.strictObject({
+    calls: z
+      .strictObject({ first: z.int().min(1), last: z.int().min(1) })
+      .optional()
+      .describe('Only the requests of the calls with these numbers, both included. Default: all'),
+    withhold: z
+      .array(z.int().min(0))
+      .max(10_000)
+      .default([])
+      .describe('Positions of events that are not shown: only their hashes are'),
+  }),
+  answers: {},
+  media: ['application/zip'],
+  errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
+  handle: ({ params: { id }, body, store }) =>
+    inTurn(async () => evidenceOf(store, await looked(store, id, `audit export ${id} --out FOLDER`), body)),
+})

@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import type { Conversation } from '../../index.ts'
+import { bisect } from '../../investigate/index.ts'
+import { answered, type BisectionView, bisectionOf, bisectionsOf } from '../../investigate/by-hand.ts'
+import { lane, looked } from '../bounded.ts'
+import { bisectionListedShape, bisectionShape, saidShape } from '../investigate-shapes.ts'
+import { ofConversation } from '../parameters.ts'
+import { refused } from '../problem.ts'
+import { type Identity, route } from '../route.ts'
+
+// Since which event a conversation is wrong, asked of people. docs/investigate.md.
+
+const inTurn = lane()
+const errors = ['ConversationNotFound', 'TooLong', 'Overloaded'] as const
+const ofBisection = ofConversation.extend({ bisection: z.string().min(1).max(200) })
+
+/** The newest so many are listed. */
+const mostListed = 100
+
+/** A conversation in which whoever asks writes the notes. */
+const noted = (chat: Conversation, { actor }: Identity): Conversation => ({
+  ...chat,
+  note: (note, envelope) => chat.note(note, { ...envelope, actor }),
+})
+
+export const bisections = route({
+  method: 'get',
+  path: '/conversations/{id}/bisections',
+  name: 'bisections',
+  summary: 'The newest bisections of a conversation, at most 100, the newest first',
+  scope: 'read',
+  params: ofConversation,
+  answers: { 200: z.object({ items: z.array(bisectionListedShape) }) },
+  errors,
+  handle: ({ params: { id }, store }) =>
+    inTurn(async () => {
+      const all = await bisectionsOf(await looked(store, id, `notes ${id}`), mostListed)
+      const items = all.map(
+        ({
+          candidates: _candidates,
+          probabilities: _probabilities,
+          suspects: _suspects,
+          verdicts,
+          ...its
+        }) => ({
+          ...its,
+          verdicts: verdicts.length,
+        }),
+      )
+      return { body: { items } }
+    }),
+})
+
+export const bisection = route({
+  method: 'get',
+  path: '/conversations/{id}/bisections/{bisection}',
+  name: 'bisection',
+  summary: 'Where a bisection stands: the position to look at next, or what was found',
+  scope: 'read',
+  params: ofBisection,
+  answers: { 200: bisectionShape },
+  errors: [...errors, 'NotFound'],
+  handle: ({ params: { id, bisection: name }, store }) =>
+    inTurn(async () => ({ body: await found(await looked(store, id, `bisect ${id}`), name) })),
+})
+
+const found = async (chat: Conversation, name: string): Promise<BisectionView> => {
+  const view = await bisectionOf(chat, name)
+  if (!view) throw refused('NotFound', `conversation ${chat.id} has no bisection ${name}`)
+  return view
+}
+
+export const begun = route({
+  method: 'post',
+  path: '/conversations/{id}/bisections',
+  name: 'bisect',
+  summary: 'Begins a bisection by hand, or continues the newest one that asks the same',
+  scope: 'write',
+  params: ofConversation,
+  body: z.strictObject({
+    good: z.int().min(-1).describe('A position at which all was well; -1: before the first event'),
+    bad: z.int().min(0).describe('A later one on the same branch, at which it was not'),
+    question: z.string().min(1).max(1_000).optional().describe('Default: by hand'),
+    reliability: z.number().gt(0.5).max(1).optional().describe('How often a verdict is right. Default 1'),
+    again: z.boolean().optional().describe('Begin again, whatever was said before'),
+  }),
+  answers: { 200: bisectionShape },
+  errors,
+  handle: ({ params: { id }, body, store, identity }) =>
+    inTurn(async () => {
+      const chat = noted(await looked(store, id, `bisect ${id}`), identity)
+      const { id: name } = await bisect(chat, body)
+      return { body: await found(chat, name) }
+    }),
+})
+
+export const verdicts = route({
+  method: 'post',
+  path: '/conversations/{id}/bisections/{bisection}/verdicts',
+  name: 'verdict',
+  summary: 'Answers the position that a bisection asks for. The same answer twice counts once',
+  scope: 'write',
+  params: ofBisection,
+  body: saidShape,
+  answers: { 200: bisectionShape },
+  errors: [...errors, 'NotFound', 'NotAsked'],
+  handle: ({ params: { id, bisection: name }, body, store, identity }) =>
+    inTurn(async () => {
+      const chat = noted(await looked(store, id, `bisect ${id}`), identity)
+      const { view, isTaken } = await answered(chat, await found(chat, name), body)
+      if (!isTaken) throw refused('NotAsked', notAsked(view, body.position), { position: body.position })
+      return { body: view }
+    }),
+})
+
+const notAsked = ({ result }: BisectionView, position: number): string =>
+  result.type === 'ask'
+    ? `position ${position} is not asked for, or somebody else has answered: look at ${result.position} next`
+    : `position ${position} is not asked for: the bisection has ended`

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { cache, cost, replay, why } from '../../investigate/index.ts'
+import { policySchema } from '../../investigate/replay-policy.ts'
+import { lane, looked } from '../bounded.ts'
+import { cacheShape, costShape, replayedShape, whyShape } from '../investigate-shapes.ts'
+import { ofConversation, whole } from '../parameters.ts'
+import { refused } from '../problem.ts'
+import { route } from '../route.ts'
+
+// What a recorded conversation tells. docs/investigate.md.
+
+const inTurn = lane()
+const errors = ['ConversationNotFound', 'TooLong', 'Overloaded'] as const
+
+export const cached = route({
+  method: 'get',
+  path: '/conversations/{id}/cache',
+  name: 'cache',
+  summary: 'Which calls could not read what was in the prompt cache, and what did it',
+  scope: 'read',
+  params: ofConversation,
+  answers: { 200: cacheShape },
+  errors,
+  handle: ({ params: { id }, store }) =>
+    inTurn(async () => ({ body: await cache(await looked(store, id, `cache ${id}`)) })),
+})
+
+export const costs = route({
+  method: 'get',
+  path: '/conversations/{id}/cost',
+  name: 'cost',
+  summary: 'What a conversation and its subagents cost, by conversation, model, day and tool',
+  scope: 'read',
+  params: ofConversation,
+  answers: { 200: costShape },
+  errors,
+  handle: ({ params: { id }, store }) =>
+    inTurn(async () => {
+      await looked(store, id, `cost ${id}`)
+      return { body: await cost(store, { conversation: id }) }
+    }),
+})
+
+export const whyCall = route({
+  method: 'get',
+  path: '/conversations/{id}/calls/{call}/why',
+  name: 'why',
+  summary: 'What the model was shown in a call and what not, and the event that caused each difference',
+  scope: 'read',
+  params: ofConversation.extend({ call: whole(1).describe('Its number') }),
+  answers: { 200: whyShape },
+  errors: [...errors, 'CallOutOfRange'],
+  handle: ({ params: { id, call }, store }) =>
+    inTurn(async () => ({ body: await why(await looked(store, id, `why ${id} --call ${call}`), { call }) })),
+})
+
+/** So many settings say nothing more, and are looked at for each call. */
+const largestPolicy = 10_000
+
+export const replayed = route({
+  method: 'post',
+  path: '/conversations/{id}/replay',
+  name: 'replay',
+  summary: 'What another context policy would have sent in each call, without a model',
+  scope: 'read',
+  params: ofConversation,
+  body: z.strictObject({ policy: policySchema.optional().describe('Default: the recorded one') }),
+  answers: { 200: replayedShape },
+  errors,
+  handle: ({ params: { id }, body, store }) =>
+    inTurn(async () => {
+      if (JSON.stringify(body).length > largestPolicy)
+        throw refused('InvalidRequest', `a policy has at most ${largestPolicy} characters`)
+      return { body: await replay(await looked(store, id, `replay ${id} --policy FILE`), body) }
+    }),
+})

@@ -1,0 +1,218 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inflateRawSync } from 'node:zlib'
+import { describe, expect, test, vi } from 'vitest'
+import { loadSample, sampleIds } from '../../src/cli/sample.ts'
+import { openClient } from '../../src/client/index.ts'
+import { cache, cost, replay, why } from '../../src/investigate/index.ts'
+import { verifyEvidence } from '../../src/evidence/verify.ts'
+import { parseKey } from '../../src/ledger/keys.ts'
+import { lane } from '../../src/server/bounded.ts'
+import { atEnd } from '../support/at-end.ts'
+import { newSigner } from '../ledger/scene.ts'
+import { right } from '../support/either.ts'
+import { serving } from '../support/server/asking.ts'
+import { temporaryFolder } from '../support/stores.ts'
+
+const [id] = sampleIds
+const of = `conversations/${id}`
+
+/** The sample with receipts, and a client that reaches its server. */
+const sampled = async () => {
+  const scene = await serving()
+  await loadSample(scene.store)
+  const client = openClient('http://localhost', {
+    fetch: (url, init) =>
+      scene.fetch(`/api/v1${(url as string).slice('http://localhost/api/v1'.length)}`, askedOf(init)),
+  })
+  return { ...scene, chat: scene.store.conversation(id), client, remote: client.conversation(id) }
+}
+const askedOf = (init: RequestInit = {}) => ({
+  ...(init.method !== undefined && { method: init.method as 'GET' }),
+  ...(typeof init.body === 'string' && { text: init.body }),
+  headers: init.headers as Record<string, string>,
+})
+
+/** The files of an archive, read by its central directory. */
+const unzipped = (bytes: Buffer): ReadonlyMap<string, Buffer> => {
+  const end = bytes.lastIndexOf(Buffer.from([0x50, 0x4b, 5, 6]))
+  const files = new Map<string, Buffer>()
+  let at = bytes.readUInt32LE(end + 16)
+  for (let n = bytes.readUInt16LE(end + 10); n > 0; n--) {
+    const [packed, size] = [bytes.readUInt32LE(at + 20), bytes.readUInt32LE(at + 24)]
+    const length = bytes.readUInt16LE(at + 28)
+    const name = bytes.toString('utf8', at + 46, at + 46 + length)
+    const local = bytes.readUInt32LE(at + 42)
+    const begin = local + 30 + bytes.readUInt16LE(local + 26)
+    const content = inflateRawSync(bytes.subarray(begin, begin + packed))
+    expect(content).toHaveLength(size)
+    files.set(name, content)
+    at += 46 + length
+  }
+  return files
+}
+
+/** A folder for temporary files of this test alone. */
+const watched = (): string => {
+  const folder = temporaryFolder()
+  vi.stubEnv('TMPDIR', folder)
+  atEnd(() => void vi.unstubAllEnvs())
+  return folder
+}
+
+describe('the standing of a conversation', () => {
+  test('is said in a store without a ledger, of a sealed conversation, and of one that was written to since', async () => {
+    const { ask, store, client, remote } = await sampled()
+    expect(await client.audit()).toBeUndefined()
+    expect(await remote.standing()).toEqual({ conversation: id, last: 48 })
+    const signer = await newSigner()
+    const { key } = await store.audit.init({ signer, origin: 'example.com/log' })
+    expect((await ask(`${of}/audit`)).json).toMatchObject({ ledger: { heads: [], anchors: [], size: 0 } })
+    await store.audit.seal({ signer })
+    const sealed = await remote.standing()
+    expect(sealed.ledger).toMatchObject({ key, size: 3, heads: [{ position: 48, state: 'same' }] })
+    expect(sealed.ledger?.proof).toEqual(await store.audit.proof(id))
+    await store.conversation(id).rewind({ to: 40 })
+    expect(await remote.standing()).toMatchObject({ last: 49, ledger: { heads: [{ position: 48 }] } })
+    expect(await client.audit()).toEqual(await store.audit.status())
+    const fork = await client.conversation(sampleIds[1]).standing()
+    const { first = 0, heads = [] } = fork.ledger ?? {}
+    expect(heads[0]).toMatchObject({ position: first + (heads[0]?.revision ?? 0), state: 'same' })
+    expect(first).toBeGreaterThan(0)
+  })
+})
+
+describe('the verification of a conversation', () => {
+  test('counts what receipts prove', async () => {
+    const { remote, chat } = await sampled()
+    const { receipts } = await chat.verifyReceipts()
+    expect(await remote.verification()).toEqual({
+      conversation: id,
+      last: 48,
+      events: 49,
+      receipts: { verified: receipts, differs: 0, missing: 0, reconstructed: 0, findings: [] },
+    })
+  })
+})
+
+describe('an archive of evidence', () => {
+  test('holds the bundle that the command line writes, which both verifiers accept', async () => {
+    const { ask, fetch, store, remote } = await sampled()
+    const temporary = watched()
+    const signer = await newSigner()
+    const { key } = await store.audit.init({ signer })
+    await store.audit.seal({ signer })
+    const answer = await fetch(`${of}/evidence`, { json: {} })
+    expect(answer.headers.get('content-disposition')).toBe(`attachment; filename="${id}-evidence.zip"`)
+    expect(JSON.parse(answer.headers.get('palimpsest-evidence') ?? '')).toMatchObject({
+      events: 49,
+      isSealed: true,
+    })
+    const files = unzipped(Buffer.from(await answer.arrayBuffer()))
+    const folder = join(temporaryFolder(), 'bundle')
+    mkdirSync(folder)
+    for (const [name, content] of files)
+      writeFileSync(join(folder, name.replace(`${id}-evidence/`, '')), content)
+    expect(await verifyEvidence(folder, right(parseKey(key)))).toMatchObject({ verdict: 'proven' })
+    const again = join(temporaryFolder(), 'again')
+    await store.conversation(id).evidence({ folder: again, ledger: await store.audit.proof(id) })
+    const texts = (from: string) =>
+      readdirSync(from).map((name) => [name, readFileSync(join(from, name), 'utf8')])
+    expect(texts(folder)).toEqual(texts(again))
+    const blob = await remote.evidence({ withhold: [0] })
+    const zip = join(temporaryFolder(), 'some.zip')
+    writeFileSync(zip, Buffer.from(await blob.arrayBuffer()))
+    const { stdout, error } = spawnSync('python3', ['-m', 'zipfile', '-t', zip], { encoding: 'utf8' })
+    if (!error) expect(stdout).toContain('Done testing')
+    expect((await ask(`${of}/evidence`, { json: { withhold: [99] } })).status).toBe(400)
+    const left = (): readonly string[] => readdirSync(temporary).filter((name) => name.includes('evidence'))
+    await expect.poll(left).toEqual([])
+  })
+
+  test('leaves nothing behind when nobody takes it', async () => {
+    const { fetch } = await sampled()
+    const temporary = watched()
+    const answer = await fetch(`${of}/evidence`, { json: {} })
+    await answer.body?.cancel()
+    await expect.poll(() => readdirSync(temporary)).toEqual([])
+  })
+})
+
+test('what is told of a conversation is what the library tells', async () => {
+  const { store, chat, remote } = await sampled()
+  const policy = { context: { window: 20_000 }, mode: 'truncate' } as const
+  const { resuming: _, ...told } = await remote.cache()
+  const { resuming: __, ...known } = await cache(chat)
+  expect(told).toEqual(JSON.parse(JSON.stringify(known)))
+  expect(await remote.cost()).toEqual(JSON.parse(JSON.stringify(await cost(store, { conversation: id }))))
+  expect(await remote.why(3)).toEqual(JSON.parse(JSON.stringify(await why(chat, { call: 3 }))))
+  expect(await remote.replay(policy)).toEqual(JSON.parse(JSON.stringify(await replay(chat, { policy }))))
+})
+
+describe('a bisection over HTTP', () => {
+  const asked = { good: -1, bad: 40, question: 'is it lost?' }
+
+  test('asks for positions until it has found one, and continues under its id', async () => {
+    const { remote, chat } = await sampled()
+    const begun = await remote.bisect(asked)
+    expect(begun.candidates).toHaveLength(begun.probabilities.length)
+    let view = begun
+    for (let n = 0; view.result.type === 'ask' && n < 10; n++) {
+      const { position } = view.result
+      view = await remote.verdict(begun.id, { position, verdict: position >= 17 ? 'bad' : 'good' })
+    }
+    expect(view.result).toMatchObject({ type: 'found', position: 17 })
+    expect(await remote.bisection(begun.id)).toEqual(view)
+    expect(await remote.bisect(asked)).toEqual(view)
+    expect(await remote.bisections()).toMatchObject([{ id: begun.id, verdicts: view.verdicts.length }])
+    const notes = await chat.notes({ kind: 'palimpsest/verdict' })
+    expect(notes).toHaveLength(view.verdicts.length)
+  })
+
+  test('takes the first of two answers, the same one twice, and none about another position', async () => {
+    const { ask, remote } = await sampled()
+    const { id: name, result } = await remote.bisect(asked)
+    const position = result.type === 'ask' ? result.position : -1
+    const say = (verdict: string, at = position) =>
+      ask(`${of}/bisections/${name}/verdicts`, { json: { position: at, verdict } })
+    const both = await Promise.all([say('good'), say('bad')])
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]))
+    const taken = both[0].status === 200 ? 'good' : 'bad'
+    expect((await say(taken)).status).toBe(200)
+    expect((await say(taken === 'good' ? 'bad' : 'good')).json).toMatchObject({ tag: 'NotAsked' })
+    expect((await say('good', position === 3 ? 4 : 3)).status).toBe(409)
+    expect((await remote.bisection(name)).verdicts.filter((one) => one.position === position)).toHaveLength(1)
+  })
+
+  test('is not disturbed by notes that only look like one', async () => {
+    const { remote, chat } = await sampled()
+    const kind = 'palimpsest/bisection'
+    for (const data of [undefined, 'x', { good: 9, bad: 3, question: 'q', reliability: 1 }])
+      await chat.note({ kind, ...(data !== undefined && { data }) })
+    const { id: name, result } = await remote.bisect(asked)
+    await chat.note({ kind: 'palimpsest/verdict', data: { bisection: name, position: 'x', verdict: 'y' } })
+    expect(await remote.bisections()).toMatchObject([{ id: name, result }])
+  })
+})
+
+test('what takes long waits for room, in order, and too much of it is refused', async () => {
+  const inTurn = lane()
+  const ends: (() => void)[] = []
+  const begun: number[] = []
+  const work = (n: number): Promise<number> =>
+    inTurn(async () => {
+      begun.push(n)
+      await new Promise<void>((resolve) => ends.push(resolve))
+      return n
+    })
+  const all = Array.from({ length: 34 }, (_, n) => work(n))
+  await expect(work(99)).rejects.toMatchObject({ _tag: 'Overloaded' })
+  expect(begun).toEqual([0, 1])
+  while (ends.length > 0) {
+    ends.shift()?.()
+    await new Promise(setImmediate)
+  }
+  expect(await Promise.all(all)).toEqual(begun)
+  expect(begun.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 34 }, (_, n) => n))
+})
