@@ -5,7 +5,8 @@ import Anthropic from '@anthropic-ai/sdk'
 import type { AnyBlock } from '../../src/events/blocks.ts'
 import type { Conversation, Store, ToolFunction, ToolSettings, TurnOptions } from '../../src/index.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
-import { tools, toolsIn } from '../agent/tools.ts'
+import { toolsIn } from '../agent/tools.ts'
+import { agent, helper } from './agent.ts'
 import { agentSays, explorerSays, forkSays, summaries } from './said.ts'
 
 // An afternoon with an agent, played by the strict stand-in for the Messages API: whatever can become of a conversation happens once.
@@ -13,25 +14,6 @@ import { agentSays, explorerSays, forkSays, summaries } from './said.ts'
 export const main = 'hours-invoice'
 export const fork = 'hours-invoice-other-way'
 export const explorer = 'hours-invoice.explore'
-
-const model = 'claude-opus-5-5'
-const helper = 'claude-sonnet-5-5'
-const window = 6_500
-const system =
-  'You work on a small program. Its files are reached with your tools only; nothing can be run. Look before you change something, change as little as is needed, and say in two or three sentences what you did.'
-
-const more = [
-  {
-    name: 'explore',
-    description: 'Sends somebody to find something out.',
-    input_schema: { type: 'object', properties: { question: { type: 'string' } }, required: ['question'] },
-  },
-  {
-    name: 'publish',
-    description: 'Publishes a version. Somebody has to agree.',
-    input_schema: { type: 'object', properties: { version: { type: 'string' } }, required: ['version'] },
-  },
-]
 
 /** Plays it in an empty store. */
 export const play = async (store: Store): Promise<void> => {
@@ -42,11 +24,14 @@ export const play = async (store: Store): Promise<void> => {
   const summary = summaries.values()
   const found = explorerSays.values()
   const api = await messagesApi({
-    models: { [model]: { contextWindow: window }, [helper]: { contextWindow: 200_000 } },
+    models: {
+      [agent.model]: { contextWindow: agent.context.window },
+      [helper.model]: { contextWindow: 200_000 },
+    },
     // A prompt cache that never grows old.
     now: () => 0,
     reply: ({ model: asked }) => {
-      const said = asked === model ? says : asked === helper ? found : summary
+      const said = asked === agent.model ? says : asked === helper.model ? found : summary
       return { content: said.next().value ?? [{ type: 'text', text: 'Done.' }] }
     },
   })
@@ -58,22 +43,14 @@ export const play = async (store: Store): Promise<void> => {
     const sent = store.conversation(explorer)
     await sent.append({ role: 'user', content: question })
     await sent.link({ relation: 'subagent-of', conversation: main, call })
-    const options = { client, model: helper, tools, run: toolsIn(folder) }
-    return (await sent.turn(options)).content.filter(({ type }) => type === 'text')
+    return (await sent.turn({ ...helper, client, run: toolsIn(folder) })).content.filter(
+      ({ type }) => type === 'text',
+    )
   }
   const options: TurnOptions = {
+    ...agent,
     client,
-    model,
-    system,
-    tools: [...tools, ...more],
-    run: {
-      ...oneAfterTheOther(toolsIn(folder)),
-      explore: { idempotent: true, run: explore },
-      publish: { idempotent: true, approve: true, run: () => 'Published.' },
-    },
-    parameters: { thinking: { type: 'adaptive' } },
-    context: { window, maxOutput: 800 },
-    summarizer: { model: 'claude-haiku-4-5', window: 200_000 },
+    run: { ...agent.run, ...oneAfterTheOther(toolsIn(folder)), explore: { idempotent: true, run: explore } },
   }
   const asked = async (of: Conversation, content: string): Promise<void> => {
     await of.append({ role: 'user', content })

@@ -119,5 +119,5 @@ const report = ({ stack, ...failure }: Failure, { isJson, hide, host: { stderr }
     : `${red('error:')} ${visibleLines(hide(failure.message))}`
   stderr.write(`${text}\n`)
   if (typeof stack === 'string' && !isJson) stderr.write(`${visibleLines(hide(stack))}\n`)
-  return failure._tag === 'Usage' ? 2 : 1
+  return failure._tag === 'Usage' || failure['exitCode'] === 2 ? 2 : 1
 }

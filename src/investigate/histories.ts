@@ -1,15 +1,59 @@
-import { effective, type Effective } from '../projections/effective.ts'
-import type { Log } from '../projections/path.ts'
+import { type Effective, effective, type Item, itemOf } from '../projections/effective.ts'
+import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
+import { type Log, resolve } from '../projections/path.ts'
 
-/** The effective history of a log at any position; the last few are remembered. */
+/** How many histories are remembered. */
+const most = 4
+
+/**
+ * The effective history of a log at any position. One pass over the log gives all of them, if they are asked for in ascending order; the last
+ * few are remembered, and any other is folded from the beginning.
+ */
 export const historiesOf = (log: Log): ((at: number) => Effective) => {
+  const advance = advancing(log)
   const known = new Map<number, Effective>()
   return (at) => {
-    const found = known.get(at) ?? effective(log, at)
+    const found = known.get(at) ?? advance(at) ?? effective(log, at)
     known.delete(at)
     known.set(at, found)
     const [oldest] = known.keys()
-    if (known.size > 4 && oldest !== undefined) known.delete(oldest)
+    if (known.size > most && oldest !== undefined) known.delete(oldest)
     return found
+  }
+}
+
+/** Answers for ascending positions; for one that it has passed, undefined. */
+const advancing = (log: Log): ((at: number) => Effective | undefined) => {
+  const returns = new Set(
+    log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),
+  )
+  const kept = new Map<number, Outline>()
+  // What a marker replaced is the same on every branch that has it.
+  const replaced = new Map<number, readonly Slot[]>()
+  const items: (readonly Item[])[] = []
+  const itemsAt = (position: number): readonly Item[] => {
+    const event = log[position]
+    return (items[position] ??= (event && [itemOf(event)].filter((item) => item !== undefined)) ?? [])
+  }
+  let draft = draftOf(emptyOutline)
+  let last = -1
+  return (at) => {
+    if (at < last) return undefined
+    for (let event = log[last + 1]; event && last < at; event = log[last + 1]) {
+      last++
+      if (event.type === 'Rewound') draft = draftOf(kept.get(resolve(log, last)) ?? emptyOutline)
+      else {
+        const slots = evolve(draft, event, (marker) => replaced.get(marker))
+        if (slots && event.type !== 'Restored') replaced.set(last, slots)
+      }
+      if (returns.has(last)) kept.set(last, draftOf(draft))
+    }
+    const outline = draftOf(draft)
+    return {
+      at,
+      head: resolve(log, at),
+      outline,
+      items: outline.slots.flatMap(({ position }) => itemsAt(position)),
+    }
   }
 }

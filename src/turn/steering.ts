@@ -59,7 +59,7 @@ const forcesCall = (now: Effective): boolean => {
 }
 
 /** The step of a reply; undefined if it is no longer shown. */
-const stepAt = (
+export const stepAt = (
   position: number,
   { items }: Effective,
   { replies, usage: total }: Account,

@@ -18,6 +18,7 @@ type Exact<T> = T extends unknown
   : never
 
 interface Options {
+  readonly AgentOptions: investigate.AgentOptions
   readonly AnthropicOptions: api.AnthropicOptions
   readonly AuditOptions: api.AuditOptions
   readonly BeginOptions: api.BeginOptions
@@ -68,6 +69,7 @@ interface Options {
   readonly OverviewOptions: api.OverviewOptions
   readonly RenderOptions: api.RenderOptions
   readonly RequestOptions: fp.RequestOptions
+  readonly ReplayAgentOptions: investigate.ReplayAgentOptions
   readonly ReplayOptions: investigate.ReplayOptions
   readonly RestoreInput: api.RestoreInput
   readonly RewindInput: api.RewindInput

@@ -1,22 +1,34 @@
 import type { Command } from 'commander'
 import { type Replayed, type ReplayedCall, type ReplayPolicy, replay } from '../../investigate/index.ts'
-import { exclusive, jsonFile, pricesIn } from '../options.ts'
+import { toError } from '../../result/typed.ts'
+import { usage } from '../errors.ts'
+import { exclusive, jsonFile, pricesIn, several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { usdText } from '../views/money.ts'
 import { writeTable } from '../views/table.ts'
+import { printReplayedAgent } from './replay-agent.ts'
 
 interface Options {
   readonly policy?: string
   readonly compare?: readonly string[]
   readonly prices?: string
+  readonly agent?: string
+  readonly from?: number
 }
 
 export const addReplay = (program: Command, shell: Shell): void => {
   program
     .command('replay <id>')
-    .description('what another context policy would have sent, without a model')
+    .description('what another context policy, or an agent, would have sent, without a model')
     .addOption(exclusive('--policy <file>', 'JSON: the policy (default: the recorded one)', ['compare']))
     .option('--compare <files...>', 'one line for each of these policies, and for the recorded one')
+    .addOption(
+      exclusive('--agent <file>', 'a module as of work: where would this agent differ?', [
+        'policy',
+        'compare',
+      ]),
+    )
+    .option('--from <call>', 'with --agent: the first call to look at', several)
     .option('--prices <file>', 'JSON: prices of models, added to the list prices or replacing them')
     .addHelpText(
       'after',
@@ -28,16 +40,27 @@ Answers stay the recorded ones. A summary that would have been written is a text
 of that size; where the recorded policy wrote one for the same messages, it is
 that one. Counts are the API's where a request is the same, else estimates.
 
-Each line is a call: position of the reply, number, tokens, of these read from
+Each line of a policy is a call: position of the reply, number, tokens, of these read from
 the cache, US dollars, messages hidden, what was done before it, and what the
 answer names although it would have been hidden.
 
+With --agent, the agent is asked what it would do wherever the log says what a
+turn has done: its configuration, its policy, its summarizer's requests, its
+approvals, stopWhen and prepareStep, and each request to the byte. No model is
+called and no tool is run: replies and results are the recorded ones. The first
+difference is printed. Exit code 0: the same, 1: it differs, 2: not comparable.
+
 Examples:
   palimpsest replay task-42 --policy small.json
-  palimpsest replay task-42 --compare small.json truncate.json`,
+  palimpsest replay task-42 --compare small.json truncate.json
+  palimpsest replay task-42 --agent agent.ts`,
     )
     .action(
-      shell.look(async ({ store, out, isJson }, id: string, options: Options) => {
+      shell.look(async (session, id: string, options: Options) => {
+        const { store, out, isJson } = session
+        const { agent, from } = options
+        if (agent === undefined && from !== undefined) throw toError(usage('--from needs --agent'))
+        if (agent !== undefined) return printReplayedAgent(session, id, agent, from)
         const chat = store.conversation(id)
         const prices = await pricesIn(options.prices)
         if (options.compare) {

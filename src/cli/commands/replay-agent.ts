@@ -1,0 +1,72 @@
+import { type AgentReplayed, replayAgent } from '../../investigate/index.ts'
+import { isTyped, toError } from '../../result/typed.ts'
+import { failureOf, usage } from '../errors.ts'
+import type { Output } from '../output.ts'
+import type { Session } from '../shell.ts'
+import { plural } from '../text.ts'
+import { loadAgent } from '../work/agent.ts'
+
+/** Holds an agent against a log. Exit code 1 if they differ, 2 if they cannot be compared. */
+export const printReplayedAgent = async (
+  { store, out, isJson, fail }: Session,
+  id: string,
+  file: string,
+  from: number | undefined,
+): Promise<void> => {
+  const found = await asMisuse(file, async () => {
+    const { turn } = await loadAgent(file)
+    const replayed = await replayAgent(store.conversation(id), { agent: turn, from })
+    if (replayed.isSame && replayed.replies === 0) throw toError(nothingToReplay(replayed, from))
+    return replayed
+  })
+  if (!found.isSame) fail()
+  return isJson ? out.json(found) : write(out, found)
+}
+
+/** For a build, what cannot be compared is another thing than what differs. What has no tag comes from the agent. */
+const asMisuse = async <A>(file: string, work: () => Promise<A>): Promise<A> => {
+  try {
+    return await work()
+  } catch (error) {
+    const failure = isTyped(error)
+      ? failureOf(error)
+      : {
+          _tag: 'AgentFailed',
+          message: `the agent ${file} failed: ${error instanceof Error ? error.message : String(error)}`,
+          file,
+        }
+    throw toError({ ...failure, exitCode: 2 })
+  }
+}
+
+const nothingToReplay = ({ conversation, unproven }: AgentReplayed, from: number | undefined) =>
+  usage(
+    unproven > 0
+      ? `nothing to replay: the replies of ${conversation} have no receipts, as another program recorded them`
+      : `nothing to replay: ${conversation} has no call ${from === undefined ? 'of a model' : `from ${from} on`}`,
+  )
+
+const write = async (out: Output, found: AgentReplayed): Promise<void> => {
+  const { divergence, replies, markers, results, unknown, unproven } = found
+  if (divergence) {
+    const { event, call, kind, path, agent, log } = divergence
+    const where = `differs at ${event}${call === undefined ? '' : `, call ${call}`}: ${kind}${path === undefined ? '' : ` ${path}`}`
+    await out.line([where, 'warning'])
+    await out.line([`  agent  ${agent}`])
+    await out.line([`  log    ${log}`])
+    return
+  }
+  const seen = [
+    plural(replies, 'reply', 'replies'),
+    plural(markers, 'summary or truncation', 'summaries and truncations'),
+    plural(results, 'tool call'),
+  ]
+  await out.line([`same: ${seen.join(', ')}`])
+  if (unproven > 0)
+    await out.line([`not compared: ${plural(unproven, 'reply', 'replies')} without a receipt`, 'warning'])
+  if (unknown > 0)
+    await out.line([
+      `not known: whether ${plural(unknown, 'tool call')} waited for somebody; another store recorded that`,
+      'warning',
+    ])
+}

@@ -1,0 +1,98 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type Circumstances, manageContext, type Plan } from '../../context/policy/policy.ts'
+import type { ConversationEvent, Covers } from '../../events/events.ts'
+import type { Effective } from '../../projections/effective.ts'
+import type { PolicyMarker } from '../replay-fit.ts'
+import type { Log } from '../../projections/path.ts'
+import type { Divergence } from './divergence.ts'
+import type { StepAt } from './steps.ts'
+
+/** What an agent would have done to make a context fit, where the log has sent a request. */
+export const contextOfCall = (
+  now: Effective,
+  event: ConversationEvent,
+  step: StepAt,
+): Pick<Divergence, 'agent' | 'log'> | undefined => {
+  const planned = planOf(now, step, { canCondense: !hasFailed(event, step) })
+  if (planned === undefined || planned === sent) return undefined
+  return { agent: planned, log: 'asked the model' }
+}
+
+/** Whether a summary could not be had in this turn: it is not asked for again. */
+const hasFailed = (event: ConversationEvent, { since }: StepAt): boolean =>
+  [...since.path, event].some(
+    (each) => each.type === 'MessageAppended' && each.data.origin?.condenseFailed !== undefined,
+  )
+
+/** What an agent would have done in place of these markers, which the log's policy wrote. */
+export const contextOfMarkers = (
+  now: Effective,
+  markers: readonly PolicyMarker[],
+  step: StepAt,
+): Pick<Divergence, 'agent' | 'log'> | undefined => {
+  const [first] = markers
+  const { options, failed } = (first?.data.policy ?? {}) as {
+    options?: Partial<Circumstances>
+    failed?: string
+  }
+  const hasNone = options?.canCondense === false && failed !== undefined
+  const planned = planOf(now, step, {
+    canCondense: !hasNone,
+    ...(options?.refused && { refused: options.refused }),
+  })
+  const log = words(
+    first?.type === 'Condensed' ? kindOf(first) : 'truncate',
+    markers.map(({ data }) => data.covers),
+  )
+  // Whoever wrote them may have been killed before the last one.
+  return planned === log || planned?.startsWith(`${log}, `) ? undefined : { agent: planned ?? 'failed', log }
+}
+
+const kindOf = ({ data }: PolicyMarker): 'condense' | 'shorten' =>
+  'method' in data && data.method === 'client' ? 'shorten' : 'condense'
+
+const sent = 'asked the model'
+
+const planOf = (
+  now: Effective,
+  { settled }: StepAt,
+  { canCondense, refused }: Circumstances,
+): string | undefined => {
+  const planned = manageContext(now, settled.context, {
+    canCondense: canCondense && settled.summarizer !== undefined,
+    ...(refused && { refused }),
+  })
+  if (E.isLeft(planned)) return `failed: ${planned.left.message}`
+  return planned.right.type === 'nothing' ? sent : words(planned.right.type, coversIn(planned.right))
+}
+
+const coversIn = (plan: Exclude<Plan, { type: 'nothing' }>): readonly Covers[] =>
+  plan.type === 'condense'
+    ? [plan.covers]
+    : plan.type === 'truncate'
+      ? plan.covers
+      : plan.edits.map(({ covers }) => covers)
+
+const verbs = { condense: 'condensed', truncate: 'truncated', shorten: 'shortened the results of' }
+
+const words = (type: keyof typeof verbs, all: readonly Covers[]): string =>
+  `${verbs[type]} ${all.map(({ first, last }) => (first === last ? first : `${first}..${last}`)).join(', ')}`
+
+/** The markers of a log by the decision of a policy that wrote them, in order. What is moved to after a message is written again: once counts. */
+export const plansIn = (log: Log): ReadonlyMap<string, readonly PolicyMarker[]> => {
+  const plans = new Map<string, readonly PolicyMarker[]>()
+  for (const marker of log.filter(isPolicyMarker)) {
+    const key = planKey(marker)
+    const { first, last } = marker.data.covers
+    const own = plans.get(key) ?? []
+    const isAgain = own.some(({ data: { covers } }) => covers.first === first && covers.last === last)
+    if (!isAgain) plans.set(key, [...own, marker])
+  }
+  return plans
+}
+
+/** Names the decision that wrote a marker. */
+export const planKey = ({ type, data }: PolicyMarker): string => `${type} ${data.policy?.position}`
+
+export const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
+  (event.type === 'Condensed' || event.type === 'Truncated') && event.data.policy?.of === 'context'

@@ -1,0 +1,105 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isFields } from '../../events/json.ts'
+import type { Configuration } from '../../events/events.ts'
+import type { Sent } from '../../receipts/canonical.ts'
+import { partsOf } from '../../receipts/fingerprints.ts'
+import { canonicalText } from '../canonical.ts'
+
+/**
+ * What differs. `request`: what is sent; `summary`: the request for a summary; `context`: what is hidden before a request; `tool`: what is
+ * done about a call; `result`: how much of a result is shown; `end`: whether the turn continues.
+ */
+export type DivergenceKind = 'request' | 'summary' | 'context' | 'tool' | 'result' | 'end'
+
+/** Something that the agent would have sent or done, and what the log has in its place. */
+export interface Divergence {
+  readonly kind: DivergenceKind
+  /** Position of the event that the agent would have written otherwise, and of the history that it would have written it to. */
+  readonly event: number
+  readonly at: number
+  /** The call of a model, if it is one. */
+  readonly call?: number
+  /** The first block or field that differs: `model`, `tools[1]`, `system`, `messages[3].content[0]`, `parameters.thinking`; of a tool call its id. */
+  readonly path?: string
+  /** What the agent would have sent or done, and what the log has: texts to be read, of some 100 characters. */
+  readonly agent: string
+  readonly log: string
+}
+
+/** A place where two requests differ. */
+export type Differing = Pick<Divergence, 'agent' | 'log'> & { readonly path: string }
+
+const excerpt = 80
+/** How much of what is the same comes before a difference. */
+const before = 20
+
+const nothing = '(nothing)'
+
+/** What two texts are where they begin to differ. */
+export const excerpts = (agent: string, log: string): Pick<Divergence, 'agent' | 'log'> => {
+  const shorter = Math.min(agent.length, log.length)
+  let same = 0
+  while (same < shorter && agent[same] === log[same]) same++
+  const from = Math.max(0, same - before)
+  const cut = (text: string): string => {
+    const end = text.length > from + excerpt ? '…' : ''
+    return `${from > 0 ? '…' : ''}${text.slice(from, from + excerpt).toWellFormed()}${end}`
+  }
+  return { agent: cut(agent) || nothing, log: cut(log) || nothing }
+}
+
+const textIn = (part: unknown): string =>
+  part === undefined ? nothing : typeof part === 'string' ? part : canonicalText(part)
+
+/** Of blocks that differ in their text only, that. */
+const whereTextsDiffer = (agent: unknown, log: unknown): Pick<Divergence, 'agent' | 'log'> => {
+  const isText =
+    isFields(agent) && isFields(log) && typeof agent['text'] === 'string' && typeof log['text'] === 'string'
+  return isText && isSame({ ...agent, text: '' }, { ...log, text: '' })
+    ? excerpts(String(agent['text']), String(log['text']))
+    : excerpts(textIn(agent), textIn(log))
+}
+
+/** The first block in which two requests differ, in the order that a model sees them. */
+export const firstBlock = (agent: Sent, log: Sent): Differing | undefined => {
+  const [own, recorded] = [partsOf(agent), partsOf(log)]
+  const most = Math.max(own.length, recorded.length)
+  for (let index = 0; index < most; index++) {
+    const [one, other] = [own[index], recorded[index]]
+    const [here, there] = [textIn(one?.part), textIn(other?.part)]
+    if (one?.path === other?.path && here === there) continue
+    // Where one of them has a tool less, the next of its parts is of another kind.
+    const path = other ?? one
+    if (one?.path !== other?.path) {
+      const isMissing = other !== undefined && !own.some((part) => part.path === other.path)
+      return isMissing
+        ? { path: other.path, ...excerpts('', there) }
+        : { path: (one ?? path)?.path ?? '', ...excerpts(here, '') }
+    }
+    return { path: path?.path ?? '', ...whereTextsDiffer(one?.part, other?.part) }
+  }
+  return undefined
+}
+
+/** The first parameter, or the model, that differs. */
+export const firstField = (
+  agent: Configuration,
+  log: Configuration,
+  fields: readonly ('model' | 'parameters')[],
+): Differing | undefined => {
+  for (const field of fields) {
+    const [own, recorded] = [agent[field], log[field]]
+    if (isSame(own, recorded)) continue
+    if (field === 'model') return { path: field, ...excerpts(textIn(own), textIn(recorded)) }
+    const [one, other] = [agent.parameters ?? {}, log.parameters ?? {}]
+    const name = [...new Set([...Object.keys(other), ...Object.keys(one)])].find(
+      (key) => !isSame(one[key], other[key]),
+    )
+    if (name !== undefined)
+      return { path: `parameters.${name}`, ...excerpts(textIn(one[name]), textIn(other[name])) }
+  }
+  return undefined
+}
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  isDeepStrictEqual(one, other) || canonicalText(one) === canonicalText(other)

@@ -1,0 +1,50 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import type { Conversation } from '../../api/promises.ts'
+import { check } from '../../events/check.ts'
+import type { RecordedTurnFact } from '../../events/turn-events.ts'
+import { toError } from '../../result/typed.ts'
+import { logOf } from '../log.ts'
+import { waitsIn } from './recorded.ts'
+import { type AgentReplayed, replayedLog } from './replay-agent.ts'
+import type { ReplayedAgent } from './replayed-agent.ts'
+
+/** What to replay. */
+export interface ReplayAgentOptions {
+  readonly agent: ReplayedAgent
+  /** The first call to look at, from 1, as `chat.calls()` counts them. Default 1. */
+  readonly from?: number | undefined
+}
+
+const isAgent = (value: unknown): boolean => ['function', 'object'].includes(typeof value) && value !== null
+
+const optionsSchema = z.strictObject({
+  agent: z.custom(isAgent, { error: 'is the options of a turn, or a function that returns them' }),
+  from: z.int().min(1).optional(),
+})
+
+/**
+ * Runs an agent's code again on what is recorded, without a model: at each event that a turn has written, what the agent would have sent or
+ * done there is compared with that event. Stops at the first difference. Tools are never run, and nothing is written. Reads the whole log.
+ * docs/investigate.md.
+ *
+ * Rejects with `InvalidInput` (also of the agent's options), `ConversationNotFound` or another `ReadError`, and what the agent throws.
+ *
+ * @example
+ * import { replayAgent } from 'palimpsest/investigate'
+ *
+ * const agent = { model: 'claude-opus-5-5', system: 'You answer briefly.' }
+ * const { isSame, divergence } = await replayAgent(store.conversation('task-42'), { agent })
+ * if (!isSame) console.log(divergence?.call, divergence?.path, divergence?.agent, divergence?.log)
+ */
+export const replayAgent = async (
+  chat: Conversation,
+  options: ReplayAgentOptions,
+): Promise<AgentReplayed> => {
+  const checked = check(optionsSchema, options)
+  if (E.isLeft(checked)) throw toError(checked.left)
+  const log = await logOf(chat)
+  const facts: RecordedTurnFact[] = []
+  for await (const fact of chat.turnFacts()) facts.push(fact)
+  return replayedLog(chat, log, waitsIn(facts), options.agent, options.from)
+}

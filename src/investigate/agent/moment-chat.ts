@@ -1,0 +1,51 @@
+import type { Conversation } from '../../api/promises.ts'
+import { invalidInput } from '../../events/errors.ts'
+import { toError } from '../../result/typed.ts'
+
+const writers = [
+  'append',
+  'configure',
+  'condense',
+  'truncate',
+  'restore',
+  'rewind',
+  'undo',
+  'fork',
+  'note',
+  'link',
+  'turn',
+  'say',
+  'cancel',
+  'request',
+  'unpark',
+  'pause',
+  'resume',
+  'approve',
+  'deny',
+] as const satisfies readonly (keyof Conversation)[]
+
+/**
+ * A conversation as it was at a position, for an agent that looks at it before it begins a turn. It cannot be written to: `InvalidInput`.
+ * Notes, links and what is queued are those of today.
+ */
+export const chatAt = (chat: Conversation, at: number): Conversation => {
+  const refuse = (): never => {
+    throw toError(invalidInput('agent', 'writes to its conversation: in a replay it can only read it'))
+  }
+  const refused = Object.fromEntries(writers.map((name) => [name, async () => refuse()])) as {
+    readonly [Name in (typeof writers)[number]]: () => Promise<never>
+  }
+  return {
+    ...chat,
+    ...refused,
+    stream: refuse,
+    position: async () => at,
+    effective: (options) => chat.effective({ at, ...options }),
+    context: (options) => chat.context({ at, ...options }),
+    full: (options?: object) => chat.full({ at, ...options }),
+    render: (options) => chat.render({ at, ...options }),
+    tokens: (options) => chat.tokens({ at, ...options }),
+    timeline: (options) => chat.timeline({ at, ...options }),
+    events: (options) => chat.events({ to: at, ...options }),
+  }
+}

@@ -1,0 +1,141 @@
+import type { Conversation } from '../../api/promises.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import { parent } from '../../projections/path.ts'
+import { type ModelCall, isUnproven, numberedCalls } from '../../receipts/calls.ts'
+import { fingerprintsIn } from '../../receipts/receipt-blocks.ts'
+import { stepAt } from '../../turn/steering.ts'
+import { contextOfCall, contextOfMarkers, isPolicyMarker, plansIn, planKey } from './context.ts'
+import type { Divergence } from './divergence.ts'
+import { historiesOf } from '../histories.ts'
+import type { Log } from '../../projections/path.ts'
+import type { ReplayedAgent } from './replayed-agent.ts'
+import type { Recorded, Waits } from './recorded.ts'
+import { requestDiffers } from './request.ts'
+import { answeredBy, resultsChecked } from './results.ts'
+import { type StepAt, stepsOf } from './steps.ts'
+import { summaryDiffers } from './summary.ts'
+
+/** What an agent would have made of a recorded conversation. */
+export interface AgentReplayed {
+  readonly conversation: string
+  /** Whether nothing differs. */
+  readonly isSame: boolean
+  /** What was looked at, through the divergence: replies, summaries and truncations, and calls of tools. */
+  readonly replies: number
+  readonly markers: number
+  readonly results: number
+  /** What cannot be told: replies without a receipt, and calls of tools of which this store does not know whether they waited. */
+  readonly unproven: number
+  readonly unknown: number
+  /** The first one. */
+  readonly divergence?: Divergence
+}
+
+/** @param from the first call to look at, from 1 */
+export const replayedLog = async (
+  chat: Conversation,
+  log: Log,
+  waits: Waits,
+  agent: ReplayedAgent,
+  from = 1,
+): Promise<AgentReplayed> => {
+  const recorded: Recorded = { log, waits, historyAt: historiesOf(log) }
+  const settingsAt = stepsOf(chat, agent, recorded)
+  const look = lookingAt(recorded, settingsAt)
+  const numbered = numberedCalls()
+  const count = { replies: 0, markers: 0, results: 0, unproven: 0, unknown: 0 }
+  let calls = 0
+  let divergence: Divergence | undefined
+  for (const event of log) {
+    const [call] = numbered(event)
+    look.remember(call)
+    calls = Math.max(calls, call?.number ?? 0)
+    const isDue = calls >= from
+    if (isUnproven(event) && isDue) count.unproven++
+    if (isDue) divergence = await look.at(event, call, count)
+    if (divergence) break
+  }
+  return {
+    conversation: chat.id,
+    isSame: divergence === undefined,
+    ...count,
+    ...(divergence && { divergence }),
+  }
+}
+
+type Count = { -readonly [Name in 'replies' | 'markers' | 'results' | 'unknown']: number }
+
+const lookingAt = (recorded: Recorded, settingsAt: (at: number) => Promise<StepAt>) => {
+  const { log, historyAt } = recorded
+  const plans = plansIn(log)
+  const prints = new Map<number, string>()
+
+  const reply = async (event: ConversationEvent, call: ModelCall): Promise<Divergence | undefined> => {
+    const { position: at } = call.receipt
+    const now = historyAt(at)
+    const step = await settingsAt(at)
+    const where = { event: event.position, at, call: call.number }
+    const request = requestDiffers(log, now, call, step, prints.get(event.position))
+    if (await wouldHaveEnded(recorded, step, at))
+      return { kind: 'end', ...where, agent: 'ended its turn (stopWhen)', log: 'asked the model' }
+    // A turn configures, then makes the context fit, then asks.
+    if (request && !request.path.startsWith('messages')) return { kind: 'request', ...where, ...request }
+    const context = contextOfCall(now, event, step)
+    if (context) return { kind: 'context', ...where, ...context }
+    return request && { kind: 'request', ...where, ...request }
+  }
+
+  return {
+    remember: (call: ModelCall | undefined): void => {
+      const own =
+        call?.kind === 'reply' ? fingerprintsIn(call.receipt, (base) => prints.get(base)) : undefined
+      if (call && own !== undefined) prints.set(call.position, own)
+    },
+    at: async (
+      event: ConversationEvent,
+      call: ModelCall | undefined,
+      count: Count,
+    ): Promise<Divergence | undefined> => {
+      if (call?.kind === 'reply') {
+        count.replies++
+        return reply(event, call)
+      }
+      if (isPolicyMarker(event)) {
+        const all = plans.get(planKey(event)) ?? []
+        if (!all.includes(event)) return undefined
+        count.markers++
+        const at = event.data.policy?.position ?? parent(log, event.position)
+        const step = await settingsAt(at)
+        const where = { event: event.position, at, ...(call && { call: call.number }) }
+        const context = all[0] === event ? contextOfMarkers(historyAt(at), all, step) : undefined
+        if (context) return { kind: 'context', ...where, ...context }
+        const summary = await summaryDiffers(historyAt(at), event, step)
+        return summary && { kind: 'summary', ...where, ...summary }
+      }
+      const answered = answeredBy(recorded, event)
+      if (!answered) return undefined
+      count.results += answered.calls.length
+      const { at } = answered
+      const { found, unknown } = await resultsChecked(recorded, answered, event, await settingsAt(at))
+      count.unknown += unknown.length
+      return found && { event: event.position, at, ...found }
+    },
+  }
+}
+
+/** Whether an agent would not have asked the model again after the last reply's calls. */
+const wouldHaveEnded = async (
+  { historyAt }: Recorded,
+  { settled: { stopWhen }, since, account }: StepAt,
+  at: number,
+): Promise<boolean> => {
+  if (!stopWhen) return false
+  const last = since.path.findLast(
+    (event) => event.type === 'MessageAppended' && event.data.role === 'assistant',
+  )
+  const taken = last && stepAt(last.position, historyAt(at), account)
+  if (!taken) return false
+  return typeof stopWhen === 'function'
+    ? stopWhen(taken)
+    : taken.calls.some(({ name }) => stopWhen.includes(name))
+}

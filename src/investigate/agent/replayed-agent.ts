@@ -1,0 +1,56 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { modelOf } from '../../context/tokens/count.ts'
+import type { Model, ModelError, ModelRequest, Reply } from '../../models/model.ts'
+import type { Conversation } from '../../api/promises.ts'
+import { toError } from '../../result/typed.ts'
+import type { Settled, TurnOptions } from '../../turn/options.ts'
+import { settle } from '../../turn/settle.ts'
+
+/** The options of a turn. The client is only asked for its form and its beta features, and may be left out. */
+export interface AgentOptions extends Omit<TurnOptions, 'client'> {
+  readonly client?: TurnOptions['client'] | undefined
+}
+
+/** An agent: the options of its turns, or a function that returns them, as `turn` of a worker. */
+export type ReplayedAgent =
+  | AgentOptions
+  | ((served: { readonly id: string; readonly chat: Conversation }) => AgentOptions | Promise<AgentOptions>)
+
+/** Answers a request in place of a model. */
+export type Answering = (request: ModelRequest) => E.Either<ModelError, Reply>
+
+/** The settings of an agent for one turn. */
+export interface AgentSettings {
+  readonly options: AgentOptions
+  readonly settled: Settled
+  /** Lets something answer the requests of the agent's summarizer meanwhile; nothing else is ever asked. */
+  readonly answering: <A>(answer: Answering, work: () => Promise<A>) => Promise<A>
+}
+
+/** Settles what an agent gave for a turn, with nobody to call. Throws `InvalidInput` and what else a turn refuses. */
+export const agentSettings = (options: AgentOptions): AgentSettings => {
+  let answer: Answering = () => E.left(nobody)
+  const { betas, form } = options?.client === undefined ? {} : modelOf(options.client)
+  const client: Model = {
+    ...(betas && { betas }),
+    ...(form && { form }),
+    call: async (request) => answer(request),
+    countTokens: async () => E.left(nobody),
+  }
+  const settled = settle({ ...options, client })
+  if (E.isLeft(settled)) throw toError(settled.left)
+  return {
+    options,
+    settled: settled.right,
+    answering: async (given, work) => {
+      answer = given
+      try {
+        return await work()
+      } finally {
+        answer = () => E.left(nobody)
+      }
+    },
+  }
+}
+
+const nobody: ModelError = { _tag: 'ModelFailed', message: 'a replay calls no model' }

@@ -1,0 +1,97 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Configuration } from '../../events/events.ts'
+import { configurationOf, configured, type Effective } from '../../projections/effective.ts'
+import { type Log, path } from '../../projections/path.ts'
+import type { ModelCall } from '../../receipts/calls.ts'
+import { digestOf } from '../../receipts/canonical.ts'
+import { compareReceipt } from '../../receipts/difference.ts'
+import { checkCall, requestIn } from '../../receipts/made-again.ts'
+import { receiptOptionsIn } from '../../receipts/receipt-options.ts'
+import { requestOf } from '../../receipts/request.ts'
+import { requestOptionsOf } from '../../turn/calling.ts'
+import { isConfigured } from '../../turn/prepare.ts'
+import { canonicalText } from '../canonical.ts'
+import { type Differing, excerpts, firstBlock, firstField } from './divergence.ts'
+import type { AgentSettings } from './replayed-agent.ts'
+
+/** How the request that an agent would make of a history differs from the one that a call was made with. */
+export const requestDiffers = (
+  log: Log,
+  now: Effective,
+  call: ModelCall,
+  { options, settled }: AgentSettings,
+  prints: string | undefined,
+): Differing | undefined => {
+  const { wanted } = settled
+  const inForce = configurationOf(now)
+  const isSame = isConfigured(now, wanted)
+  const own = isSame ? inForce : { ...inForce, ...wanted }
+  const unsaid = fieldUnsaid(log, now, wanted)
+  if (unsaid) return unsaid
+  const model = firstField(own, inForce, ['model'])
+  if (model) return model
+  const receipt = receiptOptionsIn(call.receipt)
+  const recorded = E.isRight(receipt) ? receipt.right : undefined
+  const asked = requestOptionsOf(settled)
+  const { form } = recorded ?? {}
+  const made = requestOf(
+    isSame ? now : configured(now, now.at, own),
+    options.client === undefined && form ? { ...asked, cache: undefined, form } : asked,
+  )
+  if (E.isLeft(made)) return { path: 'form', agent: made.left.message, log: canonicalText(form) }
+  if (digestOf(made.right) !== call.receipt.digest) {
+    const checked = checkCall(call)
+    const sent = E.isRight(checked) ? requestIn(call, now) : checked
+    const isKept = E.isRight(sent) && digestOf(sent.right) === call.receipt.digest
+    const found = isKept ? firstBlock(made.right, sent.right) : undefined
+    if (found) return found
+    const differs = recorded && compareReceipt(made.right, call.receipt, recorded, prints)
+    const place = differs?.kind === 'block' ? differs : undefined
+    return {
+      path: place?.path ?? 'messages',
+      agent: place?.now ?? 'another request',
+      log: 'a request that cannot be made again: verify --receipts says why',
+    }
+  }
+  return (
+    firstField(own, inForce, ['parameters']) ??
+    betasDiffer(options.client && settled.client.betas, recorded?.betas)
+  )
+}
+
+const betasDiffer = (
+  own: readonly string[] | undefined,
+  recorded: readonly string[] | undefined,
+): Differing | undefined => {
+  if (own === undefined || canonicalText(own) === canonicalText(recorded ?? [])) return undefined
+  return { path: 'betas', ...excerpts(canonicalText(own), canonicalText(recorded ?? [])) }
+}
+
+/**
+ * A system prompt or tools that the first turn of the log has configured, and that the agent does not give: in a conversation of its own it
+ * would have none. What people configure is theirs.
+ */
+const fieldUnsaid = (log: Log, now: Effective, wanted: Configuration): Differing | undefined => {
+  const inForce = configurationOf(now)
+  const silent = (['system', 'tools'] as const).filter(
+    (field) => wanted[field] === undefined && inForce[field] !== undefined,
+  )
+  if (silent.length === 0) return undefined
+  let earlier: Configuration = {}
+  for (const position of path(log, now.at)) {
+    const event = log[position]
+    if (event?.type !== 'Configured') continue
+    const { data } = event
+    if (data.model === undefined || data.parameters?.['max_tokens'] === undefined) {
+      earlier = data
+      continue
+    }
+    const field = silent.find(
+      (name) =>
+        canonicalText(data[name]) === canonicalText(inForce[name]) &&
+        canonicalText(data[name]) !== canonicalText(earlier[name]),
+    )
+    return field && { path: field, ...excerpts('', canonicalText(inForce[field])) }
+  }
+  return undefined
+}

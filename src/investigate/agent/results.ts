@@ -1,0 +1,137 @@
+import { isBlock } from '../../events/blocks.ts'
+import { contentOf, type ConversationEvent } from '../../events/events.ts'
+import { limitResults, restFor } from '../../context/policy/result-limit.ts'
+import { configurationOf, isReply } from '../../projections/effective.ts'
+import { parent } from '../../projections/path.ts'
+import { taskFor } from '../../turn/calls/calls.ts'
+import type { Task } from '../../turn/calls/calls.ts'
+import { isCall } from '../../turn/calls/open-calls.ts'
+import { toolNames } from '../../turn/results/tool-own-blocks.ts'
+import type { ToolUse } from '../../turn/results/tools.ts'
+import { canonicalText } from '../canonical.ts'
+import { type Divergence, excerpts } from './divergence.ts'
+import type { Recorded } from './recorded.ts'
+import type { StepAt } from './steps.ts'
+
+/** The calls that a recorded message has results for, by an event that can be checked. */
+export interface Answered {
+  readonly at: number
+  readonly reply: number
+  readonly calls: readonly { readonly call: ToolUse; readonly result: string }[]
+}
+
+/** The reply whose calls a message answers, if it holds results. */
+export const answeredBy = ({ historyAt, log }: Recorded, event: ConversationEvent): Answered | undefined => {
+  if (event.type !== 'MessageAppended' || event.data.role !== 'user') return undefined
+  const results = new Map(
+    event.data.content.flatMap((block) =>
+      isBlock(block, 'tool_result') ? [[block.tool_use_id, canonicalText(block.content)] as const] : [],
+    ),
+  )
+  if (results.size === 0) return undefined
+  const at = parent(log, event.position)
+  const reply = historyAt(at).items.findLast((item) => isReply(item))
+  if (reply?.kind !== 'message') return undefined
+  const calls = reply.content.filter(isCall).flatMap((call) => {
+    const result = results.get(call.id)
+    return result === undefined ? [] : [{ call, result }]
+  })
+  return calls.length === 0 ? undefined : { at, reply: reply.position, calls }
+}
+
+/** What is known of the answers to calls: a difference, and the calls that this store cannot tell about. */
+export interface ResultsChecked {
+  readonly found?: Pick<Divergence, 'kind' | 'path' | 'agent' | 'log'>
+  readonly unknown: readonly string[]
+}
+
+/**
+ * What an agent would have done about calls, beside what was done about them. Tools are never run: what they answer is as recorded. Their
+ * `approve` is asked.
+ */
+export const resultsChecked = async (
+  { historyAt, log, waits }: Recorded,
+  { at, reply, calls }: Answered,
+  event: ConversationEvent,
+  { settled }: StepAt,
+): Promise<ResultsChecked> => {
+  const names = toolNames(configurationOf(historyAt(at)).tools)
+  const unknown: string[] = []
+  for (const { call, result } of calls) {
+    const task = await taskFor(
+      { call, use: reply },
+      { isStarted: false },
+      {
+        tools: settled.run,
+        isDefined: (name) => names?.has(name) ?? false,
+        recordsStarts: () => true,
+        isRepeated: () => false,
+        wasLeft: () => false,
+        said: Infinity,
+        now: 0,
+        expires: undefined,
+        signal: new AbortController().signal,
+      },
+    )
+    const starts = startsOf(log[reply])
+    const waited = waits.of(reply, call.id)
+    const isKnown = waited !== undefined || waits.isKnown(starts)
+    if (!isKnown && task.type === 'wait') unknown.push(call.id)
+    const differing = differs(task, call, result, isKnown ? (waited ?? 'run') : undefined)
+    if (differing) return { found: { kind: 'tool', path: call.id, ...differing }, unknown }
+  }
+  const shown = unknown.length === 0 ? shownOtherwise(event, settled) : undefined
+  return { ...(shown && { found: { kind: 'result', ...shown } }), unknown }
+}
+
+const startsOf = (event: ConversationEvent | undefined): string | undefined =>
+  event?.type === 'MessageAppended' ? event.data.origin?.starts : undefined
+
+/** @param was what the log of turns says of the call; undefined if it says nothing */
+const differs = (
+  task: Task,
+  call: ToolUse,
+  result: string,
+  was: 'run' | 'approval' | 'handed-back' | undefined,
+): Pick<Divergence, 'agent' | 'log'> | undefined => {
+  const name = `${call.name} ${canonicalText(call.input)}`
+  if (task.type === 'answer') {
+    const text = canonicalText(task.result['content'])
+    return text === result || isOfOthers(result) ? undefined : excerpts(text, result)
+  }
+  if (task.type === 'wait')
+    return was === undefined || was === task.why
+      ? undefined
+      : { agent: waiting(task.why, name), log: done(was, name) }
+  if (was === 'approval' || was === 'handed-back')
+    return { agent: done('run', name), log: waiting(was, name) }
+  return result === canonicalText(`There is no tool ${call.name}.`)
+    ? { agent: done('run', name), log: result }
+    : undefined
+}
+
+/** What people did, or what became of a process, is no doing of the agent's. */
+const isOfOthers = (result: string): boolean =>
+  /^"(This call (was|has)|The call was interrupted|Several calls of this reply)/.test(result)
+
+const cut = (text: string): string => (text.length > 100 ? `${text.slice(0, 100).toWellFormed()}…` : text)
+const waiting = (why: 'approval' | 'handed-back', name: string): string =>
+  cut(`${why === 'approval' ? 'waited for an approval of' : 'handed back'} ${name}`)
+const done = (was: 'run' | 'approval' | 'handed-back', name: string): string =>
+  was === 'run' ? cut(`ran ${name}`) : waiting(was, name)
+
+/** How much of large results the model is shown. */
+const shownOtherwise = (
+  event: ConversationEvent,
+  { maxResult, run }: StepAt['settled'],
+): Pick<Divergence, 'path' | 'agent' | 'log'> | undefined => {
+  if (event.type !== 'MessageAppended') return undefined
+  const limit = { bytes: maxResult, rest: restFor(run) }
+  const { content } = event.data
+  const made = limitResults(content, limit) ?? content
+  const shown = contentOf(event)[0]?.content ?? content
+  const index = made.findIndex((block, place) => canonicalText(block) !== canonicalText(shown[place]))
+  return index < 0
+    ? undefined
+    : { path: `content[${index}]`, ...excerpts(canonicalText(made[index]), canonicalText(shown[index])) }
+}

@@ -1,0 +1,53 @@
+import { freeze } from '../../events/freeze.ts'
+import type { Conversation } from '../../api/promises.ts'
+import { type Account, emptyAccount, entriesOf, withEntry } from '../../turn/spending/account.ts'
+import { toError } from '../../result/typed.ts'
+import * as E from 'fp-ts/lib/Either.js'
+import { type AgentSettings, agentSettings, type ReplayedAgent } from './replayed-agent.ts'
+import { chatAt } from './moment-chat.ts'
+import { type Recorded, type Since, sinceUserIn } from './recorded.ts'
+
+/** The settings of an agent for one call of the model. */
+export interface StepAt extends AgentSettings {
+  readonly since: Since
+  /** What had come of the turn. */
+  readonly account: Account
+}
+
+/**
+ * The settings with which an agent would make its next step at a position. The agent is asked once for each message of the user, and its
+ * `prepareStep` once for each call. Throws what they throw.
+ */
+export const stepsOf = (
+  chat: Conversation,
+  agent: ReplayedAgent,
+  { log, historyAt }: Recorded,
+): ((at: number) => Promise<StepAt>) => {
+  let turn: { readonly began: number; readonly settings: AgentSettings } | undefined
+  let step: { readonly key: string; readonly settings: AgentSettings } | undefined
+  return async (at) => {
+    const since = sinceUserIn(log, at)
+    const { began } = since
+    if (turn?.began !== began) {
+      const options =
+        typeof agent === 'function' ? await agent({ id: chat.id, chat: chatAt(chat, at) }) : agent
+      turn = { began, settings: agentSettings(options) }
+      step = undefined
+    }
+    const { settings } = turn
+    const { prices, wanted, prepareStep, withStep } = settings.settled
+    const book = { prices, model: wanted.model ?? '' }
+    const account = entriesOf(since.path).reduce((sum, entry) => withEntry(sum, entry, book), emptyAccount)
+    if (!prepareStep) return { ...settings, since, account }
+    const number = account.replies + 1
+    const key = `${began} ${number}`
+    if (step?.key !== key) {
+      const next = { step: number, effective: historyAt(at), usage: account.usage }
+      const own = await prepareStep(freeze(next))
+      const prepared = own && withStep(own)
+      if (prepared && E.isLeft(prepared)) throw toError(prepared.left)
+      step = { key, settings: prepared ? { ...settings, settled: prepared.right } : settings }
+    }
+    return { ...step.settings, since, account }
+  }
+}

@@ -1,0 +1,68 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { check } from '../../events/check.ts'
+import { textBlock } from '../../events/blocks.ts'
+import { failedIn } from '../../models/asking.ts'
+import type { ModelError } from '../../models/model.ts'
+import type { Effective } from '../../projections/effective.ts'
+import { digestOf } from '../../receipts/canonical.ts'
+import {
+  alongSummary,
+  receiptsOfSummary,
+  requestOfSummary,
+  summaryOptionsSchema,
+} from '../../receipts/summary-request.ts'
+import type { PolicyMarker } from '../replay-fit.ts'
+import { type Differing, excerpts, firstBlock, firstField } from './divergence.ts'
+import type { AgentSettings, Answering } from './replayed-agent.ts'
+
+/**
+ * How the requests differ that an agent's summarizer would make from those that a recorded summary took. It is answered with the recorded
+ * parts. A function of the agent's own is not called, as it may ask anybody.
+ */
+export const summaryDiffers = async (
+  now: Effective,
+  { data }: PolicyMarker,
+  { options, settled, answering }: AgentSettings,
+): Promise<Differing | undefined> => {
+  if (!('method' in data) || data.method !== 'model') return undefined
+  const { origin, covers } = data
+  const isOwn = typeof options.summarizer === 'function'
+  if (isOwn !== (origin?.context === undefined))
+    return { path: 'summarizer', ...(isOwn ? ownAndBuiltIn : builtInAndOwn) }
+  if (isOwn || !origin?.context || !settled.summarizer) return undefined
+  const receipts = receiptsOfSummary(origin.context)
+  const recorded = receipts.flatMap((receipt) => {
+    const checked = check(summaryOptionsSchema, receipt.options)
+    return E.isRight(checked) ? [{ receipt, asked: checked.right }] : []
+  })
+  if (recorded.length < receipts.length) return undefined
+  const parts = recorded.at(-1)?.asked.parts ?? []
+  // What the API refused as too long was asked for again, with less in it.
+  let refusals = failedIn(origin).filter(({ error }) => error === 'ContextExceeded').length
+  let part = 0
+  let differing: Differing | undefined
+  const answer: Answering = ({ model, parameters, ...sent }) => {
+    const expected = recorded[part]
+    if (!expected || differing) return E.left(ended)
+    const { chat: _, ...request } = requestOfSummary(now, expected.asked)
+    const isSame = digestOf(sent) === digestOf(request)
+    if (!isSame && refusals-- > 0) return E.left(refused)
+    const along = alongSummary(request, expected.asked)
+    differing = isSame
+      ? firstField({ model, parameters }, along, ['model', 'parameters'])
+      : (firstBlock(sent, request) ?? { path: 'messages', ...excerpts('another request', 'a request') })
+    if (differing) return E.left(ended)
+    const text = parts[part++]?.text ?? 'The summary that was recorded.'
+    return E.right({ content: [textBlock(text)], origin: { stopReason: 'end_turn' } })
+  }
+  const { summarizer } = settled
+  await answering(answer, async () => summarizer({ effective: now, covers }))
+  if (differing || part === recorded.length) return differing
+  return { path: 'messages', ...excerpts(`${part} requests`, `${recorded.length} requests`) }
+}
+
+const ownAndBuiltIn = { agent: 'a function of its own', log: 'asked a model' }
+const builtInAndOwn = { agent: 'asked a model', log: 'a function of the agent' }
+
+const ended: ModelError = { _tag: 'ModelFailed', message: 'the recorded requests are another' }
+const refused: ModelError = { _tag: 'ContextExceeded', message: 'as recorded' }

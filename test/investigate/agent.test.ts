@@ -1,0 +1,333 @@
+import * as E from 'fp-ts/lib/Either.js'
+import * as fc from 'fast-check'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Anthropic from '@anthropic-ai/sdk'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type Conversation, openStore } from '../../src/index.ts'
+import { type AgentOptions, replayAgent } from '../../src/investigate/index.ts'
+import type { Reply } from '../../src/testing/messages-api/replies.ts'
+import { messagesApi } from '../../src/testing/messages-api/server.ts'
+import type { Model } from '../../src/models/model.ts'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { root } from '../e2e/snippets/snippets.ts'
+import { text, toolUse } from '../support/log.ts'
+import { runs } from '../support/runs.ts'
+import { type Plan, steered } from '../support/steered-runs/plan.ts'
+import { runSteered } from '../support/steered-runs/run.ts'
+import { definitions, toolsOf } from '../support/steered-runs/tools.ts'
+
+const opened: { readonly close: () => Promise<void> }[] = []
+afterAll(async () => {
+  for (const one of opened) await one.close()
+})
+
+const ran: string[] = []
+const running = (name: string, result: string) => (): string => {
+  ran.push(name)
+  return result
+}
+const tool = (name: string) => ({
+  name,
+  description: `Does ${name}.`,
+  input_schema: { type: 'object', properties: { path: { type: 'string' } } },
+})
+const results = 'lines of a file '.repeat(60)
+const agent = {
+  model: 'claude-opus-5-5',
+  system: 'You answer.',
+  tools: [tool('read'), tool('grep'), tool('publish')],
+  run: {
+    read: running('read', results),
+    grep: running('grep', 'found'),
+    publish: { run: running('publish', 'Published.'), approve: true },
+  },
+  parameters: { max_tokens: 500 },
+  context: { window: 2_600, keepLast: 2 },
+  summarizer: { model: 'claude-opus-5-5', window: 100_000 },
+} satisfies AgentOptions
+
+const unasked: Model = {
+  call: async () => E.left({ _tag: 'ModelFailed', message: 'nobody asks' }),
+  countTokens: async () => E.left({ _tag: 'ModelFailed', message: 'nobody asks' }),
+}
+
+const uses = (...names: readonly string[]): Reply => ({
+  content: names.map((name, index) => ({ ...toolUse(`${name}-${index}`), name, input: { path: 'a.ts' } })),
+})
+const says = (content: string): Reply => ({ content: [text(content)] })
+
+/** Parallel tools, an approval, a rewind, a truncation by hand, a word that comes while the model thinks, summaries, a fork. */
+const played = async () => {
+  let n = 0
+  const script: readonly Reply[] = [
+    uses('read', 'grep'),
+    says('It is there.'),
+    uses('publish'),
+    says('Published.'),
+    says('Once more.'),
+    uses('read'),
+    says(`At length. ${'It goes on and on. '.repeat(40)}`),
+  ]
+  const answer = ({ system }: { readonly system?: unknown }): Reply =>
+    typeof system === 'string' && system.startsWith('You summarize')
+      ? says('They talked.')
+      : (script[n++ % script.length] ?? says('Yes.'))
+  const api = await messagesApi({ reply: answer })
+  const store = await openStore('memory:')
+  opened.push(api, store)
+  const chat = store.conversation('c')
+  const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
+  const turn = (given: AgentOptions) => chat.turn({ ...given, client })
+  await chat.append({ role: 'user', content: 'Is it there?' })
+  const ask = async (content: string): Promise<void> => {
+    await chat.append({ role: 'user', content })
+    await turn(agent)
+  }
+  await turn(agent)
+  await ask('Publish it.')
+  const [waiting] = await chat.waiting()
+  if (waiting) await chat.approve(waiting.call, { by: 'ann' })
+  await turn(agent)
+  await ask('And again?')
+  const before = await chat.position()
+  await ask('Read it again.')
+  await chat.rewind({ to: before })
+  for (let round = 0; round < 9; round++) await ask(`Round ${round}: ${'what of this? '.repeat(20)}`)
+  return chat
+}
+const chat = await played()
+
+describe('an agent that is replayed', () => {
+  test('does what the log says that it did, and runs no tool', async () => {
+    const before = ran.length
+    const found = await replayAgent(chat, { agent })
+    expect(found).toMatchObject({ isSame: true, unproven: 0, unknown: 0 })
+    expect([found.replies > 15, found.markers > 0, found.results > 8, ran.length > 4]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
+    expect(ran.length).toBe(before)
+    expect(await replayAgent(await chat.fork('same'), { agent: async () => agent })).toMatchObject({
+      isSame: true,
+      replies: found.replies,
+    })
+  })
+
+  const changed: readonly [string, Partial<AgentOptions>, object][] = [
+    ['another model', { model: 'claude-sonnet-5-5' }, { kind: 'request', call: 1, path: 'model' }],
+    [
+      'another system prompt',
+      { system: 'You answer briefly.' },
+      { kind: 'request', call: 1, path: 'system[0]', agent: 'You answer briefly.', log: 'You answer.' },
+    ],
+    [
+      'no system prompt any more',
+      { system: undefined },
+      { kind: 'request', call: 1, path: 'system', agent: '(nothing)' },
+    ],
+    [
+      'another schema of a tool',
+      {
+        tools: [
+          agent.tools[0],
+          { ...tool('grep'), input_schema: { type: 'object' } },
+          agent.tools[2],
+        ] as never,
+      },
+      { kind: 'request', call: 1, path: 'tools[1]' },
+    ],
+    [
+      'a tool removed',
+      { tools: agent.tools.slice(0, 2), run: { read: agent.run.read, grep: agent.run.grep } },
+      { kind: 'request', call: 1, path: 'tools[2]', agent: '(nothing)' },
+    ],
+    [
+      'another parameter',
+      { parameters: { max_tokens: 500, temperature: 0.5 } },
+      { kind: 'request', call: 1, path: 'parameters.temperature', agent: '0.5', log: '(nothing)' },
+    ],
+    ['no cache breakpoints', { cache: false }, { kind: 'request', call: 1, path: 'system[0]' }],
+    [
+      'a function for a tool gone',
+      { run: { grep: agent.run.grep, publish: agent.run.publish } },
+      {
+        kind: 'tool',
+        event: 3,
+        path: 'read-0',
+        agent: 'handed back read {"path":"a.ts"}',
+        log: 'ran read {"path":"a.ts"}',
+      },
+    ],
+    [
+      'an approval no longer asked for',
+      { run: { ...agent.run, publish: agent.run.publish.run } },
+      { kind: 'tool', agent: 'ran publish {"path":"a.ts"}', log: expect.stringContaining('waited for') },
+    ],
+    [
+      'an approval asked for',
+      { run: { ...agent.run, grep: { run: agent.run.grep, approve: true } } },
+      { kind: 'tool', event: 3, path: 'grep-1', log: 'ran grep {"path":"a.ts"}' },
+    ],
+    ['less shown of a result', { maxResult: 300 }, { kind: 'result', event: 3, path: 'content[0]' }],
+    ['an earlier end', { stopWhen: ['grep'] }, { kind: 'end', call: 2 }],
+    [
+      'a step prepared otherwise',
+      { prepareStep: ({ step }) => (step === 2 ? { system: 'Be brief.' } : undefined) },
+      { kind: 'request', call: 2, path: 'system[0]', agent: 'Be brief.' },
+    ],
+    [
+      'a smaller window',
+      { context: { ...agent.context, window: 2_000 } },
+      { kind: 'context', agent: expect.stringMatching(/^condensed/), log: 'asked the model' },
+    ],
+    [
+      'a larger window',
+      { context: { ...agent.context, window: 100_000 } },
+      { kind: 'context', agent: 'asked the model', log: expect.stringMatching(/^condensed/) },
+    ],
+    [
+      'truncation in place of summaries',
+      { summarizer: false },
+      {
+        kind: 'context',
+        agent: expect.stringMatching(/^(truncated|asked)/),
+        log: expect.stringMatching(/^condensed/),
+      },
+    ],
+    [
+      'other instructions for summaries',
+      { summarizer: { ...agent.summarizer, instructions: 'Be short.' } },
+      { kind: 'summary', path: expect.stringMatching(/^messages/), agent: 'Be short.' },
+    ],
+    [
+      'another model for summaries',
+      { summarizer: { ...agent.summarizer, model: 'claude-haiku-4-5' } },
+      { kind: 'summary', path: 'model' },
+    ],
+    [
+      'a function that summarizes',
+      { summarizer: async () => ({ blocks: [text('No.')] }) },
+      { kind: 'summary', path: 'summarizer' },
+    ],
+  ]
+  test.each(changed)('with %s differs there', async (_, more, expected) => {
+    const before = ran.length
+    const { divergence, isSame } = await replayAgent(chat, { agent: { ...agent, ...more } })
+    expect([isSame, divergence]).toEqual([false, expect.objectContaining(expected)])
+    expect(ran.length).toBe(before)
+  })
+
+  test('is looked at from a call on: what another agent has done before does not count', async () => {
+    const { replies } = await replayAgent(chat, { agent })
+    const other = await chat.fork('other')
+    await other.append({ role: 'user', content: 'And now?' })
+    const careful = { ...agent, system: 'You answer with care.' }
+    const client: Model = { ...unasked, call: async () => E.right({ content: [text('Yes.')], origin: {} }) }
+    await other.turn({ ...careful, client })
+    expect((await replayAgent(other, { agent: careful })).divergence).toMatchObject({ call: 1 })
+    let length = 0
+    for await (const { number } of other.calls()) length = number
+    expect(length).toBeGreaterThan(replies)
+    expect(await replayAgent(other, { agent: careful, from: length })).toMatchObject({
+      isSame: true,
+      replies: 1,
+    })
+  })
+
+  test('sees its conversation as it was, and cannot write to it', async () => {
+    const seen: number[] = []
+    const looking = async ({ chat: then }: { readonly chat: Conversation }) => {
+      seen.push(await then.position(), (await then.effective()).length)
+      return agent
+    }
+    await replayAgent(chat, { agent: looking })
+    expect(seen.slice(0, 2)).toEqual([1, 1])
+    const writing = async ({ chat: then }: { readonly chat: Conversation }) => {
+      await then.append({ role: 'user', content: 'No.' })
+      return agent
+    }
+    const end = await chat.position()
+    await expect(replayAgent(chat, { agent: writing })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      path: 'agent',
+    })
+    expect(await chat.position()).toBe(end)
+  })
+})
+
+/** Every turn with the same options. */
+const alike = (plan: Plan): Plan =>
+  JSON.parse(JSON.stringify(plan), (key, value: unknown) =>
+    key === 'options'
+      ? {
+          ...(value as object),
+          system: 0,
+          isForced: false,
+          stopWhen: undefined,
+          prepares: false,
+          hasTools: true,
+        }
+      : value,
+  ) as Plan
+
+test('an agent that has given all turns differs nowhere, whatever people did meanwhile and wherever its process died', async () => {
+  await fc.assert(
+    fc.asyncProperty(steered, (plan) =>
+      runSteered(alike(plan), async ({ chats, open }) => {
+        const own = {
+          model: 'model',
+          system: 'System 0.',
+          tools: definitions,
+          run: toolsOf({ at: async () => {}, count: () => 0, isDead: () => false } as never, async () => {}),
+          context: { window: plan.isSmall ? 900 : 100_000 },
+          parameters: { max_tokens: 200 },
+        }
+        for (const id of chats)
+          expect((await replayAgent(open(id), { agent: own })).divergence).toBeUndefined()
+      }),
+    ),
+    { numRuns: runs(20) },
+  )
+})
+
+describe('replay --agent', () => {
+  test('ends with 0 where nothing differs, 1 where something does, 2 where nothing can be compared', () =>
+    inDirectory(async (directory) => {
+      const own = join(root, 'examples/sample/agent.ts')
+      await shell(`palimpsest import ${join(root, 'examples/sessions/receipts.jsonl')}`, directory)
+      await shell(`palimpsest import ${join(root, 'examples/sessions/pi.jsonl')} --id other`, directory)
+      const write = (name: string, code: string): void => writeFileSync(join(directory, name), code)
+      write(
+        'brief.ts',
+        `import { agent } from ${JSON.stringify(own)}\nexport default () => ({ ...agent, system: 'Be brief.' })`,
+      )
+      write('broken.ts', `export default () => { throw new RangeError('no') }`)
+      write('invalid.ts', `export default () => ({ model: '' })`)
+      const replayed = (id: string, file: string) =>
+        shell(`palimpsest replay ${id} --agent ${file}`, directory)
+      expect(await replayed('hours-invoice', own)).toEqual({
+        code: 0,
+        stderr: '',
+        stdout: 'same: 21 replies, 2 summaries and truncations, 32 tool calls\n',
+      })
+      expect(await replayed('hours-invoice.explore', own)).toMatchObject({ code: 0 })
+      expect(await replayed('hours-invoice-other-way', own)).toMatchObject({ code: 0 })
+      expect(await replayed('hours-invoice', './brief.ts')).toMatchObject({
+        code: 1,
+        stdout: expect.stringMatching(
+          /^differs at 2, call 1: request system\[0\]\n {2}agent {2}Be brief\.\n {2}log {4}You work on/,
+        ),
+      })
+      for (const [id, file] of [
+        ['hours-invoice', './broken.ts'],
+        ['hours-invoice', './invalid.ts'],
+        ['hours-invoice', './missing.ts'],
+        ['none', own],
+        ['other', own],
+      ] as const)
+        expect(await replayed(id, file)).toMatchObject({ code: 2, stdout: '' })
+    }))
+})
