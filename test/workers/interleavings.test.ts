@@ -62,7 +62,7 @@ describe('workers, a person and crashes in any order', () => {
   test(
     'each message is answered once, and nobody calls the model for what another is answering',
     async () => {
-      const { wrong, plays, replies } = await played('calm', runs(150))
+      const { wrong, plays, replies } = await played('calm', runs(75))
       expect(wrong).toEqual([])
       expect(replies).toBeGreaterThan(plays)
     },
@@ -72,7 +72,7 @@ describe('workers, a person and crashes in any order', () => {
   test(
     'also where living workers are presumed dead',
     async () => {
-      expect((await played('wronged', runs(150))).wrong).toEqual([])
+      expect((await played('wronged', runs(75))).wrong).toEqual([])
     },
     hour,
   )
@@ -80,8 +80,8 @@ describe('workers, a person and crashes in any order', () => {
   test(
     'also where programs give turns to the same conversations',
     async () => {
-      expect((await played('programs', runs(100))).wrong).toEqual([])
-      expect((await played('programs-wronged', runs(50))).wrong).toEqual([])
+      expect((await played('programs', runs(50))).wrong).toEqual([])
+      expect((await played('programs-wronged', runs(25))).wrong).toEqual([])
     },
     hour,
   )
@@ -89,7 +89,7 @@ describe('workers, a person and crashes in any order', () => {
   test(
     'whatever happens right before whichever step',
     async () => {
-      expect((await played('deeds', runs(300))).wrong).toEqual([])
+      expect((await played('deeds', runs(150))).wrong).toEqual([])
     },
     hour,
   )
