@@ -121,6 +121,7 @@ export type {
   SealerOptions,
   SealOptions,
 } from './ledger/audit.ts'
+export type { ExportRecord, RecordedExport } from './ledger/exports.ts'
 export type { Anchored } from './ledger/anchoring.ts'
 export type { Anchor, Anchoring } from './ledger/anchors.ts'
 export type { BeginOptions, LedgerKey } from './ledger/begin.ts'
@@ -139,7 +140,9 @@ export type { Discrepancy, Verified } from './jobs/verify.ts'
 export type { Written, WrittenEvent } from './history/encode.ts'
 export type { Checkpoint } from './store/port.ts'
 
-export { type Evidence, type EvidenceError, exportEvidence } from './evidence/export.ts'
+export { type DocumentOptions, exportDocument, type WrittenDocument } from './evidence/document.ts'
+export { type Evidence, exportEvidence } from './evidence/export.ts'
+export type { EvidenceError } from './evidence/source.ts'
 export type { EvidenceOptions } from './evidence/options.ts'
 export { modelCalls, type ReceiptsVerified, verifyReceipts } from './receipts/audit.ts'
 export type { ReceiptFinding } from './receipts/finding.ts'

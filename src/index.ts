@@ -80,6 +80,7 @@ export const registerFormat = (format: SessionFormat): void => {
 }
 
 export type { Conversation, Store, Worker } from './api/promises.ts'
+export type { DocumentOptions, WrittenDocument } from './evidence/document.ts'
 export type { Evidence } from './evidence/export.ts'
 export type { EvidenceOptions } from './evidence/options.ts'
 export type { ReceiptsVerified } from './receipts/audit.ts'
@@ -194,6 +195,7 @@ export type {
   SealerOptions,
   SealOptions,
 } from './ledger/audit.ts'
+export type { ExportRecord, RecordedExport } from './ledger/exports.ts'
 export type { Anchored } from './ledger/anchoring.ts'
 export type { Anchor, Anchoring } from './ledger/anchors.ts'
 export type { BeginOptions, LedgerKey } from './ledger/begin.ts'

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../receipts/audit.ts'
+import type { DocumentOptions, WrittenDocument } from '../evidence/document.ts'
 import type { Evidence } from '../evidence/export.ts'
 import type { EvidenceOptions } from '../evidence/options.ts'
 import type { ModelCall } from '../receipts/calls.ts'
@@ -111,6 +112,14 @@ export interface Conversation
    * const { events, requests } = await chat.evidence({ folder: 'evidence' })
    */
   readonly evidence: (options: EvidenceOptions) => Promise<Evidence>
+  /**
+   * Writes the conversation for other programs into a new file, as vCon or W3C PROV. docs/interchange.md. Rejects with a `ReadError`, or
+   * `FileExists`.
+   *
+   * @example
+   * const { events } = await chat.document({ file: 'task-42.vcon.json', format: 'vcon' })
+   */
+  readonly document: (options: DocumentOptions) => Promise<WrittenDocument>
 }
 
 /** A store with promises. */
@@ -190,6 +199,10 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
       const { exportEvidence } = await import('../evidence/export.ts')
       return toPromise(exportEvidence(chat, options))
     },
+    document: async (options) => {
+      const { exportDocument } = await import('../evidence/document.ts')
+      return toPromise(exportDocument(chat, options))
+    },
   }
 }
 
@@ -229,6 +242,8 @@ export const promiseStore = (store: TaskStore): Store => ({
     status: promised(store.audit.status),
     proof: promised(store.audit.proof),
     standing: promised(store.audit.standing),
+    recordExport: promised(store.audit.recordExport),
+    exports: store.audit.exports,
     verify: store.audit.verify,
   },
   check: promised(store.check),

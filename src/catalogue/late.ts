@@ -1,5 +1,5 @@
-import { mkdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { makeFolder } from '../store/make-folder.ts'
 import type { EventStore } from '../store/port.ts'
 import type { OwnCatalogue } from './catalogue.ts'
 
@@ -45,5 +45,4 @@ export const lateCatalogue = (
 }
 
 /** Where it cannot be made, the catalogue is in memory. */
-const made = (folder: string): Promise<unknown> =>
-  mkdir(resolve(folder), { recursive: true, mode: 0o700 }).catch(() => undefined)
+const made = (folder: string): Promise<unknown> => makeFolder(resolve(folder), 0o700).catch(() => undefined)

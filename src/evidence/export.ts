@@ -1,19 +1,20 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import type { Conversation } from '../conversation/conversation.ts'
 import { hashOf } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
 import { numberedCalls } from '../receipts/calls.ts'
 import { historyOf } from '../receipts/passing.ts'
 import { caught, ok, type Steps, task } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
-import type { FileExists, ReadError } from '../store/errors.ts'
 import { emptyFolder, writeWhole, writing } from './folder.ts'
 import { bundleFormat, files, type Manifest, rotationsIn } from './manifest.ts'
 import { type Chosen, chosenIn, type EvidenceOptions } from './options.ts'
 import { readme, verifier } from './readme.ts'
 import { requestWriter } from './request-lines.ts'
 import { type Omission, shown } from './showing.ts'
-import { type Tainted, tainting } from './taint.ts'
+import type { Repeated } from './repeats.ts'
+import { checkWithholdable, stillTold } from './still-told.ts'
+import type { EvidenceError, Source } from './source.ts'
+import type { Tainted } from './taint.ts'
 import { withheldText } from './withheld.ts'
 
 /** A bundle that was written. */
@@ -28,14 +29,13 @@ export interface Evidence {
   readonly withheld: readonly number[]
   /** Summaries in it that were made of what is withheld. */
   readonly tainted: readonly Tainted[]
+  /** Events in it that say a text of what is withheld again, to the letter. */
+  readonly repeated: readonly Repeated[]
   readonly bytes: { readonly events: number; readonly requests: number }
 }
 
-type Source = Pick<Conversation, 'id' | 'position' | 'events' | 'stored' | 'context'>
-export type EvidenceError = ReadError | FileExists
-
 /**
- * Writes what proves a conversation into a folder, with a program that checks it (docs/evidence.md). its events to the byte, those of the
+ * Writes what proves a conversation into a folder, with a program that checks it (docs/evidence.md): its events to the byte, those of the
  * conversations that it was forked from, and the request of every call with a receipt.
  *
  * Memory: what is shown, a name for each distinct block, and the receipts. Errors: `FileExists` if the folder is not empty.
@@ -53,7 +53,8 @@ async function* exported(chat: Source, options: EvidenceOptions): Steps<Evidence
 const written = async (chat: Source, chosen: Chosen, last: number): Promise<Evidence> => {
   const { folder, ledger } = chosen
   const chain = await writeEvents(chat, chosen, last)
-  const { requests, omitted, tainted, bytes } = await writeRequests(chat, chosen, last)
+  const { bytes, ...sent } = await writeRequests(chat, chosen, last)
+  const { requests, omitted } = sent
   const withheld = [...chosen.withheld].toSorted((a, b) => a - b)
   const { bytes: eventBytes, ...ends } = chain
   const manifest: Manifest = {
@@ -72,7 +73,7 @@ const written = async (chat: Source, chosen: Chosen, last: number): Promise<Evid
   await writeWhole(folder, files.readme, readme(manifest, omitted.length))
   await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
   const sizes = { events: eventBytes, requests: bytes }
-  return { conversation: chat.id, events: last + 1, requests, omitted, withheld, tainted, bytes: sizes }
+  return { conversation: chat.id, events: last + 1, withheld, ...sent, bytes: sizes }
 }
 
 interface Chain extends Pick<Manifest, 'first' | 'last' | 'head'> {
@@ -87,10 +88,9 @@ const writeEvents = async (chat: Source, { folder, withheld }: Chosen, last: num
   for await (const event of chat.stored({ to: last })) {
     const { id, type, data, metadata } = event
     if (type === 'Forked') first = position
-    const problem = withheld.has(position) ? unwithholdable(type) : undefined
+    if (withheld.has(position)) checkWithholdable(event, position)
     const text = withheld.has(position) ? withheldText(event) : `${id}\n${type}\n${data}\n${metadata}\n`
-    if (problem !== undefined || text === undefined)
-      throw toError(invalidInput('withhold', `event ${position} ${problem ?? foreign}`))
+    if (text === undefined) throw toError(invalidInput('withhold', `event ${position} ${foreign}`))
     await file.write(text)
     head = hashOf(event)
     position++
@@ -99,11 +99,9 @@ const writeEvents = async (chat: Source, { folder, withheld }: Chosen, last: num
   return { first, last, head, bytes: file.bytes() }
 }
 
-const unwithholdable = (type: string): string | undefined =>
-  type === 'Forked' ? 'says what the conversation was forked from: it cannot be withheld' : undefined
 const foreign = 'was written by another program: its hash cannot be given without its text'
 
-interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted'> {
+interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted' | 'repeated'> {
   readonly bytes: number
 }
 
@@ -112,10 +110,9 @@ const writeRequests = async (chat: Source, chosen: Chosen, last: number): Promis
   const lines = await writing(chosen.folder, files.requests)
   const history = historyOf(chat)
   const callsOf = numberedCalls()
-  const taint = tainting(chosen.withheld)
+  const still = await stillTold(chat, chosen.withheld)
   const add = requestWriter()
   const omitted: Evidence['omitted'][number][] = []
-  const tainted: Tainted[] = []
   let requests = 0
   for await (const event of chat.events({ to: last })) {
     const { position } = event
@@ -135,10 +132,9 @@ const writeRequests = async (chat: Source, chosen: Chosen, last: number): Promis
       requests++
     }
     history.pass(event)
-    const found = await taint(event, history.at)
-    if (found) tainted.push(found)
+    await still.pass(event, history.at)
   }
   await parts.close()
   await lines.close()
-  return { requests, omitted, tainted, bytes: parts.bytes() + lines.bytes() }
+  return { requests, omitted, ...still.told(), bytes: parts.bytes() + lines.bytes() }
 }

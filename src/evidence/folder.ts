@@ -1,15 +1,16 @@
-import { mkdir, open, readdir, rename, writeFile } from 'node:fs/promises'
+import { open, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { caught, type Steps } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { type FileExists, fileExists } from '../store/errors.ts'
+import { makeFolder } from '../store/make-folder.ts'
 
 const unwritable = (error: unknown): InvalidInput =>
   invalidInput('folder', `cannot be written (${error instanceof Error ? error.message : String(error)})`)
 
 /** Work on the disk. Throws `InvalidInput` where the system refuses it. */
-const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
+export const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
   try {
     return await work()
   } catch (error) {
@@ -21,7 +22,7 @@ const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
 export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExists, void> {
   const names = yield* caught<InvalidInput, readonly string[]>(() =>
     onDisk(async () => {
-      await mkdir(folder, { recursive: true })
+      await makeFolder(folder)
       return readdir(folder)
     }),
   )

@@ -32,14 +32,22 @@ export async function* chosenIn(options: EvidenceOptions, last: number): Steps<I
       'calls',
       'must be the numbers of the first and the last call, such as { first: 3, last: 7 }',
     )
-  if (!Array.isArray(withhold) || !withhold.every((position) => isNumber(position, 0) && position <= last))
-    return yield invalidInput('withhold', `must be a list of positions from 0 to ${last}`)
   return {
     folder,
     ledger,
-    withheld: new Set(withhold),
+    withheld: yield* positionsIn(withhold, last),
     isChosen: (call) => calls === undefined || (call >= calls.first && call <= calls.last),
   }
+}
+
+/** Positions that there are. */
+export async function* positionsIn(
+  withhold: readonly number[],
+  last: number,
+): Steps<InvalidInput, ReadonlySet<number>> {
+  return Array.isArray(withhold) && withhold.every((position) => isNumber(position, 0) && position <= last)
+    ? new Set(withhold)
+    : yield invalidInput('withhold', `must be a list of positions from 0 to ${last}`)
 }
 
 const isNumber = (value: unknown, least: number): boolean =>

@@ -49,20 +49,29 @@ export const ownFormats = (): Map<string, SessionFormat> => (process[key] ??= ne
 /** The names of all formats that can be imported. */
 export const formatNames = (): readonly string[] => [...formats, ...ownFormats().keys()]
 
-/** Writes a whole log, in pieces. */
-type Write = NonNullable<SessionFormat['write']>
+/** Writes a whole log, in pieces, apart from the events whose hashes are given by position. */
+export type WriteLog = (
+  log: Log,
+  conversation: string,
+  withheld?: ReadonlyMap<number, string>,
+) => Iterable<string>
 
-/** The library's formats that are a function of the log. */
-const writers: ReadonlyMap<string, () => Promise<Write>> = new Map([
-  ['vcon', async () => (await import('./vcon/vcon.ts')).vcon],
-  ['prov', async () => (await import('./prov/prov.ts')).prov],
-])
+const writers = {
+  vcon: async (): Promise<WriteLog> => (await import('./vcon/vcon.ts')).vcon,
+  prov: async (): Promise<WriteLog> => (await import('./prov/prov.ts')).prov,
+}
+/** The library's formats that are a function of the log, for other programs. */
+export type DocumentFormatName = keyof typeof writers
+
+/** What writes a log for other programs; undefined if the library has no such format. */
+export const documentWriter = async (format: string): Promise<WriteLog | undefined> =>
+  Object.hasOwn(writers, format) ? writers[format as DocumentFormatName]() : undefined
 
 /** What writes a log in a format, registered or the library's; undefined if none does. */
-export const logWriter = async (format: string): Promise<Write | undefined> =>
-  ownFormats().get(format)?.write ?? (await writers.get(format)?.())
+export const logWriter = async (format: string): Promise<NonNullable<SessionFormat['write']> | undefined> =>
+  ownFormats().get(format)?.write ?? (await documentWriter(format))
 
-const writable = ['palimpsest', 'anthropic', 'markdown', ...writers.keys()]
+const writable = ['palimpsest', 'anthropic', 'markdown', ...Object.keys(writers)]
 /** The names of all formats that can be exported. */
 export const writableFormats = (): readonly string[] => [
   ...writable,

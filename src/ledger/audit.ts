@@ -13,6 +13,7 @@ import type { Anchor } from './anchors.ts'
 import { type BeginOptions, beginLedger, type LedgerKey, rotateKey } from './begin.ts'
 import type { BeginError, LedgerError, ProofError, SealError } from './errors.ts'
 import type { Signer } from './keys.ts'
+import { type ExportRecord, exportsIn, recordExport, type RecordedExport } from './exports.ts'
 import { nodesOf } from './nodes.ts'
 import { type LedgerProof, proofOf } from './prove.ts'
 import { type SealedNow, type Sealing, sealNow } from './seal.ts'
@@ -136,6 +137,21 @@ export interface Audit<W extends Way> {
    */
   readonly standing: (conversation: string) => Answer<W, LedgerError, LedgerStanding>
   /**
+   * Records that conversations are exported: call it before you hand anything out. `palimpsest audit export` does.
+   *
+   * @example
+   * await store.audit.recordExport({ conversations: ['task-42'], format: 'bundle', by: 'ann', reason: 'complaint 7' })
+   * await store.conversation('task-42').evidence({ folder: 'evidence' })
+   */
+  readonly recordExport: (record: ExportRecord) => Answer<W, LedgerError, void>
+  /**
+   * The exports that were recorded, the newest first. Iteration throws a `LedgerError`.
+   *
+   * @example
+   * for await (const { time, by, conversations } of store.audit.exports()) console.log(time, by, conversations)
+   */
+  readonly exports: () => AsyncIterable<RecordedExport>
+  /**
    * Reads everything once: the ledger, what anchors hold of it, every event that it names, every conversation with its forks and views,
    * and the requests of all receipts. What differs is a finding, not an error. Iteration throws a `LedgerError`.
    *
@@ -232,6 +248,8 @@ export const auditOf = (audited: Audited): Audit<'task'> => {
     status: () => task(() => statusOf(store)),
     proof: (conversation) => task(() => proofOf({ store, nodes }, conversation)),
     standing: (conversation) => task(() => standingOf(store, conversation)),
+    recordExport: (record) => task(() => recordExport(store, actor, record)),
+    exports: () => exportsIn(store),
     verify: (options) => verified(audited, options),
   }
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { type Codec, codecOf } from '../events/facts.ts'
+import { conversationIdSchema } from '../events/ids.ts'
 
-// What is stored of ledgers, in streams of their own (ADR 35).
+// What is stored of ledgers and audits, in streams of their own (ADR 35).
 
 const count = z.int().min(0)
 const text = z.string().min(1)
@@ -24,10 +25,20 @@ const schemas = {
   TilesCompleted: z.object({ rows: z.array(text) }),
   /** In `anchorsStream`: the checkpoint, with cosignatures if it was given any, is kept by the anchor. `sealed`: when it was made. */
   LedgerAnchored: z.object({ anchor: text, size: count, checkpoint: text, sealed: text.optional() }),
+  /** In `exportsStream`: somebody exported these, without the events at the positions `withheld`. */
+  ConversationsExported: z.object({
+    conversations: z.array(conversationIdSchema).min(1),
+    format: text,
+    by: text,
+    reason: text.optional(),
+    withheld: z.array(count).optional(),
+    calls: z.object({ first: count, last: count }).optional(),
+  }),
 }
 
 export const ledgerCodec: Codec<typeof schemas> = codecOf(schemas)
 
+export const exportsStream = 'exports'
 export const ledgerStream = 'ledger'
 export const logStream = (number: number): string => `ledger-${number}`
 export const tilesStream = (number: number): string => `ledger-${number}-tiles`

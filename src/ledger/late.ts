@@ -13,6 +13,10 @@ export const lateAudit = (audited: Audited): Audit<'task'> => {
     status: () => async () => (await loaded()).status()(),
     proof: (conversation) => async () => (await loaded()).proof(conversation)(),
     standing: (conversation) => async () => (await loaded()).standing(conversation)(),
+    recordExport: (record) => async () => (await loaded()).recordExport(record)(),
+    async *exports() {
+      yield* (await loaded()).exports()
+    },
     async *verify(options) {
       yield* (await loaded()).verify(options)
     },

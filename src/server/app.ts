@@ -97,7 +97,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
     if (!identity) throw refused('Unauthorized', 'give a token that is valid: Authorization: Bearer …')
     if (!identity.scopes.includes(scope))
       throw refused('Forbidden', `this needs a token with the scope ${scope}`, { scope })
-    if (isReadOnly && method !== 'get' && (scope === 'write' || scope === 'erase'))
+    if (isReadOnly && method !== 'get' && scope !== 'read')
       throw refused('ReadOnly', 'this server only reads')
     return identity
   }

@@ -13,15 +13,25 @@ const largest = 256 * 1024 * 1024
 export interface EvidenceWanted {
   readonly calls?: { readonly first: number; readonly last: number } | undefined
   readonly withhold: readonly number[]
+  readonly reason?: string | undefined
 }
 
-/** The bundle that `palimpsest audit export` writes, as a ZIP archive. */
+/** The bundle that `palimpsest audit export` writes, as a ZIP archive. The export is recorded first. @param by the caller */
 export const evidenceOf = async (
   store: Pick<Store, 'audit'>,
   chat: Conversation,
-  wanted: EvidenceWanted,
+  { reason, ...wanted }: EvidenceWanted,
+  by: string,
 ): Promise<Flow> => {
   await refuseLarge(chat)
+  await store.audit.recordExport({
+    conversations: [chat.id],
+    format: 'bundle',
+    by,
+    reason,
+    withheld: wanted.withhold,
+    calls: wanted.calls,
+  })
   const ledger = await proofOf(store, chat.id)
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-evidence-'))
   const end = (): Promise<void> => rm(folder, { recursive: true, force: true })
@@ -70,7 +80,7 @@ const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<Led
 const most = 50
 
 const told = (
-  { events, requests, omitted, withheld, tainted }: Evidence,
+  { events, requests, omitted, withheld, tainted, repeated }: Evidence,
   ledger: LedgerProof | undefined,
 ) => ({
   events,
@@ -79,6 +89,7 @@ const told = (
   omitted: omitted.length,
   withheld: withheld.length,
   tainted: tainted.slice(0, most).map(({ position }) => position),
+  repeated: repeated.slice(0, most).map(({ position }) => position),
 })
 
 /** As it is, with something to do at its end, also if nobody ever takes anything of it. */

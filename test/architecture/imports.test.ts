@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, string>> = {
   receipts: 'result memo events projections store conversation models models/anthropic models/openai',
   ledger: 'result events store store/whole history conversation receipts',
   'context/tokens': 'result memo events projections store conversation models models/anthropic',
-  evidence: 'result memo events projections store conversation ledger receipts',
+  evidence: 'result memo events projections store formats conversation ledger receipts',
   catalogue: 'result events projections commands store store/sqlite history context/tokens',
   'context/policy': 'events projections commands context/tokens',
   'context/summary':

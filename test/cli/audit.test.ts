@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
 import { node } from '../support/node.ts'
 import { inDirectory, program, shell } from './palimpsest.ts'
+
+const source = (name: string): string => new URL(`../../src/${name}.ts`, import.meta.url).href
 
 const begin =
   'palimpsest append a --role user --text Hello. > a.txt; palimpsest audit init > key.txt; palimpsest audit seal --anchor seen.txt > sealed.txt'
@@ -60,4 +64,56 @@ test('audit verify takes the key that is known as text, or from a file', () =>
     const { code, stderr } = await shell('palimpsest audit verify --key sealed.txt', directory)
     expect(code).toBe(2)
     expect(stderr).toContain('must be a verifier key')
+    for (const folder of ['', ' .'])
+      expect(await shell(`palimpsest audit verify${folder} --key .`, directory)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--key . is a folder') as string,
+      })
+  }))
+
+test('an export is recorded before anything is written, if the conversation is there', () =>
+  inDirectory(async (directory) => {
+    const exported = async () =>
+      (
+        JSON.parse((await shell('palimpsest audit exports --json', directory)).stdout) as {
+          exports: unknown[]
+        }
+      ).exports
+    await shell('palimpsest append a --role user --text Hello. > a.txt', directory)
+    expect((await shell('palimpsest audit export a none --out e', directory)).code).toBe(1)
+    expect(await exported()).toEqual([])
+    const args = '--out . --by ann --reason "complaint 7" --redact 0'
+    // The folder is not empty.
+    expect((await shell(`palimpsest audit export a ${args}`, directory)).code).toBe(1)
+    expect(await exported()).toMatchObject([
+      { conversations: ['a'], format: 'bundle', by: 'ann', reason: 'complaint 7', withheld: [0] },
+    ])
+    const { stdout } = await shell('palimpsest audit export a --format vcon --out a.json', directory)
+    expect(stdout).toBe('Wrote a.json: 1 event of a\n')
+    expect(await exported()).toMatchObject([{ format: 'vcon' }, { format: 'bundle' }])
+    const wrong = await shell('palimpsest audit export a --format prov --calls 1 --out b.json', directory)
+    expect(wrong).toMatchObject({ code: 2 })
+  }))
+
+test('a key is kept where nobody knows whether the ledger was begun with it', () =>
+  inDirectory(async (directory) => {
+    const store = (tag: string): string => `
+      import { registerStore } from '${source('index')}'
+      import { memoryStore } from '${source('testing/index')}'
+      const closed = async () => ({ _tag: 'Right', right: undefined })
+      const error = { _tag: '${tag}', message: 'no answer', stream: 'ledger', events: [], store: 'x' }
+      const store = { ...memoryStore(), close: () => closed, append: () => async () => ({ _tag: 'Left', left: error }) }
+      registerStore('${tag.toLowerCase()}', () => async () => ({ _tag: 'Right', right: store }))`
+    for (const [tag, isKept] of [
+      ['OutcomeUnknown', true],
+      ['StoreUnavailable', false],
+    ] as const) {
+      writeFileSync(join(directory, `${tag}.mjs`), store(tag))
+      const scheme = tag.toLowerCase()
+      const { code } = await shell(
+        `palimpsest --import ${tag}.mjs audit init --key ${tag}.key --store ${scheme}:`,
+        directory,
+      )
+      expect([code, existsSync(join(directory, `${tag}.key`))]).toEqual([1, isKept])
+    }
   }))

@@ -163,3 +163,14 @@ it('a file that holds something else is left as it is, and the sealer is told', 
   expect(anchored).toMatchObject([{ error: { _tag: 'AnchorFailed' } }])
   expect(readFileSync(file, 'utf8')).toBe('milk, eggs')
 })
+
+// There, a parent exists and refuses every name.
+it.skipIf(process.platform !== 'linux')(
+  'an anchor in a folder that cannot be made fails at once',
+  async () => {
+    const { store, signer } = await scene()
+    await say(store, ['a'])
+    const { anchored } = await store.audit.seal({ signer, anchors: [fileAnchor('/proc/none/checkpoints/')] })
+    expect(anchored).toMatchObject([{ error: { _tag: 'AnchorFailed' } }])
+  },
+)

@@ -1,5 +1,12 @@
 import { join } from 'node:path'
-import { type AuditOptions, type AuditProblem, openStore, type Signer, type Store } from '../../src/index.ts'
+import {
+  type AuditOptions,
+  type AuditProblem,
+  openStore,
+  type RecordedExport,
+  type Signer,
+  type Store,
+} from '../../src/index.ts'
 import { newKeyFile } from '../../src/audit.ts'
 import { atEnd } from '../support/at-end.ts'
 import { stores, temporaryFolder } from '../support/stores.ts'
@@ -31,4 +38,11 @@ export const problemsIn = async (
       problems.push(rest)
     }
   return problems
+}
+
+/** The exports that were recorded, the newest first. */
+export const exportsOf = async (store: Store): Promise<readonly RecordedExport[]> => {
+  const all: RecordedExport[] = []
+  for await (const one of store.audit.exports()) all.push(one)
+  return all
 }

@@ -10,7 +10,7 @@ import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { parseKey } from '../../src/ledger/keys.ts'
 import { lane } from '../../src/server/bounded.ts'
 import { atEnd } from '../support/at-end.ts'
-import { newSigner } from '../ledger/scene.ts'
+import { exportsOf, newSigner } from '../ledger/scene.ts'
 import { right } from '../support/either.ts'
 import { serving } from '../support/server/asking.ts'
 import { temporaryFolder } from '../support/stores.ts'
@@ -128,6 +128,16 @@ describe('an archive of evidence', () => {
     expect((await ask(`${of}/evidence`, { json: { withhold: [99] } })).status).toBe(400)
     const left = (): readonly string[] => readdirSync(temporary).filter((name) => name.includes('evidence'))
     await expect.poll(left).toEqual([])
+  })
+
+  test('is recorded before it is answered, so a server that only reads refuses it', async () => {
+    const { ask, store } = await sampled()
+    expect((await ask(`${of}/evidence`, { json: { withhold: [0], reason: 'complaint 7' } })).status).toBe(200)
+    const recorded = { conversations: [id], by: 'user', withheld: [0], reason: 'complaint 7' }
+    expect(await exportsOf(store)).toMatchObject([recorded])
+    const reading = await serving({ store, isReadOnly: true })
+    expect((await reading.ask(`${of}/evidence`, { json: {} })).status).toBe(403)
+    expect(await exportsOf(store)).toHaveLength(1)
   })
 
   test('leaves nothing behind when nobody takes it', async () => {

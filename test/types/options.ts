@@ -48,6 +48,7 @@ interface Options {
   readonly CountOptions: api.CountOptions
   readonly Denial: api.Denial
   readonly DiffOptions: api.DiffOptions
+  readonly DocumentOptions: api.DocumentOptions
   readonly EventsOptions: api.EventsOptions
   readonly EvidenceOptions: api.EvidenceOptions
   readonly FollowConversations: api.FollowConversations

@@ -1,13 +1,21 @@
 import { join } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
-import { type Evidence, isError } from '../../index.ts'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Evidence, isError, type WrittenDocument } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
+import { usage } from '../errors.ts'
+import { actorIn } from '../host.ts'
 import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 
+const formats = ['bundle', 'vcon', 'prov'] as const
+
 interface Options {
   readonly out: string
+  readonly format: (typeof formats)[number]
   readonly calls?: { readonly first: number; readonly last: number }
   readonly redact?: readonly number[]
+  readonly by?: string
+  readonly reason?: string
 }
 
 export const addAuditExport = (audit: Command, shell: Shell): void => {
@@ -15,76 +23,113 @@ export const addAuditExport = (audit: Command, shell: Shell): void => {
     .command('export <ids...>')
     .description('write what proves conversations into a folder, with a program to check it')
     .requiredOption('--out <folder>', 'a folder that is new or empty; several go into 1, 2, … in it')
+    .addOption(
+      new Option('--format <format>', 'vcon, prov: a new file for other programs, without proofs')
+        .choices(formats)
+        .default('bundle'),
+    )
     .option('--calls <first..last>', 'only the requests of these calls (sent --list numbers them)', calls)
     .option('--redact <positions>', 'withhold these events: 12,15', positions)
+    .option('--by <name>', 'who exports it (default: $USER)')
+    .option('--reason <text>', 'why; recorded with the export')
     .addHelpText(
       'after',
       `
 A bundle holds the events to the byte, with those of the conversations that
 it was forked from, and every request to a model. README.md in it says how to
 check it without palimpsest.
+Before anything is written, the store records who exports what, and why;
+palimpsest audit exports lists it.
 
 Examples:
-  palimpsest audit export task-42 --out evidence
-  palimpsest audit export task-42 --redact 12,15 --out for-the-customer`,
+  palimpsest audit export task-42 --out evidence --reason "complaint 7"
+  palimpsest audit export task-42 --redact 12,15 --out for-the-customer
+  palimpsest audit export task-42 --format vcon --out task-42.vcon.json`,
     )
     .action(
       shell.action('existing', async (session, ids: readonly string[], options: Options) => {
-        const bundles: Written[] = []
+        if (options.calls && options.format !== 'bundle')
+          throw toError(usage('--calls is for --format bundle'))
+        await recorded(session, ids, options)
+        const all: Written[] = []
         for (const [n, id] of ids.entries()) {
-          const folder = ids.length === 1 ? options.out : join(options.out, String(n + 1))
-          const evidence = await written(session, id, { ...options, out: folder })
-          bundles.push(evidence)
-          if (!session.isJson) for (const line of linesOf(evidence)) await session.out.line([line])
+          const out = ids.length === 1 ? options.out : join(options.out, placeOf(n, options.format))
+          const done = await written(session, id, { ...options, out })
+          all.push(done)
+          if (!session.isJson) for (const line of linesOf(done)) await session.out.line([line])
         }
-        if (session.isJson) await session.out.json({ bundles })
+        if (session.isJson)
+          await session.out.json({ [options.format === 'bundle' ? 'bundles' : 'documents']: all })
       }),
     )
+}
+
+const extensions = { bundle: '', vcon: '.vcon.json', prov: '.jsonld' }
+const placeOf = (n: number, format: Options['format']): string => `${n + 1}${extensions[format]}`
+
+/** Records the export, once each conversation is known to be there. */
+const recorded = async (
+  { store, host }: Session,
+  conversations: readonly string[],
+  { format, calls: chosen, redact: withheld, by, reason }: Options,
+): Promise<void> => {
+  for (const id of conversations) await store.conversation(id).position()
+  await store.audit.recordExport({
+    conversations,
+    format,
+    by: actorIn(host, by),
+    reason,
+    withheld,
+    calls: chosen,
+  })
 }
 
 const written = async (
   { store }: Session,
   id: string,
-  { out, calls: chosen, redact }: Options,
+  { out, format, calls: chosen, redact: withhold }: Options,
 ): Promise<Written> => {
+  const chat = store.conversation(id)
+  if (format !== 'bundle') return { file: out, ...(await chat.document({ file: out, format, withhold })) }
   const ledger = await store.audit.proof(id).catch((error: unknown) => {
     if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
     throw error
   })
-  const evidence = await store
-    .conversation(id)
-    .evidence({ folder: out, calls: chosen, withhold: redact, ledger })
+  const evidence = await chat.evidence({ folder: out, calls: chosen, withhold, ledger })
   return { folder: out, isSealed: ledger !== undefined, ...evidence }
 }
 
-interface Written extends Evidence {
-  readonly folder: string
-  /** The ledger has the conversation. */
-  readonly isSealed: boolean
+type Written =
+  | ({ readonly folder: string; readonly isSealed: boolean } & Evidence)
+  | ({ readonly file: string } & WrittenDocument)
+
+const linesOf = (done: Written): readonly string[] => {
+  const { conversation, events, withheld, tainted, repeated } = done
+  return [
+    'file' in done
+      ? `Wrote ${done.file}: ${plural(events, 'event')} of ${conversation}`
+      : `Wrote ${done.folder}: ${plural(events, 'event')} and ${plural(done.requests, 'request')} of ${conversation}`,
+    ...('isSealed' in done && !done.isSealed
+      ? ['  NOT PROVEN: the conversation is in no ledger (palimpsest audit seal)']
+      : []),
+    ...(withheld.length > 0 ? [`  withheld: ${withheld.join(', ')}`] : []),
+    ...tainted.map(
+      ({ position, of }) =>
+        `  WARNING: the summary at ${position} was made of what is withheld (${of.join(', ')}) and may repeat it: look at it, or add ${position} to --redact`,
+    ),
+    ...repeated.map(
+      ({ position, of }) =>
+        `  WARNING: ${position} says to the letter what is withheld (${of.join(', ')}): look at it, or add ${position} to --redact`,
+    ),
+    ...('omitted' in done ? omissions(done) : []),
+  ]
 }
 
-const linesOf = ({
-  folder,
-  isSealed,
-  conversation,
-  events,
-  requests,
-  withheld,
-  tainted,
-  omitted,
-}: Written): readonly string[] => [
-  `Wrote ${folder}: ${plural(events, 'event')} and ${plural(requests, 'request')} of ${conversation}`,
-  ...(isSealed ? [] : ['  NOT PROVEN: the conversation is in no ledger (palimpsest audit seal)']),
-  ...(withheld.length > 0 ? [`  withheld: ${withheld.join(', ')}`] : []),
-  ...tainted.map(
-    ({ position, of }) =>
-      `  WARNING: the summary at ${position} was made of what is withheld (${of.join(', ')}) and may repeat it: look at it, or add ${position} to --redact`,
-  ),
-  ...Object.entries(Object.groupBy(omitted, ({ why }) => why)).map(
-    ([why, calls]) =>
-      `  without the requests of the calls ${calls.map(({ call }) => call).join(', ')}: ${reasons[why as keyof typeof reasons]}`,
-  ),
-]
+const omissions = ({ omitted }: Pick<Evidence, 'omitted'>): readonly string[] =>
+  Object.entries(Object.groupBy(omitted, ({ why }) => why)).map(
+    ([why, missing]) =>
+      `  without the requests of the calls ${missing.map(({ call }) => call).join(', ')}: ${reasons[why as keyof typeof reasons]}`,
+  )
 
 const reasons: Readonly<Record<Evidence['omitted'][number]['why'], string>> = {
   withheld: 'they show what is withheld',

@@ -4,10 +4,11 @@ import { verifyFolders } from '../audit/folders.ts'
 import { openAnchors } from '../audit/anchors.ts'
 import { knownKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
-import type { AuditDone, AuditProblem } from '../../index.ts'
+import { type AuditDone, type AuditProblem, isError } from '../../index.ts'
 import type { Signer } from '../../ledger/keys.ts'
 import type { Shell } from '../shell.ts'
 import { addAuditExport } from './audit-export.ts'
+import { addAuditExports } from './audit-exports.ts'
 
 const keyOption = ['--key <file>', 'the file of the key that signs', 'palimpsest-audit.key'] as const
 const anchorOption = [
@@ -34,18 +35,29 @@ Examples:
   palimpsest audit verify --anchor /mnt/elsewhere/
   palimpsest audit export task-42 --out evidence`,
     )
-  for (const add of [addInit, addSeal, addStatus, addVerifyAll, addRotateKey, addAuditExport])
+  for (const add of [
+    addInit,
+    addSeal,
+    addStatus,
+    addVerifyAll,
+    addRotateKey,
+    addAuditExport,
+    addAuditExports,
+  ])
     add(audit, shell)
 }
 
-/** Makes a key in a file for some work. The file goes if that fails; afterwards the ledger needs it, whatever becomes of the output. */
+/**
+ * Makes a key in a file for some work. The file goes if that fails; afterwards the ledger needs it, whatever becomes of the output. It
+ * stays as well where nobody knows whether the work was done.
+ */
 const withNewKey = async <A>(file: string, work: (signer: Signer) => Promise<A>): Promise<A> => {
   const { newKeyFile } = await import('../../audit.ts')
   const signer = await newKeyFile(file)
   try {
     return await work(signer)
   } catch (error) {
-    await unlink(file)
+    if (!isError(error, 'OutcomeUnknown')) await unlink(file)
     throw error
   }
 }

@@ -1,6 +1,7 @@
-import { mkdir, open, readdir, readFile, stat } from 'node:fs/promises'
+import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import { makeFolder } from '../../store/make-folder.ts'
 import type { Anchor, Anchoring } from '../anchors.ts'
 import { anchorFailed } from '../errors.ts'
 import { nextNote, notesIn, ofOrigin, originName } from './held.ts'
@@ -65,7 +66,7 @@ const putInFile = async (file: string, { origin, checkpoint }: Anchoring): Promi
 const digits = 15
 
 const putInFolder = async (folder: string, { origin, size, checkpoint }: Anchoring): Promise<void> => {
-  await mkdir(folder, { recursive: true })
+  await makeFolder(folder)
   const file = join(folder, `${originName(origin)}-${String(size).padStart(digits, '0')}.txt`)
   if ((await textOf(file)) !== checkpoint) await written(file, 'wx', checkpoint)
 }

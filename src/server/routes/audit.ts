@@ -120,10 +120,13 @@ export const evidence = route({
       .max(10_000)
       .default([])
       .describe('Positions of events that are not shown: only their hashes are'),
+    reason: z.string().min(1).max(1_000).optional().describe('Why: it is recorded with the export'),
   }),
   answers: {},
   media: ['application/zip'],
   errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
-  handle: ({ params: { id }, body, store }) =>
-    inTurn(async () => evidenceOf(store, await looked(store, id, `audit export ${id} --out FOLDER`), body)),
+  handle: ({ params: { id }, body, store, identity: { by } }) =>
+    inTurn(async () =>
+      evidenceOf(store, await looked(store, id, `audit export ${id} --out FOLDER`), body, by),
+    ),
 })

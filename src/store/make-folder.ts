@@ -1,0 +1,26 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+
+/**
+ * Makes a folder, and those that it is in, unless they are there. Rejects with what the system says. (`mkdir` with `recursive` never ends
+ * where a parent is there and refuses the name with ENOENT, as /proc does.)
+ */
+export const makeFolder = async (path: string, mode?: number): Promise<void> => {
+  try {
+    await made(path, mode)
+  } catch (error) {
+    const parent = dirname(resolve(path))
+    if (Reflect.get(Object(error), 'code') !== 'ENOENT' || parent === resolve(path)) throw error
+    await makeFolder(parent, mode)
+    await made(path, mode)
+  }
+}
+
+const made = async (path: string, mode: number | undefined): Promise<void> => {
+  try {
+    await mkdir(path, { ...(mode !== undefined && { mode }) })
+  } catch (error) {
+    const found = await stat(path).catch(() => undefined)
+    if (!found?.isDirectory()) throw error
+  }
+}
