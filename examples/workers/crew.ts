@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { News } from '../../src/cli/work/supervise.ts'
+import type { News } from '../../src/cli/work/life.ts'
 
 /** A process that works, or is about to. */
 export interface Seat {
@@ -76,6 +76,7 @@ export const startCrew = ({ store, name, processes, env }: CrewOptions): Crew =>
 }
 
 const take = (seats: readonly Seat[], news: News): void => {
+  if (news.type === 'spare') return
   const seat = seats.find(({ worker }) => worker === (news.type === 'started' ? undefined : news.worker))
   if (!seat) return
   if (news.type === 'step') {

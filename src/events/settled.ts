@@ -17,6 +17,7 @@ const stepSchema = z.object({
   begunBy: text,
   attempt: z.int().min(1),
   errors: z.array(z.string()),
+  deaths: count.optional(),
   since: z.string(),
   hasMail: z.boolean(),
   /** How long it has to wait from when this is read, in milliseconds. */
@@ -31,6 +32,7 @@ const workerSchema = z.object({
   heard: z.string(),
   slots: count.optional(),
   isPaused: z.boolean().optional(),
+  isStandby: z.boolean().optional(),
 })
 
 /** What a tenant's steps came to in an hour, on a day or in a month. */

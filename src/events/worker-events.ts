@@ -8,8 +8,8 @@ const by = z.string().min(1)
 
 /** The schema of the data of a worker's events. */
 const workerSchemas = {
-  /** The worker lives, and has taken so many steps of as many as it has slots for. */
-  WorkerBeat: z.object({ slots: count, busy: count }),
+  /** The worker lives, and has taken so many steps of as many as it has slots for. `standby`: it only takes what others have died of. */
+  WorkerBeat: z.object({ slots: count, busy: count, standby: z.literal(true).optional() }),
   /** It has ended: whoever knows that says so. */
   WorkerStopped: z.object({ reason: z.string().optional() }),
   /** It begins no step until it is resumed: somebody said so. */

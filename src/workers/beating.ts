@@ -1,12 +1,14 @@
 import { run } from '../result/steps.ts'
 import { tell } from '../history/worker-log.ts'
 import { busyIn } from './runs.ts'
-import type { Shift } from './shift.ts'
+import { isStandby, type Shift } from './shift.ts'
 
 /** How a worker says that it lives. */
 export interface Beating {
   /** Says so, if it is time to; from then on again and again. */
   readonly beat: () => void
+  /** Says so at once: it works otherwise than before. */
+  readonly changed: () => void
   /** Resolves once all that it has said is recorded, or refused. */
   readonly stop: () => Promise<void>
 }
@@ -36,7 +38,10 @@ export const beating = (shift: Shift): Beating => {
     if (isDue()) {
       beatAt = clock.now()
       wasBusy = runs.size > 0
-      const data = { slots: shift.capacity.slots, busy: busyIn(runs) }
+      const busy = busyIn(runs)
+      const data = isStandby(shift)
+        ? { slots: 0, busy, standby: true as const }
+        : { slots: shift.capacity.slots, busy }
       // Nobody waits for the store: it may not answer before the next beat is due.
       const telling = run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
       told = Promise.all([told, telling]).then(() => undefined)
@@ -48,5 +53,9 @@ export const beating = (shift: Shift): Beating => {
     cancel()
     return told
   }
-  return { beat, stop }
+  const changed = (): void => {
+    beatAt = -Infinity
+    beat()
+  }
+  return { beat, changed, stop }
 }

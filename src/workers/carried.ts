@@ -4,7 +4,7 @@ import type { Spent } from './spending.ts'
 // What is known at a place of the store, for an observer that begins there: plain data, which depends on nobody's clock.
 
 /** Version of the rules by which events become what is known. Changed rules, or something more to carry, make it one more. */
-export const rules = 7
+export const rules = 8
 
 /** A step without the times of its observer's clock. */
 export interface CarriedStep extends Omit<OpenStep, 'waitsSince' | 'freeAt' | 'notBefore'> {
@@ -23,6 +23,8 @@ export interface CarriedWorker {
   readonly slots?: number | undefined
   /** It is not to begin any. */
   readonly isPaused?: boolean | undefined
+  /** It stands by: it only takes what others have died of. */
+  readonly isStandby?: boolean | undefined
 }
 
 export interface Carried {

@@ -35,6 +35,8 @@ export interface Known {
   readonly lastClaim: (conversation: string) => LastClaim | undefined
   /** How many claims there were. */
   readonly claims: () => number
+  /** Whether a worker stands by, or did within so many milliseconds before: another is about to take its place. */
+  readonly hasStandby: (now: number, within: number) => boolean
   /** Takes in the next event of the store. */
   readonly see: (event: RecordedEvent, now: number) => void
   /** What was not received meanwhile was lost on the way: every worker is given its whole time again. */
@@ -74,6 +76,8 @@ export const knownBy = (
   const spent = spending(policy.prices)
   const fair = fairness((tenant) => policyFor(policy, tenant).weight ?? 1)
   let claims = 0
+  /** When a worker last ceased to stand by. */
+  let standbyLeft = -Infinity
   /** A conversation whose model has finished, if the write that said so says no more. */
   let over: string | undefined
 
@@ -103,12 +107,19 @@ export const knownBy = (
   const seeWorker = (event: RecordedEvent, now: number): void => {
     const seen = seenWorker(event)
     if (!seen) return
-    const { worker, what, slots, time } = seen
+    const { worker, what, slots, isStandby, time } = seen
     const { isPaused, ...known } = workers.get(worker) ?? { heard: time, heardAt: now }
+    if (known.isStandby && (what === 'stopped' || (what === 'said' && !isStandby))) standbyLeft = now
     if (what === 'paused') workers.set(worker, { ...known, isPaused: true })
     if (what === 'resumed') workers.set(worker, known)
     if (what === 'said')
-      workers.set(worker, { ...(isPaused && { isPaused }), slots, heard: time, heardAt: now })
+      workers.set(worker, {
+        ...(isPaused && { isPaused }),
+        ...(isStandby && { isStandby }),
+        slots,
+        heard: time,
+        heardAt: now,
+      })
     if (what !== 'stopped') return
     workers.delete(worker)
     for (const [conversation, step] of steps)
@@ -156,6 +167,8 @@ export const knownBy = (
     mailAt: (conversation) => mail.get(conversation),
     lastClaim: (conversation) => lastClaims.get(conversation),
     claims: () => claims,
+    hasStandby: (now, within) =>
+      now - standbyLeft < within || workers.values().some(({ isStandby }) => isStandby),
     see: (event, now) => {
       const conversation = conversationIn(event.stream)
       if (conversation === undefined) seeWorker(event, now)
@@ -172,8 +185,8 @@ export const knownBy = (
       steps: [...steps, ...others]
         .toSorted(([, one], [, other]) => one.waitsSince - other.waitsSince)
         .map(([conversation, step]) => carriedStep(conversation, step, turns.get(conversation))),
-      workers: [...workers].map(([worker, { heard, slots, isPaused }]) => {
-        return { worker, heard, slots, ...(isPaused && { isPaused }) }
+      workers: [...workers].map(([worker, { heard, slots, isPaused, isStandby }]) => {
+        return { worker, heard, slots, ...(isPaused && { isPaused }), ...(isStandby && { isStandby }) }
       }),
       claims,
       paused: [...paused],

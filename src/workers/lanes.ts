@@ -1,4 +1,4 @@
-import { isFree, isInProgress, type OpenStep, tenantOf } from './open-step.ts'
+import { isFree, isInProgress, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
 
 /** The open steps of a tenant, of one priority, that nobody has: the one that has waited longest comes first. */
 export interface Lane {
@@ -11,6 +11,8 @@ export interface Lanes {
   /** By conversation: a worker has it, dead or alive. */
   readonly inProgress: ReadonlyMap<string, OpenStep>
   readonly free: () => Iterable<Lane>
+  /** By conversation: what workers may die of, whoever has it. */
+  readonly suspects: ReadonlyMap<string, OpenStep>
   /** A conversation's step was something else before; undefined: nothing. */
   readonly changed: (conversation: string, before: OpenStep | undefined, after: OpenStep | undefined) => void
 }
@@ -33,6 +35,7 @@ interface OwnLane extends Lane {
 export const lanes = (): Lanes => {
   const inProgress = new Map<string, OpenStep>()
   const free = new Map<string, OwnLane>()
+  const suspects = new Map<string, OpenStep>()
 
   const leave = (conversation: string, step: OpenStep): void => {
     const key = keyOf(step)
@@ -56,12 +59,15 @@ export const lanes = (): Lanes => {
 
   return {
     inProgress,
+    suspects,
     free: () => free.values(),
     changed: (conversation, before, after) => {
       if (before && isFree(before) && !stays(before, after)) leave(conversation, before)
       if (after && isFree(after)) enter(conversation, after)
       if (after && isInProgress(after)) inProgress.set(conversation, after)
       else inProgress.delete(conversation)
+      if (after && isSuspect(after)) suspects.set(conversation, after)
+      else suspects.delete(conversation)
     },
   }
 }

@@ -6,6 +6,8 @@ export interface InLine {
   readonly worker: string
   /** A worker that nothing was heard of for this long is taken for dead. */
   readonly ttl: number
+  /** It stands by: it only takes what others have died of. */
+  readonly isStandby?: boolean | undefined
   /** Workers that were waited for and did not come, and when they were last heard of then: until they say something, nobody waits again. */
   readonly tardy: ReadonlyMap<string, number>
 }
@@ -38,12 +40,17 @@ const weight = (conversation: number, worker: number): number => {
 /** An idle worker says something every 6 TTLs. */
 const idleSilence = 7
 
-const livingIn = ({ progress, workers }: Known, { ttl, tardy }: InLine, now: number): readonly Living[] =>
-  [...workers].flatMap(([worker, { slots = 0, heardAt, isPaused }]) => {
+/** Those who take what this worker takes. Whoever stands by takes one step at a time, and says that it has no slots: so nobody else waits for it. */
+const livingIn = (
+  { progress, workers }: Known,
+  { ttl, tardy, isStandby: isOne = false }: InLine,
+  now: number,
+): readonly Living[] =>
+  [...workers].flatMap(([worker, { slots = 0, heardAt, isPaused, isStandby = false }]) => {
     const busy = progress.withWorker(worker)
     const isAlive = now - heardAt <= ttl * (busy > 0 ? 1 : idleSilence)
-    const isReady = slots > busy && tardy.get(worker) !== heardAt
-    return isAlive && !isPaused ? [{ worker, hash: hashOf(worker), isReady }] : []
+    const isReady = (isStandby ? 1 : slots) > busy && tardy.get(worker) !== heardAt
+    return isAlive && !isPaused && isStandby === isOne ? [{ worker, hash: hashOf(worker), isReady }] : []
   })
 
 /** Where a worker is in the order of a conversation. */

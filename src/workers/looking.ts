@@ -1,7 +1,7 @@
 import type { OpenStep } from './open-step.ts'
 import { type Me, pick } from './pick.ts'
-import { busyIn } from './runs.ts'
-import type { Shift } from './shift.ts'
+import { busyIn, isAlone } from './runs.ts'
+import { isStandby, type Shift } from './shift.ts'
 
 /** How a worker finds work. */
 export interface Looking {
@@ -26,16 +26,19 @@ export const looking = (
   const tardy = new Map<string, number>()
   const taking = (): Iterable<string> => runs.keys()
   const me = (): Me => {
-    return { worker, ttl, rankWait: pace.wait(), tardy, isBusyWith, taking, time: Date.now }
+    const wait = { rankWait: pace.wait(), tardy }
+    return { worker, ttl, isStandby: isStandby(shift), ...wait, isBusyWith, taking, time: Date.now }
   }
   let cancel = (): void => {}
 
   const lookAt = (at: number): void => {
     if (at < Infinity) cancel = clock.after(Math.max(0, at - clock.now()), look)
   }
+  const hasRoom = (): boolean =>
+    !isAlone(runs) && busyIn(runs) < (isStandby(shift) ? 1 : shift.capacity.slots)
   const look = (): void => {
     cancel()
-    while (mayTake() && busyIn(runs) < shift.capacity.slots) {
+    while (mayTake() && hasRoom()) {
       const { conversation, step, passed, lookAt: next } = pick(known, me(), clock.now())
       if (conversation === undefined || !step) return lookAt(Math.min(next, refused.earliest()))
       for (const other of passed) tardy.set(other, known.workers.get(other)?.heardAt ?? -Infinity)

@@ -29,6 +29,8 @@ export interface OpenStep {
   readonly attempt: number
   /** How earlier attempts ended. */
   readonly errors: readonly string[]
+  /** How many workers have died while they had it, or fallen silent. Default 0. */
+  readonly deaths?: number | undefined
   /** When it was recorded: ISO 8601, UTC. */
   readonly since: string
   /** When its holder claimed the conversation: ISO 8601, UTC. */
@@ -67,6 +69,13 @@ export const isInProgress = ({ stage, holder }: OpenStep): boolean => stage === 
 export const isFree = ({ stage, holder, expires }: OpenStep): boolean =>
   holder === undefined && (stage === 'open' || (stage === 'waiting' && expires === true))
 
+/** So many workers have died of it, or beside what they died of, that it is suspected. The first time it is taken over like the rest. */
+const suspicious = 2
+
+/** Whether workers may die of it. Of a holder that it may be taken from, nothing is heard any more. */
+export const isSuspect = ({ stage, holder, deaths = 0 }: OpenStep): boolean =>
+  stage === 'open' && deaths + (holder === undefined ? 0 : 1) >= suspicious
+
 /** A step that has become free. */
 const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
   ...step,
@@ -83,6 +92,7 @@ const next = (step: OpenStep, { name, time }: SeenEvent, now: number): OpenStep 
   stage: 'open',
   attempt: step.holder === undefined ? 1 : 2,
   errors: [],
+  deaths: undefined,
   since: time,
   ...(step.holder === undefined && { freeAt: now, notBefore: now }),
   // Who says more while it waits keeps its place.
@@ -159,7 +169,7 @@ export const evolved = (
       return step.hasMail ? next(step, event, now) : { ...step, stage: 'over', overBy: commandId }
     case 'TurnClaimed': {
       const { worker, attempt, step: claimed, isTurn } = what.data
-      const { holder, errors } = step
+      const { holder, errors, deaths = 0 } = step
       const counted = (claimed === step.name ? attempt : 1) + 1
       const isSilent = holder !== undefined && holder !== worker
       return {
@@ -169,7 +179,7 @@ export const evolved = (
         claimedAt: event.time,
         attempt: isTurn ? step.attempt + (holder === worker ? 0 : 1) : counted,
         claimedStep: isTurn ? step.name : undefined,
-        errors: isSilent ? withError(step, `${holder} fell silent`) : errors,
+        ...(isSilent ? { deaths: deaths + 1, errors: withError(step, `${holder} fell silent`) } : { errors }),
       }
     }
     case 'TurnReleased':
@@ -233,5 +243,6 @@ export const bereaved = (conversation: string, step: OpenStep, now: number): Ope
     ? undefined
     : {
         ...freed(step, now, mourning(conversation, step.attempt)),
+        deaths: (step.deaths ?? 0) + 1,
         errors: withError(step, `${step.holder} ended`),
       }

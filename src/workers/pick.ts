@@ -2,7 +2,7 @@ import { mourning } from './attempts.ts'
 import { standingOf } from './holding.ts'
 import type { Known } from './known.ts'
 import { type InLine, lineOf } from './line.ts'
-import { isFree, type OpenStep, tenantOf } from './open-step.ts'
+import { isFree, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
 
 /** Who looks for work, and how long it waits for others. Times in milliseconds. */
 export interface Me extends InLine {
@@ -25,7 +25,7 @@ export interface Picked {
   readonly lookAt: number
 }
 
-/** When a step becomes free for whoever is first in line; Infinity if that takes an event. */
+/** When a step becomes free for whoever is first in line, of those who take such steps; Infinity if that takes an event. */
 const freeAt = (conversation: string, step: OpenStep, { workers }: Known, { worker, ttl }: Me): number => {
   if (isFree(step) || (step.stage === 'open' && step.holder === worker))
     return Math.max(step.freeAt, step.notBefore)
@@ -51,12 +51,15 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
 /**
  * The step that this worker should take now: of the best class; then of the tenant that has the least in progress for its weight, or has
  * had the fewest claims; then one that has waited more minutes; then one that comes to this worker first of all, and of these the one that
- * has waited longest. What comes to others first, each worker takes in an order of its own, so that not all of them claim the same.
+ * has waited longest. What comes to others first, each worker takes in an order of its own, so that not all of them claim the same. Whoever stands
+ * by only takes what workers may die of.
  */
 export const pick = (known: Known, me: Me, now: number): Picked => {
   const time = me.time()
   const standing = standingOf(known, time, me.taking())
   const placeOf = lineOf(known, me, now)
+  // What workers may die of is left to whoever stands by, for a while.
+  const leave = !me.isStandby && known.lanes.suspects.size > 0 && known.hasStandby(now, me.ttl) ? me.ttl : 0
   let lookAt = Infinity
   let best: Omit<Picked, 'lookAt'> = { passed: [] }
   let order: readonly number[] = []
@@ -72,7 +75,7 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
 
   const consider = (conversation: string, step: OpenStep): void => {
     if (me.isBusyWith(conversation)) return
-    const free = freeAt(conversation, step, known, me)
+    const free = freeAt(conversation, step, known, me) + (isSuspect(step) ? leave : 0)
     const held = standing.held(conversation, step)
     if (held) return wait(now + (held.until ?? Infinity) - time)
     const { ahead, weight } = placeOf(conversation, step)
@@ -87,6 +90,10 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
     order = its
   }
 
+  if (me.isStandby) {
+    for (const [conversation, step] of known.lanes.suspects) consider(conversation, step)
+    return { ...best, lookAt }
+  }
   for (const [conversation, step] of known.lanes.inProgress) consider(conversation, step)
   for (const { tenant, steps } of known.lanes.free()) {
     const held = standing.heldFor(tenant)

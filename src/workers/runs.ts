@@ -17,6 +17,8 @@ export interface Run {
   readonly chat: Conversation
   /** Of the step that it began with. */
   readonly attempt: number
+  /** Workers may die of it: nothing else is begun beside it. */
+  readonly isAlone: boolean
   /** Ends its turn. */
   readonly ends: AbortController
   /** The revision of its claim, once it is recorded. */
@@ -38,10 +40,11 @@ export interface Signals {
   readonly freed: (run: Run) => void
 }
 
-export const newRun = (chat: Conversation, attempt: number): Run => ({
+export const newRun = (chat: Conversation, attempt: number, isAlone = false): Run => ({
   conversation: chat.id,
   chat,
   attempt,
+  isAlone,
   ends: new AbortController(),
   isLost: false,
   isOver: false,
@@ -49,6 +52,9 @@ export const newRun = (chat: Conversation, attempt: number): Run => ({
 
 /** How many slots are taken. */
 export const busyIn = (runs: Runs): number => [...runs.values()].filter(({ isOver }) => !isOver).length
+
+/** Whether nothing may be begun beside one of them. */
+export const isAlone = (runs: Runs): boolean => runs.values().some((its) => its.isAlone && !its.isOver)
 
 /** Ends the turns of all runs. */
 export const endAll = (runs: Runs, why: string): void => {

@@ -32,6 +32,7 @@ export interface SeenWorker {
   /** ISO 8601, UTC: for people. */
   readonly time: string
   readonly slots?: number
+  readonly isStandby?: true
 }
 
 /** Others may have streams of such names on a server: what is no JSON says nothing, and must stop no worker. */
@@ -134,11 +135,12 @@ const saidOf: Readonly<Record<string, SeenWorker['what']>> = {
 export const seenWorker = ({ stream, type, data, metadata }: RecordedEvent): SeenWorker | undefined => {
   const worker = workerOf(stream)
   if (worker === undefined) return undefined
-  const { slots } = fieldsIn(data)
+  const { slots, standby } = fieldsIn(data)
   return {
     worker,
     what: saidOf[type] ?? 'said',
     time: String(fieldsIn(metadata)['time']),
     ...(typeof slots === 'number' && { slots }),
+    ...(standby === true && { isStandby: true as const }),
   }
 }

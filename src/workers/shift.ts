@@ -29,6 +29,8 @@ export interface WorkerSettings {
   readonly policy?: WorkPolicy
   /** Whether whatever awaits the model is answered, and not only what somebody has asked for. */
   readonly answerAll?: boolean
+  /** Until it aborts, the worker stands by: it only takes what others have died of, one step at a time. */
+  readonly standby?: AbortSignal
   readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
   /** Begins to read what `give` needs, right before it, and of the inbox only if there may be something. @returns the last position */
   readonly begin: (chat: Conversation, hasMail: boolean) => Promise<E.Either<ReadError, number>>
@@ -60,6 +62,9 @@ export interface Shift {
   /** The worker has ended: nothing is waited for any more. */
   readonly over: AbortSignal
 }
+
+export const isStandby = ({ settings: { standby } }: Pick<Shift, 'settings'>): boolean =>
+  standby?.aborted === false
 
 /** How long a worker waits for what it has written itself, or for what has made its claim fail. */
 export const patience = 1_000

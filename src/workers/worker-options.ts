@@ -39,6 +39,11 @@ export interface WorkerOptions<Chat> {
    * Default false.
    */
   readonly answerAll?: boolean | undefined
+  /**
+   * Until this aborts, the worker stands by: it only takes steps that two workers have died of, one at a time and nothing beside it, while
+   * all others leave these alone for `ttl`. Then it works like any other. Default: it does from the start.
+   */
+  readonly standby?: AbortSignal | undefined
 }
 
 const fields: Fields<WorkerOptions<unknown>> = {
@@ -52,6 +57,7 @@ const fields: Fields<WorkerOptions<unknown>> = {
   grace: kinds.count,
   policy: kinds.anything,
   answerAll: kinds.flag,
+  standby: kinds.signal,
 }
 
 /** The options as they are worth: no others, none missing. */
@@ -84,6 +90,7 @@ export const settingsOf = <Chat>(
     grace = 30_000,
     policy = {},
     answerAll = false,
+    standby,
   }: WorkerOptions<Chat>,
   edge: (chat: Conversation) => Chat,
 ): WorkerSettings => ({
@@ -95,6 +102,7 @@ export const settingsOf = <Chat>(
   settleAfter,
   policy,
   answerAll,
+  ...(standby && { standby }),
   onStep: quietly(onStep),
   begin: (chat, hasMail) => turningOf(chat).begin(hasMail),
   give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat: edge(chat) }), onEvent),

@@ -10,7 +10,7 @@ import type { OpenStep } from './open-step.ts'
 import { endAll, newRun, type Signals } from './runs.ts'
 import { hasSeenClaim, serve } from './serve.ts'
 import { settling } from './settling.ts'
-import { beginShift, type Shift, type Surroundings, type WorkerSettings } from './shift.ts'
+import { beginShift, isStandby, type Shift, type Surroundings, type WorkerSettings } from './shift.ts'
 import { gaugeSteps } from './traced.ts'
 import { vigil } from './vigil.ts'
 
@@ -42,7 +42,7 @@ export const work = async (
   let isUp = false
 
   const begin = (conversation: string, step: OpenStep): void => {
-    const its = newRun(shift.chats.of(conversation), step.attempt)
+    const its = newRun(shift.chats.of(conversation), step.attempt, isStandby(shift))
     runs.set(conversation, its)
     void serve(shift, its, step, signals).finally(() => {
       runs.delete(conversation)
@@ -60,6 +60,11 @@ export const work = async (
     claimed: beats.beat,
     ended: (_, step) => settings.onStep(step),
     freed: look,
+  }
+  const stepIn = (): void => {
+    // At first it says what it is.
+    if (isUp) beats.changed()
+    look()
   }
   const react = (): void => {
     endLost(shift)
@@ -89,9 +94,11 @@ export const work = async (
   const feeding = { clock, signal: over.signal, begin: settler.begin }
   const fed = feed(store, prefixesOf(settings.conversations), listener, feeding)
   const stopGauges = gaugeSteps(worker, known)
+  settings.standby?.addEventListener('abort', stepIn)
   const drained = aborted(signal).then(() => drain(shift, beats.stop))
   const ended = await Promise.race([drained, fed.then(() => endedBy('closed', runs, false))])
   over.abort()
+  settings.standby?.removeEventListener('abort', stepIn)
   watched.end(ended.isRecorded)
   void beats.stop()
   stopGauges()

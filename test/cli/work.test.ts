@@ -3,7 +3,8 @@ import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
-import { restartDelay, type News } from '../../src/cli/work/supervise.ts'
+import type { News } from '../../src/cli/work/life.ts'
+import { restartDelay } from '../../src/cli/work/supervise.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -74,7 +75,7 @@ const ofType = <T extends News['type']>(news: readonly News[], type: T) =>
   news.filter((each): each is Extract<News, { readonly type: T }> => each.type === type)
 
 describe('palimpsest work', { timeout: 60_000 }, () => {
-  test('answers each conversation once, though a process is killed, and ends those in progress on SIGTERM', async () => {
+  test('answers each conversation once, though a process is killed, whose place one that stands by takes, and ends those in progress on SIGTERM', async () => {
     const { store, calls, begin, open, hold } = await working([
       '--processes',
       '2',
@@ -87,6 +88,8 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
     for (const id of ids) await ask(store, id)
     const { child, news } = begin()
     await until(() => calls() >= 4 && ofType(news, 'started').length === 2)
+    await until(() => ofType(news, 'spare').length === 1)
+    for await (const { workers } of store.workers()) expect(workers).toHaveLength(2)
     process.kill(Number(ofType(news, 'started')[0]?.pid), 'SIGKILL')
     await until(() => ofType(news, 'ended').length === 1)
     open()
@@ -94,8 +97,10 @@ describe('palimpsest work', { timeout: 60_000 }, () => {
       (await Promise.all(ids.map((id) => said(store, id)))).every((all) => all.length > 1),
     )
     for (const id of ids) expect(await said(store, id)).toEqual(['user', 'assistant'])
-    expect(ofType(news, 'ended')[0]).toMatchObject({ by: 'SIGKILL', restartIn: 100 })
+    expect(ofType(news, 'ended')[0]).toMatchObject({ by: 'SIGKILL', restartIn: 0 })
     await until(() => ofType(news, 'started').length === 3)
+    expect(ofType(news, 'started')[2]).toEqual({ ...ofType(news, 'spare')[0], type: 'started' })
+    await until(() => ofType(news, 'spare').length === 2)
 
     const late = Promise.withResolvers<void>()
     hold(late.promise)

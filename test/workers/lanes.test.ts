@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { pick } from '../../src/workers/pick.ts'
 import { plainPick } from '../support/workers/plain-pick.ts'
 import { story } from '../support/workers/story.ts'
 import { runs } from '../support/runs.ts'
@@ -14,10 +15,10 @@ const happening = fc.record({
   ms: fc.oneof({ weight: 4, arbitrary: fc.nat(30) }, one(1_000, 10_000, 61_000, 3_600_000)),
   what: fc.oneof(
     { weight: 4, arbitrary: fc.record({ type: one('ask', 'queue'), chat, answer }) },
-    { weight: 3, arbitrary: fc.record({ type: one('claim'), chat, worker }) },
+    { weight: 3, arbitrary: fc.record({ type: one('claim', 'died'), chat, worker }) },
     { weight: 2, arbitrary: fc.record({ type: one('reply', 'pause', 'resume'), chat }) },
     { weight: 1, arbitrary: fc.record({ type: one('free', 'failed'), chat, worker }) },
-    { weight: 2, arbitrary: fc.record({ type: one('beat', 'stopped', 'pauseWorker'), worker }) },
+    { weight: 2, arbitrary: fc.record({ type: one('beat', 'standBy', 'stopped', 'pauseWorker'), worker }) },
   ),
 })
 const policy = {
@@ -44,14 +45,20 @@ describe('whatever has happened', () => {
           told.pass(ms)
           if ('answer' in what) told[what.type](what.chat, what.answer)
           else if (what.type === 'claim') told.claim(what.chat, what.worker)
-          else if (what.type === 'free' || what.type === 'failed')
+          else if (what.type === 'died') {
+            told.claim(what.chat, what.worker)
+            told.stopped(what.worker)
+          } else if (what.type === 'free' || what.type === 'failed')
             told.release(what.chat, what.worker, what.type)
           else if ('chat' in what) told[what.type](what.chat)
           else told[what.type](what.worker)
-          const { conversation, lookAt } = told.look()
-          const plain = plainPick(told.known, told.who(), told.now())
-          if (conversation === undefined) expect({ first: [], lookAt }).toEqual(plain)
-          else expect(plain.first).toContain(conversation)
+          for (const isStandby of [false, true]) {
+            const me = { ...told.who(), isStandby }
+            const { conversation, lookAt } = pick(told.known, me, told.now())
+            const plain = plainPick(told.known, me, told.now())
+            if (conversation === undefined) expect({ first: [], lookAt }).toEqual(plain)
+            else expect(plain.first).toContain(conversation)
+          }
         }
       }),
       { numRuns: runs(150) },

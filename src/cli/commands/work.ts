@@ -12,10 +12,11 @@ import { packageFile } from '../package.ts'
 import type { GlobalOptions, Shell } from '../shell.ts'
 import type { Part } from '../text.ts'
 import { type Given, workHere } from '../work/child.ts'
+import type { News } from '../work/life.ts'
 import { nodeFlags } from '../work/node-flags.ts'
 import { relayTokenName } from '../work/relaying.ts'
 import { signalled } from '../work/signalled.ts'
-import { type News, supervise } from '../work/supervise.ts'
+import { supervise } from '../work/supervise.ts'
 
 interface Options extends SealingOptions {
   readonly processes: number
@@ -48,7 +49,9 @@ or is an object with that as \`turn\`, and other options of a worker.
 Only conversations for which somebody has asked for an answer are served
 (\`append --answer\`, or \`answer: true\` in a program), unless --answer-all is
 given: then imported sessions and forks are answered, too. A
-process that dies is started again, and others take over its steps at once.
+process that dies is started again, and others take over its steps at once. Of
+two processes or more, one more stands by: it takes the place of one that dies,
+and tries alone what two have died of.
 With --relay, \`palimpsest serve\` at that URL streams what the model writes as it
 is written. It is never recorded; if the server is away, all that is lost is
 that. The token needs the scope write.
@@ -83,10 +86,10 @@ Examples:
           await supervise({
             processes: options.processes,
             // What an agent prints is no answer of this command. The store's URL may hold a password.
-            start: (isReplaced) =>
+            start: ({ isReplaced, isSpare }) =>
               fork(
                 fileURLToPath(packageFile('bin/palimpsest.js')),
-                isReplaced ? [...args, '--existing'] : args,
+                [...args, ...(isReplaced ? ['--existing'] : []), ...(isSpare ? ['--standby'] : [])],
                 {
                   env: {
                     ...host.env,
@@ -160,6 +163,7 @@ const workerArgs = ({ slots, name, conversations, grace, answerAll, relay }: Opt
 
 const newsParts = (news: News): readonly Part[] => {
   if (news.type === 'started') return [[`${news.worker} started, process ${news.pid}`, 'dim']]
+  if (news.type === 'spare') return [[`${news.worker} stands by, process ${news.pid}`, 'dim']]
   if (news.type === 'step') {
     const { conversation, outcome, attempt, ms, error } = news
     const text = `  attempt ${attempt}  ${Math.round(ms)} ms`
@@ -172,7 +176,8 @@ const newsParts = (news: News): readonly Part[] => {
   }
   const { worker = 'a process', by, restartIn, error } = news
   const how = typeof by === 'number' ? `exit code ${by}` : by
-  const again = restartIn === undefined ? '' : `; starts again in ${restartIn / 1_000} s`
+  const next = restartIn === 0 ? '; another steps in' : `; starts again in ${(restartIn ?? 0) / 1_000} s`
+  const again = restartIn === undefined ? '' : next
   return [
     [
       `${worker} ended (${how})${again}${error === undefined ? '' : `: ${error}`}`,
@@ -191,6 +196,7 @@ export const addWorkAsOne = (program: Command, shell: Shell): void => {
   const command = withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true }))
   command
     .option('--existing', 'create no store')
+    .option('--standby', 'stand by until told to step in')
     .action(async (agent: string, { grace, existing, relay, ...options }: ChildOptions) => {
       const given = { ...options, ...(grace !== undefined && { grace: grace * 1_000 }) }
       await shell.action(existing ? 'existing' : 'created', ({ store, host: { env, stderr } }) => {

@@ -6,10 +6,13 @@ import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
 import { type Agent, loadAgent } from './agent.ts'
 import { type RelayServer, relaying } from './relaying.ts'
-import { type Said, stopWord } from './said.ts'
+import { type Said, stepInWord, stopWord } from './said.ts'
 
 /** What the command line says of a worker; the agent may say it too. */
-export type Given = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>>
+export type Given = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {
+  /** It stands by until it is told to step in. */
+  readonly standby?: true
+}
 
 /** Tells the process that started this one; resolves when it is on its way. Nobody may be there any more. */
 const tell = (said: Said): Promise<void> =>
@@ -18,14 +21,19 @@ const tell = (said: Said): Promise<void> =>
     else resolve()
   })
 
-/** Aborts when this process is to stop: told so, signalled, or left alone. */
-const stopping = (): AbortSignal => {
-  const ends = new AbortController()
+/** `ends` aborts when this process is to stop: told so, signalled, or left alone; `stepsIn` when it is told to step in. */
+const told = () => {
+  const [ends, stepsIn] = [new AbortController(), new AbortController()]
   const end = (): void => ends.abort()
-  process.on('message', (word) => word === stopWord && end())
+  process.on('message', (word) => {
+    if (word === stopWord) end()
+    if (word === stepInWord) stepsIn.abort()
+  })
   process.on('disconnect', end)
+  // Whoever started this process may have ended before it listens.
+  if (process.send && !process.connected) end()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
-  return ends.signal
+  return { ends: ends.signal, stepsIn: stepsIn.signal }
 }
 
 const defaultGrace = 30_000
@@ -40,10 +48,10 @@ const extra = 2_000
 export const workHere = async (
   store: Store,
   file: string,
-  given: Given,
+  { standby, ...given }: Given,
   server?: RelayServer,
 ): Promise<void> => {
-  const signal = stopping()
+  const { ends: signal, stepsIn } = told()
   const relay = server && relaying(server)
   try {
     const agent = await loadAgent(file)
@@ -51,6 +59,7 @@ export const workHere = async (
     const worker = store.worker({
       ...agent,
       ...given,
+      ...(standby && { standby: stepsIn }),
       ...(relay && {
         onEvent: (served) => {
           relay.tell(served)

@@ -12,3 +12,5 @@ export type Said =
 
 /** What that one says to it: no more steps, and end those in progress. */
 export const stopWord = 'stop'
+/** To one that stands by: take the place of another. */
+export const stepInWord = 'step in'

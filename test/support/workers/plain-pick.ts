@@ -2,7 +2,7 @@ import { mourning } from '../../../src/workers/attempts.ts'
 import { standingOf } from '../../../src/workers/holding.ts'
 import type { Known } from '../../../src/workers/known.ts'
 import { lineOf } from '../../../src/workers/line.ts'
-import { type OpenStep, tenantOf } from '../../../src/workers/open-step.ts'
+import { isSuspect, type OpenStep, tenantOf } from '../../../src/workers/open-step.ts'
 import type { Me } from '../../../src/workers/pick.ts'
 
 /** What a worker might take, with its place in the order. */
@@ -24,7 +24,7 @@ export const plainPick = (known: Known, me: Me, now: number) => {
   const waits: number[] = []
   const candidates = [...known.steps].flatMap(([conversation, step]): readonly Candidate[] => {
     const { stage, holder, waitsSince, freeAt, notBefore, attempt, asking } = step
-    if (stage !== 'open' || me.isBusyWith(conversation)) return []
+    if (stage !== 'open' || me.isBusyWith(conversation) || (me.isStandby && !isSuspect(step))) return []
     const held = standing.held(conversation, step)
     if (held) {
       waits.push(now + (held.until ?? Infinity) - me.time())
@@ -32,7 +32,8 @@ export const plainPick = (known: Known, me: Me, now: number) => {
     }
     const silentAt = (known.workers.get(holder ?? '')?.heardAt ?? freeAt) + me.ttl
     const isOpen = holder === undefined || holder === me.worker
-    const free = Math.max(isOpen ? freeAt : silentAt + mourning(conversation, attempt), notBefore)
+    const left = !me.isStandby && isSuspect(step) && known.hasStandby(now, me.ttl) ? me.ttl : 0
+    const free = left + Math.max(isOpen ? freeAt : silentAt + mourning(conversation, attempt), notBefore)
     const { ahead, weight } = placeOf(conversation, step)
     const isLate = now - free >= me.rankWait * known.workers.size
     const ready = ahead.filter(({ isReady }) => isReady).length

@@ -22,13 +22,15 @@ export interface Story {
   readonly pause: (conversation: string) => void
   readonly resume: (conversation: string) => void
   readonly beat: (worker: string, busy?: number) => void
+  /** A beat of one that stands by. */
+  readonly standBy: (worker: string) => void
   readonly stopped: (worker: string) => void
   readonly pauseWorker: (worker: string) => void
   readonly pass: (ms: number) => void
   readonly now: () => number
   /** @param taking conversations whose steps the worker has, or is taking. Default: those that it is known to have */
   readonly look: (worker?: string, taking?: ReadonlySet<string>) => Picked
-  readonly picked: (worker?: string, taking?: ReadonlySet<string>) => string | undefined
+  readonly picked: (worker?: string, taking?: ReadonlySet<string>, me?: Partial<Me>) => string | undefined
   readonly lookIn: () => number
   /** The worker that looks. */
   readonly who: () => Me
@@ -94,6 +96,7 @@ export const story = ({
     pause: (conversation) => record(`turns-${conversation}`, 'TurnsPaused', { by: 'ann' }),
     resume: (conversation) => record(`turns-${conversation}`, 'TurnsResumed', { by: 'ann' }),
     beat: (worker, busy = 0) => record(`worker-${worker}`, 'WorkerBeat', { slots, busy }),
+    standBy: (worker) => record(`worker-${worker}`, 'WorkerBeat', { slots: 0, busy: 0, standby: true }),
     stopped: (worker) => record(`worker-${worker}`, 'WorkerStopped', {}),
     pauseWorker: (worker) => record(`worker-${worker}`, 'WorkerPaused', { by: 'ann' }),
     pass: (ms) => {
@@ -101,7 +104,7 @@ export const story = ({
     },
     now: () => now,
     look,
-    picked: (...args) => look(...args).conversation,
+    picked: (worker, taking, me) => pick(known, { ...who(worker, taking), ...me }, now).conversation,
     lookIn: () => look().lookAt - now,
     who: () => who(),
     pickFor: (conversation, me) =>

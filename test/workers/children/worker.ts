@@ -3,7 +3,7 @@ import type { WorkerSpec } from '../../support/workers/chaos/fleet.ts'
 
 // A worker on a store, until it is killed or told to stop: `worker.ts SPEC`, a `WorkerSpec` as JSON. Prints its id.
 
-const { url, model, effects, ttl, slots, grace, stall, prefix, hours } = JSON.parse(
+const { url, model, effects, ttl, slots, grace, stall, prefix, hours, standby } = JSON.parse(
   process.argv[2] ?? '',
 ) as WorkerSpec
 
@@ -30,11 +30,14 @@ const { isPoisoned } = await import('../../support/workers/chaos/talk.ts')
 const { openStore } = await import('../../../src/index.ts')
 const store = await openStore(url)
 const kinds = ['none', 'idempotent', 'unsafe'] as const
+const stepsIn = new AbortController()
+process.once('SIGUSR2', () => stepsIn.abort())
 const worker = store.worker({
   name: 'chaos',
   slots,
   ttl,
   grace,
+  ...(standby && { standby: stepsIn.signal }),
   conversations: [prefix],
   turn: ({ id: chat }) => {
     const defaultHeaders = { 'x-chat': chat, 'x-worker': worker.id, 'x-pid': String(process.pid) }

@@ -20,6 +20,8 @@ export interface WorkerSpec {
   readonly prefix: string
   /** By how many hours its wall clock may be wrong; 0: it is right. */
   readonly hours: number
+  /** It stands by until SIGUSR2. */
+  readonly standby: boolean
 }
 
 /** A process, and what it has said on stderr. */
@@ -44,6 +46,8 @@ export interface Child {
   readonly network: Proxy | undefined
   /** When it could begin to work, by the clock of the test. */
   readonly at: number
+  /** It only takes what others have died of. */
+  isStandby: boolean
 }
 
 /** When a worker could not be relied on, by the clock of the test. */
@@ -67,8 +71,8 @@ export interface Fleet {
   readonly troubles: readonly Trouble[]
   /** From now on a worker cannot be relied on. */
   readonly trouble: (child: Child, what: Trouble['what']) => Trouble
-  readonly begin: () => Promise<Child>
-  /** Kills it and starts another. */
+  readonly begin: (isStandby?: boolean) => Promise<Child>
+  /** Kills it. Whoever stands by takes its place, as with `palimpsest work`; another is started. */
   readonly kill: (child: Child) => Promise<void>
   readonly freeze: (child: Child, ms: number) => Promise<void>
   /** Tells it to stop, and starts another first. @returns its exit code */
@@ -95,7 +99,7 @@ export const said = async (process: ChildProcess): Promise<unknown> => {
 export const fleet = (
   program: string,
   place: Place,
-  spec: Omit<WorkerSpec, 'url'>,
+  spec: Omit<WorkerSpec, 'url' | 'standby'>,
   isDead: (child: Child) => Promise<void>,
   heldBy: (worker: string) => number,
 ): Fleet => {
@@ -122,9 +126,12 @@ export const fleet = (
     if (isOver) return ''
     throw new Error(`nobody has ended this worker: ${stateOf(started)}`)
   }
-  const begin = async (): Promise<Child> => {
+  const begin = async (isStandby = false): Promise<Child> => {
     const { url, network } = await place.way()
-    const process = startHeard(program, JSON.stringify({ ...spec, url } satisfies WorkerSpec))
+    const process = startHeard(
+      program,
+      JSON.stringify({ ...spec, url, standby: isStandby } satisfies WorkerSpec),
+    )
     const started: Started = { process, id: '', said: '', isEnded: false }
     all.push(started)
     process.stderr?.on(
@@ -135,7 +142,14 @@ export const fleet = (
       if (!started.isEnded && !isOver) lost.resolve(stateOf(started))
     })
     started.id = String(await said(process).catch(unlessOver(started))).trim()
-    const child = { process, pid: process.pid ?? 0, id: started.id, network, at: performance.now() }
+    const child: Child = {
+      process,
+      pid: process.pid ?? 0,
+      id: started.id,
+      network,
+      at: performance.now(),
+      isStandby,
+    }
     begun.push(child)
     if (isOver) process.kill('SIGKILL')
     else living.push(child)
@@ -155,7 +169,12 @@ export const fleet = (
       trouble(child, 'killed')
       child.process.kill('SIGKILL')
       await isDead(child)
-      await begin()
+      const next = child.isStandby ? child : living.find((one) => one.isStandby)
+      if (next && next !== child) {
+        next.isStandby = false
+        next.process.kill('SIGUSR2')
+      }
+      await begin(next !== undefined)
     },
     freeze: async (child, ms) => {
       const one = trouble(child, 'frozen')

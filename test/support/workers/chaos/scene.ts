@@ -33,6 +33,8 @@ export interface Setting {
   readonly before?: Omit<OldStore, 'prefix'>
   /** The fraction of tool calls whose process dies of them. */
   readonly deadly?: number
+  /** Whether one more worker stands by. */
+  readonly standby?: true
 }
 
 /** Workers on a store, and everything outside them. */
@@ -122,7 +124,7 @@ export const scene = async (setting: Setting, program: string): Promise<Scene> =
     deaths.add(call)
     return { moment, now: () => killed(pid) }
   })
-  const spec: Omit<WorkerSpec, 'url'> = {
+  const spec: Omit<WorkerSpec, 'url' | 'standby'> = {
     model: model.url,
     effects: effects.url,
     ttl,
@@ -151,7 +153,8 @@ export const scene = async (setting: Setting, program: string): Promise<Scene> =
   }
   try {
     if (setting.before) await fillOldStore(events, { ...setting.before, prefix })
-    await Promise.all(Array.from({ length: workers }, workersHere.begin))
+    await Promise.all(Array.from({ length: workers }, () => workersHere.begin()))
+    if (setting.standby) await workersHere.begin(true)
   } catch (error) {
     await close()
     throw error

@@ -1,0 +1,119 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { StepTaken } from '../../index.ts'
+import type { Failure } from '../errors.ts'
+import { type Said, stepInWord, stopWord } from './said.ts'
+
+/** What happens to the processes. Times in milliseconds. */
+export type News =
+  | { readonly type: 'started'; readonly worker: string; readonly pid: number | undefined }
+  /** It stands by, until another ends whose place it takes: then it has started. */
+  | { readonly type: 'spare'; readonly worker: string; readonly pid: number | undefined }
+  | ({ readonly type: 'step'; readonly worker: string } & StepTaken)
+  | {
+      readonly type: 'ended'
+      readonly worker?: string
+      /** How: its exit code, or the signal that killed it. */
+      readonly by: number | NodeJS.Signals
+      /** When it is started again: 0 if another takes its place; never, if the work is over. */
+      readonly restartIn?: number
+      readonly error?: string
+    }
+
+export interface Watched {
+  readonly onNews: (news: News) => void
+  /** Is told at once of a worker that has died without saying so. */
+  readonly onDeath: (worker: string, reason: string) => Promise<void>
+  /** No more steps; those in progress may end. */
+  readonly drain: AbortController
+  /** Ends all processes at once. */
+  readonly end: AbortController
+}
+
+/** How long a process that has not begun to work may take to end: it has nothing to finish. */
+const loading = 10_000
+/** A process that should have ended itself is ended after so long. */
+const deaf = 500
+
+export interface Ended {
+  readonly worker?: string
+  readonly by: number | NodeJS.Signals
+  readonly failure?: Failure
+}
+
+export /** A process from its start to its end. */
+interface Life {
+  readonly ended: Promise<Ended>
+  /** Of one that stands by: it takes the place of another. */
+  readonly stepIn: () => void
+  /** Resolves when it does. */
+  readonly steppedIn: Promise<void>
+}
+
+interface Living extends Watched {
+  readonly child: ChildProcess
+  /** It stands by. */
+  readonly isSpare: boolean
+  /** It has begun to work, or to stand by. */
+  readonly onWorking: () => void
+  /** The store's file was replaced. */
+  readonly onReplaced: () => void
+}
+
+/** Tells what happens to a process, and ends it once all is drained. */
+export const live = ({
+  child,
+  isSpare,
+  onNews,
+  onDeath,
+  drain,
+  end,
+  onWorking,
+  onReplaced,
+}: Living): Life => {
+  let worker: string | undefined
+  let failure: Failure | undefined
+  let patience = loading
+  let last: NodeJS.Timeout | undefined
+  let isBy = isSpare
+  const steppedIn = Promise.withResolvers<void>()
+  const tell = (): void => {
+    if (worker !== undefined) onNews({ type: isBy ? 'spare' : 'started', worker, pid: child.pid })
+  }
+  child.on('message', (message) => {
+    const said = message as Said
+    if (said.type === 'failed') failure = said.failure
+    else if (said.type === 'replaced') onReplaced()
+    else if (said.type === 'step') onNews({ ...said.step, type: 'step', worker: worker ?? '' })
+    else {
+      ;({ worker, patience } = said)
+      tell()
+      onWorking()
+    }
+  })
+  const endIt = (): void => void child.kill('SIGKILL')
+  const drainIt = (): void => {
+    if (child.connected) child.send(stopWord, () => {})
+    // Whoever computes without a pause hears nothing, and cannot end itself.
+    last = setTimeout(endIt, patience + deaf)
+  }
+  drain.signal.addEventListener('abort', drainIt)
+  end.signal.addEventListener('abort', endIt)
+  const ending = async (): Promise<Ended> => {
+    // What it has said is here once the channel is closed.
+    const [[code, signal]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
+    clearTimeout(last)
+    drain.signal.removeEventListener('abort', drainIt)
+    end.signal.removeEventListener('abort', endIt)
+    const by = (signal ?? code) as Ended['by']
+    if (worker !== undefined && by !== 0) await onDeath(worker, typeof by === 'number' ? `exit ${by}` : by)
+    return { by, ...(worker !== undefined && { worker }), ...(failure && { failure }) }
+  }
+  const stepIn = (): void => {
+    isBy = false
+    if (child.connected) child.send(stepInWord, () => {})
+    tell()
+    steppedIn.resolve()
+  }
+  return { ended: ending(), stepIn, steppedIn: steppedIn.promise }
+}
