@@ -1,12 +1,21 @@
 import type { Context } from 'hono'
+import * as E from 'fp-ts/lib/Either.js'
+import type { z } from 'zod'
+import { parsed } from '../events/check.ts'
+import { isTyped, toError } from '../result/typed.ts'
 import { refused } from './problem.ts'
 
-/** The JSON of a request's body; an empty one is `{}`. Throws `BodyTooLarge`, `UnsupportedMediaType` or `InvalidRequest`. */
-export const bodyOf = async (c: Context, most: number): Promise<unknown> => {
-  const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
-  const text = await textOf(c, most)
+/** What a schema makes of a value. Throws `InvalidInput`. */
+export const checked = <S extends z.ZodType>(schema: S, value: unknown): z.infer<S> => {
+  const given = parsed(schema, value)
+  if (E.isLeft(given)) throw toError(given.left)
+  return given.right
+}
+
+/** The JSON of a request's body; an empty one is `{}`. Throws `UnsupportedMediaType` or `InvalidRequest`. */
+export const jsonIn = (type: string | undefined, text: string): unknown => {
   if (text === '') return {}
-  if (type !== 'application/json')
+  if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw refused('UnsupportedMediaType', 'send JSON: Content-Type: application/json')
   try {
     return JSON.parse(text)
@@ -15,19 +24,27 @@ export const bodyOf = async (c: Context, most: number): Promise<unknown> => {
   }
 }
 
-const textOf = async (c: Context, most: number): Promise<string> => {
-  const length = c.req.header('content-length')
-  if (length === undefined || c.req.header('transfer-encoding') !== undefined) return counted(c, most)
-  if (Number(length) > most) throw tooLarge(most)
-  // No more than that is read of it, and the adapter has a way of its own for it, without a stream of the web's.
-  return c.req.text()
+/** The text of a request's body. Throws `BodyTooLarge`, or `InvalidRequest` if it breaks off. */
+export const textOf = async ({ req }: Context, most: number): Promise<string> => {
+  const length = req.header('content-length')
+  const isCounted = length === undefined || req.header('transfer-encoding') !== undefined
+  if (!isCounted && Number(length) > most) throw tooLarge(most)
+  try {
+    // No more than that is read of it, and the adapter has a way of its own for it, without a stream of the web's.
+    return await (isCounted ? counted(req.raw, most) : req.text())
+  } catch (error) {
+    throw isTyped(error) ? error : brokenOff()
+  }
 }
 
-const counted = async ({ req }: Context, most: number): Promise<string> => {
+/** Who sends has gone away, or sends nothing more. */
+export const brokenOff = (): Error => refused('InvalidRequest', 'the body of the request breaks off')
+
+const counted = async ({ body }: Request, most: number): Promise<string> => {
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0
-  for await (const piece of req.raw.body ?? []) {
+  for await (const piece of body ?? []) {
     bytes += piece.length
     if (bytes > most) throw tooLarge(most)
     text += decoder.decode(piece, { stream: true })

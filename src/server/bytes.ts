@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import { isKnown } from './asked.ts'
 import { refused } from './problem.ts'
 import type { Bytes, Flow } from './route.ts'
 
@@ -24,22 +25,12 @@ export const spanOf = (range: string | undefined, size: number): Span | undefine
   return { first, last }
 }
 
-/** Whether the caller has the answer with this ETag: he is told so, in place of it. */
-export const isKnown = (c: Context, etag: string | undefined): boolean => {
-  if (c.req.method !== 'GET' || etag === undefined) return false
-  const known = c.req
-    .header('if-none-match')
-    ?.split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-  return known?.includes(etag) === true
-}
-
 /** The whole bytes, or the part that is asked for if `If-Range` names these. */
 export const bytesAnswered = (c: Context, { headers, bytes, type }: Bytes): Response => {
   const { etag } = headers
   c.header('accept-ranges', 'bytes')
   for (const [name, value] of Object.entries(headers)) c.header(name, value)
-  if (isKnown(c, etag)) return c.body(null, 304)
+  if (isKnown(c.req, etag)) return c.body(null, 304)
   const ifRange = c.req.header('if-range')
   const isThese = ifRange === undefined || ifRange === etag
   const isRanged = c.req.method === 'GET' && isThese
@@ -62,7 +53,7 @@ export const flowing = (
   { headers, type, flow }: Flow,
   onFault: (error: unknown) => void,
 ): Response => {
-  const isUnasked = isKnown(c, headers['etag'])
+  const isUnasked = isKnown(c.req, headers['etag'])
   if (isUnasked || c.req.method === 'HEAD') {
     // Nobody takes what comes: what it has opened is closed.
     flow.return().catch(onFault)

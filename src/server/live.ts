@@ -1,9 +1,10 @@
 import type { Conversation, ConversationEvent, FollowConversations, Store } from '../index.ts'
+import type { HeaderFields } from './asked.ts'
 import { refused } from './problem.ts'
 import type { Told } from './sse.ts'
 
 /** Where a reader of a conversation's event stream had come to; undefined if it begins. */
-export const lastSeen = (headers: Headers): number | undefined => {
+export const lastSeen = (headers: HeaderFields): number | undefined => {
   const id = headers.get('last-event-id')
   if (id === null) return undefined
   if (!/^\d{1,16}$/.test(id))

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { remembered } from '../store/lru.ts'
+import type { HeaderFields } from './asked.ts'
 import { refused } from './problem.ts'
 
 // Optimistic concurrency and repeats, as HTTP says them.
@@ -11,7 +12,7 @@ export const revisionTag = (position: number): string => `"r${position}"`
  * The position that a command was decided on: from its body, or of `If-Match`; undefined for `If-Match: *`. Throws `PreconditionRequired`
  * if there is neither, so that nobody overwrites what he has not seen.
  */
-export const fenceOf = (after: number | undefined, headers: Headers): number | undefined => {
+export const fenceOf = (after: number | undefined, headers: HeaderFields): number | undefined => {
   if (after === undefined && headers.get('if-match') === null)
     throw refused(
       'PreconditionRequired',
@@ -21,7 +22,7 @@ export const fenceOf = (after: number | undefined, headers: Headers): number | u
 }
 
 /** As `fenceOf`, of what may be said at any time; undefined if there is neither. */
-export const optionalFence = (after: number | undefined, headers: Headers): number | undefined => {
+export const optionalFence = (after: number | undefined, headers: HeaderFields): number | undefined => {
   const match = headers.get('if-match')
   if (match === null || match === '*') return after
   const position = /^"r(-?\d{1,16})"$/.exec(match)?.[1]
@@ -33,7 +34,7 @@ export const optionalFence = (after: number | undefined, headers: Headers): numb
 }
 
 /** The id of a command: from its body, or of `Idempotency-Key`. */
-export const commandIdOf = (commandId: string | undefined, headers: Headers): string | undefined => {
+export const commandIdOf = (commandId: string | undefined, headers: HeaderFields): string | undefined => {
   const key = headers.get('idempotency-key') ?? undefined
   if (key !== undefined && commandId !== undefined && key !== commandId)
     throw refused('InvalidRequest', 'Idempotency-Key and commandId differ: give one of them')

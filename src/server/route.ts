@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { Roster, Store } from '../index.ts'
 import type { Actor } from '../events/events.ts'
+import type { HeaderFields } from './asked.ts'
 import type { CommandBook } from './preconditions.ts'
 import type { Tag } from './problem.ts'
 import type { Relay } from './relay.ts'
@@ -28,7 +29,7 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly params: z.infer<P>
   readonly query: z.infer<Q>
   readonly body: z.infer<B>
-  readonly headers: Headers
+  readonly headers: HeaderFields
   readonly identity: Identity
   readonly store: Store
   readonly book: CommandBook

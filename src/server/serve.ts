@@ -1,12 +1,12 @@
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
 import { pino } from 'pino'
 import type { Store } from '../index.ts'
 import { toError } from '../result/typed.ts'
-import { app } from './app.ts'
 import { watchConnections } from './connections.ts'
 import { loopback } from './guard.ts'
+import { listener } from './listener.ts'
+import type { Served } from './metrics.ts'
 import { pageIn } from './page.ts'
 import type { Relay } from './relay.ts'
 import { heartbeat } from './sse.ts'
@@ -66,7 +66,7 @@ export const serve = async (options: ServeOptions): Promise<Listening> => {
     )
   const logger = log && pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, log)
   const ending = new AbortController()
-  const { fetch } = app({
+  const settings = {
     store,
     isReadOnly,
     page: pageIn(options.page),
@@ -74,16 +74,13 @@ export const serve = async (options: ServeOptions): Promise<Listening> => {
     ...(tokenFile !== undefined && { authenticate: tokensIn(tokenFile) }),
     relay,
     // Workers that relay post several times a second.
-    onRequest: (request) => request.route?.endsWith('/relay') || logger?.info(request),
-    onFault: (error) => logger?.error(error),
+    onRequest: (request: Served) => request.route?.endsWith('/relay') || logger?.info(request),
+    onFault: (error: unknown) => logger?.error(error),
     ending: ending.signal,
     heartbeat: Math.min(heartbeat, stall / 4),
-  })
-  const server = createAdaptorServer({
-    fetch,
-    hostname: host,
-    serverOptions: { requestTimeout: patience, headersTimeout: 20_000, maxHeaderSize: 16_384 },
-  }) as Server
+  }
+  const limits = { requestTimeout: patience, headersTimeout: 20_000, maxHeaderSize: 16_384 }
+  const server = createServer(limits, listener(settings, host))
   const closeIdle = watchConnections(server, stall)
   await listening(server, port, host)
   const { port: taken } = server.address() as AddressInfo

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isTyped } from '../result/typed.ts'
+import type { HeaderFields } from './asked.ts'
 import { problemOf, refused } from './problem.ts'
 
 /** A message of an event stream (HTML living standard, section 9.2). */
@@ -13,11 +14,11 @@ export interface Told {
 
 export const eventsMedia = 'text/event-stream'
 /** Whether the caller asks for a stream where there is another form, too. */
-export const acceptsEvents = (headers: Headers): boolean =>
+export const acceptsEvents = (headers: HeaderFields): boolean =>
   headers.get('accept')?.includes(eventsMedia) === true
 
 /** Refuses who accepts no stream where there is nothing else. */
-export const checkAccepts = (headers: Headers): void => {
+export const checkAccepts = (headers: HeaderFields): void => {
   const accepted = headers.get('accept') ?? '*/*'
   if (![eventsMedia, 'text/*', '*/*'].some((media) => accepted.includes(media)))
     throw refused('NotAcceptable', `this is a stream: ask with Accept: ${eventsMedia}`)

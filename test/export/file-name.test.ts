@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fileNameOf } from '../../src/formats/file-name.ts'
 import { openStore } from '../../src/index.ts'
-import { app, basePath } from '../../src/server/app.ts'
+import { app } from '../../src/server/app.ts'
+import { basePath } from '../../src/server/reply.ts'
 import { atEnd } from '../support/at-end.ts'
 
 const reserved = [

@@ -8,7 +8,7 @@ import { bisect } from '../../src/investigate/index.ts'
 import { routes } from '../../src/server/routes/index.ts'
 import { createToken, tokensIn } from '../../src/server/tokens.ts'
 import { atEnd } from '../support/at-end.ts'
-import { type Asked, serving } from '../support/server/asking.ts'
+import { type Ask, type Asked, type Got, serving, servingAtPort } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
 
 // Each operation against each way of asking. A route without a row fails.
@@ -403,19 +403,24 @@ const scene = async () => {
     read: createToken(file, 'reader', ['read']),
     write: createToken(file, 'writer', ['write']),
   }
-  const { ask } = await serving({ store, authenticate: tokensIn(file), maxBody: 5_000 })
-  const asked = ([path, given = {}]: Request, more: Asked['headers'] = {}, replaced: Partial<Asked> = {}) =>
-    ask(path.replace('{worker}', worker).replace('{bisection}', bisection), {
-      leaves: true,
-      ...given,
-      ...replaced,
-      headers: { authorization: `Bearer ${tokens.all}`, ...given.headers, ...more },
-    })
+  const settings = { store, authenticate: tokensIn(file), maxBody: 5_000 }
+  const port = await servingAtPort(settings)
+  const { ask } = await serving(settings)
+  const asking =
+    (by: Ask) =>
+    ([path, given = {}]: Request, more: Asked['headers'] = {}, replaced: Partial<Asked> = {}) =>
+      by(path.replace('{worker}', worker).replace('{bisection}', bisection), {
+        leaves: true,
+        ...given,
+        ...replaced,
+        headers: { authorization: `Bearer ${tokens.all}`, ...given.headers, ...more },
+      })
   const end = async (): Promise<void> => {
+    await port.close()
     await close()
     rmSync(folder, { recursive: true })
   }
-  return { asked, tokens, end }
+  return { asked: asking(port.ask), askedWithoutPort: asking(ask), tokens, end }
 }
 
 /** One for all that changes nothing. */
@@ -424,6 +429,12 @@ beforeAll(async () => {
   shared = await scene()
 })
 afterAll(() => shared.end())
+
+/** What the connection it came by does not change. */
+const comparable = ({ status, headers, text }: Got) => {
+  const same = [...headers].filter(([name]) => !['connection', 'date', 'keep-alive'].includes(name))
+  return { status, headers: Object.fromEntries(same), text }
+}
 
 test('each route has a row here, and each row a route', () => {
   expect(Object.keys(rows).toSorted()).toEqual(routes.map(({ name }) => name).toSorted())
@@ -446,9 +457,10 @@ describe.each(
   })
 
   test('says what is wrong', async () => {
-    const { asked } = shared
+    const { asked, askedWithoutPort } = shared
     for (const [status, path, given] of wrong) {
       const got = await asked([path, given])
+      expect(comparable(got)).toEqual(comparable(await askedWithoutPort([path, given])))
       expect({ path, given, status: got.status }).toEqual({ path, given, status })
       expect(got.json).toMatchObject({ status, detail: expect.any(String) as string })
       expect(got.headers.get('content-type')).toBe('application/problem+json')
@@ -481,7 +493,10 @@ describe.each(
       return
     }
     const { headers } = await asked(right)
-    const known = await asked(right, { 'if-none-match': headers.get('etag') ?? '' })
+    const etag = headers.get('etag') ?? ''
+    const known = await asked(right, { 'if-none-match': etag })
     expect(known).toMatchObject({ status: 304, text: '' })
+    const { askedWithoutPort } = shared
+    expect(comparable(known)).toEqual(comparable(await askedWithoutPort(right, { 'if-none-match': etag })))
   })
 })

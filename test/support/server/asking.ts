@@ -1,10 +1,16 @@
+import { once } from 'node:events'
+import { createServer, Agent, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
 import { openStore, type Store } from '../../../src/index.ts'
-import { app, type ServerSettings } from '../../../src/server/app.ts'
+import { app } from '../../../src/server/app.ts'
+import { listener } from '../../../src/server/listener.ts'
+import type { ServerSettings } from '../../../src/server/settings.ts'
 import { atEnd } from '../at-end.ts'
 
-// A server in this process. Every answer is checked against the document that the server gives of itself.
+// A server in this process, as a function or behind a port. Every answer is checked against the document that the server gives of itself.
 
 export interface Asked {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'HEAD'
@@ -47,11 +53,61 @@ const faults: unknown[] = []
 export const serving = async (settings: Partial<ServerSettings> = {}): Promise<Scene> => {
   const store = settings.store ?? (await openStore('memory:'))
   if (!settings.store) atEnd(store.close)
-  const server = app({ onFault: (error) => faults.push(error), ...settings, store })
+  return sceneOf(store, app(settingsOf(settings, store)).fetch)
+}
+
+/** As `serving`, behind a port: as requests reach `palimpsest serve`. */
+export const servingAtPort = async (
+  settings: Partial<ServerSettings> & Pick<ServerSettings, 'store'>,
+): Promise<Scene & { readonly close: () => Promise<void> }> => {
+  const server = createServer(listener(settingsOf(settings, settings.store), '127.0.0.1'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const agent = new Agent({ keepAlive: true })
+  const scene = await sceneOf(settings.store, (asked) => answerOf(asked, port, agent))
+  const close = async (): Promise<void> => {
+    agent.destroy()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { ...scene, close }
+}
+
+const settingsOf = (settings: Partial<ServerSettings>, store: Store): ServerSettings => ({
+  onFault: (error) => faults.push(error),
+  ...settings,
+  store,
+})
+
+/** The answer of a server, with the headers of the request as they are: `fetch` would add some. */
+const answerOf = async (asked: Request, port: number, agent: Agent): Promise<Response> => {
+  const { pathname, search } = new URL(asked.url)
+  const { method } = asked
+  const sent = request({
+    port,
+    agent,
+    method,
+    path: pathname + search,
+    headers: Object.fromEntries(asked.headers),
+  })
+  sent.end(await asked.text())
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  const status = answer.statusCode ?? 0
+  const headers = new Headers()
+  for (const [name, values] of Object.entries(answer.headersDistinct))
+    for (const value of values ?? []) headers.append(name, value)
+  return new Response(status === 304 ? null : (Readable.toWeb(answer) as ReadableStream), { status, headers })
+}
+
+const sceneOf = async (
+  store: Store,
+  answered: (asked: Request) => Response | Promise<Response>,
+): Promise<Scene> => {
   const fetch: Scene['fetch'] = async (path, { method, json, text, headers } = {}) => {
     const body = text ?? (json === undefined ? undefined : JSON.stringify(json))
     const url = path.startsWith('/') ? `http://localhost${path}` : `http://localhost/api/v1/${path}`
-    return server.fetch(
+    return answered(
       new Request(url, {
         method: method ?? (body === undefined ? 'GET' : 'POST'),
         headers: {

@@ -1,0 +1,122 @@
+import { parse } from 'hono/utils/cookie'
+import { z } from 'zod'
+import type { Conversation, Store } from '../index.ts'
+import { remembered } from '../store/lru.ts'
+import { type Asked, type Given } from './asked.ts'
+import { checked, jsonIn } from './body.ts'
+import { guard, loopback } from './guard.ts'
+import { metrics, type Served } from './metrics.ts'
+import { onceDone } from './once.ts'
+import { commandBook } from './preconditions.ts'
+import { refused } from './problem.ts'
+import { newRelay } from './relay.ts'
+import { problemReply, type Reply } from './reply.ts'
+import { rosterOf } from './roster.ts'
+import { type Answered, type Identity, type Reads, type Route, type Scope, scopes } from './route.ts'
+import { sessions } from './sessions.ts'
+import type { ServerSettings } from './settings.ts'
+import { together } from './together.ts'
+
+/** The operations of the API and who may call them, whichever way requests come. */
+export interface Api {
+  readonly store: Store
+  /** The largest body of a request, in bytes. */
+  readonly maxBody: number
+  /** Throws `HostRefused` or `OriginRefused`. */
+  readonly checkOrigin: (asked: Asked) => void
+  /** The caller. Throws `Unauthorized`, `Forbidden` or `ReadOnly`. */
+  readonly permitted: (asked: Asked, operation: Pick<Route, 'scope' | 'method'>) => Identity
+  /** Whether who has asked may still: a stream is longer than a token may be valid. */
+  readonly mayStill: (asked: Asked, scope: Scope) => boolean
+  /** What the caller may do here, so that a page knows it without asking. */
+  readonly accessOf: (identity: Identity) => string
+  readonly carryOut: (route: Route, asked: Asked, given: Given, identity: Identity) => Promise<Answered>
+  /** What a caller is told of an error. */
+  readonly problem: (error: unknown, headers?: Readonly<Record<string, string>>) => Reply
+  /** Takes note of a request that was answered. */
+  readonly served: (request: Served) => void
+  /** Exchanges a token for what a cookie has. Throws `Unauthorized`. */
+  readonly beginSession: (token: string) => string
+  readonly counts: ReturnType<typeof metrics>
+}
+
+const everybody: Identity = { actor: { kind: 'user' }, by: 'user', scopes }
+export const cookie = 'palimpsest'
+const largestBody = 64 * 1024 * 1024
+const noFields = z.strictObject({})
+
+/** @param reads reads of the same store, whoever asks */
+export const api = (settings: ServerSettings, reads: Reads): Api => {
+  const { authenticate, hosts = [], isReadOnly = false, maxBody = largestBody } = settings
+  const { onRequest, onFault, pageFile, heartbeat, ending = new AbortController().signal } = settings
+  const store = withKnownChats(settings.store)
+  const book = commandBook()
+  const relay = settings.relay ?? newRelay()
+  const roster = rosterOf(store, ending)
+  const session = sessions()
+  const counts = metrics()
+  const gathered = together()
+  const around = { store, book, reads, pageFile, relay, roster, heartbeat }
+
+  const identityOf = (asked: Asked): Identity | undefined => {
+    if (!authenticate) return everybody
+    const bearer = /^Bearer (\S+)$/.exec(asked.header('authorization') ?? '')?.[1]
+    const token = bearer ?? session.tokenOf(parse(asked.header('cookie') ?? '', cookie)[cookie])
+    return token === undefined ? undefined : authenticate(token)
+  }
+
+  return {
+    store,
+    maxBody,
+    checkOrigin: guard([...loopback, ...hosts]),
+    permitted: (asked, { scope, method }) => {
+      const identity = identityOf(asked)
+      if (!identity) throw refused('Unauthorized', 'give a token that is valid: Authorization: Bearer …')
+      if (!identity.scopes.includes(scope))
+        throw refused('Forbidden', `this needs a token with the scope ${scope}`, { scope })
+      if (isReadOnly && method !== 'get' && scope !== 'read')
+        throw refused('ReadOnly', 'this server only reads')
+      return identity
+    },
+    mayStill: (asked, scope) => identityOf(asked)?.scopes.includes(scope) === true,
+    accessOf: ({ scopes: allowed }) => `${allowed.join(' ')}${isReadOnly ? '; read-only' : ''}`,
+    carryOut: async (route, asked, given, identity) => {
+      const { params, query, body } = route
+      const call = {
+        ...around,
+        params: params ? checked(params, given.params) : {},
+        query: checked(query ?? noFields, given.query),
+        body: body ? checked(body, jsonIn(asked.header('content-type'), await given.text())) : undefined,
+        headers: { get: (name: string) => asked.header(name) ?? null },
+        identity,
+        // No getter: V8 would make a hidden class for each request, which keeps all of it until the next full collection.
+        leaving: () => AbortSignal.any([given.signal(), ending]),
+      }
+      if (route.scope === 'write') await gathered()
+      return onceDone(book, route, call, () => route.handle(call))
+    },
+    problem: (error, headers) => problemReply(error, onFault, headers),
+    served: (request) => {
+      counts.count(request)
+      onRequest?.(request)
+    },
+    beginSession: (token) => {
+      if (!authenticate?.(token)) throw refused('Unauthorized', 'this token is not valid')
+      return session.begin(token)
+    },
+    counts,
+  }
+}
+
+/** With the handles of the last conversations: a request takes less time than it takes to make one. */
+const withKnownChats = (store: Store): Store => {
+  const chats = remembered<Conversation>(1_000)
+  return {
+    ...store,
+    conversation: (id) => {
+      const chat = chats.get(id) ?? store.conversation(id)
+      chats.set(id, chat)
+      return chat
+    },
+  }
+}

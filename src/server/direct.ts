@@ -1,0 +1,126 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Api } from './api.ts'
+import type { Asked, Given } from './asked.ts'
+import { brokenOff } from './body.ts'
+import { basePath, type Reply, replyOf } from './reply.ts'
+import type { Route } from './route.ts'
+import { routes } from './routes/index.ts'
+
+// Requests that are answered without objects of the web's, which take as long to make as the rest of an append. What they mean is said
+// elsewhere: here they are only read and answered.
+
+interface Operation {
+  readonly route: Route
+  /** As the router of the others has it: with a colon before parameters. */
+  readonly pattern: string
+  readonly parts: readonly string[]
+}
+interface Found extends Operation {
+  readonly params: Readonly<Record<string, string>>
+}
+
+const keyOf = (method: string | undefined, parts: number): string => `${method} ${parts}`
+
+/** Those that answer in JSON only, by their methods and lengths. */
+const operations = Map.groupBy(
+  routes
+    .filter(({ media }) => media === undefined)
+    .map((route): Operation => {
+      const pattern = `${basePath}${route.path.replaceAll(/\{(\w+)\}/g, ':$1')}`
+      return { route, pattern, parts: pattern.split('/') }
+    }),
+  ({ route, parts }) => keyOf(route.method.toUpperCase(), parts.length),
+)
+
+/** Nothing to decode in it, no query, no way up. */
+const plain = /^(?:\/[\w:-][\w.:-]*)+$/
+
+const found = (method: string | undefined, path: string): Found | undefined => {
+  if (!plain.test(path)) return undefined
+  const given = path.split('/')
+  for (const operation of operations.get(keyOf(method, given.length)) ?? []) {
+    const { parts } = operation
+    if (!parts.every((part, index) => part.startsWith(':') || part === given[index])) continue
+    const params: Record<string, string> = {}
+    for (const [index, part] of parts.entries())
+      if (part.startsWith(':')) params[part.slice(1)] = given[index] ?? ''
+    return { ...operation, params }
+  }
+  return undefined
+}
+
+/** Answers what it can; the rest is for another listener. */
+export const direct = (api: Api, otherwise: RequestListener): RequestListener => {
+  const answer = async (
+    { route, pattern, params }: Found,
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+  ) => {
+    const began = performance.now()
+    const asked = askedOf(incoming)
+    let by: string | undefined
+    let reply: Reply
+    try {
+      api.checkOrigin(asked)
+      const identity = api.permitted(asked, route)
+      by = identity.by
+      const answered = await api.carryOut(route, asked, givenOf(params, incoming, outgoing), identity)
+      if (!('body' in answered)) throw new TypeError(`${pattern} answers in another way than JSON`)
+      reply = replyOf(asked, answered, api.accessOf(identity))
+    } catch (error) {
+      reply = api.problem(error)
+    }
+    const { status, headers, text } = reply
+    outgoing.writeHead(status, headers).end(text ?? undefined)
+    const { method, path } = asked
+    api.served({ method, route: pattern, path, status, ms: performance.now() - began, by })
+  }
+
+  return (incoming, outgoing) => {
+    const { method, url = '' } = incoming
+    const operation = method === 'GET' || isShort(incoming, api.maxBody) ? found(method, url) : undefined
+    if (operation) void answer(operation, incoming, outgoing)
+    else otherwise(incoming, outgoing)
+  }
+}
+
+const isShort = ({ headers }: IncomingMessage, most: number): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length']) <= most
+
+/** Headers as the web has them: Node's own would leave out all but the first of some. */
+const askedOf = ({ method = '', url = '', rawHeaders }: IncomingMessage): Asked => ({
+  method,
+  path: url,
+  header: (name) => {
+    let value: string | undefined
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const given = rawHeaders[index] ?? ''
+      if (given.length !== name.length || given.toLowerCase() !== name) continue
+      const more = rawHeaders[index + 1] ?? ''
+      value = value === undefined ? more : `${value}${name === 'cookie' ? ';' : ','} ${more}`
+    }
+    return value
+  },
+})
+
+const givenOf = (params: Given['params'], incoming: IncomingMessage, outgoing: ServerResponse): Given => ({
+  params,
+  query: {},
+  text: () => textIn(incoming),
+  signal: () => {
+    const left = new AbortController()
+    outgoing.on('close', () => left.abort())
+    return left.signal
+  },
+})
+
+const decoder = new TextDecoder()
+const textIn = (incoming: IncomingMessage): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const pieces: Buffer[] = []
+    incoming.on('data', (piece: Buffer) => pieces.push(piece))
+    incoming.on('end', () => resolve(decoder.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces))))
+    incoming.on('close', () => {
+      if (!incoming.readableEnded) reject(brokenOff())
+    })
+  })

@@ -1,0 +1,36 @@
+import type { HeaderFields } from './asked.ts'
+import { type CommandBook, commandIdOf, type Named } from './preconditions.ts'
+import type { Answered, Route } from './route.ts'
+
+interface Called {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly headers: HeaderFields
+}
+
+/** The command of a call that has an id, and is to be carried out. */
+const commandIn = ({ repeats, name }: Route, { params, query, body, headers }: Called): Named | undefined => {
+  if (!repeats) return undefined
+  const { id, worker } = params as { readonly id?: string; readonly worker?: string }
+  const { dryRun } = query as { readonly dryRun?: boolean }
+  const command = body as { readonly commandId?: string }
+  const commandId = commandIdOf(command.commandId, headers)
+  if (commandId === undefined || dryRun) return undefined
+  const place = id ?? `worker ${worker}`
+  return { place, commandId, command: { ...command, name, params }, isKept: repeats === 'kept' }
+}
+
+/** Does what a call asks for; a repeated command once. */
+export const onceDone = async (
+  book: CommandBook,
+  route: Route,
+  call: Called,
+  work: () => Promise<Answered>,
+): Promise<Answered> => {
+  const named = commandIn(route, call)
+  if (!named) return work()
+  const { answer, isRepeat } = await book.once(named, work)
+  if (!isRepeat || !('body' in answer)) return answer
+  return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } }
+}

@@ -1,0 +1,64 @@
+import { isTyped } from '../result/typed.ts'
+import { type Asked, isKnown } from './asked.ts'
+import { safeHeaders } from './guard.ts'
+import { problemOf } from './problem.ts'
+import type { Answer } from './route.ts'
+
+// Answers in JSON, whichever way they are sent.
+
+export const basePath = '/api/v1'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** null: it has none. */
+  readonly text: string | null
+}
+
+/** The headers of every answer but those of the page's files. */
+export const everyHeader: Readonly<Record<string, string>> = {
+  ...safeHeaders,
+  'cache-control': 'private, no-cache',
+}
+
+/** @param access what the caller may do here */
+export const replyOf = (
+  asked: Asked,
+  { status = 200, headers = {}, body }: Answer,
+  access: string,
+): Reply => {
+  const all: Record<string, string> = { ...everyHeader, ...headers, 'palimpsest-access': access }
+  if (headers['location'] !== undefined) all['location'] = `${basePath}${headers['location']}`
+  if (isKnown(asked, headers['etag'])) return { status: 304, headers: all, text: null }
+  const text = JSON.stringify(body)
+  all['content-type'] = 'application/json'
+  all['content-length'] = String(Buffer.byteLength(text))
+  return { status, headers: all, text }
+}
+
+/** What a caller is told of an error. @param onFault told of those that he is not to blame for */
+export const problemReply = (
+  error: unknown,
+  onFault: ((error: unknown) => void) | undefined,
+  more: Readonly<Record<string, string>> = {},
+): Reply => {
+  const known = isTyped(error) ? error : undefined
+  const problem = problemOf(
+    known ?? { _tag: 'Internal', message: 'this server has a fault; its log says which' },
+  )
+  if (problem.status >= 500) onFault?.(error)
+  const { status, conversation, after, last, size } = problem
+  const isStale = status === 412 && Number(after) < Number(last)
+  const diff = `${basePath}/conversations/${String(conversation)}/diff?from=${String(after)}&to=${String(last)}`
+  const text = JSON.stringify(isStale ? { ...problem, diff } : problem)
+  const headers = {
+    ...everyHeader,
+    ...more,
+    'content-type': 'application/problem+json',
+    'content-length': String(Buffer.byteLength(text)),
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+    ...(status === 503 && { 'retry-after': '1' }),
+    ...(status === 416 && { 'content-range': `bytes */${String(size)}` }),
+  }
+  return { status, headers, text }
+}
