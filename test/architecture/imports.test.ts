@@ -48,7 +48,7 @@ const layers: Readonly<Record<string, string>> = {
     'result memo events store history conversation telemetry models turn turn/spending turn/calls turn/stream turn/say turn/results turn/claims',
   api: 'result events evidence catalogue ledger store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
   investigate:
-    'result memo events projections commands store conversation models models/anthropic receipts context/tokens context/policy turn turn/spending turn/results turn/calls api',
+    'result memo events projections commands store conversation models models/anthropic receipts context/tokens context/policy tools turn turn/spending turn/stream turn/results turn/calls api',
   '/': 'result events evidence catalogue ledger projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say turn/claims workers api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',

@@ -45,6 +45,7 @@ interface Options {
   readonly ContextSettings: api.ContextSettings
   readonly CopyConversations: api.CopyConversations
   readonly CostOptions: investigate.CostOptions
+  readonly CounterfactualOptions: investigate.CounterfactualOptions
   readonly CountOptions: api.CountOptions
   readonly Denial: api.Denial
   readonly DiffOptions: api.DiffOptions

@@ -7,6 +7,7 @@ import type { Shell } from '../shell.ts'
 import { usdText } from '../views/money.ts'
 import { writeTable } from '../views/table.ts'
 import { printReplayedAgent } from './replay-agent.ts'
+import { printCounterfactual } from './replay-samples.ts'
 
 interface Options {
   readonly policy?: string
@@ -14,6 +15,11 @@ interface Options {
   readonly prices?: string
   readonly agent?: string
   readonly from?: number
+  readonly call?: number
+  readonly samples?: number
+  readonly free?: true
+  readonly runTools?: true
+  readonly yes?: true
 }
 
 export const addReplay = (program: Command, shell: Shell): void => {
@@ -29,6 +35,11 @@ export const addReplay = (program: Command, shell: Shell): void => {
       ]),
     )
     .option('--from <call>', 'with --agent: the first call to look at', several)
+    .option('--call <n>', 'with --agent: ask the model this call again, and compare', several)
+    .option('--samples <k>', 'how often (default: 3; with --free: 1)', several)
+    .option('--free', 'let the agent run on from that call, on recorded results')
+    .option('--run-tools', 'with --free: run its tools where there is no recorded result')
+    .option('--yes', 'send without asking')
     .option('--prices <file>', 'JSON: prices of models, added to the list prices or replacing them')
     .addHelpText(
       'after',
@@ -40,9 +51,9 @@ Answers stay the recorded ones. A summary that would have been written is a text
 of that size; where the recorded policy wrote one for the same messages, it is
 that one. Counts are the API's where a request is the same, else estimates.
 
-Each line of a policy is a call: position of the reply, number, tokens, of these read from
-the cache, US dollars, messages hidden, what was done before it, and what the
-answer names although it would have been hidden.
+Each line of a policy is a call: position of the reply, number, tokens, of these
+read from the cache, US dollars, messages hidden, what was done before it, and
+what the answer names although it would have been hidden.
 
 With --agent, the agent is asked what it would do wherever the log says what a
 turn has done: its configuration, its policy, its summarizer's requests, its
@@ -50,16 +61,28 @@ approvals, stopWhen and prepareStep, and each request to the byte. No model is
 called and no tool is run: replies and results are the recorded ones. The first
 difference is printed. Exit code 0: the same, 1: it differs, 2: not comparable.
 
+With --call, models are called: with what the agent would send in that call, and
+as a control with the recorded request, each so many times. What it takes is
+printed first; a terminal is asked, and without one nothing is sent unless --yes
+is given. Each sample is a fork of its own, labelled "counterfactual"; each line
+is its kind, the fork, whether the request and the calls of tools are those of
+the log, how it ended, input, output, US dollars, and what the model said. With
+--free the agent continues until its turn ends, or until it calls a tool that
+the log has no result for.
+
 Examples:
   palimpsest replay task-42 --policy small.json
   palimpsest replay task-42 --compare small.json truncate.json
-  palimpsest replay task-42 --agent agent.ts`,
+  palimpsest replay task-42 --agent agent.ts
+  palimpsest replay task-42 --agent agent.ts --call 4 --samples 5`,
     )
     .action(
       shell.look(async (session, id: string, options: Options) => {
         const { store, out, isJson } = session
-        const { agent, from } = options
-        if (agent === undefined && from !== undefined) throw toError(usage('--from needs --agent'))
+        const { agent, from, call } = options
+        checkTogether(options)
+        if (agent !== undefined && call !== undefined)
+          return printCounterfactual(session, id, { ...options, agent, call })
         if (agent !== undefined) return printReplayedAgent(session, id, agent, from)
         const chat = store.conversation(id)
         const prices = await pricesIn(options.prices)
@@ -75,6 +98,25 @@ Examples:
         return isJson ? out.json(found) : writeTable(out, calling, found.calls.map(rowOf), [0, 1, 2, 3, 4, 5])
       }),
     )
+}
+
+/** Options that mean something only beside another one. */
+const checkTogether = (options: Options): void => {
+  const needs: readonly (readonly [keyof Options, keyof Options])[] = [
+    ['from', 'agent'],
+    ['call', 'agent'],
+    ['samples', 'call'],
+    ['free', 'call'],
+    ['yes', 'call'],
+    ['runTools', 'free'],
+  ]
+  const named = (name: string): string =>
+    `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  for (const [option, needed] of needs)
+    if (options[option] !== undefined && options[needed] === undefined)
+      throw toError(usage(`${named(option)} needs ${named(needed)}`))
+  if (options.from !== undefined && options.call !== undefined)
+    throw toError(usage('--from and --call exclude each other'))
 }
 
 /** A policy, named after its file if it has no name; the library checks it. */

@@ -3,7 +3,9 @@ import type { Conversation } from '../../api/promises.ts'
 import { type Account, emptyAccount, entriesOf, withEntry } from '../../turn/spending/account.ts'
 import { toError } from '../../result/typed.ts'
 import * as E from 'fp-ts/lib/Either.js'
-import { type AgentSettings, agentSettings, type ReplayedAgent } from './replayed-agent.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import type { StepSettings } from '../../turn/turn-step.ts'
+import { type AgentOptions, type AgentSettings, agentSettings, type ReplayedAgent } from './replayed-agent.ts'
 import { chatAt } from './moment-chat.ts'
 import { type Recorded, type Since, sinceUserIn } from './recorded.ts'
 
@@ -40,14 +42,32 @@ export const stepsOf = (
     const account = entriesOf(since.path).reduce((sum, entry) => withEntry(sum, entry, book), emptyAccount)
     if (!prepareStep) return { ...settings, since, account }
     const number = account.replies + 1
-    const key = `${began} ${number}`
+    const last = since.path.findLast(isReplyEvent)?.position
+    const key = `${began} ${number} ${last}`
     if (step?.key !== key) {
       const next = { step: number, effective: historyAt(at), usage: account.usage }
       const own = await prepareStep(freeze(next))
       const prepared = own && withStep(own)
       if (prepared && E.isLeft(prepared)) throw toError(prepared.left)
-      step = { key, settings: prepared ? { ...settings, settled: prepared.right } : settings }
+      step = {
+        key,
+        settings:
+          own && prepared
+            ? { ...settings, options: stepped(settings.options, own), settled: prepared.right }
+            : settings,
+      }
     }
     return { ...step.settings, since, account }
   }
 }
+
+const isReplyEvent = (event: ConversationEvent): boolean =>
+  event.type === 'MessageAppended' && event.data.role === 'assistant'
+
+/** The options with those of one call in their place. */
+const stepped = (options: AgentOptions, own: StepSettings): AgentOptions => ({
+  ...options,
+  ...(Object.fromEntries(
+    Object.entries(own).filter(([, value]) => value !== undefined),
+  ) as Partial<AgentOptions>),
+})

@@ -1,0 +1,117 @@
+import type { Conversation } from '../../api/promises.ts'
+import type { Block } from '../../events/block-types.ts'
+import type { ModelCall } from '../../receipts/calls.ts'
+import { isTyped } from '../../result/typed.ts'
+import { isCall } from '../../turn/calls/open-calls.ts'
+import type { WaitingCall } from '../../turn/stream/turn-event.ts'
+import type { TurnOptions } from '../../turn/options.ts'
+import type { Prices } from '../../turn/spending/prices.ts'
+import { canonicalText } from '../canonical.ts'
+import { paidCallsIn } from '../paid.ts'
+import { type Spent, spentOn, sumSpent } from '../spent.ts'
+
+/** How a sample was made: by the agent, by the recorded request sent again, or by the agent running on. */
+export type SampleKind = 'agent' | 'control' | 'free'
+
+/** A reply that a model gave when it was asked once more. The fork that holds it is labelled. */
+export interface Sample {
+  readonly kind: SampleKind
+  /** The fork. */
+  readonly conversation: string
+  /** Position of its first reply in the fork; absent if there is none. */
+  readonly position?: number
+  readonly content: readonly Block[]
+  readonly stopReason?: string | null
+  /** Whether the request is the recorded one, byte for byte. */
+  readonly isSameRequest: boolean
+  /** Whether the reply makes the same calls of tools as the recorded one: names and canonical inputs, in any order. */
+  readonly isSameCalls: boolean
+  /** Why it ended: an error's `_tag`, or how the turn ended. */
+  readonly ended: string
+  /** Replies of a free run, and the calls that it stopped at, as the log has no results for them. */
+  readonly replies: number
+  readonly waiting: readonly WaitingCall[]
+  readonly spent: Spent
+}
+
+export const counterfactualKind = 'palimpsest/counterfactual'
+
+interface Sampling {
+  readonly chat: Conversation
+  readonly call: ModelCall
+  readonly recorded: readonly Block[]
+  readonly prices: Prices
+}
+
+/** Has a turn given in a fork at the history of a call. The fork stays, labelled. */
+export const sampled = async (
+  { chat, call, recorded, prices }: Sampling,
+  kind: SampleKind,
+  number: number,
+  options: TurnOptions,
+): Promise<Sample> => {
+  const fork = await forked(chat, call, kind, number)
+  let ended = ''
+  let waiting: readonly WaitingCall[] = []
+  try {
+    const turned = await fork.turn(options)
+    ended = turned.ended
+    waiting = turned.waiting
+  } catch (error) {
+    if (!isTyped(error)) throw error
+    ended = error._tag
+  }
+  const own: ModelCall[] = []
+  let end = call.receipt.position
+  for await (const one of fork.calls()) if (one.position > end && one.kind === 'reply') own.push(one)
+  const [first] = own
+  let content: readonly Block[] = []
+  if (first)
+    for await (const event of fork.events({ from: first.position, to: first.position }))
+      if (event.type === 'MessageAppended') content = event.data.content
+  const { calls } = await paidCallsIn(fork.events())
+  return {
+    kind,
+    conversation: fork.id,
+    ...(first && { position: first.position, stopReason: first.origin.stopReason ?? null }),
+    content,
+    isSameRequest: first?.receipt.digest === call.receipt.digest,
+    isSameCalls: first !== undefined && callsIn(content) === callsIn(recorded),
+    ended,
+    replies: own.length,
+    waiting,
+    spent: sumSpent(calls.map((one) => spentOn(one, prices))),
+  }
+}
+
+const callsIn = (content: readonly Block[]): string =>
+  content
+    .filter(isCall)
+    .map(({ name, input }) => `${name} ${canonicalText(input)}`)
+    .toSorted()
+    .join('\n')
+
+const longestId = 200
+
+/** A fork of its own, labelled by its title, a link and a note. */
+const forked = async (
+  chat: Conversation,
+  { number: call, position, receipt }: ModelCall,
+  kind: SampleKind,
+  number: number,
+): Promise<Conversation> => {
+  for (let attempt = number; ; attempt++) {
+    const name = `.call-${call}-${kind}-${attempt}`
+    try {
+      const fork = await chat.fork(`${chat.id.slice(0, longestId - name.length)}${name}`, {
+        at: receipt.position,
+      })
+      await fork.note({ kind: 'title', data: `counterfactual (${kind}) of call ${call} of ${chat.id}` })
+      await fork.note({ kind: counterfactualKind, data: { of: chat.id, call, position, kind } })
+      await fork.link({ relation: 'counterfactual-of', conversation: chat.id, position })
+      return fork
+    } catch (error) {
+      if (!isTyped(error) || error._tag !== 'ConversationExists') throw error
+    }
+  }
+}

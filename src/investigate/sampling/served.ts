@@ -1,0 +1,70 @@
+import { isBlock } from '../../events/blocks.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import type { Log } from '../../projections/path.ts'
+import { isCall } from '../../turn/calls/open-calls.ts'
+import { toolOf } from '../../turn/results/tools.ts'
+import type { ToolCall, Tools, ToolSettings } from '../../tools/settings.ts'
+import { canonicalText } from '../canonical.ts'
+
+/** What tools have answered, by their name and input, in the order of the log. */
+export type Answers = Map<string, unknown[]>
+
+/** The recorded results from a position on. */
+export const answersFrom = (log: Log, from: number): Answers => {
+  const keys = new Map<string, string>()
+  const answers: Answers = new Map()
+  for (const event of log.slice(from)) {
+    if (event.type !== 'MessageAppended') continue
+    for (const call of event.data.content.filter(isCall)) keys.set(call.id, keyOf(call))
+    for (const [id, answer] of resultsIn(event)) {
+      const key = keys.get(id)
+      if (key !== undefined) answers.set(key, [...(answers.get(key) ?? []), answer])
+    }
+  }
+  return answers
+}
+
+const keyOf = ({ name, input }: Pick<ToolCall, 'name' | 'input'>): string => `${name} ${canonicalText(input)}`
+
+/** What a tool would have to return for a result to be the recorded one. */
+const resultsIn = ({ data }: ConversationEvent<'MessageAppended'>): readonly (readonly [string, unknown])[] =>
+  data.content.flatMap((block) => {
+    if (!isBlock(block, 'tool_result')) return []
+    const { content = '' } = block
+    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content
+    return [[block.tool_use_id, block.is_error === true ? { content: blocks, isError: true } : content]]
+  })
+
+/**
+ * Tools that answer as recorded, each answer once. A call with another input waits for an approval, so that it is not run; with `isRun`, the
+ * agent's own tool is run.
+ */
+export const servedTools = (
+  tools: Tools,
+  names: readonly string[],
+  answers: Answers,
+  isRun: boolean,
+): Tools => {
+  const has = (call: Pick<ToolCall, 'name' | 'input'>): boolean => (answers.get(keyOf(call))?.length ?? 0) > 0
+  const served = (name: string): ToolSettings => {
+    const own = toolOf(tools, name)
+    return {
+      ...(isRun && own),
+      ...(!isRun && { effect: 'none' as const }),
+      approve: async (call) => {
+        if (has(call)) return false
+        if (!isRun || !own) return true
+        const { approve = false } = own
+        return typeof approve === 'function' ? own.approve !== undefined && approve.call(own, call) : approve
+      },
+      run: (input, context) => {
+        const given = answers.get(keyOf({ name, input }))
+        if (given && given.length > 0) return given.shift()
+        return own?.run(input, context)
+      },
+    }
+  }
+  return Object.fromEntries(
+    [...new Set([...names, ...Object.keys(tools)])].map((name) => [name, served(name)]),
+  )
+}
