@@ -34,7 +34,7 @@ export interface Cost {
   readonly days: readonly (Spent & { readonly day: string })[]
   /** A reply that calls several tools is shared among its calls. */
   readonly tools: readonly (ToolSpent & { readonly tool?: string })[]
-  /** Conversations that cannot be read, and why: nothing of theirs is counted. */
+  /** Conversations that cannot be read, and why: nothing of theirs is counted; or whose subagents are not known: the others are counted. */
   readonly problems: readonly { readonly id: string; readonly problem: string }[]
 }
 

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Store } from '../api/promises.ts'
 import { check } from '../events/check.ts'
+import type { Link } from '../projections/notes.ts'
 import { isTyped, toError } from '../result/typed.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../turn/spending/prices.ts'
 import { type Cost, costOfAll } from './cost.ts'
@@ -50,7 +51,8 @@ export const cost = async (
       accounts.push({ id, paid: await paidCallsIn(store.conversation(id).events()) })
     } catch (error) {
       if (id === conversation || !isTyped(error)) throw error
-      problems.push({ id, problem: error.message })
+      const known = problems.findIndex((one) => one.id === id)
+      problems.splice(known < 0 ? problems.length : known, 1, { id, problem: error.message })
     }
   }
   return { ...costOfAll(accounts, children, prices), problems }
@@ -78,11 +80,18 @@ const everyone = async (store: Pick<Store, 'conversations'>): Promise<Scope> => 
 const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<Scope> => {
   const children = new Map<string, readonly string[]>()
   const ids = new Set([id])
+  const problems: Scope['problems'] = []
   for (const each of ids) {
-    const links = await store.conversation(each).links()
+    let links: readonly Link[] = []
+    try {
+      links = await store.conversation(each).links()
+    } catch (error) {
+      if (each === id || !isTyped(error)) throw error
+      problems.push({ id: each, problem: `which subagents it has cannot be read: ${error.message}` })
+    }
     const own = childrenIn(links.filter(({ conversation }) => conversation === each)).get(each) ?? []
     children.set(each, own)
     for (const child of own) ids.add(child)
   }
-  return { ids: familyOf(id, children), children, problems: [] }
+  return { ids: familyOf(id, children), children, problems }
 }

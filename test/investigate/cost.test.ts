@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { join } from 'node:path'
 import { writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { openStore, type Store } from '../../src/index.ts'
 import { cost } from '../../src/investigate/index.ts'
@@ -199,6 +200,30 @@ describe('cost', () => {
       { numRuns: runs(300) },
     )
   })
+
+  test('of a conversation names a subagent that cannot be read, and counts the rest', () =>
+    inDirectory(async (directory) => {
+      const file = join(directory, 'palimpsest.db')
+      const store = await openStore(`sqlite:${file}`)
+      for (const [id, above] of [['a'], ['b', 'a'], ['c', 'a']] as const) {
+        const chat = await begun(store, id, reply('claude-opus-5-5', { usage: usage(10, 2) }))
+        if (above) await chat.link({ relation: 'subagent-of', conversation: above })
+      }
+      await store.close()
+      const database = new DatabaseSync(file)
+      database
+        .prepare(
+          `UPDATE events SET data = '{}' WHERE stream = (SELECT id FROM streams WHERE name = 'conversation-b') AND revision = 0`,
+        )
+        .run()
+      database.close()
+      const torn = await openStore(`sqlite:${file}`)
+      const found = await cost(torn, { conversation: 'a' })
+      await torn.close()
+      expect(found.problems).toMatchObject([{ id: 'b' }])
+      expect(found.conversations.map(({ id }) => id)).toEqual(['a', 'c'])
+      expect(found.total).toMatchObject({ calls: 2, input: 20 })
+    }))
 
   test('is printed by conversation, model, day and tool, with what is missing', () =>
     inDirectory(async (directory) => {
