@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Effective } from '../projections/effective.ts'
 import type { Log } from '../projections/path.ts'
+import { textOf } from '../receipts/canonical.ts'
 import { fingerprintLength, type PlacedPart, partsOf } from '../receipts/fingerprints.ts'
 import { requestIn } from '../receipts/made-again.ts'
 import { sharedBy } from '../receipts/receipt-blocks.ts'
@@ -145,7 +146,7 @@ const requestsOf = (
   if (before.prints === undefined || reply.prints === undefined) return undefined
   const shared = sharedBy(before.prints, reply.prints)
   const parts = partsSent(reply, now)
-  const sizes = parts.map(({ part }) => canonicalText(part).length)
+  const sizes = parts.map(({ part }) => sizeOf(part))
   const whole = sizes.reduce((sum, size) => sum + size, 0)
   const tokens = (size: number): number => (whole > 0 ? (size / whole) * inputOf(reply.counts) : 0)
   const known = new Set(printsIn(before.prints))
@@ -159,6 +160,9 @@ const requestsOf = (
     ...(path !== undefined && { path }),
   }
 }
+
+const sizeOf = (part: PlacedPart['part']): number =>
+  typeof part === 'string' ? canonicalText(part).length : textOf(part).length
 
 const partsSent = (
   { number = 0, position, origin, receipt }: CountedReply,
