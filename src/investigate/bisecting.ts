@@ -38,6 +38,8 @@ export interface BisectOptions {
   readonly reliability?: number | 'measure' | undefined
   /** Begin again, whatever was said before. Default false. */
   readonly again?: boolean | undefined
+  /** Is told each verdict as soon as it is kept, after those that were kept before. */
+  readonly onVerdict?: ((verdict: KeptVerdict) => void) | undefined
 }
 
 /** Where a bisection stands. */
@@ -72,6 +74,7 @@ const optionsSchema = z.strictObject({
   mark: z.enum(['good', 'bad', 'skip']).optional(),
   reliability: z.union([z.literal('measure'), z.number().gt(0.5).max(1)]).optional(),
   again: z.boolean().optional(),
+  onVerdict: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
 })
 
 /** What a bisection needs of a conversation. */
@@ -98,7 +101,7 @@ export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'
 export const bisect = async (chat: BisectedChat, options: BisectOptions): Promise<Bisected> => {
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) throw toError(checked.left)
-  const { good, bad, question = 'by hand', judge, mark, reliability = 1, again = false } = options
+  const { good, bad, question = 'by hand', judge, mark, reliability = 1, again = false, onVerdict } = options
   const log = await logOf(chat)
   const asked: Asked = { good, bad, question }
   const between = candidatesOf(log, asked)
@@ -107,7 +110,11 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   if (mark && !begun)
     throw toError(invalidInput('mark', 'answers nothing: ask first which position to look at'))
   const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }))
-  return continued(chat, { log, between, asked: { id, ...asked }, notes }, { judge, mark, reliability })
+  return continued(
+    chat,
+    { log, between, asked: { id, ...asked }, notes },
+    { judge, mark, reliability, onVerdict },
+  )
 }
 
 /** The positions that it may be, and how suspicious each is. Throws `InvalidInput` if there is none. */
@@ -130,10 +137,16 @@ export interface Begun {
 export const continued = async (
   chat: Pick<BisectedChat, 'id' | 'note'>,
   { log, between, asked, notes }: Begun,
-  { judge, mark, reliability = 1 }: Pick<BisectOptions, 'judge' | 'mark' | 'reliability'>,
+  {
+    judge,
+    mark,
+    reliability = 1,
+    onVerdict = () => {},
+  }: Pick<BisectOptions, 'judge' | 'mark' | 'reliability' | 'onVerdict'>,
 ): Promise<Bisected> => {
   const { id, good, bad } = asked
   const kept = [...verdictsIn(notes, id)]
+  for (const verdict of kept) onVerdict(verdict)
   const keep = async (
     position: number,
     { verdict, evidence }: Judged,
@@ -149,6 +162,7 @@ export const continued = async (
     }
     await chat.note({ kind: verdictKind, data: { bisection: id, ...said } })
     kept.push(said)
+    onVerdict(said)
   }
   const ask = async (position: number, isMeasure: boolean): Promise<void> => {
     const state = judgeableAt(chat.id, log, position)

@@ -171,4 +171,28 @@ describe('bisect', () => {
         code: 2,
       })
     }))
+
+  test('prints each verdict as it comes, those that were kept first', () =>
+    inDirectory(async (directory) => {
+      const { store } = await begun(`sqlite:${join(directory, 'palimpsest.db')}`)
+      await store.close()
+      writeFileSync(join(directory, 'once.sh'), 'test -e asked && exit 127\n: > asked\nexit 1')
+      const run = `palimpsest bisect c --good 0 --bad 31 --run 'sh once.sh'`
+      const first = await shell(run, directory)
+      expect(first).toMatchObject({ code: 1, stdout: expect.stringMatching(/^ {3}\d\d {2}bad\n$/) })
+      expect(await shell(run, directory)).toMatchObject({ code: 1, stdout: first.stdout })
+    }))
+
+  test('kills a command that takes too long, with what it has started, and continues when asked again', async () => {
+    const { chat } = await begun()
+    const judge = commandJudge('sleep 1000 & sleep 1000', process.env, 0.02)
+    const listeners = process.listenerCount('SIGINT')
+    const asked = { good: 0, bad: 31, question: 'is it right?' }
+    await expect(bisect(chat, { ...asked, judge })).rejects.toMatchObject({
+      _tag: 'RunFailed',
+      message: expect.stringContaining('took longer than 0.02 s (--timeout)'),
+    })
+    expect(process.listenerCount('SIGINT')).toBe(listeners)
+    expect(await bisect(chat, { ...asked, judge: knowsFile })).toMatchObject({ result: { position: 21 } })
+  })
 })

@@ -5,18 +5,19 @@ import {
   bisect,
   type BisectOptions,
   type Judge,
+  type KeptVerdict,
   modelJudge,
   type Verdict,
 } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
-import { exclusive, position, positionOrStart } from '../options.ts'
+import { exclusive, position, positionOrStart, several } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { eventParts } from '../views/timeline.ts'
 import { loadAgent } from '../work/agent.ts'
-import { commandJudge } from '../work/judging.ts'
+import { commandJudge, defaultTimeout } from '../work/judging.ts'
 
 interface Options {
   readonly good: number
@@ -27,6 +28,7 @@ interface Options {
   readonly mark?: Verdict
   readonly reliability?: number
   readonly again?: true
+  readonly timeout?: number
 }
 
 const reliability = (text: string): number => {
@@ -57,6 +59,11 @@ export const addBisect = (program: Command, shell: Shell): void => {
       'how often a verdict is right (default: 1; with --ask: measured)',
       reliability,
     )
+    .option(
+      '--timeout <seconds>',
+      `with --run: how long a command may take (default: ${defaultTimeout})`,
+      several,
+    )
     .option('--again', 'begin again, whatever was said before')
     .addHelpText(
       'after',
@@ -64,7 +71,8 @@ export const addBisect = (program: Command, shell: Shell): void => {
 The command gets { conversation, position, items, request } as JSON on standard
 input, and PALIMPSEST_CONVERSATION and PALIMPSEST_POSITION in its environment.
 Exit code 0 means good, 125 skip, others up to 124 bad; from 126 on, or killed
-by a signal, it ends the search, which can be continued.
+by a signal, it ends the search, which can be continued. So does a command that
+takes longer than --timeout.
 
 Without --run and --ask, it says which position to look at (show ID --at N);
 answer with --mark. Every verdict is kept as a note with its evidence: the same
@@ -84,18 +92,29 @@ Examples:
     .action(
       shell.action('existing', async ({ store, out, isJson, host, fail }, id: string, options: Options) => {
         const chat = store.conversation(id)
-        const found = await bisect(chat, await asked(chat, options, host))
+        let said = Promise.resolve()
+        const onVerdict = (verdict: KeptVerdict): void => {
+          if (!isJson) said = said.then(() => writeVerdict(out, verdict))
+        }
+        const given = await asked(chat, options, host)
+        const found = await bisect(chat, { ...given, onVerdict }).finally(() => said)
         if (found.result.type === 'unclear') fail()
-        return isJson ? out.json(found) : write(out, chat, found)
+        return isJson ? out.json(found) : writeResult(out, chat, found)
       }),
     )
 }
 
 const asked = async (chat: Conversation, options: Options, host: Host): Promise<BisectOptions> => {
-  const { good, bad, run, ask, agent, mark, again } = options
+  const { good, bad, run, ask, agent, mark, again, timeout } = options
   const own = { good, bad, mark, again }
   if (run !== undefined)
-    return { ...own, question: run, judge: commandJudge(run, host.env), reliability: options.reliability }
+    return {
+      ...own,
+      question: run,
+      judge: commandJudge(run, host.env, timeout),
+      reliability: options.reliability,
+    }
+  if (timeout !== undefined) throw toError(usage('--timeout needs --run'))
   if (ask === undefined) return { ...own, reliability: options.reliability }
   if (agent === undefined)
     throw toError(usage('--ask needs --agent: the module whose client and model to ask'))
@@ -109,13 +128,13 @@ const agentJudge = async (chat: Conversation, question: string, file: string): P
   return modelJudge({ client, model, question })
 }
 
-const write = async (out: Output, chat: Conversation, found: Bisected): Promise<void> => {
-  for (const { position: at, verdict, isMeasure } of found.verdicts)
-    await out.line(
-      [String(at).padStart(5), 'position'],
-      [`  ${verdict}${isMeasure ? '  (measuring)' : ''}`, verdict === 'bad' ? 'warning' : 'dim'],
-    )
-  const { result } = found
+const writeVerdict = (out: Output, { position: at, verdict, isMeasure }: KeptVerdict): Promise<void> =>
+  out.line(
+    [String(at).padStart(5), 'position'],
+    [`  ${verdict}${isMeasure ? '  (measuring)' : ''}`, verdict === 'bad' ? 'warning' : 'dim'],
+  )
+
+const writeResult = async (out: Output, chat: Conversation, { result }: Bisected): Promise<void> => {
   if (result.type === 'ask')
     return out.line([`look at ${result.position}, then answer with --mark good, bad or skip`])
   if (result.type === 'unclear') return out.line([unclearText(result), 'warning'])

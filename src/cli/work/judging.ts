@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { Judge, Judged } from '../../investigate/index.ts'
@@ -15,6 +15,20 @@ const runFailed = (command: string, why: string, stderr: string): Failure => ({
   stderr,
 })
 
+/** Seconds that a command may take. */
+export const defaultTimeout = 600
+/** Ctrl-C at a terminal reaches only the group that this process is in. */
+const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+const killGroup = (child: ChildProcess): void => {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // It has ended, or the system has no groups.
+    child.kill('SIGKILL')
+  }
+}
+
 /** How a text begins; the rest is read, so that whoever writes it is not held up, and forgotten. */
 const beginningOf = async (stream: Readable): Promise<string> => {
   let kept = ''
@@ -25,17 +39,31 @@ const beginningOf = async (stream: Readable): Promise<string> => {
 
 /**
  * Judges by the exit code of a shell command: 0 good, 125 skip, others up to 124 bad, as for `git bisect run`. It gets the state as JSON on
- * standard input, and its place in the environment. Throws `RunFailed`.
+ * standard input, and its place in the environment. After `timeout` seconds it is killed, with all that it has started. Throws `RunFailed`.
  */
 export const commandJudge =
-  (command: string, env: NodeJS.ProcessEnv): Judge =>
+  (command: string, env: NodeJS.ProcessEnv, timeout = defaultTimeout): Judge =>
   async (state): Promise<Judged> => {
     const { conversation, position } = state
     const child = spawn(command, {
       shell: true,
       env: { ...env, PALIMPSEST_CONVERSATION: conversation, PALIMPSEST_POSITION: String(position) },
       stdio: ['pipe', 'pipe', 'pipe'],
+      // A group of its own: what a shell has started holds the pipes open.
+      detached: true,
     })
+    let isLate = false
+    const end = (): void => killGroup(child)
+    const timer = setTimeout(() => {
+      isLate = true
+      end()
+    }, timeout * 1_000)
+    process.once('exit', end)
+    for (const name of ends) process.once(name, endWith)
+    function endWith(name: NodeJS.Signals): void {
+      end()
+      process.kill(process.pid, name)
+    }
     // A command need not read all of it.
     child.stdin.on('error', () => {})
     child.stdin.end(JSON.stringify(state))
@@ -43,7 +71,13 @@ export const commandJudge =
       beginningOf(child.stdout),
       beginningOf(child.stderr),
       once(child, 'close') as Promise<[number | null, string | null]>,
-    ])
+    ]).finally(() => {
+      clearTimeout(timer)
+      process.off('exit', end)
+      for (const name of ends) process.off(name, endWith)
+    })
+    if (isLate)
+      throw toError(runFailed(command, `took longer than ${timeout} s (--timeout) and was killed`, stderr))
     if (code === null || code > 125) throw toError(runFailed(command, `ended with ${code ?? signal}`, stderr))
     const evidence = { exitCode: code, stdout, stderr }
     return { verdict: code === 0 ? 'good' : code === 125 ? 'skip' : 'bad', evidence }
