@@ -80,9 +80,9 @@ export const excerptIn = (text: string, wanted: string): Excerpt | undefined => 
   }
 }
 
-/** Where a text is first in an event, as it is but for upper and lower case; undefined if it is not in it. */
-export const foundIn = (event: ConversationEvent, text: string): Excerpt | undefined =>
-  excerptOf(event, fold(text))
+/** Where a text is first in an event, or in another text, as it is but for upper and lower case; undefined if it is not in it. */
+export const foundIn = (said: ConversationEvent | string, text: string): Excerpt | undefined =>
+  typeof said === 'string' ? excerptIn(said, fold(text)) : excerptOf(said, fold(text))
 
 /** A place that is not in the middle of a character. */
 const wholeFrom = (text: string, at: number): number => {

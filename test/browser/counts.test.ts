@@ -44,6 +44,18 @@ const firstView = async (
   return settled(page)
 }
 
+/** Counts what canvases draw. */
+const counted = (page: Page): Promise<unknown> =>
+  page.addInitScript(`{
+    window.drawn = 0
+    const { prototype } = CanvasRenderingContext2D
+    const own = prototype.fillRect
+    prototype.fillRect = function (...edges) {
+      window.drawn++
+      return own.apply(this, edges)
+    }
+  }`)
+
 const nodes = (page: Page): Promise<number> => page.evaluate('document.querySelectorAll("*").length')
 
 /** The index that the ribbon is drawn from follows the store. */
@@ -73,16 +85,24 @@ describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
     }
   })
 
-  test('has few nodes, however long a conversation is', async () => {
+  test('has few nodes, however long a conversation is, and draws its ribbon once', async () => {
     const scene = await served(await long(runs(100_000)))
     const last = await scene.store.conversation('long').position()
     await isIndexed(scene)
-    const { page, at, shows, slider } = await looking(scene, '/c/long')
+    const { page, at, shows, slider } = await looking(scene, '/c/long', { before: counted })
     await shows(last)
     await slider.focus()
-    for (let step = 0; step < 30; step++) await page.keyboard.press('ArrowLeft')
-    await shows(await at())
+    const back = async (steps: number): Promise<void> => {
+      for (let step = 0; step < steps; step++) await page.keyboard.press('ArrowLeft')
+      await shows(await at())
+    }
+    await back(30)
     expect(await nodes(page)).toBeLessThan(1_500)
+    // From one message to the next, the ribbon is not drawn again: the line between past and future moves.
+    const drawn = await page.evaluate('drawn')
+    expect(drawn).toBeGreaterThan(1_000)
+    await back(5)
+    expect(await page.evaluate('drawn')).toBe(drawn)
     await page.keyboard.press('e')
     await page
       .getByRole('listitem', { name: /hidden/ })

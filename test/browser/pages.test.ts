@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Route } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { noBrowser } from '../support/browser.ts'
 import { disguised } from '../support/hostile.ts'
@@ -71,6 +72,10 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     ])
     await hits.first().click()
     await expect.poll(() => new URL(page.url()).pathname + new URL(page.url()).search).toBe('/c/talk')
+    await page.keyboard.press('/')
+    await page.keyboard.type('parsers')
+    await page.getByRole('search').getByText('1 hit, and the title').waitFor()
+    expect(await page.locator('.hits .titled').textContent()).toBe('titleOf parsers')
   })
 
   test('of a request says which tools were called', async () => {
@@ -116,11 +121,24 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await expect.poll(asked).toEqual(['q=hello', 'has=condensed'])
   })
 
-  test('of a conversation says nothing more of a search once that is closed', async () => {
+  test('of a conversation looks for up to 200 hits, however few an answer has, and for none once the search is closed', async () => {
     const scene = await served()
-    await scene.store.conversation('talk').append({ role: 'user', content: 'Hello there.' })
-    const { page, shows } = await looking(scene, '/c/talk?find=hello')
-    await shows(0)
+    await scene.store.conversation('talk').append(
+      Array.from({ length: 201 }, (_, index) => ({
+        role: 'user' as const,
+        content: index < 120 ? 'Hello there, you.' : 'Hello there.',
+      })),
+    )
+    const few = (route: Route) =>
+      route.continue({ url: route.request().url().replace('limit=200', 'limit=50') })
+    const { page, shows } = await looking(scene, '/c/talk?find=there,+you', {
+      before: (opened) => opened.route(/search\?/, few),
+    })
+    await shows(200)
+    await page.getByRole('search').getByText('120 hits', { exact: true }).waitFor()
+    await page.getByRole('searchbox').fill('hello')
+    await page.getByRole('search').getByText('more than 200 hits').waitFor()
+    expect(await page.locator('.hits li').count()).toBe(200)
     await page.getByRole('button', { name: 'Search', exact: true }).click()
     await expect.poll(() => new URL(page.url()).search).toBe('')
   })

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact'
+import { useMemo } from 'preact/hooks'
 import type { ConversationEvent } from '../../core.ts'
 import { type Action, keymap, printed } from '../keys.ts'
 import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
+import { type Handlers, perform } from '../use-keys.ts'
 import { brief, count, kindOf, moment, number, size } from '../words.ts'
 import type { Here } from './here.ts'
 import type { Live } from './live.ts'
@@ -11,10 +13,8 @@ interface InspectorProps {
   readonly here: Here
   /** The last event, if it is told: it is not asked for then. */
   readonly newest: Live['newest']
-  /** What can be done, in this order. */
-  readonly actions: readonly (readonly [Action, () => void])[]
-  /** What changes the conversation, each after a sheet that shows what it would do. */
-  readonly acts: readonly (readonly [Action, () => void])[]
+  /** What can be done here. */
+  readonly possible: Handlers
   /** Why nothing can be changed; undefined if it can. */
   readonly off: string | undefined
   /** What became of the selected row, in words. */
@@ -26,7 +26,7 @@ interface Events {
 }
 
 /** What is known of one event, and what can be done with it. */
-export const Inspector = ({ here, newest, actions, acts, off, state }: InspectorProps) => {
+export const Inspector = ({ here, newest, possible, off, state }: InspectorProps) => {
   const { source, conversation, selected: position, outline } = here
   // While the position moves, the outline says enough.
   const rested = useRested(position, 250)
@@ -58,24 +58,55 @@ export const Inspector = ({ here, newest, actions, acts, off, state }: Inspector
         {event && <Details event={event} />}
         {event && <Causes here={here} event={event} />}
       </dl>
-      <div class="doing">
-        {actions.map(([action, perform]) => (
-          <button key={action} type="button" onClick={perform}>
-            {buttons[action] ?? keymap[action].does} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>
-          </button>
-        ))}
-      </div>
-      <div class="doing acts">
-        {off !== undefined && <p class="faint">{off}</p>}
-        {acts.map(([action, perform]) => (
-          <button key={action} type="button" onClick={perform} aria-disabled={off !== undefined} title={off}>
-            {buttons[action] ?? keymap[action].does} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>
-          </button>
-        ))}
-      </div>
+      <Doing actions={looks.filter((action) => possible[action])} off={off} />
     </aside>
   )
 }
+
+/** In this order. */
+const looks: readonly Action[] = ['goToRow', 'cover', 'request', 'diff', 'copyLink', 'copyContent']
+/** What changes the conversation, each after a sheet that shows what it would do. */
+const acts: readonly Action[] = ['rewind', 'fork', 'condense', 'truncate', 'restore', 'undo']
+
+interface DoingProps {
+  readonly actions: readonly Action[]
+  readonly off: string | undefined
+}
+/** What can be done: the same from most positions. */
+const Doing = ({ actions, off }: DoingProps) =>
+  useMemo(
+    () => (
+      <>
+        <div class="doing">
+          {actions.map((action) => (
+            <Button key={action} action={action} />
+          ))}
+        </div>
+        <div class="doing acts">
+          {off !== undefined && <p class="faint">{off}</p>}
+          {acts.map((action) => (
+            <Button key={action} action={action} off={off} />
+          ))}
+        </div>
+      </>
+    ),
+    [actions.join(), off],
+  )
+
+interface ButtonProps {
+  readonly action: Action
+  readonly off?: string | undefined
+}
+const Button = ({ action, off }: ButtonProps) => (
+  <button
+    type="button"
+    onClick={() => perform(action)}
+    aria-disabled={off === undefined ? undefined : true}
+    title={off}
+  >
+    {buttons[action] ?? keymap[action].does} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>
+  </button>
+)
 
 /** Shorter than in the table of keys, as they stand beside the position. */
 const buttons: Partial<Record<Action, string>> = {

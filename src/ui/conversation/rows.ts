@@ -1,10 +1,11 @@
 import type { Repair } from '../../core.ts'
 import { isIn, type Jump, type Paths } from './path.ts'
+import type { Pane } from '../url.ts'
 import type { Restore, ShownEntry, ShownItem } from './shapes.ts'
 
 // The rows of the page: what happened beside what the model sees. A row is one text where both agree, and two where they differ.
 
-type MarkerItem = Exclude<ShownItem, { readonly kind: 'message' }>
+export type MarkerItem = Exclude<ShownItem, { readonly kind: 'message' }>
 
 export type Row =
   /** Happened, and is seen. */
@@ -229,6 +230,11 @@ export const hiddenBy = (entries: readonly ShownEntry[], marker: number): readon
       hidden.add(position)
   return entries.filter(({ position }) => position !== marker && hidden.has(position))
 }
+
+/** Whether a row is one of those that a pane shows. */
+export const isInPane = ({ kind }: Row, pane: Pane): boolean =>
+  pane === 'both' ||
+  (pane === 'model' ? kind === 'same' || kind === 'group' || kind === 'repair' : kind !== 'repair')
 
 /** What a screen reader and the ribbon call a row's state. */
 export const stateOf = (row: Row): string => {

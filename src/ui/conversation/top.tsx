@@ -1,23 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Header } from '../header.tsx'
 import type { Connection } from '../source/source.ts'
-import { count, number } from '../words.ts'
+import { number } from '../words.ts'
+import type { Sight } from './use-sight.ts'
 
 interface TopProps {
   readonly id: string
-  readonly at: number | undefined
-  readonly last: number | undefined
-  readonly isFollowing: boolean
+  readonly sight: Sight
   readonly isLive: boolean
-  readonly connection: Connection
-  /** How many events came since the position stands. */
-  readonly fresh: number
   readonly onGo: (position: number) => void
   readonly onFollow: () => void
 }
 
 /** Where one is: the conversation, the position, and whether it follows what is written. */
-export const Top = ({ id, at, last, isFollowing, isLive, connection, fresh, onGo, onFollow }: TopProps) => {
+export const Top = ({ id, sight, isLive, onGo, onFollow }: TopProps) => {
+  const { at, last, isFollowing, connection, fresh } = sight
   const [typed, setTyped] = useState<string>()
   return (
     <Header
@@ -103,14 +100,3 @@ const Connected = ({ connection }: { readonly connection: Connection }) => {
       return <>○ offline since {new Date(connection.since).toLocaleTimeString('en-GB').slice(0, 5)}</>
   }
 }
-
-interface StatusProps {
-  readonly words: readonly string[]
-}
-/** The position in a sentence. */
-export const Status = ({ words }: StatusProps) => <p class="status figures">{words.join(' · ')}</p>
-
-export const seenWords = (items: number, hidden: number): string[] => [
-  `${count(items, 'item')} seen`,
-  ...(hidden > 0 ? [`${number(hidden)} hidden`] : []),
-]

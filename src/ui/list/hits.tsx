@@ -21,8 +21,7 @@ interface Hit {
 type TitleHit = Pick<Hit, 'conversation' | 'excerpt'>
 
 interface Found {
-  /** Absent where titles are not searched: in a file. */
-  readonly titles?: readonly TitleHit[]
+  readonly titles: readonly TitleHit[]
   readonly items: readonly Hit[]
   readonly next?: unknown
 }

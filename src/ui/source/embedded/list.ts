@@ -1,5 +1,6 @@
 import { type ConversationEvent, foundIn, type Log } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
+import { titleOf } from './title.ts'
 
 // The list of a file: its one conversation, if that is looked for, as the server's list says it.
 
@@ -23,8 +24,9 @@ const isOf = ({ type, data }: ConversationEvent, model: string): boolean =>
 
 /** Whether a conversation passes one condition of a query. */
 const conditions: Readonly<Record<string, (file: EmbeddedFile, wanted: string) => boolean>> = {
-  q: ({ conversation, events }, text) =>
-    conversation.toLowerCase().includes(text.toLowerCase()) || isSaidIn(events, text),
+  q: (file, text) =>
+    [file.conversation, titleOf(file) ?? ''].some((name) => foundIn(name, text)) ||
+    isSaidIn(file.events, text),
   beginning: ({ conversation }, text) => conversation.startsWith(text),
   has: ({ events }, names) =>
     names.split(',').every((name) => events.some(({ type }) => type === traits[name])),

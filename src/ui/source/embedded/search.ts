@@ -2,14 +2,12 @@ import { type ConversationEvent, foundIn, type Log } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 import { type State, statesAt } from './hiding.ts'
 import { kindOf } from './outline.ts'
+import { titleOf } from './title.ts'
 
 /** What is found in a conversation, newest first, as the server's `search` says it. */
-export const found = (
-  { conversation, events: log }: EmbeddedFile,
-  text: string,
-  most: number,
-  before = Infinity,
-) => {
+export const found = (file: EmbeddedFile, text: string, most: number, before = Infinity) => {
+  const { conversation, events: log } = file
+  const titles = before === Infinity ? titlesWith(file, text) : []
   const last = log.length - 1
   const now = statesAt(log, last)
   const items = []
@@ -17,7 +15,7 @@ export const found = (
     const event = log[position]
     const excerpt = event && text !== '' ? foundIn(event, text) : undefined
     if (!event || !excerpt) continue
-    if (items.length === most) return { items, next: String(position + 1), last, indexed: last }
+    if (items.length === most) return { titles, items, next: String(position + 1), last, indexed: last }
     items.push({
       conversation,
       position,
@@ -28,7 +26,14 @@ export const found = (
       then: stateThen(log, position),
     })
   }
-  return { items, last, indexed: last }
+  return { titles, items, last, indexed: last }
+}
+
+/** The title, if it has the text. */
+const titlesWith = (file: EmbeddedFile, text: string) => {
+  const title = titleOf(file)
+  const excerpt = title === undefined || text === '' ? undefined : foundIn(title, text)
+  return excerpt ? [{ conversation: file.conversation, time: file.written, excerpt }] : []
 }
 
 const shown: State = { state: 'shown' }

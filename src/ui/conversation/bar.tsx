@@ -1,0 +1,81 @@
+import { perform } from '../use-keys.ts'
+import type { Pane, View } from '../url.ts'
+import { brief, count, kindOf, number } from '../words.ts'
+import type { Stretch } from './path.ts'
+import { mayRewindBefore } from './steps.ts'
+import type { Finding } from './use-finding.ts'
+import type { Rows } from './use-rows.ts'
+import type { Sight } from './use-sight.ts'
+
+const paneNames: Readonly<Record<Pane, string>> = { all: 'All', both: 'Both', model: 'Model' }
+
+interface BarOfViewProps {
+  readonly sight: Sight
+  readonly shown: Rows
+  readonly finding: Finding
+  readonly isInspected: boolean
+  readonly showPane: (pane: Pane) => void
+}
+
+/** What is shown, in words, and what else could be. */
+export const BarOfView = ({ sight, shown, finding, isInspected, showPane }: BarOfViewProps) => (
+  <div class="bar-of-view">
+    <p class="status figures">{statusOf(sight, shown).join(' · ')}</p>
+    <div class="switches">
+      <Panes view={sight.view} showPane={showPane} />
+      <Toggle name="Exact" isOn={sight.view.text === 'exact'} press={() => perform('text')} />
+      <Toggle name="Details" isOn={isInspected} press={() => perform('inspector')} />
+      <Toggle name="Search" isOn={finding.isOpen} press={finding.isOpen ? finding.close : finding.open} />
+    </div>
+  </div>
+)
+
+const Panes = ({ view, showPane }: { readonly view: View; readonly showPane: (pane: Pane) => void }) => (
+  <div class="switch" role="radiogroup" aria-label="Show">
+    {(['all', 'both', 'model'] as const).map((pane) => (
+      <button
+        key={pane}
+        type="button"
+        role="radio"
+        aria-checked={view.pane === pane}
+        onClick={() => showPane(pane)}
+      >
+        {paneNames[pane]}
+      </button>
+    ))}
+  </div>
+)
+
+interface ToggleProps {
+  readonly name: string
+  readonly isOn: boolean
+  readonly press: () => void
+}
+const Toggle = ({ name, isOn, press }: ToggleProps) => (
+  <button type="button" class="toggle" aria-pressed={isOn} onClick={press}>
+    {name}
+  </button>
+)
+
+/** The position in a sentence. */
+const statusOf = (
+  { outline, overview, at, value }: Sight,
+  { paths, hiddenCount }: Rows,
+): readonly string[] => {
+  const index = outline && at !== undefined ? at - outline.from : undefined
+  return [
+    kindOf(index === undefined ? undefined : outline?.kinds[index]),
+    ...(index === undefined ? [] : [`${brief(outline?.tokens[index] ?? 0)} tokens`]),
+    ...(outline?.from === 0 && at !== undefined
+      ? [`${count(lengthOf(paths.stretches(at)), 'event')} on path`]
+      : []),
+    ...(value ? [`${count(value.total, 'item')} seen`] : []),
+    ...(value && hiddenCount > 0 ? [`${number(hiddenCount)} hidden`] : []),
+    ...(outline && mayRewindBefore(outline.from, overview)
+      ? [`branches abandoned before ${number(outline.from)} are not shown`]
+      : []),
+  ]
+}
+
+const lengthOf = (stretches: readonly Stretch[]): number =>
+  stretches.reduce((sum, { from, to }) => sum + to - from + 1, 0)

@@ -1,0 +1,34 @@
+import { announced } from '../announcer.tsx'
+import type { ConversationEvent } from '../../core.ts'
+import { linkTo } from '../router.ts'
+import type { Source } from '../source/source.ts'
+import { apiOf } from '../url.ts'
+import { contentOf } from './kinds.ts'
+
+const copied = (text: Promise<string>, done: string): void => {
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(await text)
+    announced(done)
+  }
+  copy().catch(() => announced('The browser did not let this page copy'))
+}
+
+export const copyLink = (href: string): void =>
+  copied(Promise.resolve(linkTo(href)), 'Copied a link to this view')
+
+/** Copies what an event says, or else what it holds. */
+export const copyContent = (source: Source, id: string, position: number): void => {
+  const text = async (): Promise<string> => {
+    const event = await source.get<ConversationEvent>(`${apiOf(id)}/events/${position}`)
+    const content =
+      event.type === 'MessageAppended'
+        ? event.data.content
+        : event.type === 'Condensed'
+          ? event.data.summary.flatMap((one) => one.content)
+          : []
+    return content.length > 0
+      ? contentOf({ kind: 'message', content } as never)
+      : JSON.stringify(event.data, undefined, 2)
+  }
+  copied(text(), `Copied the content of ${position}`)
+}

@@ -1,0 +1,84 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Source } from '../../source/source.ts'
+import { apiOf, queryOf } from '../../url.ts'
+import type { Effective } from '../shapes.ts'
+import { clip, page } from './sizes.ts'
+
+/** How often something is fetched while the position moves, in milliseconds. */
+const every = 100
+/** How many answers are kept to go back to. */
+const kept = 60
+
+interface Looked {
+  readonly value: Effective | undefined
+  readonly error: unknown
+  readonly isBusy: boolean
+}
+
+/**
+ * What the model sees at a position; `undefined`: the last one. While the position moves it is asked for at most once in 100 ms, what is stale is not waited for, and the last answer
+ * stays until the next one is there.
+ */
+export const useEffective = (source: Source, id: string, at: number | undefined, attempt: number): Looked => {
+  const [state, setState] = useState<Looked>({ value: undefined, error: undefined, isBusy: true })
+  const known = useRef(new Map<string, Effective>())
+  const lastAsked = useRef(-Infinity)
+  useEffect(() => {
+    const key = String(at)
+    const value = at === undefined ? undefined : known.current.get(key)
+    if (value) {
+      setState({ value, error: undefined, isBusy: false })
+      return undefined
+    }
+    const asking = new AbortController()
+    const ask = async (): Promise<void> => {
+      lastAsked.current = performance.now()
+      // Whoever looks for the first time does not move yet.
+      const repairs = known.current.size === 0 ? true : undefined
+      try {
+        const answer = await wholeEffective(source, id, { at, repairs }, asking.signal, (part) =>
+          setState({ value: part, error: undefined, isBusy: true }),
+        )
+        if (known.current.size >= kept) known.current.delete([...known.current.keys()][0] ?? '')
+        known.current.set(String(answer.at), answer)
+        setState({ value: answer, error: undefined, isBusy: false })
+      } catch (error) {
+        if (!asking.signal.aborted) setState((before) => ({ ...before, error, isBusy: false }))
+      }
+    }
+    // Who moves on is busy already: nothing is drawn for that.
+    setState((before) =>
+      before.isBusy && before.error === undefined ? before : { ...before, error: undefined, isBusy: true },
+    )
+    const timer = setTimeout(() => void ask(), Math.max(0, lastAsked.current + every - performance.now()))
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, at, attempt])
+  return state
+}
+
+/** All pages of it; told of what is there after each. */
+const wholeEffective = async (
+  source: Source,
+  id: string,
+  { at, repairs }: { readonly at: number | undefined; readonly repairs: true | undefined },
+  signal: AbortSignal,
+  told: (part: Effective) => void,
+): Promise<Effective> => {
+  const path = (more: {
+    readonly at: number | undefined
+    readonly offset?: number
+    readonly repairs?: true | undefined
+  }) => `${apiOf(id)}/effective${queryOf({ limit: page, clip, ...more })}`
+  let whole = await source.get<Effective>(path({ at, repairs }), { signal })
+  while (whole.next !== undefined) {
+    told(whole)
+    const { items, next } = await source.get<Effective>(path({ at: whole.at, offset: whole.next }), {
+      signal,
+    })
+    whole = { ...whole, items: [...whole.items, ...items], next }
+  }
+  return whole
+}

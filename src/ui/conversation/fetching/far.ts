@@ -1,0 +1,49 @@
+import type { Source } from '../../source/source.ts'
+import { apiOf, queryOf } from '../../url.ts'
+import type { Outline, Overview } from '../shapes.ts'
+import { type StepKind, stepFrom } from '../steps.ts'
+import { part } from './part.ts'
+
+interface Far {
+  readonly outline: Outline
+  readonly overview: Overview | undefined
+  readonly kind: StepKind
+  readonly by: 1 | -1
+}
+
+/** The next position of a kind beyond what the outline has; undefined if there is none. */
+export const stepFar = async (
+  source: Source,
+  id: string,
+  { outline, overview, kind, by }: Far,
+): Promise<number | undefined> => {
+  let { from, to } = outline
+  for (;;) {
+    const next = by > 0 ? to + 1 : from - 1
+    if (next < 0 || next > outline.last) return undefined
+    // The overview knows where there is no marker at all.
+    const begin = kind === 'mark' && overview ? markedFrom(overview, next, by) : next
+    if (begin === undefined) return undefined
+    from = by > 0 ? begin : Math.max(0, begin - part)
+    to = by > 0 ? Math.min(outline.last, begin + part) : begin
+    const got = await source.get<Outline>(`${apiOf(id)}/outline${queryOf({ from, to })}`)
+    const found = stepFrom(got, by > 0 ? from - 1 : to + 1, kind, by)
+    if (found !== undefined) return found
+  }
+}
+
+/** The first position, from one on (or back), of a part that has markers or rewinds. */
+const markedFrom = (
+  { first, markers, rewinds, last }: Overview,
+  position: number,
+  by: 1 | -1,
+): number | undefined => {
+  const ends = first.map((_, index) => (first[index + 1] ?? last + 1) - 1)
+  const isMarked = (index: number): boolean => (markers[index] ?? 0) + (rewinds[index] ?? 0) > 0
+  if (by > 0) {
+    const index = ends.findIndex((end, part_) => end >= position && isMarked(part_))
+    return index < 0 ? undefined : Math.max(position, first[index] ?? 0)
+  }
+  const index = first.findLastIndex((begin, part_) => begin <= position && isMarked(part_))
+  return index < 0 ? undefined : Math.min(position, ends[index] ?? 0)
+}

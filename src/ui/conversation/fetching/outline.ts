@@ -1,0 +1,72 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Source } from '../../source/source.ts'
+import { apiOf, queryOf } from '../../url.ts'
+import type { Outline, Overview } from '../shapes.ts'
+import { covers, firstLook, joined, rangeOf, wholeOutline } from './part.ts'
+
+export interface Outlined {
+  readonly outline: Outline | undefined
+  readonly overview: Overview | undefined
+  readonly error: unknown
+  /** Something has been written: the last position that is known. */
+  readonly grown: (last: number) => void
+  readonly last: number | undefined
+}
+
+/** The outline of a conversation, or of what is around a position, kept up to date; and the overview of a long one. */
+export const useOutline = (source: Source, id: string, at: number | undefined): Outlined => {
+  const [outline, setOutline] = useState<Outline>()
+  const [overview, setOverview] = useState<Overview>()
+  const [last, setLast] = useState<number>()
+  const [error, setError] = useState<unknown>()
+  const [attempt, setAttempt] = useState(0)
+  const end = last ?? outline?.last
+  const around = at ?? end
+  const isThere =
+    outline !== undefined && around !== undefined && end !== undefined && covers(outline, around, end)
+  useEffect(() => {
+    if (isThere || around === undefined) return undefined
+    const asking = new AbortController()
+    const { signal } = asking
+    const ask = async (): Promise<void> => {
+      const { from, to } = rangeOf(around, end)
+      const grows = outline && end !== undefined && end < wholeOutline && outline.from === 0
+      const path = `${apiOf(id)}/outline${queryOf({ from: grows ? outline.to + 1 : from, to })}`
+      const got = await source.get<Outline>(path, { signal })
+      const next = grows ? joined(outline, got) : got
+      setOutline(next)
+      setLast((before) => Math.max(before ?? -1, got.last))
+      setError(undefined)
+      // The index still catches up, or this was the first look at a long conversation.
+      if (got.to < Math.min(to, got.last) || (around ?? got.last) > got.to)
+        setTimeout(() => signal.aborted || setAttempt(attempt + 1), got.indexed === undefined ? 0 : 250)
+    }
+    const timer = setTimeout(
+      () => ask().catch((problem: unknown) => signal.aborted || setError(problem)),
+      outline ? 60 : 0,
+    )
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, isThere, isThere ? 0 : around, isThere ? 0 : end, attempt])
+
+  const isLong = end !== undefined && end >= firstLook
+  // Of a conversation that grows, the overview is fetched again once in a while.
+  const size = isLong ? Math.floor(end / Math.max(100, firstLook / 4)) : undefined
+  useEffect(() => {
+    if (!isLong) return undefined
+    const asking = new AbortController()
+    source
+      .get<Overview>(`${apiOf(id)}/overview?buckets=1200`, { signal: asking.signal })
+      .then(setOverview, () => undefined)
+    return () => asking.abort()
+  }, [source, id, size])
+  return {
+    outline,
+    overview,
+    error,
+    last: end,
+    grown: (to) => setLast((before) => Math.max(before ?? -1, to)),
+  }
+}

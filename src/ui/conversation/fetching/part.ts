@@ -1,0 +1,38 @@
+import type { Outline } from '../shapes.ts'
+
+// Which part of an outline is there, and which is to be.
+
+/** How long a conversation may be for its outline to be fetched whole; of longer ones a part around the position is. */
+export const wholeOutline = 20_000
+export const part = 8_000
+/** How long a conversation is when there is an overview of it. */
+export const firstLook = 2_000
+
+export const rangeOf = (
+  at: number,
+  last: number | undefined,
+): { readonly from: number; readonly to: number } => {
+  if (last !== undefined && last < wholeOutline) return { from: 0, to: last }
+  if (last === undefined && at < wholeOutline) return { from: 0, to: Math.max(at, firstLook) + part }
+  const from = Math.max(0, Math.floor((at - part / 2) / 1_000) * 1_000)
+  return { from, to: Math.min(last ?? Infinity, from + part) }
+}
+
+export const covers = ({ from, to }: Outline, at: number, last: number): boolean => {
+  if (last < wholeOutline) return from === 0 && to >= last
+  const margin = 1_500
+  return (from === 0 || at - from >= margin) && (to >= last || to - at >= margin)
+}
+
+export const joined = (one: Outline, other: Outline): Outline => ({
+  ...other,
+  from: one.from,
+  kinds: one.kinds + other.kinds,
+  sizes: [...one.sizes, ...other.sizes],
+  tokens: [...one.tokens, ...other.tokens],
+  times: [...one.times, ...other.times],
+  markers: [...one.markers, ...other.markers],
+  rewinds: [...one.rewinds, ...other.rewinds],
+  restores: [...one.restores, ...other.restores],
+  calls: [...one.calls, ...other.calls],
+})

@@ -1,0 +1,60 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { announced } from '../../announcer.tsx'
+import { problemOf, type Source } from '../../source/source.ts'
+import { apiOf, queryOf } from '../../url.ts'
+import { type Opened, type Piece, pieceWith } from '../rows.ts'
+import type { Full } from '../shapes.ts'
+import { clip, page } from './sizes.ts'
+
+/** The entries of what is open, by its position; `more` fetches the page before. What was there as of another position stays until the new is. */
+export const usePieces = (source: Source, id: string, at: number | undefined, opened: readonly Opened[]) => {
+  const [pieces, setPieces] = useState<ReadonlyMap<string, Piece>>(new Map())
+  /** The position as of which each was asked for last. */
+  const asked = useRef(new Map<string, number>())
+  const open = useRef<ReadonlyMap<number, Opened>>(new Map())
+  open.current = useMemo(() => new Map(opened.map((one) => [one.position, one])), [opened])
+  const ask = async (one: Opened, until: number): Promise<void> => {
+    const wanted = one.isGroup ? page : Math.min(page, until - one.from)
+    const query = queryOf({ at, abandoned: true, before: until, last: wanted, clip })
+    const { items } = await source.get<Full>(`${apiOf(id)}/full${query}`)
+    if (asked.current.get(keyOf(one)) !== at) return
+    const isFull = items.length === wanted
+    // What is closed is fetched again if it is opened again.
+    const there = new Set([...open.current.values()].map(keyOf)).add(keyOf(one))
+    setPieces((before) => {
+      const others = [...before].filter(([key_]) => there.has(key_))
+      return new Map(others).set(keyOf(one), pieceWith(before.get(keyOf(one)), one, { items, until, isFull }))
+    })
+  }
+  const failed = (one: Opened) => (problem: unknown) => {
+    asked.current.delete(keyOf(one))
+    announced(problemOf(problem).detail)
+  }
+  const key = opened.map(keyOf).join()
+  useEffect(() => {
+    const isOpen = new Set(opened.map(keyOf))
+    for (const name of asked.current.keys()) if (!isOpen.has(name)) asked.current.delete(name)
+    for (const one of opened) {
+      if (at === undefined || asked.current.get(keyOf(one)) === at) continue
+      asked.current.set(keyOf(one), at)
+      ask(one, one.before).catch(failed(one))
+    }
+  }, [source, id, at, key])
+  const pieceOf = useCallback(
+    (position: number): Piece | undefined => {
+      const one = open.current.get(position)
+      return one && pieces.get(keyOf(one))
+    },
+    [pieces, opened],
+  )
+  return {
+    pieceOf,
+    more: (position: number): void => {
+      const one = open.current.get(position)
+      const first = pieceOf(position)?.entries[0]
+      if (one && first) ask(one, first.position).catch(failed(one))
+    },
+  }
+}
+
+const keyOf = ({ position, before }: Opened): string => `${position} ${before}`

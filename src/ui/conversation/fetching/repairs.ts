@@ -1,0 +1,30 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Source } from '../../source/source.ts'
+import { apiOf, queryOf } from '../../url.ts'
+import type { Effective } from '../shapes.ts'
+
+/** What is changed in the request of what is shown: if that does not say it, asked for once the position has rested, as the request has to be made for it. */
+export const useRepairs = (
+  source: Source,
+  id: string,
+  shown: Effective | undefined,
+): Effective['repairs'] => {
+  const [found, setFound] = useState<Effective>()
+  const at = shown?.at
+  const isKnown = shown?.repairs !== undefined
+  useEffect(() => {
+    if (at === undefined || at < 0 || isKnown) return undefined
+    const asking = new AbortController()
+    const ask = async (): Promise<void> => {
+      const path = `${apiOf(id)}/effective${queryOf({ at, limit: 1, clip: 1, repairs: true })}`
+      setFound(await source.get<Effective>(path, { signal: asking.signal }))
+    }
+    // It is an addition: without it everything else is still true.
+    const timer = setTimeout(() => void ask().catch(() => undefined), 400)
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, at, isKnown])
+  return shown?.repairs ?? (found?.at === at ? found?.repairs : undefined)
+}

@@ -1,0 +1,8 @@
+import type { Marker } from './shapes.ts'
+
+/** The first position that a marker covers at all levels: those that it covers may begin with another marker. */
+export const firstOf = (marker: Marker, markers: ReadonlyMap<number, Marker>): number => {
+  let { first } = marker
+  for (let inner = markers.get(first); inner; inner = markers.get(first)) first = inner.first
+  return first
+}

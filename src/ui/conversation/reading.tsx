@@ -1,0 +1,111 @@
+import { useMemo } from 'preact/hooks'
+import type { Source } from '../source/source.ts'
+import { Empty, Failed, Skeleton } from '../states.tsx'
+import type { Pane } from '../url.ts'
+import { number } from '../words.ts'
+import { type Awaited, WaitingCalls } from '../workers/waiting.tsx'
+import { List } from './list.tsx'
+import type { Around } from './row-views.tsx'
+import { useStable } from './stable.ts'
+import type { Doing } from './use-handlers.tsx'
+import type { Rows } from './use-rows.ts'
+import type { Selected } from './use-selected.ts'
+import type { Sight } from './use-sight.ts'
+
+interface ReadingProps {
+  readonly source: Source
+  readonly id: string
+  readonly sight: Sight
+  readonly shown: Rows
+  readonly selected: Selected
+  readonly doing: Doing
+  /** Whether anything is not the same on both sides. */
+  readonly isSplit: boolean
+  readonly waiting: readonly Awaited[]
+  /** Why nothing can be changed; undefined if it can. */
+  readonly off: string | undefined
+}
+
+/** What was said, and what of it the model sees. */
+export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: ReadingProps) => {
+  const { value, error, again, view } = sight
+  const rows = useList({ source, id, sight, ...list })
+  return (
+    <section class="reading" aria-label="History">
+      <Headings pane={view.pane} isSplit={isSplit} at={value?.at} />
+      {error !== undefined && <Failed error={error} retry={again} />}
+      {!value && error === undefined && <Skeleton rows={9} />}
+      {rows}
+      {waiting.length > 0 && <WaitingCalls {...{ source, id, waiting, off }} decided={again} />}
+    </section>
+  )
+}
+
+/** The rows: while only the position moves they are not even compared. */
+const useList = ({
+  source,
+  id,
+  sight: { value, view },
+  shown,
+  selected,
+  doing,
+}: Pick<ReadingProps, 'source' | 'id' | 'sight' | 'shown' | 'selected' | 'doing'>) => {
+  const { rows, names, hidden } = shown
+  const { index, brought } = selected
+  const { whole } = doing
+  const select = useStable(selected.select)
+  const toggle = useStable(doing.toggle)
+  const more = useStable(shown.more)
+  const at = value?.at
+  const around = useMemo(
+    (): Around => ({
+      source,
+      conversation: id,
+      view,
+      at: at ?? -1,
+      names,
+      hidden,
+      toggle,
+      more,
+      whole,
+    }),
+    [source, id, view, at, names, hidden, whole],
+  )
+  return useMemo(() => {
+    if (at === undefined) return null
+    if (rows.length === 0) return <Empty title="Nothing has been said yet" />
+    return (
+      <List
+        {...{ rows, around }}
+        selected={index}
+        onSelect={select}
+        place={`${at} ${view.pane}`}
+        show={brought}
+      />
+    )
+  }, [at, rows, around, index, brought])
+}
+
+const oneHeading: Readonly<Record<Pane, string>> = {
+  all: 'Everything that happened',
+  both: 'Everything that happened',
+  model: 'What the model sees',
+}
+
+interface HeadingsProps {
+  readonly pane: Pane
+  readonly isSplit: boolean
+  readonly at: number | undefined
+}
+const Headings = ({ pane, isSplit, at }: HeadingsProps) => (
+  <div class="headings">
+    {isSplit && pane === 'both' ? (
+      <>
+        <h2>Everything that happened</h2>
+        <h2>What the model sees at {at === undefined ? '' : number(at)}</h2>
+      </>
+    ) : (
+      <h2>{isSplit ? oneHeading[pane] : 'Everything that happened; the model sees all of it'}</h2>
+    )}
+  </div>
+)

@@ -1,0 +1,75 @@
+import { type Paths, type Stretch, within } from '../path.ts'
+import type { Outline } from '../shapes.ts'
+import type { Colours } from './colours.ts'
+import { base, type Context, layout, type Picture } from './picture.ts'
+import { widest } from './scale.ts'
+
+const inks: Readonly<Record<string, keyof Colours>> = {
+  u: 'user',
+  r: 'result',
+  a: 'assistant',
+  c: 'call',
+  C: 'condensed',
+  T: 'truncated',
+  W: 'rewind',
+  R: 'rewind',
+}
+/** How much of its colour a bar has. */
+const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
+const isLow = (letter: string | undefined): boolean => letter === 'K' || letter === '-'
+
+/** The last position after another one until which the path only grows: up to there, all of them have the same past. */
+export const throughFrom = ({ rewinds, to }: Outline, at: number): number => {
+  const next = rewinds.find(({ position }) => position > at)
+  return next ? Math.min(to, next.position - 1) : to
+}
+
+/** What has happened, as seen from a position: on the path, or below it. */
+export const drawPast = (context: Context, picture: Picture, at: number): void => {
+  const { outline, paths, colours } = picture
+  const shown = shownIn(picture, at)
+  const isOn = onPath(paths, at, shown)
+  for (let position = shown.from; position <= shown.to; position++) {
+    const letter = outline.kinds[position - outline.from] ?? ''
+    const isBelow = !isOn(position)
+    const isLeft = isBelow && letter !== 'W'
+    context.globalAlpha = isLeft ? 0.75 : (strengths[letter] ?? 1)
+    context.fillStyle = isLeft ? colours.abandoned : colours[inks[letter] ?? 'faint']
+    drawBar(context, picture, position, isBelow)
+  }
+  context.globalAlpha = 1
+}
+
+/** What is still to come, from every position before it. */
+export const drawFuture = (context: Context, picture: Picture): void => {
+  const shown = shownIn(picture, Infinity)
+  context.globalAlpha = 0.3
+  context.fillStyle = picture.colours.faint
+  for (let position = shown.from; position <= shown.to; position++) drawBar(context, picture, position, false)
+  context.globalAlpha = 1
+}
+
+const shownIn = ({ outline, scale }: Picture, through: number): Stretch => ({
+  from: Math.max(scale.first, outline.from),
+  to: Math.min(scale.last, outline.to, through),
+})
+
+/** Whether positions are on the path, asked in ascending order. */
+const onPath = (paths: Paths, at: number, shown: Stretch): ((position: number) => boolean) => {
+  const stretches = within(paths.stretches(at), [shown])
+  let index = 0
+  return (position) => {
+    while ((stretches[index]?.to ?? Infinity) < position) index++
+    return (stretches[index]?.from ?? Infinity) <= position
+  }
+}
+
+const drawBar = (context: Context, { outline, scale }: Picture, position: number, isBelow: boolean): void => {
+  const letter = outline.kinds[position - outline.from]
+  const space = scale.step > 4 ? 1 : scale.step > 2.2 ? 0.5 : 0
+  const wide = Math.min(widest, Math.max(1, scale.step - space))
+  const full = letter === 'r' ? 14 : isLow(letter) ? 6 : layout.bars
+  const height = isBelow ? Math.round(full * 0.5) : full
+  const top = isBelow ? base + 3 : base - height
+  context.fillRect(scale.x(position) + (scale.step - space - wide) / 2, top, wide, height)
+}

@@ -1,0 +1,51 @@
+import { drawFuture, drawPast, throughFrom } from './bars.ts'
+import { Canvas, Times } from './canvas.tsx'
+import { drawCurve } from './curve.ts'
+import { drawBrackets, drawHits, drawRewinds, passedOf } from './marks.ts'
+import { layout, type Picture } from './picture.ts'
+
+interface DrawnProps extends Picture {
+  readonly at: number
+  readonly hits: readonly number[]
+}
+
+/** What is drawn again is only what looks different from another position. */
+export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
+  const { outline, paths, scale, width, colours, limit } = picture
+  const of = [outline, paths, scale, colours, limit]
+  const through = throughFrom(outline, at)
+  const size = { width, height: layout.height }
+  const now = scale.x(at) + scale.step / 2
+  return (
+    <>
+      <Times
+        {...size}
+        now={scale.x(at + 1)}
+        past={{
+          of: [...of, through],
+          draw: (context) => {
+            drawPast(context, picture, through)
+            drawCurve(context, picture, { through, colour: colours.ink, fill: 0.07 })
+          },
+        }}
+        future={{
+          of,
+          draw: (context) => {
+            drawFuture(context, picture)
+            drawCurve(context, picture, { through: Infinity, colour: colours['strong-line'], fill: 0.1 })
+          },
+        }}
+      />
+      <Canvas
+        {...size}
+        of={[...of, passedOf(outline, at), hits]}
+        draw={(context) => {
+          drawRewinds(context, picture, at)
+          drawBrackets(context, picture, at)
+          drawHits(context, picture, hits)
+        }}
+      />
+      <i class="now" style={{ transform: `translateX(${Math.round(now) - 0.5}px)` }} />
+    </>
+  )
+}

@@ -1,0 +1,66 @@
+import { useMemo } from 'preact/hooks'
+import { brief, clock, kindOf, kinds, number } from '../../words.ts'
+import type { Outline } from '../shapes.ts'
+import { curveMost } from './curve.ts'
+import type { Picture } from './picture.ts'
+
+interface LegendProps extends Pick<Picture, 'outline' | 'scale' | 'limit'> {
+  /** The position that is pointed at. */
+  readonly pointed: number | undefined
+}
+
+/** What the colours mean, and what is pointed at. */
+export const Legend = ({ outline, scale, limit, pointed }: LegendProps) => {
+  const most = useMemo(() => curveMost({ outline, scale, limit }), [outline, scale, limit])
+  return (
+    <div class="legend">
+      <Colours outline={outline} />
+      <span class="figures pointed">
+        {pointed === undefined ? `tokens in context, up to ${brief(most)}` : pointedWords(outline, pointed)}
+      </span>
+    </div>
+  )
+}
+
+const Colours = ({ outline }: { readonly outline: Outline }) =>
+  useMemo(
+    () => (
+      <ul aria-label="Colours">
+        {order
+          .filter((letter) => outline.kinds.includes(letter))
+          .map((letter) => (
+            <li key={letter} class={`tone-${tones[letter]}`}>
+              {kinds[letter]}
+            </li>
+          ))}
+        {outline.rewinds.length > 0 && <li class="tone-abandoned">abandoned</li>}
+      </ul>
+    ),
+    [outline],
+  )
+
+const pointedWords = (outline: Outline, position: number): string => {
+  const index = position - outline.from
+  const letter = outline.kinds[index]
+  if (letter === undefined) return number(position)
+  const time = outline.times[index]
+  return [
+    number(position),
+    kindOf(letter),
+    `${brief(outline.tokens[index] ?? 0)} tokens`,
+    ...(time === undefined ? [] : [clock(time)]),
+  ].join(' · ')
+}
+
+const order = ['u', 'a', 'c', 'r', 's', 'C', 'T', 'W', 'R'] as const
+const tones = {
+  u: 'user',
+  a: 'assistant',
+  c: 'call',
+  r: 'result',
+  s: 'system',
+  C: 'condensed',
+  T: 'truncated',
+  W: 'rewind',
+  R: 'rewind',
+} as const

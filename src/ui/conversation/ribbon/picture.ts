@@ -1,0 +1,25 @@
+import type { Paths } from '../path.ts'
+import type { Outline } from '../shapes.ts'
+import type { Colours } from './colours.ts'
+import type { Scale } from './scale.ts'
+
+// The ribbon, from top to bottom: brackets over what markers cover, bars on the path, those that a rewind left below it with its arc,
+// and the tokens of the context.
+
+/** Heights and edges, in CSS pixels. */
+export const layout = { brackets: 16, bars: 20, lane: 18, gap: 8, curve: 40, height: 104 } as const
+/** The lower edge of the bars on the path, and the upper one of the curve. */
+export const base = layout.brackets + layout.bars
+export const curveTop = base + layout.lane + layout.gap
+
+export interface Picture {
+  readonly outline: Outline
+  readonly paths: Paths
+  readonly scale: Scale
+  readonly width: number
+  readonly colours: Colours
+  /** Tokens at which the context is condensed, if that is known. */
+  readonly limit?: number | undefined
+}
+
+export type Context = CanvasRenderingContext2D

@@ -1,0 +1,91 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Source } from '../../source/source.ts'
+import { apiOf, queryOf } from '../../url.ts'
+
+export type State =
+  | { readonly state: 'shown' }
+  | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
+
+interface Excerpt {
+  readonly before: string
+  readonly match: string
+  readonly after: string
+}
+
+/** A place at which the words are. */
+export interface Hit {
+  readonly position: number
+  readonly kind: string
+  readonly excerpt: Excerpt
+  /** In the context of now, and of the next reply then. */
+  readonly now: State
+  readonly then: State
+}
+interface Found {
+  /** On the first page, if the title of the conversation has the words. */
+  readonly titles: readonly { readonly excerpt: Excerpt }[]
+  readonly items: readonly Hit[]
+  /** Where to look on. */
+  readonly next?: string | undefined
+}
+export interface Hits {
+  /** By position. */
+  readonly hits: readonly Hit[]
+  readonly title: Excerpt | undefined
+  /** Whether all that is looked for was found, there is more than that, or some is still looked for. */
+  readonly extent: 'all' | 'more' | 'so far'
+  readonly error: unknown
+  /** Whether these are not yet of the words. */
+  readonly isStale: boolean
+}
+
+/** So many hits are looked for: the newest. */
+export const mostHits = 200
+/** How long somebody has to stop typing before it is looked for, in milliseconds. */
+const pause = 150
+
+const none: Hits = { hits: [], title: undefined, extent: 'all', error: undefined, isStale: false }
+
+/** Where words are in a conversation. An answer may come before all has been looked at: it is looked on then. */
+export const useHits = (source: Source, id: string, words: string | undefined): Hits => {
+  const [state, setState] = useState(none)
+  useEffect(() => {
+    if (words === undefined) {
+      setState(none)
+      return undefined
+    }
+    const asking = new AbortController()
+    const { signal } = asking
+    const ask = async (found: Hits, cursor?: string): Promise<void> => {
+      const limit = mostHits - found.hits.length
+      const path = `${apiOf(id)}/search${queryOf({ q: words, limit, cursor })}`
+      const { titles, items, next } = await source.get<Found>(path, { signal })
+      const hits = [...found.hits, ...items].toSorted((one, other) => one.position - other.position)
+      const isFull = hits.length >= mostHits
+      const extent = next === undefined ? 'all' : isFull ? 'more' : 'so far'
+      const now = { ...found, hits, title: found.title ?? titles[0]?.excerpt, extent } as const
+      setState(now)
+      if (extent === 'so far') await ask(now, next)
+    }
+    const failed = (error: unknown): void => {
+      if (!signal.aborted) setState((before) => ({ ...(before.isStale ? none : before), error }))
+    }
+    setState((before) => ({ ...before, isStale: true }))
+    const timer = setTimeout(() => void ask(none).catch(failed), pause)
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [source, id, words])
+  return state
+}
+
+/** How many there are, in words. @param index of the one that one is at; -1: at none */
+export const tally = ({ hits, title, extent }: Hits, index: number): string => {
+  const place = index < 0 ? '' : `${index + 1} of `
+  const hitsOf = hits.length === 1 ? 'hit' : 'hits'
+  if (extent === 'more') return `${place}more than ${hits.length} hits`
+  if (extent === 'so far') return `${place}${hits.length} ${hitsOf} so far`
+  if (title && hits.length === 0) return 'only in the title'
+  return `${place}${hits.length} ${hitsOf}${title ? ', and the title' : ''}`
+}

@@ -1,0 +1,62 @@
+import { useMemo, useState } from 'preact/hooks'
+import type { Source } from '../source/source.ts'
+import type { View } from '../url.ts'
+import { type Hits, useHits } from './search/hits.ts'
+import type { Moves } from './use-moves.ts'
+import type { Selected } from './use-selected.ts'
+
+/** A search in the conversation. */
+export interface Finding {
+  readonly isOpen: boolean
+  /** How many times somebody has asked for it. */
+  readonly asked: number
+  readonly found: Hits
+  readonly positions: readonly number[]
+  readonly open: () => void
+  readonly close: () => void
+  readonly look: (words: string) => void
+  readonly goTo: (position: number) => void
+  /** To the next hit after a position, or before it; around the ends. */
+  readonly step: (by: 1 | -1, from: number) => void
+}
+
+export const useFinding = (
+  source: Source,
+  id: string,
+  { find }: View,
+  { show, jump }: Moves,
+  { bring }: Selected,
+): Finding => {
+  const [isOpen, setOpen] = useState(find !== undefined)
+  const [asked, setAsked] = useState(0)
+  const found = useHits(source, id, isOpen ? find : undefined)
+  const { hits } = found
+  const positions = useMemo(() => hits.map(({ position }) => position), [hits])
+  const goTo = (position: number): void => {
+    bring(position)
+    jump(position, { sel: position })
+  }
+  return {
+    isOpen,
+    asked,
+    found,
+    positions,
+    open: () => {
+      setOpen(true)
+      setAsked(asked + 1)
+    },
+    close: () => {
+      setOpen(false)
+      show({ find: undefined }, true)
+    },
+    look: (words) => show({ find: words === '' ? undefined : words }, true),
+    goTo,
+    step: (by, from) => {
+      const next =
+        by > 0
+          ? (positions.find((position) => position > from) ?? positions[0])
+          : (positions.findLast((position) => position < from) ?? positions.at(-1))
+      if (next !== undefined) goTo(next)
+    },
+  }
+}

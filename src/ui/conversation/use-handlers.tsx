@@ -1,0 +1,144 @@
+import { useState } from 'preact/hooks'
+import { go } from '../router.ts'
+import { set, setting } from '../settings.ts'
+import { openSheet } from '../sheet.tsx'
+import type { Source } from '../source/source.ts'
+import { hrefs, type Pane } from '../url.ts'
+import { type Handlers, useActions } from '../use-keys.ts'
+import { copyContent, copyLink } from './copying.ts'
+import { DiffSheet } from './diff-sheet.tsx'
+import { MarksSheet } from './marks.tsx'
+import type { Finding } from './use-finding.ts'
+import type { Moves } from './use-moves.ts'
+import type { Rows } from './use-rows.ts'
+import type { Selected } from './use-selected.ts'
+import type { Sight } from './use-sight.ts'
+
+interface Parts {
+  readonly source: Source
+  readonly id: string
+  readonly sight: Sight
+  readonly moves: Moves
+  readonly shown: Rows
+  readonly selected: Selected
+  readonly finding: Finding
+  /** The position of the selected row: that looked from if none is. */
+  readonly position: number
+}
+
+/** What can be done on the page of a conversation, and what of it is chosen. */
+export interface Doing {
+  readonly handlers: Handlers
+  readonly inspector: 'default' | 'shown' | 'hidden'
+  readonly isInspected: boolean
+  /** Positions that are shown in full. */
+  readonly whole: ReadonlySet<number>
+  readonly toggle: (position: number) => void
+  readonly showPane: (pane: Pane) => void
+}
+
+export const useHandlers = (parts: Parts): Doing => {
+  const { source, id, sight, moves, shown, selected, finding, position } = parts
+  const { view, at, outline } = sight
+  const { show, jump, moveBy, step } = moves
+  const { row, bring } = selected
+  const [whole, setWhole] = useState<ReadonlySet<number>>(new Set())
+  const [inspector, setInspector] = useState<Doing['inspector']>(
+    setting('inspector') === 'hidden' ? 'hidden' : 'default',
+  )
+  const isInspected = inspector === 'shown' || (inspector === 'default' && innerWidth >= 900)
+  const showPane = (pane: Pane): void => {
+    bring(view.sel)
+    show({ pane })
+  }
+  const toggle = (of: number): void => {
+    const open = view.open === 'all' ? shown.opened.map((one) => one.position) : view.open
+    bring(of)
+    show({ open: open.includes(of) ? open.filter((other) => other !== of) : [...open, of], sel: of })
+  }
+  const cover = row && 'group' in row ? row.group : undefined
+  const hasHits = finding.positions.length > 0
+  const from = view.sel ?? at ?? -1
+  const handlers: Handlers = {
+    next: () => moveBy(1),
+    previous: () => moveBy(-1),
+    nextTurn: () => step('turn', 1),
+    previousTurn: () => step('turn', -1),
+    nextMark: () => step('mark', 1),
+    previousMark: () => step('mark', -1),
+    nextCall: () => step('call', 1),
+    previousCall: () => step('call', -1),
+    start: () => jump(0),
+    head: () => jump(undefined),
+    goTo: () => document.querySelector<HTMLElement>('#position')?.focus(),
+    rowDown: () => selected.selectBy(1),
+    rowUp: () => selected.selectBy(-1),
+    paneAll: () => showPane('all'),
+    paneBoth: () => showPane('both'),
+    paneModel: () => showPane('model'),
+    open: () => {
+      const one = openableOf(parts)
+      if (one !== undefined) toggle(one)
+    },
+    openAll: () => show({ open: view.open === 'all' ? [] : 'all' }),
+    text: () => show({ text: view.text === 'exact' ? 'rendered' : 'exact' }),
+    inspector: () => {
+      const next = isInspected ? 'hidden' : 'shown'
+      set('inspector', next)
+      setInspector(next)
+    },
+    search: finding.open,
+    nextHit: hasHits ? () => finding.step(1, from) : undefined,
+    previousHit: hasHits ? () => finding.step(-1, from) : undefined,
+    copyLink: () => copyLink(hrefs.conversation(id, { ...view, at })),
+    copyContent: () => copyContent(source, id, position),
+    request: outline ? () => moves.request(position) : undefined,
+    export: source.isLive && at !== undefined && at >= 0 ? () => void openExport(source, id, at) : undefined,
+    diff: () => compare(parts),
+    compare: source.isLive ? () => go(hrefs.compare(id, '', at)) : undefined,
+    marks: outline && (() => openSheet(<MarksSheet conversation={id} view={view} outline={outline} />)),
+    goToRow: row && row.position !== at ? () => jump(row.position) : undefined,
+    whole:
+      row &&
+      (() => {
+        const next = new Set(whole)
+        if (!next.delete(row.position)) next.add(row.position)
+        setWhole(next)
+      }),
+    cover:
+      cover === undefined
+        ? undefined
+        : () => {
+            bring(cover)
+            show({ sel: cover }, true)
+          },
+  }
+  useActions(handlers)
+  return { handlers, inspector, isInspected, whole, toggle, showPane }
+}
+
+/** The group or jump to open or close: the selected one, the one around the selected row, or the first. */
+const openableOf = ({ shown: { rows, markers }, selected: { row } }: Parts): number | undefined => {
+  if (row?.kind === 'group' || row?.kind === 'jump') return row.position
+  const around = row && 'group' in row ? row.group : undefined
+  return around ?? markers[0]?.position ?? rows.find(({ kind }) => kind === 'jump')?.position
+}
+
+/** Asks for the position to compare with: those that one may mean are offered. */
+const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row } }: Parts): void => {
+  if (at === undefined || last === undefined) return
+  const mark = markers.findLast((marker) => marker.position <= at)?.position
+  const offers = [
+    ...(row && row.position !== at ? [[row.position, 'the selected row'] as const] : []),
+    ...(mark === undefined ? [] : [[mark - 1, 'before the last marker'] as const]),
+    ...(at > 0 ? [[at - 1, 'the position before'] as const] : []),
+    ...(at === last ? [] : [[last, 'the head'] as const]),
+  ]
+  openSheet(<DiffSheet conversation={id} {...{ at, last, offers }} />)
+}
+
+/** It is loaded when it is first asked for. */
+const openExport = async (source: Source, id: string, at: number): Promise<void> => {
+  const { ExportSheet } = await import('./export-sheet.tsx')
+  openSheet(<ExportSheet {...{ source, id, at }} />)
+}

@@ -1,0 +1,100 @@
+import { useRef } from 'preact/hooks'
+import { announced } from '../announcer.tsx'
+import { go, goWhenAtRest } from '../router.ts'
+import { problemOf, type Source } from '../source/source.ts'
+import { hrefs, type View } from '../url.ts'
+import { number } from '../words.ts'
+import { stepFar } from './fetching/far.ts'
+import { callNameAt, type StepKind, stepFrom } from './steps.ts'
+import type { Sight } from './use-sight.ts'
+
+/** How long after a move another one still belongs to it, in milliseconds. */
+export const together = 1_000
+
+const words: Readonly<Record<StepKind, string>> = {
+  turn: 'turn',
+  mark: 'marker, rewind or restore',
+  call: 'call of the model',
+}
+
+/** Goes to other views of a conversation: each is an address. */
+export interface Moves {
+  readonly show: (change: Partial<View>, replace?: boolean) => void
+  readonly jump: (position: number | undefined, change?: Partial<View>) => void
+  /** As something is dragged: Back leads to where that began. */
+  readonly move: (position: number) => void
+  readonly moveBy: (by: 1 | -1) => void
+  /** To the next position of a kind. */
+  readonly step: (kind: StepKind, by: 1 | -1) => void
+  /** To the request of the call that is nearest to a position. */
+  readonly request: (position: number) => void
+}
+
+export const useMoves = (source: Source, id: string, sight: Sight): Moves => {
+  const { view, dragged, drag, at, last, outline, overview } = sight
+  const moved = useRef(-Infinity)
+  const target = useRef<number | undefined>(undefined)
+
+  const show: Moves['show'] = (change, replace = false) =>
+    go(hrefs.conversation(id, { ...view, at: dragged ?? view.at, ...change }), { replace })
+  const jump: Moves['jump'] = (position, change = {}) => {
+    drag(undefined)
+    target.current = undefined
+    show({ at: position, sel: undefined, ...change })
+  }
+  const move: Moves['move'] = (position) => {
+    if (last === undefined) return
+    const to = Math.max(0, Math.min(last, position))
+    const isSame = performance.now() - moved.current < together
+    moved.current = performance.now()
+    drag(to)
+    target.current = to
+    const href = hrefs.conversation(id, { ...view, at: to, sel: undefined })
+    // Back leads to where the dragging began, not to every pixel of it.
+    if (isSame) goWhenAtRest(href)
+    else go(href)
+  }
+  /** Goes where an answer leads, if nobody has gone elsewhere meanwhile. */
+  const goAfter = <T>(answer: Promise<T>, lead: (value: T) => void): void => {
+    const { href } = location
+    const aim = target.current
+    const follow = async (): Promise<void> => {
+      const value = await answer
+      if (location.href === href && target.current === aim) lead(value)
+    }
+    follow().catch((problem: unknown) => announced(problemOf(problem).detail))
+  }
+  return {
+    show,
+    jump,
+    move,
+    // From where the last move led, although it may not be drawn yet.
+    moveBy: (by) => {
+      const isMoving = performance.now() - moved.current < together
+      const from = isMoving ? (target.current ?? at) : at
+      if (from !== undefined) move(from + by)
+    },
+    step: (kind, by) => {
+      if (!outline || at === undefined) return
+      const to = stepFrom(outline, at, kind, by)
+      if (to !== undefined) {
+        jump(to)
+        return
+      }
+      goAfter(stepFar(source, id, { outline, overview, kind, by }), (far) => {
+        if (far === undefined) announced(`No ${by > 0 ? 'later' : 'earlier'} ${words[kind]}`)
+        else jump(far)
+      })
+    },
+    request: (position) => {
+      if (!outline) return
+      const next = (from: number, by: 1 | -1) => stepFrom(outline, from, 'call', by)
+      const reply = next(position - 1, 1) === position ? position : (next(position, 1) ?? next(position, -1))
+      if (reply === undefined) return
+      goAfter(callNameAt(source, id, reply), (name) => {
+        if (name === undefined) announced(`Nothing is known of a call that ${number(reply)} answers`)
+        else go(hrefs.call(id, name))
+      })
+    },
+  }
+}

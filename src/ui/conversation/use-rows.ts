@@ -1,0 +1,106 @@
+import { useCallback, useMemo } from 'preact/hooks'
+import type { Source } from '../source/source.ts'
+import { useHidden } from './fetching/hidden.ts'
+import { usePieces } from './fetching/pieces.ts'
+import { useRepairs } from './fetching/repairs.ts'
+import { toolNames } from './kinds.ts'
+import { firstOf } from './markers.ts'
+import { type Paths, paths } from './path.ts'
+import { isInPane, type MarkerItem, type Opened, type Row, rowsOf } from './rows.ts'
+import type { Effective, Hidden, Outline } from './shapes.ts'
+import type { Sight } from './use-sight.ts'
+
+/** What is shown of a position. */
+export interface Rows {
+  /** Those of the pane that is chosen. */
+  readonly rows: readonly Row[]
+  /** The tools that were called, by the id of the call. */
+  readonly names: ReadonlyMap<string, string>
+  readonly paths: Paths
+  /** What is seen in place of what is hidden, and what that is. */
+  readonly markers: readonly MarkerItem[]
+  readonly hidden: ReadonlyMap<number, Hidden>
+  readonly hiddenCount: number
+  readonly opened: readonly Opened[]
+  /** Fetches what comes before the entries of an open group. */
+  readonly more: (group: number) => void
+}
+
+/** What markers hide is asked for of so many. */
+const mostOutlined = 40
+
+export const useRows = (source: Source, id: string, sight: Sight): Rows => {
+  const { view, value, outline, isBusy } = sight
+  const own = useMemo(() => paths(outline?.rewinds ?? []), [outline])
+  const isOpen = useCallback(
+    (position: number) => view.open === 'all' || view.open.includes(position),
+    [view.open],
+  )
+  const opened = useMemo(
+    () => (value ? openedIn({ value, own, isOpen, outline }) : []),
+    [value, own, isOpen, outline],
+  )
+  const { pieceOf, more } = usePieces(source, id, value?.at, opened)
+  const made = useRepairs(source, id, isBusy ? undefined : value)
+  const repairs = useMemo(() => made && repairsIn(made, value), [made, value])
+  const restores = outline?.restores
+  const all = useMemo(
+    () =>
+      value
+        ? rowsOf({
+            at: value.at,
+            items: value.items,
+            paths: own,
+            restores: restores ?? [],
+            isOpen,
+            pieceOf,
+            repairs,
+          })
+        : [],
+    [value, own, restores, isOpen, opened, pieceOf, repairs],
+  )
+  const rows = useMemo(() => all.filter((row) => isInPane(row, view.pane)), [all, view.pane])
+  const names = useMemo(
+    () => toolNames(all.flatMap((row) => ('item' in row ? [row.item] : 'entry' in row ? [row.entry] : []))),
+    [all],
+  )
+  const markers = useMemo(
+    () => (value?.items ?? []).flatMap((item) => (item.kind === 'message' ? [] : [item])),
+    [value],
+  )
+  const outlined = markers.slice(0, mostOutlined).map(({ position }) => position)
+  const hidden = useHidden(source, id, outlined)
+  const hiddenCount = markers.reduce((sum, { messagesHidden }) => sum + messagesHidden, 0)
+  return { rows, names, paths: own, markers, hidden, hiddenCount, opened, more }
+}
+
+interface Openable {
+  readonly value: Effective
+  readonly own: Paths
+  readonly isOpen: (position: number) => boolean
+  readonly outline: Outline | undefined
+}
+
+/** The groups and jumps that are open. */
+const openedIn = ({ value, own, isOpen, outline }: Openable): readonly Opened[] => {
+  const markers = new Map(outline?.markers.map((marker) => [marker.position, marker]))
+  const groups = value.items.flatMap(({ kind, position }): readonly Opened[] => {
+    if (kind === 'message' || !isOpen(position)) return []
+    const marker = markers.get(position)
+    return [{ position, before: position, from: marker ? firstOf(marker, markers) : 0, isGroup: true }]
+  })
+  const jumps = own.jumps(value.at).filter(({ from }) => isOpen(from))
+  return [
+    ...groups,
+    ...jumps.map(({ from, to }) => ({ position: from, before: to + 1, from, isGroup: false })),
+  ]
+}
+
+/** The calls of the last reply have no result yet: nothing is wrong about that. */
+const repairsIn = (
+  made: NonNullable<Effective['repairs']>,
+  value: Effective | undefined,
+): Effective['repairs'] =>
+  made.filter(
+    ({ kind, position }) => !(kind === 'call-answered' && position === value?.items.at(-1)?.position),
+  )

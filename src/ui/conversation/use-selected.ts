@@ -1,0 +1,72 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { here } from '../router.ts'
+import { type View, viewOf } from '../url.ts'
+import type { Brought } from './list.tsx'
+import type { Row } from './rows.ts'
+import { type Moves, together } from './use-moves.ts'
+
+/** The row that is selected, and what is brought into sight. */
+export interface Selected {
+  /** Of the row among those shown; -1: none is selected. */
+  readonly index: number
+  readonly row: Row | undefined
+  readonly brought: Brought | undefined
+  readonly select: (row: Row) => void
+  readonly selectBy: (by: 1 | -1) => void
+  /** The row of a position is brought to the top once it is there; undefined: none is. */
+  readonly bring: (position: number | undefined) => void
+}
+
+export const useSelected = (rows: readonly Row[], { sel }: View, { show }: Moves): Selected => {
+  const own = sel === undefined ? -1 : rows.findIndex((row) => row.position === sel && isOwn(row))
+  const index = own >= 0 || sel === undefined ? own : rows.findIndex((row) => row.position === sel)
+  const { brought, bring, bringRow } = useBrought(rows, sel)
+  const select = (to: Row): void => show({ sel: to.position }, true)
+  return {
+    index,
+    row: rows[index],
+    brought,
+    select,
+    selectBy: (by) => {
+      const to = index < 0 ? rows.length - 1 : Math.max(0, Math.min(rows.length - 1, index + by))
+      const row = rows[to]
+      if (row) select(row)
+      bringRow(to)
+    },
+    bring,
+  }
+}
+
+/** Whether a row is that of its position, and not beside it. */
+const isOwn = ({ kind }: Row): boolean => kind !== 'jump' && kind !== 'repair'
+
+const useBrought = (rows: readonly Row[], sel: number | undefined) => {
+  const wanted = useRef<number | undefined>(sel)
+  const [brought, setBrought] = useState<Brought>()
+  // Who goes back sees the row again that was selected there.
+  useEffect(() => {
+    const back = (): void => {
+      wanted.current = viewOf(here().search).sel
+    }
+    addEventListener('popstate', back)
+    return () => removeEventListener('popstate', back)
+  }, [])
+  // What is brought to the top stays there while the rest of the view comes in.
+  const held = useRef({ position: -1, until: 0 })
+  useEffect(() => {
+    const now = performance.now()
+    const position = wanted.current ?? (now < held.current.until ? held.current.position : undefined)
+    const found = rows.findIndex((one) => one.position === position)
+    if (position === undefined || found < 0) return
+    if (wanted.current !== undefined) held.current = { position, until: now + together }
+    wanted.current = undefined
+    setBrought({ index: found, time: now, align: 'start' })
+  }, [rows, sel])
+  return {
+    brought,
+    bring: (position: number | undefined): void => {
+      wanted.current = position
+    },
+    bringRow: (index: number): void => setBrought({ index, time: performance.now(), align: 'auto' }),
+  }
+}

@@ -1,0 +1,14 @@
+import type { EmbeddedFile } from './form.ts'
+
+interface Noted {
+  readonly kind: string
+  readonly data?: unknown
+}
+
+/** The title that was noted last; undefined if none was. */
+export const titleOf = ({ conversation, answers }: EmbeddedFile): string | undefined => {
+  const notes = answers[`/conversations/${encodeURIComponent(conversation)}/notes`]
+  const { items = [] } = (notes ?? {}) as { readonly items?: readonly Noted[] }
+  const title = items.findLast(({ kind, data }) => kind === 'title' && typeof data === 'string')?.data
+  return typeof title === 'string' ? title : undefined
+}
