@@ -80,6 +80,17 @@ describe('a PROV graph', () => {
     expect(graph.get(at(4))).toMatchObject({ wasDerivedFrom: [at(3), at(2)] })
   })
 
+  it('derives a result from the reply on its own branch, where another one has a call of the same id', () => {
+    const uses = (): Event => assistant([toolUse('a')])
+    const graph = graphOf(logOf(user('one'), uses(), rewound(0), uses(), rewound(1), user([toolResult('a')])))
+    expect(graph.get(at(5))?.['wasDerivedFrom']).toEqual([at(1)])
+  })
+
+  it('names a model whose name is malformed', () => {
+    const graph = graphOf(logOf(user('one'), assistant('two', { model: 'm\ud800' })))
+    expect(graph.get(at(1))?.['wasAttributedTo']).toBe(`palimpsest:model:m${encodeURIComponent('\ufffd')}`)
+  })
+
   it('names what a fork inherited as the conversation does that it was written in', () => {
     const from = (conversation: string, position: number): Event => ({
       type: 'Forked',

@@ -38,6 +38,10 @@ interface Exported {
   readonly dialog: readonly { readonly body?: string; readonly parties?: readonly number[] }[]
   readonly analysis: readonly [{ readonly dialog: readonly number[]; readonly body: string }]
 }
+interface Session {
+  readonly 'agent-meta': object
+  readonly entries: readonly Entry[]
+}
 interface Entry {
   readonly id: string
   readonly type: string
@@ -53,10 +57,10 @@ const forked: Event = {
 /** What is exported, once it was checked against the schema. */
 const checked = (log: Log, withheld?: ReadonlyMap<number, string>) => {
   const document = JSON.parse([...vcon(log, 'c', withheld)].join('')) as Exported
-  const trace = JSON.parse(document.analysis[0].body) as { session: { entries: readonly Entry[] } }
+  const trace = JSON.parse(document.analysis[0].body) as { session: Session }
   expect([isVcon?.(document), isVcon?.errors]).toEqual([true, null])
   expect([isRecord?.(trace), isRecord?.errors]).toEqual([true, null])
-  return { document, entries: trace.session.entries }
+  return { document, session: trace.session, entries: trace.session.entries }
 }
 
 describe('a vCon', () => {
@@ -102,6 +106,33 @@ describe('a vCon', () => {
       { type: 'assistant', 'model-id': 'm-1' },
       { type: 'tool-call', 'call-id': 'a' },
     ])
+  })
+
+  it('names the model of replies that only call tools as a party, and as a model of the session', () => {
+    const log = logOf(
+      user('Go.'),
+      assistant([toolUse('a')], { model: 'm-1' }),
+      user([toolResult('a')]),
+      assistant([text('\n\n'), toolUse('b')], { model: 'm-2' }),
+    )
+    const { document, session } = checked(log)
+    expect(document.parties.map(({ name }) => name)).toEqual(['test', 'm-1', 'm-2'])
+    expect(document.dialog).toHaveLength(1)
+    expect(document.analysis[0]).toMatchObject({ product: 'm-2', dialog: [0] })
+    expect(session['agent-meta']).toMatchObject({ 'model-id': 'm-2', models: ['m-1', 'm-2'] })
+  })
+
+  it('does not say of a person whose session was imported that it was a program', () => {
+    const imported = logOf(user('Go.')).map((event) => ({
+      ...event,
+      metadata: { ...event.metadata, actor: { kind: 'import', id: 'pi' } },
+    }))
+    expect(checked(imported).document.parties).toEqual([{ name: 'pi', validation: 'none' }])
+  })
+
+  it('has another UUID where a text was redacted', () => {
+    const [one, other] = ['secret', '[redacted]'].map((said) => checked(logOf(user(said))).document.uuid)
+    expect(one).not.toBe(other)
   })
 
   it('continues after a rewind where it led to, and has every marker', () => {

@@ -1,6 +1,6 @@
 import { type ConversationEvent, contentOf, isMarker, type Origin } from '../../events/events.ts'
 import { type Effective, sliceOf } from '../../projections/effective.ts'
-import type { Log } from '../../projections/path.ts'
+import { type Log, parent } from '../../projections/path.ts'
 import type { Withheld } from '../vcon/trace.ts'
 import { historiesOf } from './histories.ts'
 
@@ -62,8 +62,14 @@ const namesIn = (log: Log, conversation: string): ((position: number) => string)
 
 const graphOf = (log: Log, nameOf: (position: number) => string) => {
   const shownAt = historiesOf(log)
-  /** By the id of a tool call, the reply that has it. */
-  const calls = new Map<string, string>()
+  /** By the id of a tool call, the replies that have it: branches may repeat it. */
+  const calls = new Map<string, Set<number>>()
+  const calledAt = (id: string, position: number): number | undefined => {
+    const replies = calls.get(id)
+    let at = replies ? parent(log, position) : -1
+    while (at >= 0 && !replies?.has(at)) at = parent(log, at)
+    return at >= 0 ? at : undefined
+  }
 
   const message = (event: ConversationEvent<'MessageAppended'>): readonly Node[] => {
     const { role, origin } = event.data
@@ -71,10 +77,12 @@ const graphOf = (log: Log, nameOf: (position: number) => string) => {
     const name = nameOf(event.position)
     const answered = content
       .flatMap((block) => idsIn(block, 'tool_use_id'))
-      .flatMap((id) => calls.get(id) ?? [])
+      .flatMap((id) => calledAt(id, event.position) ?? [])
     if (role === 'assistant')
-      for (const id of content.flatMap((block) => idsIn(block, 'id'))) calls.set(id, name)
-    const entity = { ...entityOf(event, 'Message'), role, content, ...derived([...new Set(answered)]) }
+      for (const id of content.flatMap((block) => idsIn(block, 'id')))
+        calls.set(id, (calls.get(id) ?? new Set()).add(event.position))
+    const from = derived([...new Set(answered)].map(nameOf))
+    const entity = { ...entityOf(event, 'Message'), role, content, ...from }
     if (role !== 'assistant') return [entity]
     const before = shownAt(origin?.context?.position ?? event.position - 1)
     const used = [...before.items.map(({ position }) => position), ...configuredIn(before)]
@@ -149,7 +157,9 @@ interface Agent extends Node {
 /** Who wrote an event, and the model that answered. */
 const agentsOf = (event: ConversationEvent): readonly Agent[] => {
   const { kind, id } = event.metadata.actor
-  const name = [kind, ...(id === undefined ? [] : [id])].map(encodeURIComponent).join('/')
+  const name = [kind, ...(id === undefined ? [] : [id])]
+    .map((part) => encodeURIComponent(part.toWellFormed()))
+    .join('/')
   const type = kind === 'user' ? 'prov:Person' : 'prov:SoftwareAgent'
   const writer = { '@id': `palimpsest:actor:${name}`, '@type': ['prov:Agent', type], name: id ?? kind }
   const model = modelOf(event)
@@ -157,7 +167,7 @@ const agentsOf = (event: ConversationEvent): readonly Agent[] => {
   return [
     writer,
     {
-      '@id': `palimpsest:model:${encodeURIComponent(model)}`,
+      '@id': `palimpsest:model:${encodeURIComponent(model.toWellFormed())}`,
       '@type': ['prov:Agent', 'prov:SoftwareAgent', 'palimpsest:Model'],
       name: model,
     },

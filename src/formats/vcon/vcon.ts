@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { isBlock } from '../../events/blocks.ts'
 import { type ConversationEvent, contentOf } from '../../events/events.ts'
 import type { Log } from '../../projections/path.ts'
@@ -11,9 +11,10 @@ const traceSchema = 'https://datatracker.ietf.org/doc/draft-birkholz-verifiable-
 const recorder = 'palimpsest'
 const unknown = 'unknown'
 
-/** A message that a reader of the conversation would read: with text. */
+/** A message with text, which a reader of the conversation would read, or a reply without any. */
 interface Turn {
   readonly event: ConversationEvent<'MessageAppended'>
+  /** Empty of a reply that only thinks or calls tools: its model takes part in the conversation all the same. */
   readonly text: string
   readonly isShown: boolean
 }
@@ -23,9 +24,10 @@ interface Turn {
  * placeholder, and in the trace as its hash.
  */
 export function* vcon(log: Log, conversation: string, withheld: Withheld = new Map()): Generator<string> {
-  const turns = log.flatMap((event) => turnOf(event, withheld))
-  const parties = partiesOf(turns)
-  const models = [...new Set(turns.filter(({ isShown }) => isShown).flatMap(({ event }) => modelsOf(event)))]
+  const all = log.flatMap((event) => turnOf(event, withheld))
+  const turns = all.filter(({ text }) => text !== '')
+  const parties = partiesOf(all)
+  const models = [...new Set(all.filter(({ isShown }) => isShown).flatMap(({ event }) => modelsOf(event)))]
   const shown = log.filter(({ position }) => !withheld.has(position))
   const times = shown.map(({ metadata }) => metadata.time)
   const newest = times.at(-1) ?? new Date(0).toISOString()
@@ -68,11 +70,13 @@ export function* vcon(log: Log, conversation: string, withheld: Withheld = new M
 const turnOf = (event: ConversationEvent, withheld: Withheld): readonly Turn[] => {
   if (event.type !== 'MessageAppended' || event.data.role === 'system') return []
   const blocks = contentOf(event)[0]?.content ?? []
-  const text = blocks
+  const said = blocks
     .flatMap((block) => (isBlock(block, 'text') ? [block.text] : []))
     .join('\n\n')
     .toWellFormed()
-  return text.trim() === '' ? [] : [{ event, text, isShown: !withheld.has(event.position) }]
+  const text = said.trim() === '' ? '' : said
+  if (text === '' && event.data.role !== 'assistant') return []
+  return [{ event, text, isShown: !withheld.has(event.position) }]
 }
 
 const modelsOf = ({ data: { origin } }: Turn['event']): readonly string[] =>
@@ -105,17 +109,19 @@ const partyName = ({ event }: Turn): string => JSON.stringify(partyOf(event))
 const partyOf = (event: Turn['event']): object => {
   const { role, origin } = event.data
   const { kind, id } = event.metadata.actor
-  if (role === 'user')
-    return { name: id ?? kind, type: kind === 'user' ? 'person' : 'bot', validation: 'none' }
+  // Of an import, only the program is known that recorded it, not who spoke.
+  const type = kind === 'import' ? {} : { type: kind === 'user' ? 'person' : 'bot' }
+  if (role === 'user') return { name: id ?? kind, ...type, validation: 'none' }
   const model = origin?.model ?? unknown
   const session = { model_id: model, provider: unknown, recording_agent: recorder }
   return { name: model, type: 'bot', role: 'agent', validation: 'none', meta: { agent_session: session } }
 }
 
-/** Of version 8, made of what names the exported log. */
+/** Of version 8, made of the whole of what is exported: a log in which texts were redacted makes another vCon. */
 const uuidOf = (conversation: string, log: Log, withheld: Withheld): string => {
-  const what = JSON.stringify([conversation, log.at(-1)?.id, [...withheld]])
-  const hex = hash('sha256', what)
+  const hashing = createHash('sha256').update(JSON.stringify([conversation, [...withheld]]))
+  for (const event of log) hashing.update(JSON.stringify(event))
+  const hex = hashing.digest('hex')
   const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) % 4)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
