@@ -237,6 +237,38 @@ describe('an agent that is replayed', () => {
     })
   })
 
+  /** A conversation that another program began, continued by a turn that has to truncate it first. */
+  const continuedFrom = async () => {
+    const store = await openStore('memory:')
+    opened.push(store)
+    const other = store.conversation('other')
+    for (let round = 0; round < 6; round++) {
+      await other.append({ role: 'user', content: `Round ${round}: ${'what of this? '.repeat(60)}` })
+      await other.append({ role: 'assistant', content: 'Yes.', origin: { model: 'm' } })
+    }
+    await other.append({ role: 'user', content: 'And now?' })
+    const small = { ...agent, context: { window: 1_800 }, summarizer: false as const }
+    const client: Model = { ...unasked, call: async () => E.right({ content: [text('Yes.')], origin: {} }) }
+    await other.turn({ ...small, client })
+    return { other, small }
+  }
+
+  test('is compared in what it hides before its first call, and in nothing that comes before a later one', async () => {
+    const { other, small } = await continuedFrom()
+    expect(await replayAgent(other, { agent: small })).toMatchObject({ isSame: true, replies: 1, markers: 1 })
+    const larger = { ...small, context: { window: 2_600 } }
+    const { divergence, ...found } = await replayAgent(other, { agent: larger })
+    expect([found.markers, divergence]).toMatchObject([1, { kind: 'context', event: 14 }])
+    expect(await replayAgent(other, { agent: larger, from: 2 })).toMatchObject({ isSame: true, markers: 0 })
+  })
+
+  test('says how many replies have no receipt, also where none has', async () => {
+    const { other, small } = await continuedFrom()
+    expect(await replayAgent(other, { agent: small })).toMatchObject({ unproven: 6 })
+    const before = await other.fork('before', { at: 11 })
+    expect(await replayAgent(before, { agent: small })).toMatchObject({ replies: 0, unproven: 6 })
+  })
+
   test('sees its conversation as it was, and cannot write to it', async () => {
     const seen: number[] = []
     const looking = async ({ chat: then }: { readonly chat: Conversation }) => {

@@ -47,10 +47,13 @@ export const replayedLog = async (
   let calls = 0
   let divergence: Divergence | undefined
   for (const event of log) {
-    const [call] = numbered(event)
+    const own = numbered(event)
+    const [call] = own
     look.remember(call)
-    calls = Math.max(calls, call?.number ?? 0)
-    const isDue = calls >= from
+    calls = own.at(-1)?.number ?? calls
+    // What has no number comes before the next call.
+    const isUnnumbered = call === undefined && (isUnproven(event) || isPolicyMarker(event))
+    const isDue = (isUnnumbered ? calls + 1 : calls) >= from
     if (isUnproven(event) && isDue) count.unproven++
     if (isDue) divergence = await look.at(event, call, count)
     if (divergence) break
