@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { type Replayed, type ReplayedCall, type ReplayPolicy, replay } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
@@ -20,6 +21,7 @@ interface Options {
   readonly free?: true
   readonly runTools?: true
   readonly yes?: true
+  readonly html?: string
 }
 
 export const addReplay = (program: Command, shell: Shell): void => {
@@ -28,6 +30,7 @@ export const addReplay = (program: Command, shell: Shell): void => {
     .description('what another context policy, or an agent, would have sent, without a model')
     .addOption(exclusive('--policy <file>', 'JSON: the policy (default: the recorded one)', ['compare']))
     .option('--compare <files...>', 'one line for each of these policies, and for the recorded one')
+    .option('--html <file>', 'with --compare: write a page with the curves, in place of what is there')
     .addOption(
       exclusive('--agent <file>', 'a module as of work: where would this agent differ?', [
         'policy',
@@ -72,7 +75,7 @@ the log has no result for.
 
 Examples:
   palimpsest replay task-42 --policy small.json
-  palimpsest replay task-42 --compare small.json truncate.json
+  palimpsest replay task-42 --compare small.json truncate.json --html if.html
   palimpsest replay task-42 --agent agent.ts
   palimpsest replay task-42 --agent agent.ts --call 4 --samples 5`,
     )
@@ -90,6 +93,7 @@ Examples:
           const all = [await replay(chat, { prices })]
           for (const file of options.compare)
             all.push(await replay(chat, { policy: await policyIn(file), prices }))
+          if (options.html !== undefined) await writePage(options.html, all)
           return isJson
             ? out.json({ policies: all })
             : writeTable(out, comparing, all.map(totalRow), [1, 2, 3, 4, 5, 6, 7, 8])
@@ -98,6 +102,18 @@ Examples:
         return isJson ? out.json(found) : writeTable(out, calling, found.calls.map(rowOf), [0, 1, 2, 3, 4, 5])
       }),
     )
+}
+
+/** One file with the curves of all of them. Few need it. */
+const writePage = async (file: string, all: readonly Replayed[]): Promise<void> => {
+  const { comparisonPage } = await import('../../server/html/comparison/page.ts')
+  try {
+    await writeFile(file, comparisonPage(all))
+  } catch (error) {
+    throw toError(
+      usage(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`),
+    )
+  }
 }
 
 /** Options that mean something only beside another one. */
@@ -109,6 +125,7 @@ const checkTogether = (options: Options): void => {
     ['free', 'call'],
     ['yes', 'call'],
     ['runTools', 'free'],
+    ['html', 'compare'],
   ]
   const named = (name: string): string =>
     `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`

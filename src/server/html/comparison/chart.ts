@@ -1,0 +1,67 @@
+import { escaped } from './escaped.ts'
+
+/** A curve: a value for each call. */
+export interface Line {
+  readonly name: string
+  /** The class that colours it. */
+  readonly ink: string
+  readonly values: readonly number[]
+  /** What is drawn at each value, if anything. */
+  readonly marks: readonly string[]
+}
+
+interface Chart {
+  readonly title: string
+  readonly lines: readonly Line[]
+  readonly textOf: (value: number) => string
+}
+
+/** Marks beyond these would cover the curves. */
+const mostMarks = 400
+
+/** Curves over the calls. They stretch with the page; texts and marks beside them do not, and stay legible. */
+export const chart = ({ title, lines, textOf }: Chart): string => {
+  const calls = Math.max(0, ...lines.map(({ values }) => values.length))
+  if (calls === 0) return ''
+  const top = roundedUp(lines.reduce((most, { values }) => values.reduce((a, b) => Math.max(a, b), most), 0))
+  const x = (index: number): number => rounded(calls === 1 ? 50 : (100 * index) / (calls - 1))
+  const y = (value: number): number => rounded(100 - (100 * value) / top)
+  const paths = lines.map(
+    ({ ink, values }) =>
+      `<path class="${ink}" d="${values.map((value, index) => `${index === 0 ? 'M' : 'L'}${x(index)} ${y(value)}`).join('')}${values.length === 1 ? 'h.01' : ''}"/>`,
+  )
+  const marks = lines.flatMap(({ name, ink, values, marks: all }) =>
+    all.flatMap((mark, index) => {
+      const value = values[index] ?? 0
+      const about = `${name}, call ${index + 1}: ${textOf(value)}`
+      return mark === ''
+        ? []
+        : [
+            `<i class="${ink}" style="left:${x(index)}%;top:${y(value)}%" title="${escaped(about)}">${mark}</i>`,
+          ]
+    }),
+  )
+  const left = Math.max(0, marks.length - mostMarks)
+  return `<figure>
+<figcaption>${title}</figcaption>
+<div class="chart">
+<div class="scale" aria-hidden="true"><span>${textOf(top)}</span><span>${textOf(top / 2)}</span><span>0</span></div>
+<div class="plot"><svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="${title}: ${lines.map((line) => escaped(summaryOf(line, textOf))).join('; ')}"><path class="grid" d="M0 0H100M0 50H100M0 100H100"/>${paths.join('')}</svg>${marks.slice(0, mostMarks).join('')}</div>
+<div class="calls" aria-hidden="true"><span>call 1</span><span>${calls > 1 ? calls : ''}</span></div>
+</div>${left > 0 ? `<p class="note">${left} marks are left out.</p>` : ''}
+</figure>`
+}
+
+const rounded = (value: number): number => Math.round(value * 100) / 100
+
+/** The next round number, half of which is round too. */
+const roundedUp = (value: number): number => {
+  if (value <= 0) return 1
+  const power = 10 ** Math.floor(Math.log10(value))
+  return power * ([1, 1.2, 1.6, 2, 3, 4, 5, 6, 8].find((step) => step * power >= value) ?? 10)
+}
+
+const summaryOf = ({ name, values }: Line, textOf: (value: number) => string): string => {
+  const most = values.reduce((a, b) => Math.max(a, b), 0)
+  return `${name} at the most ${textOf(most)}, at the end ${textOf(values.at(-1) ?? 0)}`
+}

@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto'
+import type { Replayed, ReplayedCall } from '../../../investigate/index.ts'
+import { chart, type Line } from './chart.ts'
+import { escaped } from './escaped.ts'
+import { inks, style } from './style.ts'
+
+/**
+ * What policies would have made of a conversation, as one HTML file without scripts, that asks nobody for anything.
+ *
+ * @param policies of the same conversation; the first is the recorded one
+ */
+export const comparisonPage = (policies: readonly Replayed[]): string => {
+  const [first] = policies
+  const id = first?.conversation ?? ''
+  const calls = first?.calls ?? []
+  const hash = createHash('sha256').update(style).digest('base64')
+  // Places of marks are attributes; nothing else may be a style.
+  const policy = `default-src 'none'; img-src data:; style-src-elem 'sha256-${hash}'; style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'`
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>What if: ${escaped(id)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>What if: ${escaped(id)}</h1>
+<p class="note">What other context policies would have sent in ${calls.length === 1 ? 'its call' : `its ${number(calls.length)} calls`}. No model was asked: the answers are the recorded ones. Counts are the API’s where a request is the recorded one, else estimates.</p>
+${totals(policies)}
+${legend(policies)}
+${chart({ title: 'Tokens of each request', lines: linesOf(policies, ({ tokens }) => tokens), textOf: number })}
+${chart({ title: 'Tokens of each request that the cache did not have', lines: linesOf(policies, ({ tokens, read }) => tokens - read, false), textOf: number })}
+${isPriced(policies) ? chart({ title: 'Cost so far, in US dollars', lines: spentLines(policies), textOf: usd }) : '<p class="note">No costs: a model has no price (<code>--prices</code>).</p>'}
+${neededSection(policies)}
+${everyCall(policies)}
+</main>
+</body>
+</html>
+`
+}
+
+const number = (value: number): string => Math.round(value).toLocaleString('en')
+const usd = (value: number): string => value.toFixed(value < 1 ? 4 : 2)
+
+const isPriced = (policies: readonly Replayed[]): boolean =>
+  policies.every(({ total }) => total.usd !== undefined)
+
+const inkOf = (index: number): string => inks[index % inks.length] ?? ''
+const name = ({ policy }: Replayed): string => escaped(policy)
+
+const totals = (policies: readonly Replayed[]): string => {
+  const heads = [
+    'tokens',
+    'from the cache',
+    'US dollars',
+    'condensed',
+    'truncated',
+    'edited',
+    'above the limit',
+    'needed but hidden',
+  ]
+  const rows = policies.map((each, index) => {
+    const { tokens, read, usd: cost, condensed, truncated, edited, over, needed } = each.total
+    const cells = [
+      number(tokens),
+      number(read),
+      cost === undefined ? '' : usd(cost),
+      ...[condensed, truncated, edited, over, needed].map(number),
+    ]
+    return `<tr><th scope="row"><span class="ink ${inkOf(index)}"></span>${name(each)}</th>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`
+  })
+  return table(
+    'Totals',
+    `<tr><th scope="col">policy</th>${heads.map((head) => `<th scope="col">${head}</th>`).join('')}</tr>`,
+    rows,
+  )
+}
+
+const table = (label: string, head: string, rows: readonly string[]): string =>
+  `<div class="wide" role="region" aria-label="${label}" tabindex="0"><table><thead>${head}</thead><tbody>${rows.join('\n')}</tbody></table></div>`
+
+const legend = (policies: readonly Replayed[]): string =>
+  `<ul class="legend">${policies
+    .map(
+      (each, index) =>
+        `<li><svg class="${inkOf(index)}" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28"/></svg>${name(each)}</li>`,
+    )
+    .join(
+      '',
+    )}<li>◆ condensed</li><li>▼ truncated</li><li>✎ edited</li><li>● needed but hidden</li><li>○ above the limit</li></ul>`
+
+const linesOf = (
+  policies: readonly Replayed[],
+  valueOf: (call: ReplayedCall) => number,
+  isMarked = true,
+): readonly Line[] =>
+  policies.map((each, index) => ({
+    name: each.policy,
+    ink: inkOf(index),
+    values: each.calls.map(valueOf),
+    marks: isMarked ? each.calls.map((call) => marksOf(call)) : [],
+  }))
+
+const marksOf = ({ condensed, truncated, edited, needed, isOver }: ReplayedCall): string =>
+  `${condensed > 0 ? '◆' : ''}${truncated > 0 ? '▼' : ''}${edited > 0 ? '✎' : ''}${needed.length > 0 ? '●' : ''}${isOver ? '○' : ''}`
+
+const spentLines = (policies: readonly Replayed[]): readonly Line[] =>
+  policies.map((each, index) => {
+    let sum = 0
+    const values = each.calls.map((call) => (sum += call.usd ?? 0))
+    return { name: each.policy, ink: inkOf(index), values, marks: [] }
+  })
+
+const neededSection = (policies: readonly Replayed[]): string => {
+  const rows = policies.flatMap((each, index) =>
+    each.calls
+      .filter(({ needed }) => needed.length > 0)
+      .map(({ position, call, needed }) => {
+        const terms = needed.map(
+          ({ term, inSummary }) => `<code>${escaped(term)}</code>${inSummary ? ' (a summary names it)' : ''}`,
+        )
+        return `<tr><th scope="row"><span class="ink ${inkOf(index)}"></span>${name(each)}</th><td>${call ?? ''}</td><td>${position}</td><td class="text">${terms.join(', ')}</td></tr>`
+      }),
+  )
+  const about = 'What a recorded answer names, and the policy had hidden by then. A name may also be a guess.'
+  const found =
+    rows.length === 0
+      ? '<p>Nothing.</p>'
+      : table(
+          'Needed but hidden',
+          '<tr><th scope="col">policy</th><th scope="col">call</th><th scope="col">position</th><th scope="col" class="text">names</th></tr>',
+          rows,
+        )
+  return `<section><h2>Needed but hidden</h2><p class="note">${about}</p>${found}</section>`
+}
+
+/** The figures of the curves. */
+const everyCall = (policies: readonly Replayed[]): string => {
+  const rows = (policies[0]?.calls ?? []).map(({ call, position }, index) => {
+    const cells = policies.map((each) => {
+      const one = each.calls[index]
+      return `<td>${one ? `${marksOf(one)} ${number(one.tokens)}` : ''}</td>`
+    })
+    return `<tr><th scope="row">${call ?? ''}</th><td>${position}</td>${cells.join('')}</tr>`
+  })
+  const head = `<tr><th scope="col">call</th><th scope="col">position</th>${policies.map((each) => `<th scope="col">${name(each)}</th>`).join('')}</tr>`
+  return `<details><summary>Tokens of every call</summary>${table('Tokens of every call', head, rows)}</details>`
+}

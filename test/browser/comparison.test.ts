@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
+import { root } from '../e2e/snippets/snippets.ts'
+import { browsing, noBrowser } from '../support/browser.ts'
+
+describe(`replay --compare --html${noBrowser}`, { skip: noBrowser !== '' }, () => {
+  test('writes one file that is legible at every width and in both themes, and asks nobody for anything', () =>
+    inDirectory(async (directory) => {
+      await shell(`palimpsest import ${join(root, 'examples/sessions/receipts.jsonl')}`, directory)
+      const policies = { keep: { mode: 'keep' }, small: { mode: 'truncate' } }
+      const written = Object.entries(policies).map(
+        ([name, policy]) =>
+          `echo '${JSON.stringify({ name, context: { window: name === 'keep' ? 7_000 : 4_000, reserved: 800 }, ...policy })}' > ${name}.json`,
+      )
+      await shell(written.join('; '), directory)
+      const ran = await shell(
+        'palimpsest replay hours-invoice --compare keep.json small.json --html if.html',
+        directory,
+      )
+      expect(ran).toMatchObject({ code: 0, stderr: '' })
+      for (const [colorScheme, width] of [
+        ['light', 390],
+        ['dark', 1280],
+      ] as const) {
+        const page = await browsing({ colorScheme, viewport: { width, height: 900 } })
+        await page.goto(`file://${join(directory, 'if.html')}`)
+        expect(await page.title()).toBe('What if: hours-invoice')
+        const { scroll, small, curves } = (await page.evaluate(`({
+          scroll: document.documentElement.scrollWidth,
+          small: [...document.querySelectorAll('p, td, th, li, span, figcaption')]
+            .filter((each) => parseFloat(getComputedStyle(each).fontSize) < 12).length,
+          curves: [...document.querySelectorAll('.plot')]
+            .map(({ clientWidth, clientHeight }) => [clientWidth > 250, clientHeight > 150]),
+        })`)) as { readonly scroll: number; readonly small: number; readonly curves: readonly unknown[] }
+        expect([scroll, small]).toEqual([width, 0])
+        expect(curves).toEqual(Array.from({ length: 3 }, () => [true, true]))
+      }
+    }))
+})
