@@ -1,4 +1,4 @@
-import type { MessageInput, Written } from '../index.ts'
+import type { DiffOptions, MessageInput, Written } from '../index.ts'
 import type { BodyOf } from './api.ts'
 import { investigating } from './investigating.ts'
 import { reading } from './reading.ts'
@@ -6,6 +6,7 @@ import { type Transport, withId } from './transport.ts'
 import { searching, turning } from './turning.ts'
 import type { ConversationClient } from './types.ts'
 
+type Subject = 'effective' | 'full' | 'request' | undefined
 type Command = BodyOf<'/conversations/{id}/commands'>
 /** Messages as the server takes them. A system message may be without content, as in the library. */
 const several = (given: MessageInput | readonly MessageInput[]): readonly MessageInput[] =>
@@ -56,7 +57,12 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     ...reading(server, id),
     ...investigating(server, id),
     render: (options) => get('/conversations/{id}/request', of, { ...options }),
-    diff: (options) => get('/conversations/{id}/diff', of, { ...options }),
+    diff: (options: DiffOptions & { readonly of?: Subject }) =>
+      get<never>('/conversations/{id}/diff', of, { ...options }),
+    hidden: async (markers) =>
+      markers.length === 0
+        ? []
+        : items(get('/conversations/{id}/hidden', of, { markers: markers.join() as never })),
     notes: (options) => items(get('/conversations/{id}/notes', of, { ...options })),
     links: () => items(get('/conversations/{id}/links', of)),
     note: (note, options) => post('/conversations/{id}/notes', of, withId({ ...note, ...options }) as never),

@@ -1,7 +1,7 @@
-import type { Hit, MessageInput } from '../index.ts'
+import type { MessageInput, SearchPage } from '../index.ts'
 import { resumed } from './streams.ts'
 import { pause, type Transport, withId } from './transport.ts'
-import type { AskOptions, ConversationClient, FindOptions, TurnMessage } from './types.ts'
+import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
 
 /** Asks for a turn, and again under the same command where the connection breaks. */
 export const turning = (server: Transport, id: string): ConversationClient['turn'] =>
@@ -45,21 +45,21 @@ export const whole = async <A extends Answered>(ask: () => Promise<A>, signal?: 
   }
 }
 
-/** All hits of a search, page by page, in one conversation or in all, once everything is indexed. */
+/** All hits of a search, titles first, page by page, in one conversation or in all, once everything is indexed. */
 export async function* searching(
   { get }: Transport,
   id: string | undefined,
   text: string,
   { limit, signal }: FindOptions = {},
-): AsyncGenerator<Hit, void> {
+): AsyncGenerator<SearchHit, void> {
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    type Page = Answered & { readonly next?: string; readonly items: readonly Hit[] }
     const query = { q: text, limit, cursor }
-    const ask = (): Promise<Page> =>
+    const ask = (): Promise<SearchPage> =>
       id === undefined
         ? get('/search', {}, query, signal)
         : get('/conversations/{id}/search', { id }, query, signal)
-    const page: Page = await (isFirst ? whole(ask, signal) : ask())
+    const page: SearchPage = await (isFirst ? whole(ask, signal) : ask())
+    yield* page.titles
     yield* page.items
     cursor = page.next
   }

@@ -3,11 +3,14 @@ import type {
   At,
   Conversation,
   ConversationEvent,
+  Diff,
+  DiffOptions,
   DoneEvent,
   Entry,
   FollowConversations,
   FollowedEvent,
   FullOptions,
+  HiddenByMarker,
   Hit,
   LedgerStatus,
   ListOptions,
@@ -18,10 +21,12 @@ import type {
   Roster,
   RosterOptions,
   StepState,
+  TitleHit,
   TurnEvent,
 } from '../index.ts'
 import type { Asking } from '../events/events.ts'
-import type { previewShape } from '../server/shapes.ts'
+import type { fullDiffShape, requestDiffShape } from '../server/shapes/diffs.ts'
+import type { previewShape } from '../server/shapes/written.ts'
 import type { InvestigatingClient } from './investigating.ts'
 import type { AskedMessage, ClaimedMessage, Outcome, ReleasedMessage } from '../server/turn-messages.ts'
 
@@ -54,9 +59,24 @@ export type TurnMessage =
 /** What a command would write: the answer of a dry run. */
 export interface DryRun extends z.output<typeof previewShape> {}
 
+/** How two full histories differ: what came, what left, and what became something else. */
+export interface FullDiff extends z.output<typeof fullDiffShape> {}
+/** How two requests differ. */
+export interface RequestDiff extends z.output<typeof requestDiffShape> {}
+
+/** Compares two positions: by default what the model sees there. */
+export interface DiffReader {
+  (options: DiffOptions & { readonly of?: 'effective' | undefined }): Promise<Diff>
+  (options: DiffOptions & { readonly of: 'full' }): Promise<FullDiff>
+  (options: DiffOptions & { readonly of: 'request' }): Promise<RequestDiff>
+}
+
+/** What a search finds: a place, or, without a position, a conversation by its title. */
+export type SearchHit = Hit | TitleHit
+
 /** How to search. */
 export interface FindOptions {
-  /** How many hits to ask for at once, 1 to 1,000: all are given. Default 20. */
+  /** How many hits to ask for at once, 1 to 1,000: all are given; of titles, so many at most. Default 20. */
   readonly limit?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -83,7 +103,6 @@ type Same =
   | 'position'
   | 'effective'
   | 'render'
-  | 'diff'
   | 'events'
   | 'notes'
   | 'links'
@@ -130,8 +149,15 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
     message?: MessageInput | readonly MessageInput[],
     options?: AskOptions,
   ) => AsyncIterable<TurnMessage>
-  /** Where a text of three characters or more was said, and whether the model sees it, now and then. Throws `InvalidInput`. */
-  readonly search: (text: string, options?: FindOptions) => AsyncIterable<Hit>
+  /** How two positions differ in what the model sees; with `of`, in the full history or the request. Errors: as in the library. */
+  readonly diff: DiffReader
+  /** What markers hide at all levels, at most 200 at a time; those that hide nothing are left out. Errors: `OutOfRange`, `ConversationNotFound`. */
+  readonly hidden: (markers: readonly number[]) => Promise<readonly HiddenByMarker[]>
+  /**
+   * Where a text of three characters or more was said, and whether the model sees it, now and then; before that the conversation itself, if
+   * its title has it. Throws `InvalidInput`.
+   */
+  readonly search: (text: string, options?: FindOptions) => AsyncIterable<SearchHit>
 }
 
 /** Who approves is whom the token belongs to. */
@@ -149,8 +175,11 @@ export interface Client {
   readonly conversation: (id: string) => ConversationClient
   /** All conversations, newest first. Throws `StoreUnavailable`. */
   readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<Overview>
-  /** Where a text of three characters or more was said in all conversations. Throws `InvalidInput`. */
-  readonly search: (text: string, options?: FindOptions) => AsyncIterable<Hit>
+  /**
+   * The conversations whose title has a text of three characters or more, at most `limit`, then where it was said in all. Throws
+   * `InvalidInput`.
+   */
+  readonly search: (text: string, options?: FindOptions) => AsyncIterable<SearchHit>
   /** What workers are asked to do, the oldest first. Throws `StoreUnavailable`. */
   readonly steps: (options?: StepsQuery) => AsyncIterable<OpenStepInfo>
   /** The ledger of the store; undefined if none was ever begun. Needs the scope `audit`. Throws `LedgerDamaged`. */

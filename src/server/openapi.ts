@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { statusesOf, type Tag, titleOf } from './problem.ts'
 import type { Route } from './route.ts'
-import { problemShape } from './shapes.ts'
+import { problemShape } from './shapes/problem.ts'
 
 // OpenAPI 3.1, made of the schemas that check what comes in. Its schemas are JSON Schema 2020-12, which zod writes.
 

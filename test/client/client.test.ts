@@ -166,8 +166,8 @@ describe('a client', () => {
     const hits = []
     for await (const { conversation } of client.search('it there', { limit: 100 })) hits.push(conversation)
     expect(hits.toSorted()).toEqual(ids.toSorted())
-    for await (const { position, excerpt } of client.conversation('c7').search('there'))
-      expect([position, excerpt.match]).toEqual([0, 'there'])
+    for await (const hit of client.conversation('c7').search('there'))
+      expect(hit).toMatchObject({ position: 0, excerpt: { match: 'there' } })
     const followed = []
     for await (const item of client.follow({ from: 'now' })) {
       if (item.type === 'checkpoint') await client.conversation('c1').append(hello)
@@ -175,6 +175,38 @@ describe('a client', () => {
       if (followed.length === 1) break
     }
     expect(followed).toEqual(['c1'])
+  })
+
+  test('finds conversations by their titles as well, before where it was said', async () => {
+    const { store, url } = await serving()
+    const chat = store.conversation('a')
+    await chat.append({ role: 'user', content: 'It is about parsers.' })
+    await chat.note({ kind: 'title', data: 'Parsers' })
+    const client = openClient(url)
+    for (const hits of [client.search('parsers'), client.conversation('a').search('parsers')]) {
+      const found = []
+      for await (const hit of hits) found.push('position' in hit ? hit.position : hit.excerpt.match)
+      expect(found).toEqual(['Parsers', 0])
+    }
+  })
+
+  test('compares full histories and requests, and says what markers hide', async () => {
+    const { store, url } = await serving()
+    const chat = store.conversation('a')
+    for (const content of ['One.', 'Two.', 'Three.']) await chat.append({ role: 'user', content })
+    await chat.truncate({ covers: { first: 0, last: 1 } })
+    const task = openClient(url).conversation('a')
+    const { changes } = await task.diff({ from: 2, of: 'full' })
+    expect(changes.map(({ change, entry }) => [change, entry.position])).toEqual([
+      ['turned', 0],
+      ['turned', 1],
+      ['appeared', 3],
+    ])
+    const { disappeared, parts } = await task.diff({ from: 2, of: 'request' })
+    expect([disappeared.length > 0, parts]).toEqual([true, []])
+    expect(await task.diff({ from: 2 })).toEqual(await chat.diff({ from: 2 }))
+    expect(await task.hidden([3, 0])).toEqual([await store.catalogue.hidden('a', 3)])
+    expect(await task.hidden([])).toEqual([])
   })
 
   test('says in a dry run what a command would write', async () => {

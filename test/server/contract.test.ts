@@ -78,6 +78,9 @@ const rows: Readonly<Record<string, Row>> = {
       [400, `${a}/diff`],
       [404, `${none}/diff?from=0`],
       [404, `${a}/diff?from=99`],
+      [404, `${a}/diff?from=99&of=full`],
+      [404, `${a}/diff?from=0&to=99&of=request`],
+      [400, `${a}/diff?from=0&of=x`],
     ],
     stale: 'etag',
   },
@@ -128,6 +131,17 @@ const rows: Readonly<Record<string, Row>> = {
     wrong: [
       [404, `${none}/overview`],
       [400, `${a}/overview?buckets=0`],
+    ],
+    stale: 'etag',
+  },
+  hiddenBy: {
+    right: [`${a}/hidden?markers=0,3`],
+    wrong: [
+      [404, `${none}/hidden?markers=3`],
+      [404, `${a}/hidden?markers=3,99`],
+      [400, `${a}/hidden`],
+      [400, `${a}/hidden?markers=`],
+      [400, `${a}/hidden?markers=3,x`],
     ],
     stale: 'etag',
   },

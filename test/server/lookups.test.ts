@@ -70,6 +70,18 @@ describe('what the index answers over HTTP', () => {
     expect(await ask('conversations/a/hidden/99')).toMatchObject({ status: 404, json: { tag: 'OutOfRange' } })
   })
 
+  test('is what several markers hide, without those that hide nothing', async () => {
+    const { ask } = await working()
+    const one = (await ask('conversations/a/hidden/3')).json
+    expect((await ask('conversations/a/hidden?markers=3,2,3')).json).toEqual({ items: [one, one] })
+    expect((await ask('conversations/a/hidden?markers=0')).json).toEqual({ items: [] })
+    const many = Array.from({ length: 201 }, () => 3).join()
+    expect(await ask(`conversations/a/hidden?markers=${many}`)).toMatchObject({
+      status: 400,
+      json: { path: 'markers' },
+    })
+  })
+
   test('is where a text was said, in one conversation or in all', async () => {
     const { ask, store } = await working()
     const { json } = await ask('conversations/b/search?q=CLOSE')

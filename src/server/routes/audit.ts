@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isError, type Conversation, type LedgerProof, type Store } from '../../index.ts'
-import { auditShape, checkedShape, standingShape } from '../audit-shapes.ts'
+import { auditShape, checkedShape, standingShape } from '../shapes/audit.ts'
 import { lane, looked } from '../bounded.ts'
 import { callsFrom } from '../calls.ts'
 import { evidenceOf } from '../evidence.ts'

@@ -3,7 +3,7 @@ import { callsFrom, calledRequest, type CalledRequest, usdOf } from '../calls.ts
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
-import { callShape, sentShape } from '../shapes.ts'
+import { callShape, sentShape } from '../shapes/calls.ts'
 
 // The calls of a model: what it was sent, and what proves it.
 

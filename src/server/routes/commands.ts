@@ -10,15 +10,8 @@ import { flag, ofConversation } from '../parameters.ts'
 import { commandIdOf, fenceOf, revisionTag } from '../preconditions.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
-import {
-  awaitedShape,
-  decidedShape,
-  linkShape,
-  noteShape,
-  previewShape,
-  saidShape,
-  writtenShape,
-} from '../shapes.ts'
+import { awaitedShape, decidedShape } from '../shapes/workers.ts'
+import { linkShape, noteShape, previewShape, saidShape, writtenShape } from '../shapes/written.ts'
 
 // What writes to one conversation. Who acts is the token's identity, never the body's word.
 

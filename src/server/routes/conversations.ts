@@ -9,7 +9,7 @@ import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
 import { type Answer, route } from '../route.ts'
-import { listedShape } from '../shapes.ts'
+import { listedShape } from '../shapes/list.ts'
 
 const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
 const trait = z.enum(traits)

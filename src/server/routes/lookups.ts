@@ -5,7 +5,7 @@ import { toError } from '../../result/typed.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
-import { bucketsShape, foundInShape, foundShape, hiddenShape, outlineShape } from '../shapes.ts'
+import { bucketsShape, foundInShape, foundShape, hiddenShape, outlineShape } from '../shapes/lookups.ts'
 import { from } from './tags.ts'
 
 // What the index beside the store answers.
@@ -63,6 +63,37 @@ export const hidden = route({
     if (!found)
       throw refused('NotFound', `there is no marker at position ${marker} of ${id} that hides anything`)
     return from(store.conversation(id), marker, ['hidden'], found)
+  },
+})
+
+const mostMarkers = 200
+
+export const hiddenBy = route({
+  method: 'get',
+  path: '/conversations/{id}/hidden',
+  name: 'hiddenBy',
+  summary: 'What each of several markers hides at all levels',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({
+    markers: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(whole(0)).max(mostMarkers))
+      .describe(`Positions, with commas: at most ${mostMarkers}`),
+  }),
+  answers: {
+    200: z.object({ items: z.array(hiddenShape).describe('Those that hide something, as asked for') }),
+  },
+  errors: notFound,
+  handle: async ({ params: { id }, query: { markers }, store }) => {
+    const items = []
+    for (const marker of markers) {
+      const one = await store.catalogue.hidden(id, marker)
+      if (one) items.push(one)
+    }
+    const found = items.map(({ marker }) => marker)
+    return from(store.conversation(id), Math.max(...markers), ['hidden', markers, found], { items })
   },
 })
 

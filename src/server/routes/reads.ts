@@ -6,16 +6,8 @@ import { clippedEvent, clippedItem } from '../../core.ts'
 import { acceptsEvents, checkAccepts, eventStream } from '../sse.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
-import {
-  diffShape,
-  entryShape,
-  eventShape,
-  itemShape,
-  linkShape,
-  noteShape,
-  repairShape,
-  requestShape,
-} from '../shapes.ts'
+import { entryShape, eventShape, itemShape, repairShape, requestShape } from '../shapes/history.ts'
+import { linkShape, noteShape } from '../shapes/written.ts'
 import { eventAt, from } from './tags.ts'
 
 // What reads one conversation. What was true at a position stays true: such answers have strong ETags.
@@ -210,28 +202,6 @@ export const request = route({
     const position = query.at ?? (await chat.position())
     const rendered = await chat.render({ ...query, at: position })
     return from(chat, position, ['request', query], { at: position, ...rendered })
-  },
-})
-
-export const diff = route({
-  method: 'get',
-  path: '/conversations/{id}/diff',
-  name: 'diff',
-  summary: 'How what the model sees differs between two positions',
-  scope: 'read',
-  params: ofConversation,
-  query: z.strictObject({ from: whole(-1), to: whole(-1).optional(), clip }),
-  answers: { 200: diffShape },
-  errors: notFound,
-  handle: async ({ params, query, store }) => {
-    const chat = store.conversation(params.id)
-    const { from: first, to = await chat.position(), clip: longest } = query
-    const { changes, ...of } = await chat.diff({ from: first, to })
-    const clipped = changes.map(({ change, entry }) => ({
-      change,
-      entry: longest === undefined ? entry : clippedItem(entry, longest),
-    }))
-    return from(chat, Math.max(to, first), ['diff', first, to, longest], { ...of, changes: clipped })
   },
 })
 

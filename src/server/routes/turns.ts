@@ -10,7 +10,7 @@ import { lastSeen } from '../live.ts'
 import { ofConversation } from '../parameters.ts'
 import { commandIdOf, optionalFence } from '../preconditions.ts'
 import { route } from '../route.ts'
-import { servedShape } from '../shapes.ts'
+import { servedShape } from '../shapes/turns.ts'
 import { checkAccepts, eventStream } from '../sse.ts'
 import { type Asked, turnTold } from '../turn-stream.ts'
 

@@ -3,7 +3,7 @@ import { askingShape } from '../../events/events.ts'
 import { ofConversation } from '../parameters.ts'
 import { commandIdOf } from '../preconditions.ts'
 import { route } from '../route.ts'
-import { stepShape, workerShape } from '../shapes.ts'
+import { stepShape, workerShape } from '../shapes/workers.ts'
 
 // Who works on what, and what people tell workers.
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { conversationIdSchema } from '../events/ids.ts'
+import { conversationIdSchema } from '../../events/ids.ts'
 
 // What the API answers about what recorded conversations tell: the shapes of palimpsest/investigate, as schemas. More fields may come.
 

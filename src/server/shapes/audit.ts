@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { conversationIdSchema } from '../events/ids.ts'
+import { conversationIdSchema } from '../../events/ids.ts'
 
 // What the API answers about audits: the shapes that the library has, as schemas. More fields may come.
 

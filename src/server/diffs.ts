@@ -1,0 +1,75 @@
+import type { Entry, Rendered } from '../index.ts'
+
+// How full histories and requests of two positions differ. (How effective ones do, the library says.)
+
+/** What an entry was before. */
+interface Fate {
+  readonly status: Entry['status']
+  readonly by?: number | undefined
+}
+export interface EntryChange {
+  /** `turned`: it has become something else. */
+  readonly change: 'appeared' | 'disappeared' | 'turned'
+  /** As it is at the later end; of what disappeared, as it was. */
+  readonly entry: Entry
+  /** Of one that turned. */
+  readonly was?: Fate
+}
+
+/** The entries that differ between two full histories, by position. */
+export const entryChanges = (before: readonly Entry[], after: readonly Entry[]): readonly EntryChange[] => {
+  const old = new Map(before.map((entry) => [entry.position, entry]))
+  const now = new Set(after.map(({ position }) => position))
+  const left = before.flatMap((entry): readonly EntryChange[] =>
+    now.has(entry.position) ? [] : [{ change: 'disappeared', entry }],
+  )
+  const come = after.flatMap((entry): readonly EntryChange[] => {
+    const was = old.get(entry.position)
+    if (!was) return [{ change: 'appeared', entry }]
+    const { status, by } = was
+    if (status === entry.status && by === entry.by) return []
+    return [{ change: 'turned', entry, was: { status, ...(by !== undefined && { by }) } }]
+  })
+  return [...left, ...come].toSorted((one, other) => one.entry.position - other.entry.position)
+}
+
+/** A part of a request other than its messages, as JSON; absent where there is none. */
+interface Part {
+  readonly name: string
+  readonly before?: unknown
+  readonly after?: unknown
+}
+export interface RequestChanges {
+  /** How many messages are the same at the beginning: what a cache may have kept. */
+  readonly first: number
+  /** How many are the same at the end, the first ones aside. */
+  readonly last: number
+  readonly disappeared: Rendered['messages']
+  readonly appeared: Rendered['messages']
+  /** The other parts that differ. */
+  readonly parts: readonly Part[]
+}
+
+const parts = ['system', 'tools'] as const
+
+/** How two requests differ. */
+export const requestChanges = (before: Rendered, after: Rendered): RequestChanges => {
+  const [old, now] = [before.messages, after.messages].map((all) => all.map((one) => JSON.stringify(one)))
+  const [was = [], is = []] = [old, now]
+  const most = Math.min(was.length, is.length)
+  let first = 0
+  while (first < most && was[first] === is[first]) first++
+  let last = 0
+  while (last < most - first && was.at(-1 - last) === is.at(-1 - last)) last++
+  return {
+    first,
+    last,
+    disappeared: before.messages.slice(first, was.length - last),
+    appeared: after.messages.slice(first, is.length - last),
+    parts: parts.flatMap((name) =>
+      JSON.stringify(before[name]) === JSON.stringify(after[name])
+        ? []
+        : [{ name, before: before[name], after: after[name] }],
+    ),
+  }
+}

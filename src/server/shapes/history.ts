@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { coversSchema, dataSchemas, metadataSchema } from '../../events/events.ts'
+import { awaits, count, message, origin, position, time } from './parts.ts'
+
+// Events, and what is seen of them.
+
+const cuts = z
+  .array(z.object({ block: count, field: z.string(), length: count }))
+  .optional()
+  .describe('With `clip`: the blocks that were cut, and the whole length of what was')
+
+/** Which data an event of each type has. Content is anything: it was checked when it was written. */
+export const eventData = z.looseObject({})
+export const eventShape = z
+  .looseObject({
+    position,
+    id: z.string(),
+    type: z.enum(Object.keys(dataSchemas) as [keyof typeof dataSchemas]),
+    data: eventData,
+    metadata: z.looseObject(metadataSchema.omit({ sealed: true }).shape),
+    cuts,
+  })
+  .meta({ id: 'Event' })
+
+const placed = { position, time }
+const marker = {
+  ...placed,
+  covers: coversSchema,
+  messagesHidden: count,
+  tokens: z.object({ before: count, after: count }),
+}
+const messageItem = z.looseObject({
+  kind: z.literal('message'),
+  ...placed,
+  messageId: z.string(),
+  role: message.shape.role,
+  content: message.shape.content,
+  cuts,
+  origin: origin.optional(),
+})
+const summaryItem = z.looseObject({
+  kind: z.literal('summary'),
+  ...marker,
+  messages: z.array(message),
+  cuts,
+  method: dataSchemas.Condensed.shape.method,
+})
+const truncationItem = z.looseObject({
+  kind: z.literal('truncation'),
+  ...marker,
+  reason: z.string().optional(),
+})
+export const itemShape = z
+  .discriminatedUnion('kind', [messageItem, summaryItem, truncationItem])
+  .meta({ id: 'Item', description: 'What the model sees: a message, or what is shown in place of several' })
+
+export const fateShape = {
+  status: z.enum(['active', 'condensed', 'truncated', 'restored', 'abandoned']),
+  by: position.optional().describe('The position of the event that made it so'),
+}
+export const entryShape = z
+  .discriminatedUnion('kind', [
+    messageItem.extend(fateShape),
+    summaryItem.extend(fateShape),
+    truncationItem.extend(fateShape),
+  ])
+  .meta({ id: 'Entry', description: 'An item of the full history, and what became of it' })
+
+export const repairShape = z.looseObject({ kind: z.string(), position, detail: z.string() })
+export const requestShape = z
+  .looseObject({
+    at: position,
+    messages: z.array(z.looseObject({ role: z.string() })),
+    awaits,
+    repairs: z.array(repairShape),
+  })
+  .meta({ id: 'Rendered', description: 'What the model would be sent' })

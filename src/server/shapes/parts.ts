@@ -1,0 +1,14 @@
+import { z } from 'zod'
+import { messageSchema, originSchema } from '../../events/events.ts'
+
+// What several answers have. The answers of the API have the shapes of the library, as schemas. More fields may come.
+
+export const position = z.int().min(-1).describe('0-based; -1 is before the first event')
+export const time = z.iso.datetime().describe('UTC')
+export const count = z.int().min(0)
+
+export const blockShape = z.looseObject({ type: z.string() }).meta({ id: 'Block' })
+export const message = z.looseObject({ role: messageSchema.shape.role, content: z.array(blockShape) })
+export const origin = z.looseObject(originSchema.shape)
+
+export const awaits = z.enum(['model', 'user', 'beginning']).describe('Whose turn it is')

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { count, position } from './parts.ts'
+
+// What waits for a person or a worker, and who works on what.
+
+export const awaitedShape = z
+  .looseObject({
+    call: z.string(),
+    tool: z.string(),
+    why: z.enum(['approval', 'handed-back']),
+    reply: position,
+    since: z.string(),
+  })
+  .meta({ id: 'Awaited' })
+export const decidedShape = z
+  .looseObject({
+    conversation: z.string(),
+    call: z.string(),
+    decision: z.enum(['approved', 'denied']),
+    by: z.string(),
+  })
+  .meta({ id: 'Decided' })
+
+export const stepShape = z
+  .looseObject({
+    conversation: z.string(),
+    state: z.enum(['open', 'claimed', 'waiting', 'parked']),
+    step: z.string(),
+    since: z.string(),
+    attempt: count,
+    holder: z.string().optional(),
+    errors: z.array(z.string()),
+  })
+  .meta({ id: 'Step' })
+export const workerShape = z
+  .looseObject({
+    worker: z.string(),
+    heard: z.string(),
+    slots: count.optional(),
+    paused: z.boolean(),
+    steps: z.array(
+      z.looseObject({ conversation: z.string(), step: z.string(), attempt: count, since: z.string() }),
+    ),
+  })
+  .meta({ id: 'Worker' })

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { conversationIdSchema } from '../../events/ids.ts'
+import { eventData, eventShape } from './history.ts'
+import { awaits, count, position } from './parts.ts'
+
+// What commands, notes and links wrote, or would.
+
+export const writtenShape = z
+  .looseObject({
+    conversation: conversationIdSchema,
+    position,
+    events: z.array(z.looseObject({ position, id: z.string(), type: eventShape.shape.type })),
+  })
+  .meta({ id: 'Written' })
+
+const shown = z
+  .object({
+    items: count,
+    tokens: count,
+    awaits,
+    repairs: z.record(z.string(), count).describe('How many of each kind a request of it needs'),
+  })
+  .describe('Tokens are estimated')
+export const previewShape = z
+  .looseObject({
+    conversation: conversationIdSchema,
+    position: position.describe('The last position: give it as `after`'),
+    events: z.array(z.looseObject({ type: eventShape.shape.type, data: eventData })),
+    before: shown,
+    after: shown,
+  })
+  .meta({ id: 'Preview', description: 'What a command would write, and what the model would see then' })
+
+export const noteShape = z
+  .looseObject({ conversation: z.string(), kind: z.string(), data: z.unknown().optional(), at: position })
+  .meta({ id: 'Note' })
+export const linkShape = z
+  .looseObject({ from: z.string(), relation: z.string(), at: position })
+  .meta({ id: 'Link' })
+
+export const saidShape = z
+  .union([
+    z.looseObject({ status: z.literal('recorded'), conversation: z.string(), position }),
+    z.looseObject({ status: z.literal('queued'), conversation: z.string(), id: z.string() }),
+  ])
+  .meta({ id: 'Said' })
