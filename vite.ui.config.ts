@@ -17,9 +17,16 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    // One file for the first view; what is loaded later comes in files of its own.
+    // One file for the first view; what is loaded later comes in files of its own. What pages beside the conversation share is one of them.
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'page', tags: ['$initial'] },
+            { name: 'looks', test: /src.ui.(?:audit|compare|diff|investigate)/ },
+          ],
+        },
+      },
     },
   },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },

@@ -42,7 +42,7 @@ export const pageIn = (folder = fileURLToPath(builtIn('ui'))): PageFiles | undef
 }
 
 /** Where the one document of the page is. */
-const addresses = ['/', '/c/*', '/workers']
+const addresses = ['/', '/c/*', '/workers', '/audit']
 
 /** Answers the page's addresses with the page. */
 export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | undefined): void => {

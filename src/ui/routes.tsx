@@ -14,6 +14,14 @@ const routes: readonly Route[] = [
   { path: '/c/:id', page: ConversationPage },
   { path: '/c/:id/diff', load: async () => (await import('./diff/page.tsx')).DiffPage },
   { path: '/c/:id/compare', load: async () => (await import('./compare/page.tsx')).ComparePage },
+  { path: '/audit', load: async () => (await import('./audit/store.tsx')).StoreAuditPage },
+  { path: '/c/:id/audit', load: async () => (await import('./audit/page.tsx')).AuditPage },
+  { path: '/c/:id/tokens', load: async () => (await import('./investigate/tokens.tsx')).TokensPage },
+  { path: '/c/:id/bisect', load: async () => (await import('./investigate/bisections.tsx')).BisectionsPage },
+  {
+    path: '/c/:id/bisect/:bisection',
+    load: async () => (await import('./investigate/bisect.tsx')).BisectionPage,
+  },
   { path: '/c/:id/calls/:call', load: async () => (await import('./request/page.tsx')).CallPage },
 ]
 

@@ -88,6 +88,18 @@ export const hrefs = {
     `/c/${encodeURIComponent(id)}/calls/${call}${queryOf({ as })}`,
   compare: (id: string, other: string, at?: number): string =>
     `/c/${encodeURIComponent(id)}/compare${queryOf({ with: other, at })}`,
+  /** Of a conversation, or of the store. */
+  audit: (id?: string): string => (id === undefined ? '/audit' : `/c/${encodeURIComponent(id)}/audit`),
+  /** @param policy another one, by the fields of its form */
+  tokens: (id: string, policy: Readonly<Record<string, string>> = {}): string =>
+    `/c/${encodeURIComponent(id)}/tokens${queryOf(policy)}`,
+  /** @param bisection its id; without one, those that there are, and a form for another one */
+  bisect: (
+    id: string,
+    bisection?: string,
+    ends: { readonly good?: number; readonly bad?: number } = {},
+  ): string =>
+    `/c/${encodeURIComponent(id)}/bisect${bisection === undefined ? '' : `/${encodeURIComponent(bisection)}`}${queryOf({ ...ends })}`,
 }
 
 export type Parameters = Readonly<Record<string, string>>

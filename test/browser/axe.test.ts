@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
+import { bisect } from '../../src/investigate/index.ts'
 import { createToken } from '../../src/server/tokens.ts'
 import { noBrowser } from '../support/browser.ts'
 import { exported, opened, sample } from '../support/exported.ts'
@@ -61,6 +62,30 @@ describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
       await page.getByText('hidden · condensed by 30').first().waitFor()
       expect(await faultsOf(page)).toEqual([])
     })
+
+  test('on the pages of audits and investigations', async () => {
+    const scene = await servedSample()
+    const { store, url } = scene
+    const chat = store.conversation(id)
+    const { id: bisection } = await bisect(chat, { good: 2, bad: 44 })
+    await bisect(chat, { good: 2, bad: 44, mark: 'good' })
+    const { page } = await looking(scene, '/audit')
+    const pages = [
+      ['/audit', 'No ledger'],
+      [`/c/${id}/audit`, '23 calls verified'],
+      [`/c/${id}/tokens?window=24000&mode=truncate`, 'of 21 calls the same'],
+      [`/c/${id}/bisect?bad=44`, 'Begun before'],
+      [`/c/${id}/bisect/${bisection}`, 'Most likely'],
+    ] as const
+    for (const [address, text] of pages) {
+      await page.goto(url + address)
+      await page.getByRole('main').getByText(text).first().waitFor()
+      expect({ address, faults: await faultsOf(page) }).toEqual({ address, faults: [] })
+    }
+    // The last one has all inks.
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect(await faultsOf(page)).toEqual([])
+  })
 
   test('where a token is needed', async () => {
     const tokenFile = join(temporaryFolder(), 'tokens.json')

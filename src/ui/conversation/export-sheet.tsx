@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import { toast } from '../acts/toast.tsx'
+import { download } from '../download.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
-import { problemOf, type Saved, type Source } from '../source/source.ts'
+import { problemOf, type Source } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 import { number } from '../words.ts'
 
@@ -78,13 +79,4 @@ export const ExportSheet = ({ source, id, at }: ExportSheetProps) => {
       )}
     </Sheet>
   )
-}
-
-const download = ({ blob, name }: Saved): void => {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(blob)
-  link.download = name
-  link.click()
-  // The browser may look at it a moment later.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

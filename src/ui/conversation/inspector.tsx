@@ -64,7 +64,17 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
 }
 
 /** In this order. */
-const looks: readonly Action[] = ['goToRow', 'cover', 'request', 'diff', 'copyLink', 'copyContent']
+const looks: readonly Action[] = [
+  'goToRow',
+  'cover',
+  'request',
+  'diff',
+  'tokens',
+  'bisect',
+  'audit',
+  'copyLink',
+  'copyContent',
+]
 /** What changes the conversation, each after a sheet that shows what it would do. */
 const acts: readonly Action[] = ['rewind', 'fork', 'condense', 'truncate', 'restore', 'undo']
 
@@ -122,6 +132,9 @@ const buttons: Partial<Record<Action, string>> = {
   restore: 'Restore …',
   cover: 'Its marker',
   undo: 'Undo',
+  audit: 'Audit',
+  tokens: 'Tokens and cache',
+  bisect: 'Since when …',
 }
 
 const Field = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (

@@ -96,6 +96,11 @@ export const useHandlers = (parts: Parts): Doing => {
     export: source.isLive && at !== undefined && at >= 0 ? () => void openExport(source, id, at) : undefined,
     diff: () => compare(parts),
     compare: source.isLive ? () => go(hrefs.compare(id, '', at)) : undefined,
+    ...(source.isLive && {
+      audit: () => go(hrefs.audit(id)),
+      tokens: () => go(hrefs.tokens(id)),
+      bisect: () => go(hrefs.bisect(id, undefined, at === undefined ? {} : { bad: at })),
+    }),
     marks: outline && (() => openSheet(<MarksSheet conversation={id} view={view} outline={outline} />)),
     goToRow: row && row.position !== at ? () => jump(row.position) : undefined,
     whole:

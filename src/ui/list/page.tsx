@@ -34,7 +34,7 @@ export const ListPage = ({ source, search }: PageProps) => {
   const field = useRef<HTMLInputElement>(null)
   const isNarrow = isNarrowed(asked)
   const isEmpty = listed?.items.length === 0 && !isNarrow
-  useActions({ search: () => field.current?.focus() })
+  useActions({ search: () => field.current?.focus(), audit: () => go(hrefs.audit()) })
   useEffect(() => {
     document.title = 'Palimpsest'
   }, [])
@@ -48,6 +48,9 @@ export const ListPage = ({ source, search }: PageProps) => {
             {source.isLive && <Live connection={connection} />}
             <a class="nav" href={hrefs.workers}>
               workers
+            </a>
+            <a class="nav" href={hrefs.audit()}>
+              audit
             </a>
           </>
         }

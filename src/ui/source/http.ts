@@ -52,7 +52,7 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
       const response = await ask(path, posted(body))
       const [, name = 'export'] =
         /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '') ?? []
-      return { blob: await response.blob(), name }
+      return { blob: await response.blob(), name, header: (header) => response.headers.get(header) }
     },
     bytes: async (path, { from, to, signal } = {}) => {
       const range = from === undefined ? undefined : { range: `bytes=${from}-${to ?? ''}` }

@@ -28,6 +28,8 @@ export interface Bytes {
 export interface Saved {
   readonly blob: Blob
   readonly name: string
+  /** A header of the answer. */
+  readonly header: (name: string) => string | null
 }
 export interface Part extends Asking {
   readonly from?: number | undefined

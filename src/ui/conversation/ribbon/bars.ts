@@ -14,6 +14,8 @@ const inks: Readonly<Record<string, keyof Colours>> = {
   W: 'rewind',
   R: 'rewind',
 }
+/** The colour of a kind. */
+export const inkOf = (letter: string | undefined): keyof Colours => inks[letter ?? ''] ?? 'faint'
 /** How much of its colour a bar has. */
 const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
 const isLow = (letter: string | undefined): boolean => letter === 'K' || letter === '-'
@@ -34,7 +36,7 @@ export const drawPast = (context: Context, picture: Picture, at: number): void =
     const isBelow = !isOn(position)
     const isLeft = isBelow && letter !== 'W'
     context.globalAlpha = isLeft ? 0.75 : (strengths[letter] ?? 1)
-    context.fillStyle = isLeft ? colours.abandoned : colours[inks[letter] ?? 'faint']
+    context.fillStyle = isLeft ? colours.abandoned : colours[inkOf(letter)]
     drawBar(context, picture, position, isBelow)
   }
   context.globalAlpha = 1

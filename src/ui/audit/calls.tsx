@@ -1,0 +1,123 @@
+import { Failed, useFetched } from '../states.tsx'
+import type { Source } from '../source/source.ts'
+import { apiOf, hrefs } from '../url.ts'
+import { count, number } from '../words.ts'
+import { alikeIn } from './alike.ts'
+import type { Checked, Finding } from './shapes.ts'
+
+interface Call {
+  readonly number?: number | undefined
+  readonly position: number
+  readonly isMissing?: boolean | undefined
+}
+type State = 'verified' | 'differs' | 'missing' | 'reconstructed'
+
+const icons: Readonly<Record<State, string>> = {
+  verified: '',
+  differs: '≠ ',
+  missing: '○ ',
+  reconstructed: '',
+}
+
+/** So many have a place. */
+const most = 600
+
+interface CallsProps {
+  readonly source: Source
+  readonly id: string
+  readonly checked: Checked | undefined
+}
+
+/** Every call, and what its receipt proves. */
+export const Calls = ({ source, id, checked }: CallsProps) => {
+  const { value, error, retry } = useFetched<{ readonly items: readonly Call[]; readonly next?: number }>(
+    source,
+    checked && `${apiOf(id)}/calls?limit=${most}`,
+  )
+  const { receipts } = checked ?? {}
+  if (!receipts) return null
+  const findings = new Map(receipts.findings.map((finding) => [keyOf(finding), finding]))
+  const groups = alikeIn(receipts.findings)
+  const stateOf = (call: Call): State => {
+    const found = findings.get(keyOf({ call: call.number, position: call.position }))
+    if (call.number !== undefined) return found ? 'differs' : 'verified'
+    return call.isMissing ? 'missing' : 'reconstructed'
+  }
+  return (
+    <section>
+      <h2>Receipts</h2>
+      <p>{wordsOf(receipts)}</p>
+      {error !== undefined && <Failed error={error} retry={retry} />}
+      {value && value.items.length > 0 && (
+        <ul class="calls" aria-label="Calls">
+          {value.items.map((call, index) => {
+            const state = stateOf(call)
+            const name = call.number === undefined ? `p${call.position}` : String(call.number)
+            return (
+              <li key={index}>
+                <a
+                  class={state}
+                  href={hrefs.call(id, name)}
+                  aria-label={`call ${name}: ${state}`}
+                  title={state}
+                >
+                  <span aria-hidden="true">
+                    {icons[state]}
+                    {name}
+                  </span>
+                </a>
+              </li>
+            )
+          })}
+        </ul>
+      )}
+      {value?.next !== undefined && (
+        <p class="faint">The first {number(most)} are shown; the counts are of all.</p>
+      )}
+      {groups.slice(0, mostGroups).map(({ message, findings: alike }) => (
+        <p key={message} class="line differs">
+          <Which id={id} findings={alike} />
+          <span class="grow">{message}</span>
+        </p>
+      ))}
+      {groups.length > mostGroups && <p class="faint">{`${number(groups.length - mostGroups)} more`}</p>}
+    </section>
+  )
+}
+
+const mostGroups = 12
+
+interface WhichProps {
+  readonly id: string
+  readonly findings: readonly Finding[]
+}
+
+/** The first of those that have the same to say, and how many more. */
+const Which = ({ id, findings: [first, ...more] }: WhichProps) =>
+  first ? (
+    <span>
+      <a href={hrefs.call(id, first.call ?? `p${first.position}`)}>
+        {first.call === undefined ? `reply at ${number(first.position)}` : `call ${number(first.call)}`}
+      </a>
+      {more.length > 0 && ` and ${number(more.length)} more`}
+    </span>
+  ) : null
+
+const keyOf = ({ call, position }: Pick<Finding, 'call' | 'position'>): string =>
+  call === undefined ? `p${position}` : String(call)
+
+const wordsOf = ({ verified, differs, missing, reconstructed }: NonNullable<Checked['receipts']>): string => {
+  const parts = [
+    ...(verified > 0
+      ? [`${count(verified, 'call')} verified: made again from the log, each request is what was sent`]
+      : []),
+    ...(differs > 0 ? [`${number(differs)} that ${differs === 1 ? 'differs' : 'differ'}`] : []),
+    ...(missing > 0
+      ? [`${count(missing, 'reply', 'replies')} without a receipt, after calls that have one`]
+      : []),
+    ...(reconstructed > 0
+      ? [`${count(reconstructed, 'reply', 'replies')} without a receipt: nobody recorded what was sent`]
+      : []),
+  ]
+  return parts.length === 0 ? 'No call of a model is recorded.' : `${parts.join('; ')}.`
+}

@@ -1,0 +1,144 @@
+import '../acts/acts.css'
+import './audit.css'
+import { useState } from 'preact/hooks'
+import { download } from '../download.ts'
+import { closeSheet, Sheet } from '../sheet.tsx'
+import { problemOf, type Source } from '../source/source.ts'
+import { apiOf } from '../url.ts'
+import { count, number } from '../words.ts'
+import { callsIn, positionsIn } from './withhold.ts'
+
+interface EvidenceSheetProps {
+  readonly source: Source
+  readonly id: string
+  /** The last position. */
+  readonly last: number
+}
+
+/** Of the header `palimpsest-evidence`: what is in a bundle. */
+interface Told {
+  readonly events: number
+  readonly requests: number
+  readonly isSealed: boolean
+  readonly omitted: number
+  readonly withheld: number
+  readonly tainted: readonly number[]
+}
+
+/** Saves what proves a conversation to others. */
+export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
+  const [calls, setCalls] = useState('')
+  const [withhold, setWithhold] = useState('')
+  const [isSaving, setSaving] = useState(false)
+  const [refusal, setRefusal] = useState<string>()
+  const [told, setTold] = useState<Told>()
+  const chosen = callsIn(calls)
+  const withheld = positionsIn(withhold, last)
+  const change = (set: (text: string) => void) => (event: { readonly currentTarget: HTMLInputElement }) => {
+    setTold(undefined)
+    setRefusal(undefined)
+    set(event.currentTarget.value)
+  }
+  const save = async (positions: readonly number[]): Promise<void> => {
+    setSaving(true)
+    setRefusal(undefined)
+    try {
+      const body = { withhold: positions, ...(chosen && { calls: chosen }) }
+      const file = await source.file(`${apiOf(id)}/evidence`, body)
+      download(file)
+      setTold(JSON.parse(file.header('palimpsest-evidence') ?? 'null') as Told)
+    } catch (error) {
+      setRefusal(problemOf(error).detail)
+    } finally {
+      setSaving(false)
+    }
+  }
+  const isReady = chosen !== undefined && withheld !== undefined && !isSaving
+  return (
+    <Sheet
+      title="Save evidence"
+      actions={
+        <>
+          <button type="button" onClick={closeSheet}>
+            {told ? 'Close' : 'Cancel'}
+          </button>
+          <button type="submit" form="evidence" class="primary" disabled={!isReady}>
+            {isSaving ? 'Saving …' : 'Save'}
+          </button>
+        </>
+      }
+    >
+      <p class="faint">
+        A ZIP archive with <bdi>{id}</bdi> and all that it was forked from, to the byte. Everything in it can
+        be read, but for what you withhold.
+      </p>
+      <form
+        id="evidence"
+        class="inputs"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isReady) void save(withheld)
+        }}
+      >
+        <label class="whole">
+          withhold the events at (such as 12, 15-17)
+          <input
+            type="text"
+            autofocus
+            value={withhold}
+            onInput={change(setWithhold)}
+            aria-invalid={!withheld}
+          />
+        </label>
+        <label class="whole">
+          only the requests of calls (such as 3-7)
+          <input type="text" value={calls} onInput={change(setCalls)} aria-invalid={chosen === undefined} />
+        </label>
+      </form>
+      {!withheld && <p class="refusal">Give positions from 0 to {number(last)}.</p>}
+      {chosen === undefined && <p class="refusal">Give one call, or the first and the last.</p>}
+      <p class="faint">
+        Of an event that is withheld, its hash is given, and the last bytes of its metadata. Requests that
+        show it are left out.
+      </p>
+      <div role="status">{told && <Saved told={told} />}</div>
+      {told && withheld && told.tainted.length > 0 && (
+        <p class="warning">
+          <span aria-hidden="true">⚠ </span>
+          {told.tainted.length === 1 ? 'The summary at ' : 'The summaries at '}
+          {told.tainted.map(number).join(', ')} {told.tainted.length === 1 ? 'was' : 'were'} made of what is
+          withheld, and may repeat it.{' '}
+          <button
+            type="button"
+            class="link"
+            onClick={() => {
+              const all = [...withheld, ...told.tainted].toSorted((one, other) => one - other)
+              setWithhold(all.join(', '))
+              setTold(undefined)
+            }}
+          >
+            Withhold {told.tainted.length === 1 ? 'it' : 'them'} as well
+          </button>
+        </p>
+      )}
+      {refusal !== undefined && (
+        <p class="refusal" role="alert">
+          {refusal}
+        </p>
+      )}
+    </Sheet>
+  )
+}
+
+const Saved = ({ told: { events, requests, withheld, omitted, isSealed } }: { readonly told: Told }) => (
+  <>
+    <p>
+      Saved: {count(events, 'event')}
+      {withheld > 0 && `, ${number(withheld)} of them withheld`}, and {count(requests, 'request')}
+      {omitted > 0 && `, without those of ${count(omitted, 'call')}`}.
+    </p>
+    {!isSealed && (
+      <p class="warning">No ledger has this conversation: the bundle proves nothing against its operator.</p>
+    )}
+  </>
+)

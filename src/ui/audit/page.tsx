@@ -1,0 +1,190 @@
+import { useEffect } from 'preact/hooks'
+import { Header } from '../header.tsx'
+import type { PageProps } from '../page.ts'
+import { openSheet } from '../sheet.tsx'
+import { Bar, Failed, useFetched } from '../states.tsx'
+import { apiOf, hrefs } from '../url.ts'
+import { useActions } from '../use-keys.ts'
+import { count, number } from '../words.ts'
+import { Calls } from './calls.tsx'
+import { EvidenceSheet } from './evidence-sheet.tsx'
+import { Fact, Key, VerdictWords, When } from './parts.tsx'
+import type { Checked, Head, Standing } from './shapes.ts'
+import { verdictOf } from './verdict.ts'
+
+/** What proves a conversation, and what does not. */
+export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
+  const standing = useFetched<Standing>(source, `${apiOf(id)}/audit`)
+  const checked = useFetched<Checked>(source, `${apiOf(id)}/verification`)
+  useEffect(() => {
+    document.title = `audit ${id} · Palimpsest`
+  }, [id])
+  const last = standing.value?.last
+  const save = (): void => openSheet(<EvidenceSheet {...{ source, id }} last={last ?? 0} />)
+  useActions({
+    evidence: last === undefined ? undefined : save,
+  })
+  const verdict = verdictOf(standing.value, checked.value, checked.isBusy)
+  const isKnown = verdict.tone === 'bad' || (standing.error === undefined && checked.error === undefined)
+  return (
+    <>
+      <Bar isBusy={standing.isBusy || checked.isBusy} />
+      <Header>
+        <span class="crumb">
+          <a href={hrefs.conversation(id)}>
+            <bdi>{id}</bdi>
+          </a>{' '}
+          <span class="faint">audit</span>
+        </span>
+      </Header>
+      <main class="plain audit">
+        {isKnown && (
+          <VerdictWords verdict={verdict}>
+            {verdict.position !== undefined && verdict.position >= 0 && (
+              <p>
+                <a
+                  href={hrefs.conversation(id, { at: Math.min(verdict.position, last ?? verdict.position) })}
+                >
+                  look at {number(verdict.position)}
+                </a>
+              </p>
+            )}
+          </VerdictWords>
+        )}
+        {standing.error !== undefined && <Failed error={standing.error} retry={standing.retry} />}
+        <Chain checked={checked.value} isBusy={checked.isBusy} />
+        {checked.error !== undefined && <Failed error={checked.error} retry={checked.retry} />}
+        {standing.value?.ledger && (
+          <Ledger id={id} standing={standing.value} ledger={standing.value.ledger} />
+        )}
+        <Calls source={source} id={id} checked={checked.value} />
+        {last !== undefined && (
+          <section>
+            <h2>Evidence</h2>
+            <p>
+              A folder for somebody who trusts neither this server nor whoever runs it: the events, every
+              request, the proof of the ledger, and a program in Python that checks them.
+            </p>
+            <p>
+              <button type="button" onClick={save}>
+                Save evidence …
+              </button>
+            </p>
+          </section>
+        )}
+      </main>
+    </>
+  )
+}
+
+const Chain = ({ checked, isBusy }: { readonly checked: Checked | undefined; readonly isBusy: boolean }) => (
+  <section aria-busy={isBusy}>
+    <h2>Hash chain</h2>
+    {!checked && isBusy && <p class="faint">Every event is read …</p>}
+    {checked && !checked.discrepancy && (
+      <p>{count(checked.events, 'event')} of its own, each written after the one before it.</p>
+    )}
+    {checked?.discrepancy && (
+      <>
+        <p>
+          {count(checked.events, 'event')} as written, then something is wrong: what comes after it is not
+          checked.
+        </p>
+        <p class="faint">{checked.discrepancy.message}</p>
+      </>
+    )}
+  </section>
+)
+
+interface LedgerProps {
+  readonly id: string
+  readonly standing: Standing
+  readonly ledger: NonNullable<Standing['ledger']>
+}
+
+const Ledger = ({ id, standing: { last }, ledger }: LedgerProps) => {
+  const { heads, anchors, first } = ledger
+  const [newest] = heads
+  const since = newest ? last - newest.position : last + 1
+  return (
+    <>
+      <section>
+        <h2>Ledger</h2>
+        <dl class="facts">
+          <Fact name="origin">
+            <a href={hrefs.audit()}>
+              <bdi>{ledger.origin}</bdi>
+            </a>
+          </Fact>
+          {newest && (
+            <Fact name="entry">
+              {number(newest.index + 1)} of {number(ledger.size)}
+            </Fact>
+          )}
+          <Fact name="not sealed">{since > 0 ? count(since, 'event') : 'nothing'}</Fact>
+          {first > 0 && (
+            <Fact name="inherited">{count(first, 'event')}, checked in what it was forked from</Fact>
+          )}
+          <Fact name="verifier key">
+            <Key text={ledger.key} /> <span class="faint">Compare it with the one that you were given.</span>
+          </Fact>
+        </dl>
+        {heads.length > 0 && <Heads id={id} heads={heads} />}
+      </section>
+      <section>
+        <h2>
+          Anchors <span class="faint figures">{number(anchors.length)}</span>
+        </h2>
+        {anchors.length === 0 && <p class="faint">No checkpoint was ever kept elsewhere.</p>}
+        {anchors.map(({ anchor, size, time }) => (
+          <p key={anchor} class="line">
+            <bdi class="grow">{anchor}</bdi>
+            <span class="faint figures">{holds(heads, size)}</span>
+            <span class="faint">
+              <When time={time} />
+            </span>
+          </p>
+        ))}
+      </section>
+    </>
+  )
+}
+
+/** What of the conversation a checkpoint of so many entries holds. */
+const holds = (heads: readonly Head[], size: number): string => {
+  const held = heads.find(({ index }) => index < size)
+  return held ? `through ${number(held.position)}` : 'nothing of it yet'
+}
+
+const states: Readonly<Record<Head['state'], string>> = {
+  same: 'the same',
+  changed: 'another event now',
+  gone: 'gone',
+}
+const most = 12
+
+const Heads = ({ id, heads }: { readonly id: string; readonly heads: readonly Head[] }) => (
+  <div class="heads">
+    {heads.slice(0, most).map(({ position, index, sealed, state, head }) => (
+      <p key={index} class={`line ${state}`}>
+        <span class="figures position">
+          {state === 'gone' ? (
+            number(position)
+          ) : (
+            <a href={hrefs.conversation(id, { at: position })}>{number(position)}</a>
+          )}
+        </span>
+        <span class="state">
+          <span aria-hidden="true">{state === 'same' ? '✓' : '✕'}</span> {states[state]}
+        </span>
+        <code class="grow faint" title={head}>
+          {head.slice(0, 16)}…
+        </code>
+        <span class="faint">
+          <When time={sealed} />
+        </span>
+      </p>
+    ))}
+    {heads.length > most && <p class="faint">{`${number(heads.length - most)} earlier`}</p>}
+  </div>
+)

@@ -1,0 +1,69 @@
+import './audit.css'
+import type { ComponentChildren } from 'preact'
+import { announced } from '../announcer.tsx'
+import { ago, moment } from '../words.ts'
+import type { Verdict } from './verdict.ts'
+
+const icons = { bad: '✕', open: '○', good: '✓', busy: '…' } as const
+
+/** What all comes to: loud where something is wrong, else quiet. */
+export const VerdictWords = ({
+  verdict: { tone, title, words, command },
+  children,
+}: {
+  readonly verdict: Verdict
+  readonly children?: ComponentChildren
+}) => (
+  <section class={`verdict ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
+    <h1>
+      <span class="sign" aria-hidden="true">
+        {icons[tone]}
+      </span>{' '}
+      {title}
+    </h1>
+    <p>{words}</p>
+    {children}
+    {command !== undefined && <Command text={command} />}
+  </section>
+)
+
+const copy = (text: string): void => {
+  void navigator.clipboard.writeText(text).then(
+    () => announced('Copied'),
+    () => announced('The browser did not let this page copy'),
+  )
+}
+
+/** A line for a shell: nothing is run from here. */
+export const Command = ({ text }: { readonly text: string }) => (
+  <p class="command">
+    <code>{text}</code>
+    <button type="button" class="quiet" aria-label={`Copy ${text}`} onClick={() => copy(text)}>
+      copy
+    </button>
+  </p>
+)
+
+/** A fact: its name, and what is known of it. */
+export const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div class="fact">
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+export const When = ({ time }: { readonly time: string }) => (
+  <time dateTime={time} title={ago(time, Date.now())} class="figures">
+    {moment(time)}
+  </time>
+)
+
+/** A verifier key, which is long and no secret. */
+export const Key = ({ text }: { readonly text: string }) => (
+  <span class="long-key">
+    <code>{text}</code>{' '}
+    <button type="button" class="quiet" aria-label="Copy the verifier key" onClick={() => copy(text)}>
+      copy
+    </button>
+  </span>
+)

@@ -1,0 +1,70 @@
+// What the API answers about audits (src/server/audit-shapes.ts says it as schemas).
+
+export interface Anchored {
+  readonly anchor: string
+  readonly size: number
+  /** When the checkpoint was made. */
+  readonly time: string
+}
+
+interface Ledger {
+  readonly origin: string
+  /** The verifier key that signs now. */
+  readonly key: string
+  /** Entries. */
+  readonly size: number
+  readonly sealed?: string | undefined
+  readonly anchors: readonly Anchored[]
+}
+
+/** Of `GET /audit`. */
+export interface Audit {
+  readonly ledger?: StoreLedger | undefined
+}
+export interface StoreLedger extends Ledger {
+  readonly checkpoint?: string | undefined
+  readonly unsealed: number
+  readonly exposedSince?: string | undefined
+}
+
+/** Something of a conversation that was sealed. */
+export interface Head {
+  readonly position: number
+  /** Of the entry. */
+  readonly index: number
+  readonly head: string
+  readonly sealed: string
+  readonly state: 'same' | 'changed' | 'gone'
+}
+
+/** Of `GET /conversations/{id}/audit`. */
+export interface Standing {
+  readonly last: number
+  readonly ledger?: (Ledger & { readonly first: number; readonly heads: readonly Head[] }) | undefined
+  readonly problem?: string | undefined
+}
+
+export interface Finding {
+  readonly call?: number | undefined
+  readonly position: number
+  readonly kind: string
+  readonly message: string
+}
+
+/** Of `GET /conversations/{id}/verification`. */
+export interface Checked {
+  readonly last: number
+  readonly events: number
+  readonly discrepancy?:
+    | { readonly position: number; readonly kind: string; readonly message: string }
+    | undefined
+  readonly receipts?:
+    | {
+        readonly verified: number
+        readonly differs: number
+        readonly missing: number
+        readonly reconstructed: number
+        readonly findings: readonly Finding[]
+      }
+    | undefined
+}

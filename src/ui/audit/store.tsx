@@ -1,0 +1,96 @@
+import { useEffect } from 'preact/hooks'
+import { Header } from '../header.tsx'
+import type { PageProps } from '../page.ts'
+import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
+import { count, number } from '../words.ts'
+import { Fact, Key, VerdictWords, When } from './parts.tsx'
+import type { Audit, StoreLedger } from './shapes.ts'
+import { storeVerdict } from './verdict.ts'
+
+/** What proves the conversations of a store. */
+export const StoreAuditPage = ({ source }: PageProps) => {
+  const { value, error, isBusy, retry } = useFetched<Audit>(source, '/audit')
+  useEffect(() => {
+    document.title = 'Audit · Palimpsest'
+  }, [])
+  return (
+    <>
+      <Bar isBusy={isBusy} />
+      <Header>
+        <span class="crumb">audit</span>
+      </Header>
+      <main class="plain audit">
+        {error !== undefined && <Failed error={error} retry={retry} />}
+        {!value && error === undefined && <Skeleton />}
+        {value && <VerdictWords verdict={storeVerdict(value.ledger)} />}
+        {value?.ledger && <LedgerFacts ledger={value.ledger} />}
+        {value && (
+          <p class="faint aside">
+            This is what the store says of itself.{' '}
+            <code>palimpsest audit verify --anchor PLACE --key KEY</code> reads everything, and compares it
+            with what is kept elsewhere and with the key that you were given.
+          </p>
+        )}
+      </main>
+    </>
+  )
+}
+
+const LedgerFacts = ({ ledger }: { readonly ledger: StoreLedger }) => (
+  <>
+    <section>
+      <h2>Ledger</h2>
+      <dl class="facts">
+        <Fact name="origin">
+          <bdi>{ledger.origin}</bdi>
+        </Fact>
+        <Fact name="entries">{number(ledger.size)}</Fact>
+        {ledger.sealed !== undefined && (
+          <Fact name="last checkpoint">
+            <When time={ledger.sealed} />
+          </Fact>
+        )}
+        <Fact name="not sealed">{count(ledger.unsealed, 'conversation')}</Fact>
+        <Fact name="exposed">{exposure(ledger)}</Fact>
+        <Fact name="verifier key">
+          <Key text={ledger.key} />
+        </Fact>
+      </dl>
+      {ledger.checkpoint !== undefined && (
+        <details class="checkpoint">
+          <summary>the checkpoint, as it is signed</summary>
+          <pre tabIndex={0}>{ledger.checkpoint}</pre>
+        </details>
+      )}
+    </section>
+    <section>
+      <h2>
+        Anchors <span class="faint figures">{number(ledger.anchors.length)}</span>
+      </h2>
+      {ledger.anchors.length === 0 && <p class="faint">No checkpoint was ever kept elsewhere.</p>}
+      {ledger.anchors.map(({ anchor, size, time }) => (
+        <p key={anchor} class="line">
+          <bdi class="grow">{anchor}</bdi>
+          <span class="faint figures">
+            {size === ledger.size
+              ? 'has the last checkpoint'
+              : `has ${number(size)} of ${count(ledger.size, 'entry', 'entries')}`}
+          </span>
+          <span class="faint">
+            <When time={time} />
+          </span>
+        </p>
+      ))}
+    </section>
+  </>
+)
+
+const exposure = ({ exposedSince }: StoreLedger) => {
+  if (exposedSince === undefined) return 'nothing could be rewritten unseen'
+  if (exposedSince === 'beginning') return 'everything could be rewritten unseen by whoever also has the key'
+  return (
+    <>
+      what was written since <When time={exposedSince} /> could be rewritten unseen
+    </>
+  )
+}

@@ -1,0 +1,211 @@
+import { count, number } from '../words.ts'
+import type { Anchored, Checked, Finding, Head, Standing, StoreLedger } from './shapes.ts'
+
+// What all that was found comes to, in plain words.
+
+/** `bad`: something is not as it was; `open`: nothing contradicts, and not everything is proven; `good`; `busy`: not known yet. */
+export type Tone = 'bad' | 'open' | 'good' | 'busy'
+
+export interface Verdict {
+  readonly tone: Tone
+  readonly title: string
+  readonly words: string
+  /** A position to look at. */
+  readonly position?: number | undefined
+  /** The command that changes it. */
+  readonly command?: string | undefined
+}
+
+const chainWords: Readonly<Record<string, string>> = {
+  undecodable: 'cannot be read as an event',
+  view: 'carries a table of contents that is not what the model saw there',
+  marker: 'hides or restores something that was not shown there',
+  content: 'has large content that is missing or damaged',
+  end: 'is where the conversation should continue: its last events were changed or removed',
+  note: 'is a note that is not as it was written',
+  turn: 'is a record of a turn that is not as it was written',
+  inbox: 'is a message that waited, and is not as it was written',
+}
+/** Those are counted in streams of their own. */
+const beside: ReadonlySet<string> = new Set(['note', 'turn', 'inbox'])
+
+/** The newest thing that was sealed and is still so, and the oldest after it that is not. */
+export interface Rewritten {
+  readonly after: number | undefined
+  readonly through: number
+  readonly isGone: boolean
+  readonly sealed: string
+}
+
+export const rewrittenIn = (heads: readonly Head[]): Rewritten | undefined => {
+  const inOrder = heads.toSorted((one, other) => one.position - other.position || one.index - other.index)
+  const first = inOrder.find(({ state }) => state !== 'same')
+  if (!first) return undefined
+  const before = inOrder.findLast(({ state, position }) => state === 'same' && position < first.position)
+  return {
+    after: before?.position,
+    through: first.position,
+    isGone: first.state === 'gone',
+    sealed: first.sealed,
+  }
+}
+
+/** `12`, or `7 to 12`. */
+const rangeOf = ({ after, through }: Rewritten): string =>
+  (after ?? -1) + 1 === through ? number(through) : `${number((after ?? -1) + 1)} to ${number(through)}`
+
+/** The newest position that is sealed and still so. */
+export const sealedThrough = (heads: readonly Head[]): Head | undefined =>
+  heads.filter(({ state }) => state === 'same').toSorted((one, other) => other.position - one.position)[0]
+
+/** The newest position that is in a checkpoint which is kept elsewhere. */
+export const anchoredThrough = (heads: readonly Head[], anchors: readonly Anchored[]): Head | undefined => {
+  const size = Math.max(0, ...anchors.map((anchor) => anchor.size))
+  return sealedThrough(heads.filter(({ index }) => index < size))
+}
+
+/** What is known so far; undefined: it is still being found out, or could not be. */
+export const verdictOf = (
+  standing: Standing | undefined,
+  checked: Checked | undefined,
+  isChecking: boolean,
+): Verdict => contradiction(standing, checked) ?? (isChecking || !standing ? busy : proven(standing))
+
+const busy: Verdict = {
+  tone: 'busy',
+  title: 'Checking …',
+  words: 'Every hash and every request that has a receipt is computed again.',
+}
+
+const contradiction = (standing: Standing | undefined, checked: Checked | undefined): Verdict | undefined => {
+  const { discrepancy, receipts } = checked ?? {}
+  if (discrepancy && beside.has(discrepancy.kind))
+    return {
+      tone: 'bad',
+      title: 'What stands beside the conversation was changed',
+      words: discrepancy.message,
+    }
+  if (discrepancy?.kind === 'chain' && discrepancy.position > 0)
+    return {
+      tone: 'bad',
+      title: `Event ${number(discrepancy.position)} was not written after the one before it`,
+      words: `Event ${number(discrepancy.position - 1)} or ${number(discrepancy.position)} was changed, or events between them were removed or moved.`,
+      position: discrepancy.position,
+    }
+  if (discrepancy)
+    return {
+      tone: 'bad',
+      title: `Event ${number(discrepancy.position)} is not as it was written`,
+      words: `It ${chainWords[discrepancy.kind] ?? `is wrong: ${discrepancy.message}`}.`,
+      position: discrepancy.position,
+    }
+  if (standing?.problem !== undefined)
+    return { tone: 'bad', title: 'The ledger contradicts itself', words: standing.problem }
+  const rewritten = rewrittenIn(standing?.ledger?.heads ?? [])
+  if (rewritten)
+    return {
+      tone: 'bad',
+      title: rewritten.isGone
+        ? `Event ${number(rewritten.through)} was sealed, and is gone`
+        : `Event ${number(rewritten.through)} is not the one that was sealed`,
+      words: `Every hash fits the one before, so somebody has computed them again. What was changed or removed is among the events ${rangeOf(rewritten)}.`,
+      position: rewritten.through,
+    }
+  const [finding] = receipts?.findings.filter(({ kind }) => kind !== 'missing') ?? []
+  return finding && differing(finding)
+}
+
+const differing = ({ call, position, message }: Finding): Verdict => ({
+  tone: 'bad',
+  title:
+    call === undefined
+      ? `The reply at ${number(position)} does not fit its receipt`
+      : `Call ${number(call)} was sent something else than the log says`,
+  words: message,
+  position,
+})
+
+const proven = ({ last, ledger }: Standing): Verdict => {
+  if (!ledger)
+    return {
+      tone: 'open',
+      title: 'The hash chain fits, and nothing else proves it',
+      words:
+        'The store has no ledger. Whoever can write to the database could rewrite this conversation and compute every hash again.',
+      command: 'palimpsest audit init',
+    }
+  const { heads, anchors } = ledger
+  const sealed = sealedThrough(heads)
+  if (!sealed)
+    return {
+      tone: 'open',
+      title: 'Not sealed yet',
+      words: 'The ledger has nothing of this conversation. Until it does, it could be rewritten unseen.',
+      command: 'palimpsest audit seal --anchor PLACE',
+    }
+  const kept = anchoredThrough(heads, anchors)
+  if (!kept)
+    return {
+      tone: 'open',
+      title: `Sealed through ${number(sealed.position)}, and kept only here`,
+      words:
+        'No checkpoint that holds it is kept elsewhere. Whoever can write to the database and has the key could rewrite both.',
+      command: 'palimpsest audit seal --anchor PLACE',
+    }
+  const since = last - kept.position
+  if (since > 0)
+    return {
+      tone: 'open',
+      title: `As it was sealed, through ${number(kept.position)}`,
+      words: `${count(since, 'event')} after it ${since === 1 ? 'is' : 'are'} in no checkpoint that is kept elsewhere yet.`,
+      command: 'palimpsest audit seal --anchor PLACE',
+    }
+  return {
+    tone: 'good',
+    title: 'As it was sealed, to its last event',
+    words: 'The ledger holds the hash of its last event, and a checkpoint of the ledger is kept elsewhere.',
+  }
+}
+
+/** What the whole store comes to. */
+export const storeVerdict = (ledger: StoreLedger | undefined): Verdict => {
+  if (!ledger)
+    return {
+      tone: 'open',
+      title: 'No ledger',
+      words:
+        'Hash chains show accidents. Against whoever can write to the database, only a signed ledger proves that conversations are what they were.',
+      command: 'palimpsest audit init --origin example.com/agents',
+    }
+  const { anchors, unsealed, exposedSince } = ledger
+  if (ledger.size === 0)
+    return {
+      tone: 'open',
+      title: 'Nothing is sealed yet',
+      words: `The ledger has begun. ${count(unsealed, 'conversation')} could be rewritten unseen.`,
+      command: 'palimpsest audit seal --anchor PLACE',
+    }
+  if (anchors.length === 0)
+    return {
+      tone: 'open',
+      title: 'Sealed, and kept only here',
+      words:
+        'No checkpoint was ever kept elsewhere: whoever has the database and the key could rewrite everything.',
+      command: 'palimpsest audit seal --anchor PLACE',
+    }
+  if (exposedSince !== undefined)
+    return {
+      tone: 'open',
+      title: 'Sealed, but for what came since',
+      words:
+        unsealed === 0
+          ? 'The last checkpoint is in no anchor yet.'
+          : `${count(unsealed, 'conversation')} ${unsealed === 1 ? 'was' : 'were'} written to since.`,
+      command: 'palimpsest audit seal --anchor PLACE',
+    }
+  return {
+    tone: 'good',
+    title: 'Everything is sealed, and kept elsewhere',
+    words: 'No event could be rewritten unseen since the last checkpoint.',
+  }
+}

@@ -1,0 +1,23 @@
+// What somebody types of what a bundle is to hold.
+
+/** Positions with commas or spaces between them, and ranges: `12, 15-17`. Undefined: that is something else. */
+export const positionsIn = (text: string, last: number): readonly number[] | undefined => {
+  const found = new Set<number>()
+  for (const part of text.split(/[\s,]+/).filter((one) => one !== '')) {
+    const [, from, to = from] = /^(\d{1,9})(?:(?:-|–|\.\.)(\d{1,9}))?$/.exec(part) ?? []
+    if (from === undefined || Number(to) < Number(from) || Number(to) > last) return undefined
+    for (let position = Number(from); position <= Number(to); position++) found.add(position)
+  }
+  return [...found].toSorted((one, other) => one - other)
+}
+
+/** `3..7`, `3-7` or `3`; null: all; undefined: that is something else. */
+export const callsIn = (
+  text: string,
+): { readonly first: number; readonly last: number } | null | undefined => {
+  if (text.trim() === '') return null
+  const [, first, last = first] =
+    /^([1-9]\d{0,8})(?:\s*(?:-|–|\.\.)\s*([1-9]\d{0,8}))?$/.exec(text.trim()) ?? []
+  if (first === undefined || Number(last) < Number(first)) return undefined
+  return { first: Number(first), last: Number(last) }
+}

@@ -1,0 +1,11 @@
+import type { Saved } from './source/source.ts'
+
+/** Has the browser keep a file, under its name. */
+export const download = ({ blob, name }: Pick<Saved, 'blob' | 'name'>): void => {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(blob)
+  link.download = name
+  link.click()
+  // The browser may look at it a moment later.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}

@@ -1,0 +1,287 @@
+import './investigate.css'
+import { useEffect, useState } from 'preact/hooks'
+import { useSession } from '../acts/session.ts'
+import { offBecause } from '../acts/preview.ts'
+import { announced } from '../announcer.tsx'
+import type { Outline } from '../conversation/shapes.ts'
+import { EntryLine } from '../diff/rows-view.tsx'
+import type { Told } from '../diff/excerpt.ts'
+import { Header } from '../header.tsx'
+import { keymap, printed } from '../keys.ts'
+import type { PageProps } from '../page.ts'
+import { problemOf, type Source } from '../source/source.ts'
+import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
+import { apiOf, hrefs, queryOf } from '../url.ts'
+import { useActions } from '../use-keys.ts'
+import { count, kindOf, number, percent } from '../words.ts'
+import { HeatStrip } from './heat-strip.tsx'
+import type { Bisection, Result, Verdict } from './shapes.ts'
+
+/** A bisection by hand: which position to look at, and what was answered. */
+export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: PageProps) => {
+  const path = `${apiOf(id)}/bisections/${encodeURIComponent(bisection)}`
+  const { value: fetched, error, isBusy, retry } = useFetched<Bisection>(source, path)
+  const [answered, setAnswered] = useState<Bisection>()
+  const [isSending, setSending] = useState(false)
+  const off = offBecause(source.isLive, useSession(source))
+  const value = answered ?? fetched
+  const { candidates = [] } = fetched ?? {}
+  const { value: outline } = useFetched<Outline>(
+    source,
+    fetched && `${apiOf(id)}/outline${queryOf({ from: candidates[0] ?? 0, to: candidates.at(-1) ?? 0 })}`,
+  )
+  useEffect(() => {
+    document.title = `since when ${id} · Palimpsest`
+  }, [id])
+  const asked = value?.result.type === 'ask' ? value.result.position : undefined
+  const say = (verdict: Verdict): void => {
+    if (asked === undefined || isSending || off !== undefined) return
+    setSending(true)
+    const send = async (): Promise<void> => {
+      try {
+        const next = await source.post<Bisection>(`${path}/verdicts`, { position: asked, verdict })
+        setAnswered(next)
+        announced(
+          `${number(asked)} is ${verdict === 'skip' ? 'skipped' : verdict}. ${nextWords(next.result)}`,
+        )
+      } catch (problem) {
+        announced(problemOf(problem).detail)
+        setAnswered(undefined)
+        retry()
+      } finally {
+        setSending(false)
+      }
+    }
+    void send()
+  }
+  const isAsked = asked !== undefined && off === undefined
+  useActions({
+    isGood: isAsked ? () => say('good') : undefined,
+    isBad: isAsked ? () => say('bad') : undefined,
+    skip: isAsked ? () => say('skip') : undefined,
+  })
+  return (
+    <>
+      <Bar isBusy={isBusy || isSending} />
+      <Header>
+        <span class="crumb">
+          <a href={hrefs.conversation(id)}>
+            <bdi>{id}</bdi>
+          </a>{' '}
+          <a href={hrefs.bisect(id)} class="faint">
+            since when
+          </a>
+        </span>
+      </Header>
+      <main class="plain investigate">
+        {error !== undefined && !value && <Failed error={error} retry={retry} />}
+        {!value && error === undefined && <Skeleton />}
+        {value && (
+          <>
+            <p class="faint">
+              {value.question === 'by hand' ? 'Since when is it wrong?' : value.question} All was well at{' '}
+              {value.good < 0 ? 'the beginning' : <At id={id} position={value.good} />}, and no longer at{' '}
+              <At id={id} position={value.bad} />.
+            </p>
+            <Outcome id={id} value={value} />
+            {asked !== undefined && (
+              <>
+                <p class="faint">
+                  {outline &&
+                    `${number(asked)} is ${named[kindOf(outline.kinds[asked - outline.from])] ?? 'an event'}. `}
+                  This is the end of what the model sees then:
+                </p>
+                <Last source={source} id={id} position={asked} />
+                <div class="answers">
+                  {answers.map(([verdict, word, action]) => (
+                    <button
+                      key={verdict}
+                      type="button"
+                      class={verdict}
+                      title={off}
+                      aria-disabled={off !== undefined || isSending}
+                      onClick={() => say(verdict)}
+                    >
+                      {word} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>
+                    </button>
+                  ))}
+                  {off !== undefined && <span class="faint">{off}</span>}
+                </div>
+              </>
+            )}
+            <HeatStrip bisection={value} outline={outline} />
+            <Suspects id={id} value={value} />
+            <Verdicts id={id} value={value} />
+          </>
+        )}
+      </main>
+    </>
+  )
+}
+
+/** The kinds of events in a sentence. */
+const named: Readonly<Record<string, string>> = {
+  user: 'a message of the user',
+  assistant: 'a reply',
+  'tool call': 'a reply with tool calls',
+  'tool result': 'a message with tool results',
+  system: 'a system message',
+  condensed: 'a summary',
+  truncated: 'a truncation',
+  rewind: 'a rewind',
+  restore: 'a restore',
+  configuration: 'another configuration',
+}
+
+const answers = [
+  ['good', 'Good', 'isGood'],
+  ['bad', 'Bad', 'isBad'],
+  ['skip', 'Cannot tell', 'skip'],
+] as const
+
+const nextWords = (result: Result): string => {
+  switch (result.type) {
+    case 'ask':
+      return `Next: ${number(result.position)}`
+    case 'found':
+      return `The first bad position is ${number(result.position)}`
+    case 'unclear':
+      return `It is between ${number(result.first)} and ${number(result.last)}`
+  }
+}
+
+const At = ({ id, position }: { readonly id: string; readonly position: number }) => (
+  <a href={hrefs.conversation(id, { at: position })}>{number(position)}</a>
+)
+
+const unclear: Readonly<Record<string, string>> = {
+  skipped: 'What is left was skipped.',
+  contradicting: 'No single change explains the answers: it may have changed more than once.',
+  alike: 'The two ends look alike: ask in other words.',
+}
+
+const eventWords: Readonly<Record<string, string>> = {
+  MessageAppended: 'a message',
+  Condensed: 'a summary',
+  Truncated: 'a truncation',
+  Rewound: 'a rewind',
+  Restored: 'a restore',
+  Configured: 'another configuration',
+  Forked: 'a fork',
+}
+
+const Outcome = ({ id, value: { result, event } }: { readonly id: string; readonly value: Bisection }) => {
+  switch (result.type) {
+    case 'ask':
+      return (
+        <h1>
+          Is it still good at <At id={id} position={result.position} />?
+        </h1>
+      )
+    case 'found':
+      return (
+        <div role="status">
+          <h1>
+            Since <At id={id} position={result.position} />, {eventWords[event ?? ''] ?? 'an event'}
+          </h1>
+          <p>
+            <a href={hrefs.diff(id, result.position - 1, result.position)}>what it changed for the model</a>
+            {result.probability < 1 && <span class="faint"> · {percent(result.probability, 1)} sure</span>}
+          </p>
+        </div>
+      )
+    case 'unclear':
+      return (
+        <div role="status">
+          <h1>
+            Between <At id={id} position={result.first} /> and <At id={id} position={result.last} />
+          </h1>
+          <p>{unclear[result.why]}</p>
+        </div>
+      )
+  }
+}
+
+/** What the model sees at a position, in the end of it. */
+const Last = ({
+  source,
+  id,
+  position,
+}: {
+  readonly source: Source
+  readonly id: string
+  readonly position: number
+}) => {
+  const { value: whole } = useFetched<{ readonly total: number }>(
+    source,
+    `${apiOf(id)}/effective${queryOf({ at: position, limit: 1, clip: 1 })}`,
+  )
+  const { value, error, retry } = useFetched<{ readonly items: readonly Told[] }>(
+    source,
+    whole &&
+      `${apiOf(id)}/effective${queryOf({ at: position, offset: Math.max(0, whole.total - shown), limit: shown, clip: 400 })}`,
+  )
+  if (error !== undefined) return <Failed error={error} retry={retry} />
+  return (
+    <div class="last-seen" aria-label={`What the model sees at ${number(position)}`} role="group">
+      {whole && whole.total > shown && <p class="faint">{`${count(whole.total - shown, 'item')} before`}</p>}
+      {value?.items.map((entry) => (
+        <EntryLine key={entry.position} id={id} entry={entry} />
+      ))}
+      <p>
+        <a href={hrefs.conversation(id, { at: position })}>All that the model sees there</a>
+      </p>
+    </div>
+  )
+}
+const shown = 5
+
+const Suspects = ({ id, value: { suspects, result } }: { readonly id: string; readonly value: Bisection }) =>
+  result.type === 'found' || suspects.length === 0 ? null : (
+    <section>
+      <h2>Most likely</h2>
+      {suspects.map(({ position, type, probability }) => (
+        <p key={position} class="line">
+          <span class="position figures">
+            <At id={id} position={position} />
+          </span>
+          <span class="grow">{eventWords[type] ?? type}</span>
+          <span class="faint figures">{percent(probability, 1)}</span>
+        </p>
+      ))}
+    </section>
+  )
+
+const Verdicts = ({
+  id,
+  value: { verdicts, reliability },
+}: {
+  readonly id: string
+  readonly value: Bisection
+}) =>
+  verdicts.length === 0 ? null : (
+    <section>
+      <h2>
+        Answers <span class="faint figures">{number(verdicts.length)}</span>
+      </h2>
+      {reliability < 1 && <p class="faint">Each is right {percent(reliability, 1)} of the time.</p>}
+      {verdicts.map(({ position, verdict, evidence, isMeasure }, index) => (
+        <p key={index} class="line">
+          <span class="position figures">
+            <At id={id} position={position} />
+          </span>
+          <span class={`verdict-word ${verdict}`}>{verdict === 'skip' ? 'cannot tell' : verdict}</span>
+          <span class="grow faint">
+            {isMeasure ? 'asked to find out how reliable answers are' : evidenceWords(evidence)}
+          </span>
+        </p>
+      ))}
+    </section>
+  )
+
+const evidenceWords = (evidence: unknown): string => {
+  if (evidence === undefined || evidence === null) return ''
+  const { sameRequestAs } = evidence as { readonly sameRequestAs?: unknown }
+  if (typeof sameRequestAs === 'number') return `the request is that of ${number(sameRequestAs)}`
+  return JSON.stringify(evidence).slice(0, 200)
+}

@@ -1,0 +1,142 @@
+import '../acts/acts.css'
+import './investigate.css'
+import { useEffect, useState } from 'preact/hooks'
+import { offBecause } from '../acts/preview.ts'
+import { useSession } from '../acts/session.ts'
+import { Header } from '../header.tsx'
+import type { PageProps } from '../page.ts'
+import { go } from '../router.ts'
+import { problemOf } from '../source/source.ts'
+import { Bar, Failed, useFetched } from '../states.tsx'
+import { apiOf, hrefs } from '../url.ts'
+import { ago, count, moment, number } from '../words.ts'
+import type { Bisection, BisectionListed, Result } from './shapes.ts'
+
+/** Begins a bisection, and lists those that there were. */
+export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProps) => {
+  const query = new URLSearchParams(search)
+  const path = `${apiOf(id)}/bisections`
+  const { value, error, isBusy, retry } = useFetched<{ readonly items: readonly BisectionListed[] }>(
+    source,
+    path,
+  )
+  const [good, setGood] = useState(query.get('good') ?? '')
+  const [bad, setBad] = useState(query.get('bad') ?? '')
+  const [question, setQuestion] = useState('')
+  const [refusal, setRefusal] = useState<string>()
+  const off = offBecause(source.isLive, useSession(source))
+  useEffect(() => {
+    document.title = `since when ${id} · Palimpsest`
+  }, [id])
+  const isReady = isPosition(good) && isPosition(bad) && off === undefined
+  const begin = async (): Promise<void> => {
+    try {
+      const asked = {
+        good: Number(good),
+        bad: Number(bad),
+        ...(question.trim() !== '' && { question: question.trim() }),
+      }
+      const begun = await source.post<Bisection>(path, asked)
+      go(hrefs.bisect(id, begun.id))
+    } catch (problem) {
+      setRefusal(problemOf(problem).detail)
+    }
+  }
+  return (
+    <>
+      <Bar isBusy={isBusy} />
+      <Header>
+        <span class="crumb">
+          <a href={hrefs.conversation(id)}>
+            <bdi>{id}</bdi>
+          </a>{' '}
+          <span class="faint">since when</span>
+        </span>
+      </Header>
+      <main class="plain investigate">
+        <h1>Since when is it wrong?</h1>
+        <p>
+          Name a position at which all was well, and a later one at which it was not. You are asked about as
+          few positions in between as possible; what changes the context is suspected first.
+        </p>
+        <form
+          class="inputs begin"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (isReady) void begin()
+          }}
+        >
+          <label>
+            good at (-1: the beginning)
+            <input
+              type="text"
+              inputMode="numeric"
+              class="figures"
+              value={good}
+              onInput={(event) => setGood(event.currentTarget.value)}
+            />
+          </label>
+          <label>
+            bad at
+            <input
+              type="text"
+              inputMode="numeric"
+              class="figures"
+              value={bad}
+              onInput={(event) => setBad(event.currentTarget.value)}
+            />
+          </label>
+          <label class="whole">
+            what is asked (optional)
+            <input
+              type="text"
+              placeholder="Does it still know which file to change?"
+              value={question}
+              onInput={(event) => setQuestion(event.currentTarget.value)}
+            />
+          </label>
+          <button type="submit" class="primary" disabled={!isReady} title={off}>
+            Begin
+          </button>
+        </form>
+        {off !== undefined && <p class="faint">{off}</p>}
+        {refusal !== undefined && (
+          <p class="refusal" role="alert">
+            {refusal}
+          </p>
+        )}
+        {error !== undefined && <Failed error={error} retry={retry} />}
+        {value && value.items.length > 0 && (
+          <section>
+            <h2>Begun before</h2>
+            {value.items.map((one) => (
+              <p key={one.id} class="line">
+                <a class="grow" href={hrefs.bisect(id, one.id)}>
+                  {one.question === 'by hand' ? `${one.good} to ${one.bad}` : one.question}
+                </a>
+                <span class="faint figures">{standsAt(one.result)}</span>
+                <span class="faint figures">{count(one.verdicts, 'answer')}</span>
+                <span class="faint figures" title={moment(one.begun)}>
+                  {ago(one.begun, Date.now())}
+                </span>
+              </p>
+            ))}
+          </section>
+        )}
+      </main>
+    </>
+  )
+}
+
+const isPosition = (text: string): boolean => /^(?:-1|\d{1,9})$/.test(text.trim())
+
+const standsAt = (result: Result): string => {
+  switch (result.type) {
+    case 'ask':
+      return `asks about ${number(result.position)}`
+    case 'found':
+      return `found ${number(result.position)}`
+    case 'unclear':
+      return `between ${number(result.first)} and ${number(result.last)}`
+  }
+}

@@ -1,0 +1,26 @@
+import { duration } from '../words.ts'
+import type { Break } from './shapes.ts'
+
+// What broke the prompt cache, in words.
+
+const words: Readonly<Record<string, string>> = {
+  model: 'another model',
+  tools: 'other tools',
+  'tools-reordered': 'the same tools in another order',
+  system: 'another system prompt',
+  parameters: 'other parameters',
+  edit: 'an earlier message was edited',
+  condense: 'messages were condensed',
+  truncate: 'messages were truncated',
+  restore: 'messages were restored',
+  rewind: 'a rewind',
+  repair: 'the same history, rendered otherwise',
+  'no-breakpoints': 'the call set no breakpoints',
+  unexplained: 'nothing in the log explains it',
+}
+
+export const brokenBy = ({ kind, idle, also }: Break): string => {
+  if (kind !== 'expired') return words[kind] ?? kind
+  const beside = also === undefined ? '' : `, and ${words[also] ?? also}`
+  return `it ran out after ${duration(idle * 1_000)}${beside}`
+}

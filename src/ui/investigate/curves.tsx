@@ -1,0 +1,102 @@
+import { useState } from 'preact/hooks'
+import { hrefs } from '../url.ts'
+import { useWidth } from '../conversation/ribbon/canvas.tsx'
+import { brief, number } from '../words.ts'
+import { brokenBy } from './breaks.ts'
+import { areaOf, lineOf, plotOf, type Point } from './curve.ts'
+import type { Break, ReplayedCall } from './shapes.ts'
+
+interface CurvesProps {
+  readonly id: string
+  /** The last position. */
+  readonly last: number
+  readonly recorded: readonly ReplayedCall[]
+  /** What another policy would have sent. */
+  readonly replayed: readonly ReplayedCall[] | undefined
+  readonly breaks: readonly Break[]
+}
+
+const height = 180
+
+/** Tokens of every call, as they were sent and as another policy would have sent them, with a mark where the cache broke. */
+export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) => {
+  const [element, width] = useWidth()
+  const [hover, setHover] = useState<number>()
+  const plot = plotOf([...recorded, ...(replayed ?? [])], last, { width, height })
+  const read = recorded.map(({ position, read: tokens }): Point => ({ position, tokens }))
+  const tokensAt = new Map(recorded.map(({ position, tokens }) => [position, tokens]))
+  const near = hover === undefined ? undefined : nearest(recorded, (hover / Math.max(1, width)) * last)
+  const other = replayed?.find(({ position }) => position === near?.position)
+  return (
+    <figure class="curves" aria-label="Tokens of each call">
+      <div
+        class="plot"
+        ref={element}
+        style={{ height: `${height}px` }}
+        onPointerMove={(event) => setHover(event.clientX - event.currentTarget.getBoundingClientRect().left)}
+        onPointerLeave={() => setHover(undefined)}
+      >
+        <svg width={width} height={height} aria-hidden="true">
+          {[0.25, 0.5, 0.75, 1].map((share) => (
+            <line
+              key={share}
+              class="rule"
+              x1={0}
+              x2={width}
+              y1={plot.y(plot.most * share)}
+              y2={plot.y(plot.most * share)}
+            />
+          ))}
+          <path class="read" d={areaOf(read, plot)} />
+          <path class="recorded" d={lineOf(recorded, plot)} />
+          {replayed && <path class="replayed" d={lineOf(replayed, plot)} />}
+          {near && (
+            <line class="here" x1={plot.x(near.position)} x2={plot.x(near.position)} y1={0} y2={height} />
+          )}
+        </svg>
+        <span class="top-of-curves figures" aria-hidden="true">
+          {brief(plot.most)}
+        </span>
+        {breaks.map((one, index) => {
+          const x = plot.x(one.position)
+          const y = plot.y(tokensAt.get(one.position) ?? 0)
+          return (
+            <a
+              key={index}
+              class="break"
+              href={hrefs.conversation(id, { at: one.event ?? one.position })}
+              aria-label={`break ${index + 1}, at ${number(one.position)}: ${brokenBy(one)}`}
+              title={brokenBy(one)}
+              style={{ left: `${x}px`, top: `${Math.max(12, y)}px` }}
+            >
+              {index + 1}
+            </a>
+          )
+        })}
+      </div>
+      <figcaption>
+        <ul class="keys-of-curves">
+          <li class="recorded">sent</li>
+          <li class="read">of it read from the cache</li>
+          {replayed && <li class="replayed">what the policy would have sent</li>}
+          {breaks.length > 0 && <li class="break-key">the cache broke</li>}
+        </ul>
+        <span class="figures">
+          {near &&
+            [
+              near.call === undefined ? `reply at ${number(near.position)}` : `call ${number(near.call)}`,
+              `${brief(near.tokens)} sent, ${brief(near.read)} read`,
+              ...(other ? [`${brief(other.tokens)} otherwise`] : []),
+            ].join(' · ')}
+        </span>
+      </figcaption>
+    </figure>
+  )
+}
+
+const nearest = (calls: readonly ReplayedCall[], position: number): ReplayedCall | undefined => {
+  let best = calls[0]
+  for (const call of calls)
+    if (best && Math.abs(call.position - position) < Math.abs(best.position - position)) best = call
+  return best
+}

@@ -1,0 +1,40 @@
+// Probabilities over an axis of positions, in columns of pixels.
+
+export interface Column {
+  readonly x: number
+  readonly width: number
+  /** 0 to 1, of the most likely one. */
+  readonly share: number
+  /** The index of its likeliest candidate. */
+  readonly index: number
+}
+
+/** How wide a position is, in pixels. */
+export const stepOf = (count: number, width: number): number => Math.min(28, width / Math.max(1, count))
+
+/** As on the ribbon: not wider than 14 px, in the middle of its place. */
+const across = (x: number, step: number): Pick<Column, 'x' | 'width'> => {
+  if (step < 2) return { x, width: 1 }
+  const width = Math.min(14, step - 1)
+  return { x: x + (step - width) / 2, width }
+}
+
+/** A column for each candidate, or for several that share a pixel: then of the likeliest one. */
+export const columnsOf = (probabilities: readonly number[], width: number): readonly Column[] => {
+  const count = probabilities.length
+  const most = probabilities.reduce((all, one) => Math.max(all, one), 0)
+  if (count === 0 || width <= 0 || most === 0) return []
+  const step = stepOf(count, width)
+  const columns: Column[] = []
+  let last = -1
+  for (const [index, probability] of probabilities.entries()) {
+    const x = step >= 2 ? index * step : Math.floor(index * step)
+    const share = probability / most
+    const before = columns.at(-1)
+    if (before === undefined || last !== x) {
+      columns.push({ ...across(x, step), share, index })
+      last = x
+    } else if (share > before.share) columns[columns.length - 1] = { ...before, share, index }
+  }
+  return columns
+}

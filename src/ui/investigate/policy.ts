@@ -1,0 +1,79 @@
+// A policy as somebody edits it, and as it stands in an address.
+
+/** The fields of a form, as typed: what is empty is left to the default. */
+export interface PolicyDraft {
+  readonly window: string
+  readonly mode: 'condense' | 'truncate' | 'keep'
+  /** Of the window, when to condense. */
+  readonly percentage: string
+  readonly keepLast: string
+  /** Show only the results of tools in the newest so many messages. */
+  readonly clearResults: string
+  readonly cache: '' | '5m' | '1h'
+}
+
+export const modes = ['condense', 'truncate', 'keep'] as const
+const noDraft: PolicyDraft = {
+  window: '',
+  mode: 'condense',
+  percentage: '',
+  keepLast: '',
+  clearResults: '',
+  cache: '',
+}
+const fields = Object.keys(noDraft) as readonly (keyof PolicyDraft)[]
+
+/** The draft that a query names. @param window where it names none */
+export const draftIn = (search: string, window: number): PolicyDraft => {
+  const query = new URLSearchParams(search)
+  const text = (name: keyof PolicyDraft): string => query.get(name) ?? ''
+  const mode = modes.find((one) => one === text('mode')) ?? noDraft.mode
+  const cache = text('cache')
+  return {
+    window: text('window') || String(window),
+    mode,
+    percentage: text('percentage'),
+    keepLast: text('keepLast'),
+    clearResults: text('clearResults'),
+    cache: cache === '5m' || cache === '1h' ? cache : '',
+  }
+}
+
+/** The fields of a query. */
+export const queryFields = (draft: PolicyDraft): Readonly<Record<string, string>> =>
+  Object.fromEntries(fields.map((name) => [name, draft[name]]))
+
+/** Whether a query names a policy. */
+export const isAsked = (search: string): boolean => new URLSearchParams(search).has('window')
+
+const whole = (text: string): number | undefined => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined)
+
+/** As the API takes it; undefined if a field is not a number. */
+export const policyOf = (draft: PolicyDraft): object | undefined => {
+  const given = (['window', 'percentage', 'keepLast', 'clearResults'] as const).filter(
+    (name) => draft[name].trim() !== '',
+  )
+  if (!given.includes('window') || given.some((name) => whole(draft[name]) === undefined)) return undefined
+  const [window, percentage, keepLast, cleared] = [
+    draft.window,
+    draft.percentage,
+    draft.keepLast,
+    draft.clearResults,
+  ].map(whole)
+  return {
+    context: {
+      window,
+      ...(percentage !== undefined && { percentage }),
+      ...(keepLast !== undefined && { keepLast }),
+    },
+    mode: draft.mode,
+    ...(cleared !== undefined && { clearResults: { keepLast: cleared } }),
+    ...(draft.cache !== '' && { cache: draft.cache }),
+  }
+}
+
+/** A window in which the largest of these requests would not have fitted. */
+export const tighter = (tokens: readonly number[]): number => {
+  const most = tokens.reduce((all, one) => Math.max(all, one), 0)
+  return Math.max(12_000, Math.round((most * 0.6 + 8_192) / 0.9 / 1_000) * 1_000)
+}

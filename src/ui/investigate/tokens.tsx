@@ -1,0 +1,322 @@
+import '../acts/acts.css'
+import './investigate.css'
+import { useEffect, useState } from 'preact/hooks'
+import { Exact } from '../blocks/shown.tsx'
+import { Header } from '../header.tsx'
+import type { PageProps } from '../page.ts'
+import { go } from '../router.ts'
+import { Bar, Empty, Failed, Skeleton, useAsked, useFetched } from '../states.tsx'
+import { apiOf, hrefs } from '../url.ts'
+import { brief, count, number, percent } from '../words.ts'
+import { brokenBy } from './breaks.ts'
+import { Curves } from './curves.tsx'
+import { draftIn, isAsked, modes, type PolicyDraft, policyOf, queryFields, tighter } from './policy.ts'
+import type { Break, CacheReport, Cost, Replayed, ReplayedCall } from './shapes.ts'
+
+/** What the calls of a conversation sent and cost, what broke the cache, and what another policy would have sent. */
+export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) => {
+  const of = apiOf(id)
+  const recorded = useAsked((signal) => source.post<Replayed>(`${of}/replay`, {}, { signal }), [source, of])
+  const cache = useFetched<CacheReport>(source, `${of}/cache`)
+  const cost = useFetched<Cost>(source, `${of}/cost`)
+  useEffect(() => {
+    document.title = `tokens of ${id} · Palimpsest`
+  }, [id])
+  const calls = recorded.value?.calls ?? []
+  const draft = draftIn(search, tighter(calls.map(({ tokens }) => tokens)))
+  const policy = isAsked(search) ? policyOf(draft) : undefined
+  const asked = JSON.stringify(policy)
+  const replayed = useAsked(
+    policy && ((signal) => source.post<Replayed>(`${of}/replay`, { policy }, { signal })),
+    [source, of, asked],
+  )
+  const { error = cache.error } = recorded
+  return (
+    <>
+      <Bar isBusy={recorded.isBusy || replayed.isBusy} />
+      <Header>
+        <span class="crumb">
+          <a href={hrefs.conversation(id)}>
+            <bdi>{id}</bdi>
+          </a>{' '}
+          <span class="faint">tokens</span>
+        </span>
+      </Header>
+      <main class="plain investigate">
+        <h1>Tokens</h1>
+        {error !== undefined && <Failed error={error} retry={recorded.retry} />}
+        {!recorded.value && error === undefined && <Skeleton />}
+        {recorded.value && calls.length === 0 && (
+          <Empty title="No call of a model is recorded">
+            <p class="faint">Replies that say by which model they were given are shown here.</p>
+          </Empty>
+        )}
+        {recorded.value && calls.length > 0 && (
+          <>
+            <p class="faint figures">{sumsOf(recorded.value, cache.value, cost.value)}</p>
+            <Curves
+              id={id}
+              last={calls.at(-1)?.position ?? 0}
+              recorded={calls}
+              replayed={policy && replayed.value?.calls}
+              breaks={cache.value?.breaks ?? []}
+            />
+            {cache.value && <Breaks id={id} report={cache.value} />}
+            <section>
+              <h2>Another policy</h2>
+              <PolicyForm key={search} id={id} draft={draft} isBusy={replayed.isBusy} />
+              {replayed.error !== undefined && <Failed error={replayed.error} retry={replayed.retry} />}
+              {policy && replayed.value && (
+                <Comparison id={id} recorded={recorded.value} replayed={replayed.value} />
+              )}
+            </section>
+            {cost.value && <Costs cost={cost.value} />}
+          </>
+        )}
+      </main>
+    </>
+  )
+}
+
+const dollars = (usd: number): string => `$${usd < 0.01 && usd > 0 ? usd.toFixed(4) : usd.toFixed(2)}`
+
+const sumsOf = ({ calls, total }: Replayed, cache: CacheReport | undefined, cost: Cost | undefined): string =>
+  [
+    count(calls.length, 'call'),
+    `${brief(total.tokens)} tokens sent`,
+    `${percent(total.read, total.tokens) || '0 %'} read from the cache`,
+    ...(cost && cost.total.usd > 0 ? [`${dollars(cost.total.usd)} in all`] : []),
+    ...(cache
+      ? [
+          cache.breaks.length === 0
+            ? 'the cache never broke'
+            : `the cache broke ${cache.breaks.length === 1 ? 'once' : `${number(cache.breaks.length)} times`}`,
+        ]
+      : []),
+  ].join(' · ')
+
+/** So many rows of a kind. */
+const most = 50
+
+const Breaks = ({ id, report: { breaks, advice } }: { readonly id: string; readonly report: CacheReport }) =>
+  breaks.length === 0 && advice.length === 0 ? null : (
+    <section>
+      <h2>Where the cache broke</h2>
+      {breaks.slice(0, most).map((one, index) => (
+        <BreakRow key={index} id={id} nth={index + 1} one={one} />
+      ))}
+      {breaks.length > most && <p class="faint">{`${number(breaks.length - most)} more`}</p>}
+      {advice.map((words) => (
+        <p key={words} class="advice">
+          {words.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
+        </p>
+      ))}
+    </section>
+  )
+
+const BreakRow = ({ id, nth, one }: { readonly id: string; readonly nth: number; readonly one: Break }) => (
+  <div class="row-of-break">
+    <span class="nth figures">{nth}</span>
+    <a href={hrefs.call(id, one.call ?? `p${one.position}`)}>
+      {one.call === undefined ? `reply at ${number(one.position)}` : `call ${number(one.call)}`}
+    </a>
+    <span class="grow">
+      {brokenBy(one)}
+      {one.event !== undefined && (
+        <>
+          {' '}
+          at <a href={hrefs.conversation(id, { at: one.event })}>{number(one.event)}</a>
+        </>
+      )}
+      {one.path !== undefined && (
+        <>
+          {' '}
+          <code class="faint">{one.path}</code>
+        </>
+      )}
+    </span>
+    <span class="faint figures">
+      {brief(one.lost)} lost, {brief(one.again)} paid again
+      {one.usd !== undefined && one.usd > 0 && `, ${dollars(one.usd)}`}
+    </span>
+  </div>
+)
+
+interface PolicyFormProps {
+  readonly id: string
+  readonly draft: PolicyDraft
+  readonly isBusy: boolean
+}
+
+const modeWords: Readonly<Record<PolicyDraft['mode'], string>> = {
+  condense: 'condense',
+  truncate: 'truncate',
+  keep: 'hide nothing',
+}
+
+const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
+  const [draft, setDraft] = useState(given)
+  const isRight = policyOf(draft) !== undefined
+  const text = (name: 'window' | 'percentage' | 'keepLast' | 'clearResults', label: string, hint = '') => (
+    <label>
+      {label}
+      <input
+        type="text"
+        inputMode="numeric"
+        class="figures"
+        placeholder={hint}
+        value={draft[name]}
+        onInput={(event) => setDraft({ ...draft, [name]: event.currentTarget.value })}
+      />
+    </label>
+  )
+  return (
+    <form
+      class="policy inputs"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isRight) go(hrefs.tokens(id, queryFields(draft)))
+      }}
+    >
+      {text('window', 'window, in tokens')}
+      <label>
+        where it is full
+        <select
+          value={draft.mode}
+          onChange={(event) =>
+            setDraft({
+              ...draft,
+              mode: modes.find((mode) => mode === event.currentTarget.value) ?? 'condense',
+            })
+          }
+        >
+          {modes.map((mode) => (
+            <option key={mode} value={mode}>
+              {modeWords[mode]}
+            </option>
+          ))}
+        </select>
+      </label>
+      {text('percentage', 'from so many percent', '100')}
+      {text('keepLast', 'messages that stay at the end', '3')}
+      {text('clearResults', 'tool results of the newest … only', 'all')}
+      <label>
+        cache keeps
+        <select
+          value={draft.cache}
+          onChange={(event) => {
+            const { value } = event.currentTarget
+            setDraft({ ...draft, cache: value === '5m' || value === '1h' ? value : '' })
+          }}
+        >
+          <option value="">as recorded</option>
+          <option value="5m">5 minutes</option>
+          <option value="1h">1 hour</option>
+        </select>
+      </label>
+      <button type="submit" class="primary" disabled={!isRight || isBusy}>
+        Replay
+      </button>
+    </form>
+  )
+}
+
+interface ComparisonProps {
+  readonly id: string
+  readonly recorded: Replayed
+  readonly replayed: Replayed
+}
+
+const signed = (value: number): string => `${value < 0 ? '−' : '+'}${brief(Math.abs(value))}`
+
+const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
+  const { total } = replayed
+  const lacking = replayed.calls.filter(({ needed }) => needed.length > 0)
+  const written = (['condensed', 'truncated', 'edited'] as const)
+    .filter((what) => total[what] > 0)
+    .map((what) => `${number(total[what])} ${what}`)
+  return (
+    <>
+      <p class="figures">
+        {[
+          `${brief(total.tokens)} tokens (${signed(total.tokens - recorded.total.tokens)})`,
+          `${percent(total.read, total.tokens) || '0 %'} read from the cache`,
+          ...(total.usd === undefined
+            ? []
+            : [
+                `${dollars(total.usd)}${recorded.total.usd === undefined ? '' : ` beside ${dollars(recorded.total.usd)}`}`,
+              ]),
+          `${number(total.same)} of ${count(replayed.calls.length, 'call')} the same`,
+          ...written,
+          ...(total.over > 0 ? [`${count(total.over, 'call')} over the limit`] : []),
+        ].join(' · ')}
+      </p>
+      {lacking.length === 0 ? (
+        <p class="faint">No recorded answer names anything that it would have hidden.</p>
+      ) : (
+        <>
+          <h3>Named in the answer, and hidden by then</h3>
+          {lacking.slice(0, most).map((call) => (
+            <NeededRow key={call.position} id={id} call={call} />
+          ))}
+          {lacking.length > most && <p class="faint">{`${number(lacking.length - most)} more calls`}</p>}
+        </>
+      )}
+    </>
+  )
+}
+
+const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayedCall }) => (
+  <div class="row-of-break">
+    <a href={hrefs.call(id, call.call ?? `p${call.position}`)}>
+      {call.call === undefined ? `reply at ${number(call.position)}` : `call ${number(call.call)}`}
+    </a>
+    <span class="grow">
+      {call.needed.slice(0, 6).map(({ term, inSummary }) => (
+        <span
+          key={term}
+          class="term"
+          title={inSummary ? 'a summary names it' : 'nothing that is shown names it'}
+        >
+          <code>
+            <Exact text={term} />
+          </code>
+        </span>
+      ))}
+      {call.needed.length > 6 && <span class="faint">{`and ${number(call.needed.length - 6)} more`}</span>}
+    </span>
+    <span class="faint figures">{count(call.hidden, 'message')} hidden</span>
+  </div>
+)
+
+const Costs = ({ cost: { models, tools, conversations } }: { readonly cost: Cost }) => {
+  const isAny = models.some(({ calls }) => calls > 0)
+  const subagents = conversations.length - 1
+  return isAny ? (
+    <section>
+      <h2>What it cost</h2>
+      <div class="costs figures">
+        {models.map(({ model, calls, input, cacheRead, cacheWrite, output, usd, unpriced }) => (
+          <p key={model ?? ''}>
+            <bdi>{model ?? 'no model named'}</bdi>
+            <span class="faint">
+              {count(calls, 'call')}: {brief(input + cacheRead + cacheWrite)} in, {brief(output)} out
+            </span>
+            <span>{unpriced > 0 && usd === 0 ? 'no price known' : dollars(usd)}</span>
+          </p>
+        ))}
+      </div>
+      <h3>by tool, with the replies that call it</h3>
+      <div class="costs figures">
+        {tools.slice(0, 12).map(({ tool, uses, usd }) => (
+          <p key={tool ?? ''}>
+            <bdi>{tool ?? 'replies without a tool call'}</bdi>
+            <span class="faint">{tool === undefined ? '' : count(uses, 'use')}</span>
+            <span>{dollars(usd)}</span>
+          </p>
+        ))}
+      </div>
+      {subagents > 0 && <p class="faint">With {count(subagents, 'subagent')}.</p>}
+    </section>
+  ) : null
+}

@@ -1,0 +1,171 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { make, type Made } from '../../examples/audit/made.ts'
+import { tamperings } from '../../examples/audit/tamperings.ts'
+import { fileAnchor } from '../../src/audit.ts'
+import { sampleIds } from '../../src/cli/sample.ts'
+import { openStore } from '../../src/index.ts'
+import { bisect } from '../../src/investigate/index.ts'
+import { newSigner } from '../ledger/scene.ts'
+import { atEnd } from '../support/at-end.ts'
+import { noBrowser } from '../support/browser.ts'
+import { looking, sheet } from '../support/looking.ts'
+import { served, servedSample } from '../support/served.ts'
+import { temporaryFolder } from '../support/stores.ts'
+
+const [id] = sampleIds
+
+describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
+  test('says step by step what proves a conversation, from no ledger to a checkpoint elsewhere', async () => {
+    const scene = await servedSample()
+    const { store } = scene
+    const { page } = await looking(scene, `/c/${id}/audit`)
+    const says = (title: string) => page.getByRole('heading', { level: 1, name: title }).waitFor()
+    await says('The hash chain fits, and nothing else proves it')
+    await page.getByText('palimpsest audit init').waitFor()
+    expect(await page.getByRole('list', { name: 'Calls' }).getByRole('link').count()).toBe(23)
+    const signer = await newSigner()
+    await store.audit.init({ signer, origin: 'example.com/agents' })
+    await page.reload()
+    await says('Not sealed yet')
+    await store.audit.seal({ signer })
+    await page.reload()
+    await says('Sealed through 48, and kept only here')
+    await store.audit.seal({ signer, anchors: [fileAnchor(join(temporaryFolder(), 'elsewhere/'))] })
+    await page.reload()
+    await says('As it was sealed, to its last event')
+    await store.conversation(id).rewind({ to: 40 })
+    await page.reload()
+    await says('As it was sealed, through 48')
+    await page.getByRole('link', { name: 'example.com/agents' }).click()
+    await says('Sealed, but for what came since')
+  })
+
+  test('saves evidence, and says which summaries were made of what is withheld', async () => {
+    const { page } = await looking(await servedSample(), `/c/${id}/audit`, { acceptDownloads: true })
+    await page.getByRole('button', { name: 'Save evidence' }).click()
+    const dialog = sheet(page, 'Save evidence')
+    await dialog.getByLabel('withhold the events at').fill('99')
+    await dialog.getByText('Give positions from 0 to 48.').waitFor()
+    await dialog.getByLabel('withhold the events at').fill('12')
+    const downloading = page.waitForEvent('download')
+    await page.keyboard.press('Enter')
+    expect((await downloading).suggestedFilename()).toBe(`${id}-evidence.zip`)
+    await dialog.getByText('Saved: 49 events, 1 of them withheld').waitFor()
+    await dialog.getByText('No ledger has this conversation').waitFor()
+    await dialog.getByRole('button', { name: /^Withhold .* as well$/ }).click()
+    expect(await dialog.getByLabel('withhold the events at').inputValue()).toBe('12, 22, 30')
+  })
+
+  describe('of a conversation that was tampered with', () => {
+    let folder: string
+    let made: Made
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'palimpsest-'))
+      made = await make(folder)
+    })
+    afterAll(() => rm(folder, { recursive: true, force: true }))
+
+    test.each([
+      [1, 'Event 1 was not written after the one before it'],
+      [5, 'Event 48 is not the one that was sealed'],
+    ])('in way %i of the demo says so loudly', async (way, title) => {
+      const tampering = tamperings[way - 1]
+      const file = join(temporaryFolder(), 'store.db')
+      const store = await openStore(`sqlite:${made.store}`)
+      await store.backup(file)
+      await store.close()
+      await tampering?.act(file, made)
+      const tampered = await openStore(`sqlite:${file}`)
+      atEnd(tampered.close)
+      const { page } = await looking(await served(tampered), `/c/${id}/audit`)
+      await page.getByRole('alert').getByRole('heading', { name: title }).waitFor()
+    })
+  })
+
+  test('tells who may not audit that it takes another token', async () => {
+    const { page } = await looking(await servedSample(), `/c/${id}/audit`, {
+      allowed: [/status of 403/],
+      before: (its) =>
+        its.route(/\/(?:audit|verification)$/, (route, request) =>
+          request.resourceType() === 'document'
+            ? route.continue()
+            : route.fulfill({
+                status: 403,
+                contentType: 'application/problem+json',
+                body: JSON.stringify({
+                  title: 'Forbidden',
+                  status: 403,
+                  detail: 'this needs a token with the scope audit',
+                  tag: 'Forbidden',
+                  scope: 'audit',
+                }),
+              }),
+        ),
+    })
+    await page.getByText('this needs a token with the scope audit').first().waitFor()
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(0)
+  })
+})
+
+describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
+  test('is found with the keyboard alone, and anybody may continue by its address', async () => {
+    const scene = await servedSample()
+    const { page, shows } = await looking(scene, `/c/${id}?at=44`)
+    await shows(44)
+    await page.keyboard.press('b')
+    await page.getByLabel('good at').fill('2')
+    expect(await page.getByLabel('bad at').inputValue()).toBe('44')
+    await page.keyboard.press('Enter')
+    const asked = page.getByRole('heading', { level: 1, name: /^Is it still good at \d+\?$/ })
+    await asked.waitFor()
+    const answers = page.getByRole('heading', { name: /^Answers \d+$/ })
+    for (let n = 1; n < 10; n++) {
+      const title = await page.getByRole('heading', { level: 1 }).textContent()
+      const position = Number(/\d+/.exec(title ?? '')?.[0])
+      if (title?.startsWith('Since')) break
+      await page.keyboard.press(position >= 30 ? '-' : '+')
+      await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).not.toBe(title)
+      await answers.waitFor()
+      // As somebody else, or later.
+      if (n === 1) await page.reload()
+      await page.getByRole('heading', { level: 1 }).waitFor()
+    }
+    await page.getByRole('heading', { level: 1, name: 'Since 30, a summary' }).waitFor()
+    const [found] = await scene.store.conversation(id).notes({ kind: 'palimpsest/bisection' })
+    expect(found?.data).toMatchObject({ good: 2, bad: 44 })
+    await page.getByRole('link', { name: 'since when' }).click()
+    await page.getByRole('link', { name: '2 to 44' }).waitFor()
+  })
+
+  test('is not asked of somebody who may only read', async () => {
+    const scene = await servedSample()
+    const { id: name } = await bisect(scene.store.conversation(id), { good: 2, bad: 44 })
+    const reading = await served(scene.store, { isReadOnly: true })
+    const { page } = await looking(reading, `/c/${id}/bisect/${name}`)
+    await page.getByText('This server only reads.').waitFor()
+    await page.keyboard.press('+')
+    expect(await scene.store.conversation(id).notes({ kind: 'palimpsest/verdict' })).toEqual([])
+  })
+})
+
+describe.skipIf(noBrowser !== '')(`the page of tokens${noBrowser}`, () => {
+  test('marks where the cache broke, says what did it, and draws another policy beside', async () => {
+    const { page } = await looking(await servedSample(), `/c/${id}/tokens`)
+    const marks = page.getByRole('figure').getByRole('link')
+    await marks.nth(2).waitFor()
+    expect(await marks.nth(0).getAttribute('aria-label')).toBe('break 1, at 23: messages were condensed')
+    await page.getByLabel('window, in tokens').fill('24000')
+    await page.getByLabel('where it is full').selectOption('truncate')
+    await page.getByRole('button', { name: 'Replay' }).click()
+    await page.getByText('what the policy would have sent').waitFor()
+    const words = await page.getByText(/of 21 calls the same/).textContent()
+    expect(new URL(page.url()).search).toBe('?window=24000&mode=truncate')
+    await page.reload()
+    await expect.poll(() => page.getByText(/of 21 calls the same/).textContent()).toBe(words)
+    await marks.nth(0).click()
+    await expect.poll(() => new URL(page.url()).search).toBe('?at=22')
+  })
+})

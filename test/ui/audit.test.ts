@@ -1,0 +1,193 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Checked, Head, Standing } from '../../src/ui/audit/shapes.ts'
+import { rewrittenIn, storeVerdict, verdictOf } from '../../src/ui/audit/verdict.ts'
+import { callsIn, positionsIn } from '../../src/ui/audit/withhold.ts'
+import { columnsOf } from '../../src/ui/investigate/heat.ts'
+import { areaOf, lineOf, plotOf, rounded } from '../../src/ui/investigate/curve.ts'
+import { draftIn, isAsked, policyOf, queryFields } from '../../src/ui/investigate/policy.ts'
+import { queryOf } from '../../src/ui/url.ts'
+
+const head = (position: number, state: Head['state'] = 'same', index = position): Head => ({
+  position,
+  index,
+  head: 'f'.repeat(64),
+  sealed: '2026-11-23T08:00:00.000Z',
+  state,
+})
+const anchor = (size: number) => ({ anchor: 'elsewhere/', size, time: '2026-11-23T08:00:00.000Z' })
+const ledger = (heads: readonly Head[], anchors: readonly ReturnType<typeof anchor>[] = []) => ({
+  last: 9,
+  ledger: { origin: 'o', key: 'k', size: 10, first: 0, heads, anchors },
+})
+const receipts = { verified: 3, differs: 0, missing: 0, reconstructed: 0, findings: [] }
+const right: Checked = { last: 9, events: 10, receipts }
+const titled = (standing: Standing, checked: Checked = right) => {
+  const { tone, title } = verdictOf(standing, checked, false)
+  return [tone, title]
+}
+
+describe('what proves a conversation', () => {
+  test('is said from the least to the most', () => {
+    expect(titled({ last: 9 })).toEqual(['open', 'The hash chain fits, and nothing else proves it'])
+    expect(titled(ledger([]))).toEqual(['open', 'Not sealed yet'])
+    expect(titled(ledger([head(9)]))).toEqual(['open', 'Sealed through 9, and kept only here'])
+    expect(titled(ledger([head(9), head(5)], [anchor(6)]))).toEqual(['open', 'As it was sealed, through 5'])
+    expect(titled(ledger([head(9)], [anchor(10)]))).toEqual(['good', 'As it was sealed, to its last event'])
+  })
+
+  test('is not said before everything was looked at, and what contradicts is said at once', () => {
+    expect(verdictOf(ledger([head(9)], [anchor(10)]), undefined, true).tone).toBe('busy')
+    expect(verdictOf(undefined, right, false).tone).toBe('busy')
+    expect(verdictOf(ledger([head(9, 'changed')]), undefined, true).tone).toBe('bad')
+    const broken = { ...right, discrepancy: { position: 4, kind: 'chain', message: 'x' } }
+    expect(verdictOf(undefined, broken, true)).toMatchObject({ tone: 'bad', position: 4 })
+  })
+
+  test('is contradicted by the chain, the ledger, or a receipt, in words', () => {
+    const chain = { position: 7, kind: 'chain', message: 'x' }
+    expect(titled({ last: 9 }, { ...right, discrepancy: chain })).toEqual([
+      'bad',
+      'Event 7 was not written after the one before it',
+    ])
+    const end = { position: 7, kind: 'end', message: 'x' }
+    expect(titled({ last: 9 }, { ...right, discrepancy: end })).toEqual([
+      'bad',
+      'Event 7 is not as it was written',
+    ])
+    expect(titled({ last: 9, problem: 'x' })).toEqual(['bad', 'The ledger contradicts itself'])
+    expect(titled(ledger([head(9, 'gone'), head(5)]))).toEqual(['bad', 'Event 9 was sealed, and is gone'])
+    const findings = [
+      { position: 3, kind: 'missing', message: 'no receipt' },
+      { call: 2, position: 5, kind: 'digest', message: 'differs' },
+    ]
+    expect(titled({ last: 9 }, { ...right, receipts: { ...receipts, findings } })).toEqual([
+      'bad',
+      'Call 2 was sent something else than the log says',
+    ])
+  })
+
+  test('of a whole store says what to do next', () => {
+    const store = { origin: 'o', key: 'k', size: 3, anchors: [anchor(3)], unsealed: 0 }
+    expect(storeVerdict(undefined).command).toContain('audit init')
+    expect(storeVerdict({ ...store, size: 0, anchors: [] }).title).toBe('Nothing is sealed yet')
+    expect(storeVerdict({ ...store, anchors: [], exposedSince: 'beginning' }).title).toBe(
+      'Sealed, and kept only here',
+    )
+    expect(storeVerdict({ ...store, unsealed: 2, exposedSince: anchor(3).time }).words).toContain(
+      '2 conversations were',
+    )
+    expect(storeVerdict(store)).toMatchObject({ tone: 'good' })
+  })
+
+  test('what was rewritten lies after everything sealed that is still the same, and through the first that is not', () => {
+    const heads = fc
+      .uniqueArray(fc.nat(50), { minLength: 1 })
+      .chain((positions) =>
+        fc
+          .tuple(fc.constant(positions), fc.nat(51))
+          .map(([given, changed]) =>
+            given.map((position) => head(position, position >= changed ? 'changed' : 'same')),
+          ),
+      )
+    fc.assert(
+      fc.property(heads, (all) => {
+        const found = rewrittenIn(all)
+        const wrong = all.filter(({ state }) => state === 'changed').map(({ position }) => position)
+        expect(found?.through).toBe(wrong.length === 0 ? undefined : Math.min(...wrong))
+        const same = all.filter(({ state }) => state === 'same').map(({ position }) => position)
+        expect(found?.after).toBe(wrong.length === 0 || same.length === 0 ? undefined : Math.max(...same))
+      }),
+    )
+  })
+})
+
+test('what is to be withheld is read as people write it', () => {
+  expect(positionsIn('12, 15-17 3', 48)).toEqual([3, 12, 15, 16, 17])
+  expect(positionsIn('', 48)).toEqual([])
+  for (const wrong of ['x', '49', '5-3', '-1', '1.5', '0-999999999'])
+    expect(positionsIn(wrong, 48)).toBeUndefined()
+  expect([callsIn(' '), callsIn('3'), callsIn('3..7'), callsIn('3 – 7')]).toEqual([
+    null,
+    { first: 3, last: 3 },
+    { first: 3, last: 7 },
+    { first: 3, last: 7 },
+  ])
+  for (const wrong of ['0', '7-3', 'a']) expect(callsIn(wrong)).toBeUndefined()
+})
+
+describe('the heat strip', () => {
+  test('has a column for each candidate, or the likeliest of those that share a pixel', () => {
+    expect(columnsOf([0.1, 0.2, 0.7], 300).map(({ index }) => index)).toEqual([0, 1, 2])
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 2_000 }),
+        fc.integer({ min: 1, max: 800 }),
+        (probabilities, width) => {
+          const columns = columnsOf(probabilities, width)
+          const most = Math.max(...probabilities)
+          expect(columns.length > 0).toBe(most > 0)
+          expect(columns.length).toBeLessThanOrEqual(width)
+          expect(most === 0 || columns.some(({ index }) => probabilities[index] === most)).toBe(true)
+          for (const { x, width: wide } of columns) expect(x + wide).toBeLessThanOrEqual(width + 1)
+          for (const [n, { x }] of columns.entries()) expect(x).toBeGreaterThan(columns[n - 1]?.x ?? -1)
+        },
+      ),
+    )
+  })
+})
+
+describe('the curve of tokens', () => {
+  test('goes in steps from call to call, within its plot', () => {
+    const points = [
+      { position: 0, tokens: 1_000 },
+      { position: 10, tokens: 4_100 },
+    ]
+    const plot = plotOf(points, 10, { width: 212, height: 101 })
+    expect(plot.most).toBe(5_000)
+    expect(lineOf(points, plot)).toBe('M6 82.2H206V27')
+    expect(areaOf(points, plot)).toBe('M6 82.2H206V27V100H6Z')
+    expect(areaOf([], plot)).toBe('')
+  })
+
+  test('ends at a round number', () => {
+    expect([0, 1, 9, 10, 11, 24_001, 99_999].map(rounded)).toEqual([1, 1, 10, 10, 20, 25_000, 100_000])
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2_000_000 }), (value) => {
+        expect(rounded(value)).toBeGreaterThanOrEqual(value)
+        expect(rounded(value)).toBeLessThanOrEqual(value * 2.5)
+      }),
+    )
+  })
+})
+
+describe('a policy', () => {
+  test('is as the API takes it, without what is left to the default', () => {
+    const draft = draftIn('', 50_000)
+    expect(policyOf(draft)).toEqual({ context: { window: 50_000 }, mode: 'condense' })
+    const all = {
+      ...draft,
+      mode: 'truncate',
+      percentage: '80',
+      keepLast: '4',
+      clearResults: '2',
+      cache: '1h',
+    } as const
+    expect(policyOf(all)).toEqual({
+      context: { window: 50_000, percentage: 80, keepLast: 4 },
+      mode: 'truncate',
+      clearResults: { keepLast: 2 },
+      cache: '1h',
+    })
+    for (const window of ['', 'x', '-1', '1e3']) expect(policyOf({ ...draft, window })).toBeUndefined()
+  })
+
+  test('comes back from its address', () => {
+    const draft = draftIn('?window=9000&mode=keep&cache=1h&keepLast=2', 1)
+    const search = queryOf(queryFields(draft))
+    expect(isAsked(search)).toBe(true)
+    expect(draftIn(search, 1)).toEqual(draft)
+    expect(isAsked('')).toBe(false)
+    expect(draftIn('?mode=x&cache=y', 7)).toMatchObject({ mode: 'condense', cache: '', window: '7' })
+  })
+})
