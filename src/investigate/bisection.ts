@@ -1,3 +1,5 @@
+import { memo } from '../memo/memo.ts'
+
 /** What somebody said of the conversation as it was at a position. */
 export type Verdict = 'good' | 'bad' | 'skip'
 export interface Given {
@@ -97,6 +99,8 @@ const closest = (open: readonly number[], distances: readonly number[]): number 
   return best
 }
 
+const logsOf = memo((weights: readonly number[]) => weights.map((weight) => Math.log(weight)))
+
 /** How likely each candidate is the first bad one, given the verdicts; they add up to 1. */
 export const probabilities = (
   { candidates, weights, reliability }: Search,
@@ -112,10 +116,11 @@ export const probabilities = (
     upTo.set(position, (upTo.get(position) ?? 0) + step)
     after += verdict === 'bad' ? wrong : right
   }
+  const prior = logsOf(weights)
   const logs: number[] = []
   for (let index = candidates.length - 1; index >= 0; index--) {
     after += upTo.get(candidates[index] ?? 0) ?? 0
-    logs[index] = after + Math.log(weights[index] ?? 1)
+    logs[index] = after + (prior[index] ?? 0)
   }
   const highest = largest(logs)
   const scaled = logs.map((log) => Math.exp(log - highest))
@@ -133,17 +138,31 @@ const likelyMove = (search: Search, given: readonly Given[]): Move => {
     return isPlausible(given, position, reliability)
       ? { type: 'found', position, probability }
       : unclearAmong(search, given)
-  const asked = Map.groupBy(given, (one) => one.position)
-  const isSkipped = (at: number): boolean => asked.get(at)?.some(({ verdict }) => verdict === 'skip') === true
-  const open = indexes(0, candidates.length - 1).filter((index) => !isSkipped(candidates[index] ?? 0))
-  const distances = halving(likely, 0, likely.length - 1).map(
-    (distance, index) => distance + again * (asked.get(candidates[index] ?? 0)?.length ?? 0),
-  )
-  const middle = closest(open, distances)
+  const middle = nearestMiddle(search, likely, given)
   const isEndless = given.length > 60 + 12 * Math.ceil(Math.log2(candidates.length + 1))
   if (middle === undefined) return { type: 'unclear', ...rangeOf(search, likely), why: 'skipped' }
   if (isEndless) return unclearAmong(search, given)
   return { type: 'ask', position: candidates[middle] ?? 0 }
+}
+
+/** Where the probabilities halve, rather where nobody was asked yet; undefined if all was skipped. */
+const nearestMiddle = (
+  { candidates }: Search,
+  likely: readonly number[],
+  given: readonly Given[],
+): number | undefined => {
+  const skipped = skippedIn(given)
+  const asked = new Map<number, number>()
+  for (const { position } of given) asked.set(position, (asked.get(position) ?? 0) + 1)
+  let [before, nearest] = [0, Infinity]
+  let middle: number | undefined
+  for (const [index, position] of candidates.entries()) {
+    before += likely[index] ?? 0
+    const distance = Math.abs(before - 0.5) + again * (asked.get(position) ?? 0)
+    if (distance >= nearest || skipped.has(position)) continue
+    ;[nearest, middle] = [distance, index]
+  }
+  return middle
 }
 
 /** The candidates that are not ruled out. */

@@ -3,12 +3,15 @@ import * as fc from 'fast-check'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { type AgentOptions, replayAgent } from '../../src/investigate/index.ts'
 import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import type { Model } from '../../src/models/model.ts'
+import { openAiModel } from '../../src/models/openai/model.ts'
+import { chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { root } from '../e2e/snippets/snippets.ts'
 import { text, toolUse } from '../support/log.ts'
@@ -290,6 +293,33 @@ describe('an agent that is replayed', () => {
   })
 })
 
+test('an agent at Chat Completions is held against what was sent there, with its client or without', async () => {
+  let n = 0
+  const api = await chatCompletions({
+    models: { 'gpt-5.2': { contextWindow: 100_000 } },
+    reply: () =>
+      n++ % 2 ? { content: 'Yes.' } : { tool_calls: [{ name: 'read', arguments: { path: 'a.ts' } }] },
+  })
+  const store = await openStore('memory:')
+  opened.push(api, store)
+  const { summarizer: _, ...options } = { ...agent, model: 'gpt-5.2' }
+  const client = openAiModel(new OpenAI({ baseURL: api.url, apiKey: 'key' }), { system: 'developer' })
+  const other = store.conversation('chat')
+  for (const content of ['Is it there?', 'And there?']) {
+    await other.append({ role: 'user', content })
+    await other.turn({ ...options, client })
+  }
+  for (const own of [{ ...options, client }, options])
+    expect(await replayAgent(other, { agent: own })).toMatchObject({ isSame: true, replies: 4, results: 2 })
+  const plain = openAiModel(new OpenAI({ baseURL: api.url, apiKey: 'key' }))
+  expect((await replayAgent(other, { agent: { ...options, client: plain } })).divergence).toMatchObject({
+    call: 1,
+    path: 'messages[0]',
+    agent: expect.stringContaining('system'),
+    log: expect.stringContaining('developer'),
+  })
+})
+
 /** Every turn with the same options. */
 const alike = (plan: Plan): Plan =>
   JSON.parse(JSON.stringify(plan), (key, value: unknown) =>
@@ -343,7 +373,8 @@ describe('replay --agent', () => {
       expect(await replayed('hours-invoice', own)).toEqual({
         code: 0,
         stderr: '',
-        stdout: 'same: 21 replies, 2 summaries and truncations, 32 tool calls\n',
+        stdout:
+          'same: 21 replies, 2 summaries and truncations, 32 tool calls\nnot known: whether 32 tool calls waited for somebody; another store recorded that\n',
       })
       expect(await replayed('hours-invoice.explore', own)).toMatchObject({ code: 0 })
       expect(await replayed('hours-invoice-other-way', own)).toMatchObject({ code: 0 })

@@ -166,6 +166,13 @@ describe('a free run', () => {
     expect(ran).toEqual([])
   })
 
+  test('leaves the tools as they are configured where the agent gives none, and answers for them', async () => {
+    const { chat, agent } = await played()
+    const { tools: _, run: __, ...rest } = agent
+    const { samples } = await counterfactual(chat, { agent: rest, call: 1, free: true })
+    expect(samples).toMatchObject([{ isSameRequest: true, ended: 'stop', replies: 3 }])
+  })
+
   test('stops at a call that the log has no result for, and names it; a result is served once', async () => {
     const { chat, agent, ran, says } = await played()
     for (const path of ['c.ts', 'a.ts']) {

@@ -5,10 +5,11 @@ import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore, type TurnOptions } from '../../src/index.ts'
 import { cost, replay } from '../../src/investigate/index.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
+import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import { atEnd } from '../support/at-end.ts'
+import { strictModel } from '../support/investigate/strict-model.ts'
 import { text, toolUse } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
-import { type Said, scene } from '../support/turn-scene.ts'
 
 type Act = 'turn' | 'tools' | 'rewind' | 'condense' | 'truncate' | 'restore'
 const acts = fc.constantFrom<Act>(
@@ -39,13 +40,18 @@ const words = (n: number): string =>
 const played = async (all: readonly Act[], context: TurnOptions['context'], summarized = true) => {
   let n = 0
   let wantsTool = false
-  const say: Said = () => {
+  const say = (): Reply => {
     n++
     if (!wantsTool) return { content: [text(words(n))] }
     wantsTool = false
     return { content: [text('I look.'), { ...toolUse(`t${n}`), name: 'read' }] }
   }
-  const { chat, turn } = await scene([say])
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  const chat = store.conversation('c')
+  await chat.append({ role: 'user', content: 'Is it there?' })
+  const client = strictModel({ reply: say })
+  const turn = (more: Partial<TurnOptions>) => chat.turn({ client, model: 'claude-opus-5-5', ...more })
   const options: Partial<TurnOptions> = {
     system: 'You answer.',
     tools: [{ name: 'read', input_schema: { type: 'object' } }],

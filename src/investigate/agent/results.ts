@@ -57,6 +57,8 @@ export const resultsChecked = async (
 ): Promise<ResultsChecked> => {
   const names = toolNames(configurationOf(historyAt(at)).tools)
   const unknown: string[] = []
+  /** Whether somebody else may have brought results. */
+  let isOutside = false
   for (const { call, result } of calls) {
     const task = await taskFor(
       { call, use: reply },
@@ -76,11 +78,12 @@ export const resultsChecked = async (
     const starts = startsOf(log[reply])
     const waited = waits.of(reply, call.id)
     const isKnown = waited !== undefined || waits.isKnown(starts)
-    if (!isKnown && task.type === 'wait') unknown.push(call.id)
+    if (!isKnown && task.type !== 'answer') unknown.push(call.id)
+    isOutside ||= task.type === 'wait'
     const differing = differs(task, call, result, isKnown ? (waited ?? 'run') : undefined)
     if (differing) return { found: { kind: 'tool', path: call.id, ...differing }, unknown }
   }
-  const shown = unknown.length === 0 ? shownOtherwise(event, settled) : undefined
+  const shown = isOutside ? undefined : shownOtherwise(event, settled)
   return { ...(shown && { found: { kind: 'result', ...shown } }), unknown }
 }
 

@@ -114,7 +114,9 @@ export const counterfactual = async (
   const control = free ? undefined : controlOptions(call, configurationOf(now), step)
   if (control) for (const number of times) all.push(await sampled(sampling, 'control', number, control))
   for (const number of times) {
-    const given = free ? freeOptions(step, answersFrom(log, call.position), runTools) : onceOptions(step)
+    const given = free
+      ? freeOptions(step, configurationOf(now), answersFrom(log, call.position), runTools)
+      : onceOptions(step)
     all.push(await sampled(sampling, free ? 'free' : 'agent', number, given))
   }
   return { ...found, samples: all }
@@ -133,14 +135,18 @@ const onceOptions = ({ options, settled: { wanted } }: StepAt): TurnOptions => (
 
 const freeOptions = (
   { options, settled: { wanted, run } }: StepAt,
+  configured: Configuration,
   answers: ReturnType<typeof answersFrom>,
   isRun: boolean,
 ): TurnOptions => {
-  const tools = wanted.tools ?? []
-  const names = tools.flatMap(({ name, type }) =>
+  const names = (wanted.tools ?? configured.tools ?? []).flatMap(({ name, type }) =>
     typeof name === 'string' && (type === undefined || type === 'custom') ? [name] : [],
   )
-  return { ...withClient(options), tools, run: servedTools(run, names, answers, isRun) }
+  return {
+    ...withClient(options),
+    ...(wanted.tools && { tools: wanted.tools }),
+    run: servedTools(run, names, answers, isRun),
+  }
 }
 
 const withClient = ({ client, ...options }: StepAt['options']): TurnOptions => ({
