@@ -3,8 +3,8 @@ import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { loadLineage } from '../history/lineage.ts'
 import { caught, orThrow, run, type Steps } from '../result/steps.ts'
-import { isOfEvent } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
+import { brokenAt, isLoss } from './chain.ts'
 import { parseEntry } from './entries.ts'
 import type { LedgerError } from './errors.ts'
 import { logStream } from './facts.ts'
@@ -48,16 +48,26 @@ export interface SealedHead {
 
 const most = 100
 
-/** Where the ledger has a conversation. Searches the ledger backwards, and reads each event that was sealed. */
+/** Where the ledger has a conversation. Searches the ledger backwards, and reads the conversation through what was sealed last. */
 export async function* standingOf(
   store: EventStore,
   conversation: string,
 ): Steps<LedgerError, LedgerStanding> {
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
-  const lineage = await loadLineage(store, conversation)
-  const first = E.isRight(lineage) ? (lineage.right?.[0]?.offset ?? 0) : 0
-  const heads = yield* headsOf(store, ledger, conversation, first)
+  const read = await loadLineage(store, conversation)
+  if (E.isLeft(read) && read.left._tag !== 'ConversationNotFound' && !isLoss(read.left))
+    return yield read.left
+  const lineage = E.isRight(read) ? (read.right ?? []) : []
+  const first = lineage[0]?.offset ?? 0
+  const found = yield* headsOf(store, ledger, conversation, first)
+  const through = found[0]?.position ?? -1
+  const broken = E.isLeft(read)
+    ? 0
+    : yield* caught<LedgerError, number>(() => brokenAt(store, lineage, through))
+  const heads = found.map((head) =>
+    head.state === 'same' && head.position >= broken ? { ...head, state: 'changed' as const } : head,
+  )
   const { origin, edge, sealed } = ledger
   const key = keyText(signingKey(ledger))
   return { origin, key, size: edge.size, ...(sealed !== undefined && { sealed }), anchors, first, heads }
@@ -108,7 +118,7 @@ const stateOf = async (
 ): Promise<SealedHead['state']> => {
   const stream = streamOf(conversation)
   const read = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
-  if (E.isLeft(read) && !isOfEvent(read.left) && read.left._tag !== 'HistoryLost') await orThrow(read)
+  if (E.isLeft(read) && !isLoss(read.left)) await orThrow(read)
   const event = E.isRight(read) ? read.right[0] : undefined
   if (!event) return 'gone'
   return hashOf(event) === head ? 'same' : 'changed'

@@ -204,6 +204,30 @@ describe('what the chain does not show, the sealed ledger does', () => {
     ])
   })
 
+  it.each([
+    ['a text before what was sealed last', 'parser', 'replace'],
+    ['a text that a fork inherited', 'other-parser', 'replace'],
+    ['a missing event', 'parser', 'delete'],
+  ] as const)('and where only the chain is broken: %s', async (_, id, how) => {
+    const { file, folder, open } = sealed()
+    const store = await open()
+    const fork = await store.conversation('parser').fork('other-parser', { at: 9 })
+    await fork.append({ role: 'user', content: 'Thanks.' })
+    await store.audit.seal({ signer: await keyFile(join(folder, 'key.pem')) })
+    const states = async (of: Store): Promise<readonly string[]> =>
+      (await of.audit.standing(id)).heads.map(({ state }) => state)
+    expect(await states(store)).toEqual(['same'])
+    await store.close()
+    const event = `stream = (SELECT id FROM streams WHERE name = '${stream}') AND revision = 3`
+    sql(
+      file,
+      how === 'delete'
+        ? `DELETE FROM events WHERE ${event}`
+        : `UPDATE events SET data = replace(data, '"role"', '"role" ') WHERE ${event}`,
+    )
+    expect(await states(await open())).toEqual(['changed'])
+  })
+
   it('the whole file replaced by an older one, or the ledger cut to what it was: by an anchor', async () => {
     const { file, folder, anchors, open } = sealed()
     cpSync(join(folder, 'older.db'), file)

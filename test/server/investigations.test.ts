@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { inflateRawSync } from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openClient } from '../../src/client/index.ts'
+import { openStore } from '../../src/index.ts'
 import { cache, cost, replay, why } from '../../src/investigate/index.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { parseKey } from '../../src/ledger/keys.ts'
@@ -80,6 +82,25 @@ describe('the standing of a conversation', () => {
     const { first = 0, heads = [] } = fork.ledger ?? {}
     expect(heads[0]).toMatchObject({ position: first + (heads[0]?.revision ?? 0), state: 'same' })
     expect(first).toBeGreaterThan(0)
+  })
+
+  test('is that it is gone, of a sealed conversation that was removed', async () => {
+    const file = join(temporaryFolder(), 'store.db')
+    const store = await openStore(`sqlite:${file}`)
+    atEnd(store.close)
+    const { ask } = await serving({ store })
+    await store.conversation('kept').append({ role: 'user', content: 'Hi.' })
+    await store.conversation('removed').append({ role: 'user', content: 'Hi.' })
+    const signer = await newSigner()
+    await store.audit.init({ signer })
+    await store.audit.seal({ signer })
+    const db = new DatabaseSync(file)
+    const removed = "(SELECT id FROM streams WHERE name = 'conversation-removed')"
+    db.exec(`DELETE FROM events WHERE stream = ${removed}`)
+    db.close()
+    const { status, json } = await ask('conversations/removed/audit')
+    expect([status, json]).toMatchObject([200, { last: -1, ledger: { heads: [{ state: 'gone' }] } }])
+    expect((await ask('conversations/never/audit')).status).toBe(404)
   })
 })
 

@@ -1,5 +1,7 @@
 import { z } from 'zod'
+import { conversationNotFound } from '../../commands/rejections.ts'
 import { isError, type Conversation, type LedgerProof, type Store } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
 import { auditShape, checkedShape, standingShape } from '../shapes/audit.ts'
 import { lane, looked } from '../bounded.ts'
 import { callsFrom } from '../calls.ts'
@@ -41,13 +43,26 @@ export const standing = route({
   scope: 'audit',
   params: ofConversation,
   answers: { 200: standingShape },
-  errors: ['ConversationNotFound', 'Overloaded'],
+  errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, store }) =>
     inTurn(async () => {
-      const last = await store.conversation(id).position()
-      return { body: { conversation: id, last, ...(await standingIn(store, id)) } }
+      const last = await lastOf(store, id)
+      const found = await standingIn(store, id)
+      // That a sealed conversation is gone is what there is to say of it.
+      if (last < 0 && !found.ledger?.heads.length) throw toError(conversationNotFound(id))
+      return { body: { conversation: id, last, ...found } }
     }),
 })
+
+/** The last position of a conversation; -1 if there is no such conversation. */
+const lastOf = async (store: Pick<Store, 'conversation'>, id: string): Promise<number> => {
+  try {
+    return await (await looked(store, id, 'audit verify')).position()
+  } catch (error) {
+    if (isError(error, 'ConversationNotFound')) return -1
+    throw error
+  }
+}
 
 /** A ledger that contradicts itself is an answer, not a fault of the server. */
 const standingIn = async ({ audit: ledgers }: Pick<Store, 'audit'>, id: string) => {
