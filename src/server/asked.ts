@@ -28,5 +28,5 @@ export const isKnown = (asked: Asked, etag: string | undefined): boolean => {
     .header('if-none-match')
     ?.split(',')
     .map((tag) => tag.trim().replace(/^W\//, ''))
-  return known?.includes(etag) === true
+  return known?.some((tag) => tag === etag || tag === '*') === true
 }

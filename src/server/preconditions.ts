@@ -33,9 +33,14 @@ export const optionalFence = (after: number | undefined, headers: HeaderFields):
   return Number(position)
 }
 
+/** As a `commandId` may be: it is remembered. */
+const longestId = 1_000
+
 /** The id of a command: from its body, or of `Idempotency-Key`. */
 export const commandIdOf = (commandId: string | undefined, headers: HeaderFields): string | undefined => {
   const key = headers.get('idempotency-key') ?? undefined
+  if (key !== undefined && !(key.length >= 1 && key.length <= longestId))
+    throw refused('InvalidRequest', `Idempotency-Key has 1 to ${longestId} characters`)
   if (key !== undefined && commandId !== undefined && key !== commandId)
     throw refused('InvalidRequest', 'Idempotency-Key and commandId differ: give one of them')
   return commandId ?? key

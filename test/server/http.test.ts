@@ -86,6 +86,7 @@ describe('a conversation over HTTP', () => {
       await ask(commands, { json: { type: 'append', messages: [yes] }, headers: { 'if-match': '*' } })
       const again = await ask(`conversations/a/${path}`, { headers: { 'if-none-match': `W/"x", ${etag}` } })
       expect(again).toMatchObject({ status: 304, text: '' })
+      expect((await ask(`conversations/a/${path}`, { headers: { 'if-none-match': '*' } })).status).toBe(304)
     }
     const other = await ask('conversations/a/effective?at=1&limit=1')
     expect(other.headers.get('etag')).not.toBe(

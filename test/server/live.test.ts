@@ -132,6 +132,10 @@ describe('a live conversation', () => {
     expect(await status('/conversations/none/events')).toBe(404)
     expect(await status('/conversations/a/events?after=9')).toBe(400)
     expect(await status('/conversations/a/events', { 'last-event-id': 'x' })).toBe(400)
+    // A stream that says so would be asked for again, for ever.
+    expect(await status('/events', { 'last-event-id': 'x' })).toBe(400)
+    expect(await status('/events?after=', {})).toBe(400)
+    expect(await status('/events?after=9-x', {})).toBe(400)
   })
 
   test('whose reader goes away is no fault of the server', async () => {

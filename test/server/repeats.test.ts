@@ -56,6 +56,17 @@ const operations: readonly (readonly [path: string, json: object, other: object]
   ['conversations/w/waiting/call_1/deny', { reason: 'one' }, { reason: 'another' }],
 ]
 
+test.each(operations)('%s has an Idempotency-Key of 1 to 1,000 characters', async (path, json) => {
+  const { ask, store } = await filled()
+  const before = await recorded(store)
+  for (const key of ['', 'k'.repeat(1_001)])
+    expect(await ask(path, { json, headers: under(key) })).toMatchObject({
+      status: 400,
+      json: { tag: 'InvalidRequest' },
+    })
+  expect(await recorded(store)).toBe(before)
+})
+
 describe.each(operations)('%s under an id: %j', (path, json, other) => {
   const given = (body: object): Asked => ({ json: body, headers: under('k') })
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ConversationEvent, Entry, Item } from '../../index.ts'
+import type { ConversationEvent, Entry, Item, Store } from '../../index.ts'
 import { route } from '../route.ts'
 import { conversationLive, lastSeen, storeLive } from '../live.ts'
 import { clippedEvent, clippedItem } from '../../core.ts'
@@ -54,10 +54,16 @@ export const allEvents = route({
     checkAccepts(headers)
     const prefixes = beginning === undefined ? undefined : [beginning]
     const place = { after: headers.get('last-event-id') ?? after, from: begin }
+    if (place.after !== undefined) await checkPlace(store, place.after)
     const signal = leaving()
     return eventStream(storeLive(store, { ...place, prefixes, signal }), signal, heartbeat)
   },
 })
+
+/** Whoever is told in a stream that it cannot begin there comes again, with the same id. */
+const checkPlace = async (store: Store, after: string): Promise<void> => {
+  for await (const _ of store.readAll({ after })) break
+}
 
 export const events = route({
   method: 'get',
