@@ -347,8 +347,12 @@ test('an agent that has given all turns differs nowhere, whatever people did mea
           context: { window: plan.isSmall ? 900 : 100_000 },
           parameters: { max_tokens: 200 },
         }
-        for (const id of chats)
-          expect((await replayAgent(open(id), { agent: own })).divergence).toBeUndefined()
+        for (const id of chats) {
+          const found = await replayAgent(open(id), { agent: own })
+          expect(found.divergence).toBeUndefined()
+          const other = await replayAgent(open(id), { agent: { ...own, system: 'Another one.' } })
+          if (found.replies > 0) expect(other.isSame).toBe(false)
+        }
       }),
     ),
     { numRuns: runs(20) },

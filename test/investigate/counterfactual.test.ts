@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore, type Store } from '../../src/index.ts'
@@ -7,6 +8,7 @@ import { type AgentOptions, counterfactual, type SamplePlan } from '../../src/in
 import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../src/testing/messages-api/request.ts'
 import { messagesApi, type MessagesApi } from '../../src/testing/messages-api/server.ts'
+import { run } from '../../src/cli/run.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text, toolUse } from '../support/log.ts'
@@ -200,18 +202,19 @@ describe('a free run', () => {
   })
 })
 
-test('replay --call says what it would send, sends nothing without a yes, and prints a line for each sample', () =>
-  inDirectory(async (directory) => {
-    const { store, api, says } = await played(`sqlite:${join(directory, 'palimpsest.db')}`)
-    await store.close()
-    const agent = `import Anthropic from '${import.meta.resolve('@anthropic-ai/sdk')}'
+const agentAt = (url: string): string => `import Anthropic from '${import.meta.resolve('@anthropic-ai/sdk')}'
 export default () => ({
-  client: new Anthropic({ baseURL: '${api.url}', apiKey: 'key' }),
+  client: new Anthropic({ baseURL: '${url}', apiKey: 'key' }),
   model: 'claude-opus-5-5',
   system: 'You answer briefly.',
   tools: [{ name: 'read', input_schema: { type: 'object' } }],
 })`
-    writeFileSync(join(directory, 'agent.ts'), agent)
+
+test('replay --call says what it would send, sends nothing without a yes, and prints a line for each sample', () =>
+  inDirectory(async (directory) => {
+    const { store, api, says } = await played(`sqlite:${join(directory, 'palimpsest.db')}`)
+    await store.close()
+    writeFileSync(join(directory, 'agent.ts'), agentAt(api.url))
     const replayed = (more: string) => shell(`palimpsest replay c --agent agent.ts ${more}`, directory)
     const sent = api.requests.length
     expect(await replayed('--call 2')).toEqual({
@@ -236,4 +239,34 @@ export default () => ({
     expect(api.requests.length).toBe(sent + 2)
     expect(await shell('palimpsest replay c --call 2', directory)).toMatchObject({ code: 2 })
     expect(await replayed('--free')).toMatchObject({ code: 2 })
+  }))
+
+test('replay --call asks at a terminal, and takes nothing but a yes for one', () =>
+  inDirectory(async (directory) => {
+    const url = `sqlite:${join(directory, 'palimpsest.db')}`
+    const { store, api } = await played(url)
+    await store.close()
+    const file = join(directory, 'agent.ts')
+    writeFileSync(file, agentAt(api.url))
+    const sent = api.requests.length
+    for (const [answer, requests] of [
+      ['', 0],
+      ['no', 0],
+      ['y', 2],
+    ] as const) {
+      const written = { out: '', err: '' }
+      const into = (name: 'out' | 'err') =>
+        new Writable({ write: (chunk: Buffer, _, done) => ((written[name] += chunk.toString()), done()) })
+      const code = await run(
+        ['--store', url, 'replay', 'c', '--agent', file, '--call', '2', '--samples', '1'],
+        {
+          stdin: Object.assign(Readable.from([`${answer}\n`]), { isTTY: true }),
+          stdout: into('out'),
+          stderr: into('err'),
+          env: {},
+        },
+      )
+      expect([code, api.requests.length - sent, written.out !== '']).toEqual([0, requests, requests > 0])
+      expect(written.err).toMatch(/^to send: 2 requests.*\nSend\? \[y\/N\] /)
+    }
   }))

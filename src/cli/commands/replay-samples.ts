@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises'
 import { isBlock } from '../../events/blocks.ts'
 import { type Counterfactual, counterfactual, type Sample, type SamplePlan } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
@@ -49,6 +48,7 @@ const mayBeSent = async (host: Host, plan: SamplePlan, isYes: boolean): Promise<
   stderr.write(`${planText(plan)}\n`)
   if (isYes) return true
   if (!stdin.isTTY) throw toError(usage('nothing was sent: give --yes'))
+  const { createInterface } = await import('node:readline/promises')
   const asking = createInterface({ input: stdin, output: stderr, terminal: false })
   try {
     return /^y(es)?$/i.test((await asking.question('Send? [y/N] ')).trim())
