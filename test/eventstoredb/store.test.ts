@@ -266,6 +266,22 @@ describe('connections', () => {
     await expect.poll(() => calls.size).toBe(0)
   })
 
+  test('a conflict costs one call: the server has looked whether the events are there', async () => {
+    const server = await temporaryServer()
+    const store = await open(server)
+    await begin(server, 's')
+    const mine = event()
+    right(await store.append({ stream: 's', events: [mine], expected: 0 })())
+    server.forgetCalls()
+    for (const events of [[event()], [mine, event()]])
+      expect(left(await store.append({ stream: 's', events, expected: 0 })())).toMatchObject({
+        _tag: 'Conflict',
+        actual: 1,
+      })
+    const calls = server.calls.filter(({ stream }) => stream === 's')
+    expect(calls.map(({ method }) => method)).toEqual(['BatchAppend', 'BatchAppend'])
+  })
+
   test("a store's lost server fails no append of another store in the same process", async () => {
     const [lost, sound] = [await temporaryServer(), await temporaryServer()]
     const stores = [await open(lost, impatient), await open(sound)]

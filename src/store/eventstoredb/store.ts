@@ -75,17 +75,17 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     const answer = run(appending({ stream, events: sent, expected }))
     if (expected >= 0) void lost.look(stream)
     const appended = await answer
-    if (E.isLeft(appended) && appended.left._tag !== 'Conflict') return yield appended.left
-    if (E.isRight(appended) && isNew) return 'written'
-    if (E.isRight(appended) && isUnasked) return 'taken'
-    // The server reports success for events that it has already, and does not say so; an attempt without an answer may have written them.
+    // Before it says that there is a conflict, the server has looked whether these events are there: also those of an attempt without an answer.
+    if (E.isLeft(appended)) return yield appended.left
+    if (isNew) return 'written'
+    if (isUnasked) return 'taken'
+    // It reports success for events that it has already, and does not say so.
     const last = sent.at(-1)
     const from = expected + events.length
     const there = await run(reading.range({ stream, from, direction: 'forwards', limit: 1 }))
     if (E.isLeft(there)) return yield outcomeUnknown(stream, idsOf(events), there.left)
     const [found] = there.right
-    if (!found || found.id !== last?.id) return E.isLeft(appended) ? yield appended.left : 'repeated'
-    return isSame(found, last) ? 'written' : 'repeated'
+    return found && last && found.id === last.id && isSame(found, last) ? 'written' : 'repeated'
   }
 
   /**
