@@ -7,8 +7,20 @@ import { messageAt } from '../messages.ts'
 import { atMost, duration, type Figure, type PartResult } from '../report.ts'
 import { clock, clockOf, startWorker } from '../worker-processes.ts'
 
-/** When each conversation's model was called. */
-type Calls = Map<string, number>
+/** Tells whoever waits for it when a conversation's model is called: nothing else runs meanwhile, as the server is in this process. */
+interface Calls {
+  readonly called: (conversation: string, at: number) => void
+  /** The time of the next call. */
+  readonly next: (conversation: string) => Promise<number>
+}
+
+const newCalls = (): Calls => {
+  const waiting = new Map<string, (at: number) => void>()
+  return {
+    called: (conversation, at) => waiting.get(conversation)?.(at),
+    next: (conversation) => new Promise((resolve) => waiting.set(conversation, resolve)),
+  }
+}
 
 /** Workers on a store, and how they are stopped. */
 interface Place {
@@ -63,12 +75,11 @@ const timesAt = async ({ store, calls, close }: Place, steps: number): Promise<T
   for (let step = -warmUp; step < steps; step++) {
     const id = step % 2 === 0 ? `new-${step}` : `old-${(step + warmUp) % 20}`
     const chat = store.conversation(id)
-    calls.delete(id)
+    const call = calls.next(id)
     const before = clock()
     await chat.append(messageAt(0), { answer: true })
     const after = clock()
-    while (!calls.has(id)) await sleep(1)
-    const called = calls.get(id) ?? Number.NaN
+    const called = await call
     if (step >= 0) asked.push(called - before)
     if (step >= 0) opened.push(Math.max(0, called - after))
     await sleep(step < 0 ? 1 : 20 + Math.random() * 40)
@@ -79,12 +90,14 @@ const timesAt = async ({ store, calls, close }: Place, steps: number): Promise<T
 
 const inMemory = async (): Promise<Place> => {
   const store = await openStore('memory:')
-  const calls: Calls = new Map()
+  const calls = newCalls()
   const ends = new AbortController()
   const running = store
     .worker({
       turn: ({ id }) => {
-        const called = (): undefined => void calls.set(id, clock())
+        const called = (): undefined => {
+          calls.called(id, clock())
+        }
         return { ...turnOptions, client: instantClient(0, 1, called).client }
       },
     })
@@ -116,11 +129,11 @@ const onServer = async (): Promise<Place> => {
 
 const withProcesses = async (url: string): Promise<Place> => {
   const store = await openStore(url)
-  const calls: Calls = new Map()
+  const calls = newCalls()
   const workers = await Promise.all(
     [0, 1].map(() =>
       startWorker(url, (said) => {
-        if (said.type === 'call') calls.set(said.conversation, clockOf(said.at))
+        if (said.type === 'call') calls.called(said.conversation, clockOf(said.at))
       }),
     ),
   )

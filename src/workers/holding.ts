@@ -44,10 +44,9 @@ export const standingOf = (known: Known, time: number, taking: Iterable<string> 
   const { paused, policy, spending } = known
   const taken = takenBy(known, taking)
   const workingFor = (tenant: string): number => known.progress.forTenant(tenant) + (taken.get(tenant) ?? 0)
-  const date = new Date(time).toISOString()
   const heldWith = (tenant: string, working: number): HeldBack | undefined => {
     const { limit = Infinity, budget } = policyFor(policy, tenant)
-    if (budget && spentOf(budget, spending.of(tenant, budget.per, date)))
+    if (budget && spentOf(budget, spending.of(tenant, budget.per, new Date(time).toISOString())))
       return { why: 'budget', until: endOf(budget.per, time) }
     return working >= limit ? { why: 'limit' } : undefined
   }

@@ -62,13 +62,14 @@ interface PlaceInLine {
 
 /** Tells who comes before this worker for a conversation: who held it last is first, its prompt cache is warm. */
 export const lineOf = (known: Known, me: InLine, now: number) => {
-  const others = livingIn(known, me, now).filter(({ worker }) => worker !== me.worker)
-  const mine = hashOf(me.worker)
+  let others: readonly Living[] | undefined
   return (conversation: string, step: OpenStep): PlaceInLine => {
+    // Whoever looks finds nothing to ask this for, most often.
+    others ??= livingIn(known, me, now).filter(({ worker }) => worker !== me.worker)
     const last = step.last ?? known.lastClaim(conversation)?.worker
     if (last === me.worker || others.length === 0) return { ahead: [], weight: 0 }
     const hash = hashOf(conversation)
-    const own = weight(hash, mine)
+    const own = weight(hash, hashOf(me.worker))
     return {
       ahead: others.filter((other) => other.worker === last || weight(hash, other.hash) < own),
       weight: own,

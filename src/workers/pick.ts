@@ -78,11 +78,13 @@ export const pick = (known: Known, me: Me, now: number): Picked => {
     const free = freeAt(conversation, step, known, me) + (isSuspect(step) ? leave : 0)
     const held = standing.held(conversation, step)
     if (held) return wait(now + (held.until ?? Infinity) - time)
+    // Most steps that are in progress are their holders' for now: who would come before this worker is not asked.
+    if (free > now) return wait(free)
     const { ahead, weight } = placeOf(conversation, step)
     const waitedFor = ahead.filter(({ isReady }) => isReady)
     // Whatever its rank, it has waited long enough.
     const isLate = now - free >= me.rankWait * known.workers.size
-    const at = free > now || isLate ? free : free + me.rankWait * waitedFor.length
+    const at = isLate ? free : free + me.rankWait * waitedFor.length
     if (at > now) return wait(at)
     const its = orderOf(step, tenantOf(step), ahead.length > 0 ? weight : undefined)
     if (best.step && !isBefore(its, order)) return

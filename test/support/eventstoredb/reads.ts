@@ -282,7 +282,8 @@ export const read =
     const isDeleted = context.log.state(stream) === 'stream-deleted'
     const refusal = context.denial(call) ?? (isDeleted ? rpcErrors.streamDeleted(stream) : undefined)
     const gone = new AbortController()
-    call.once('cancelled', () => gone.abort())
+    // Every call that has ended is also cancelled: a reason spares each of them an error with a stack.
+    call.once('cancelled', () => gone.abort('the call has ended'))
 
     const fault = context.strike({
       method: 'Read',
