@@ -5,7 +5,7 @@ import { conversationOf, streamOf } from '../events/ids.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
 import { namePages } from '../store/pages.ts'
-import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
+import { type Checkpoint as StorePlace, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
 import { streamEndFrom } from '../store/whole/whole-writes.ts'
 
 /** Conversations that may have been written to. */
@@ -23,13 +23,71 @@ export async function* movedSince(
   store: EventStore,
   since: StorePlace | undefined,
 ): Steps<StoreError | InvalidInput, Moved> {
-  const { checkpoint: place, streams } = yield* ok(store.changed(prefix, since))
-  if (streams) return { place, streams: [...streams].filter((name) => name.startsWith(prefix)) }
+  const { place, streams } = yield* changedSince(store, since)
+  if (streams) return { place, streams }
   if (since === undefined && place !== undefined) return { place, streams: listed(store) }
   return yield* read(store, since)
 }
 
-async function* listed(store: EventStore): AsyncGenerator<string, void> {
+/** As `movedSince`; no streams if the store does not say which, or too much was written. */
+export async function* changedSince(
+  store: EventStore,
+  since: StorePlace | undefined,
+): Steps<StoreError, { readonly place: StorePlace | undefined; readonly streams?: readonly string[] }> {
+  const { checkpoint: place, streams } = yield* ok(store.changed(prefix, since))
+  return streams ? { place, streams: [...streams].filter((name) => name.startsWith(prefix)) } : { place }
+}
+
+/** Heads that were found by reading events, up to a place. */
+export interface Gathered {
+  readonly place: StorePlace | undefined
+  readonly heads: readonly Head[]
+}
+
+/** Heads that are remembered at a time. */
+const mostHeads = 100_000
+/** Reading an event among others takes less time than looking for the end of a stream, by this factor. */
+const worth = 6
+const few = 10_000
+
+/**
+ * The heads of what was written since a place, by the events themselves in their order: of many conversations that are short this is
+ * several times as fast as looking for each end.
+ *
+ * @returns whether that are all. If not, nothing was given: they are long, or an event cannot be read. Iteration throws a `StoreError`
+ */
+export async function* headsByEvents(
+  store: EventStore,
+  since: StorePlace | undefined,
+): AsyncGenerator<Gathered, boolean> {
+  let heads = new Map<string, Head>()
+  let place = since
+  let read = 0
+  let isGiven = false
+  for (;;) {
+    const page = await store.readAll({ prefixes: [prefix], after: place, limit: maxPage })()
+    if (E.isLeft(page) && !isGiven && since === undefined) return false
+    const { events, checkpoint, isEnd } = await orThrow(page)
+    for (const event of events) heads.set(event.stream, headIn(event))
+    read += events.length
+    const isOver = isEnd === true || checkpoint === place
+    place = checkpoint
+    if (since === undefined && !isGiven && read > worth * heads.size + few) return false
+    if (isOver || heads.size >= mostHeads) {
+      yield { place, heads: [...heads.values()] }
+      isGiven = true
+      heads = new Map()
+    }
+    if (isOver) return true
+  }
+}
+
+const headIn = (event: RecordedEvent): Head => {
+  const { stream, revision } = event
+  return { conversation: nameOf(stream), revision, head: hashOf(event), isUnfinished: false }
+}
+
+export async function* listed(store: EventStore): AsyncGenerator<string, void> {
   for await (const names of namePages((last) => store.streams(prefix, last ?? '', maxPage)))
     yield* await orThrow(names)
 }
@@ -72,7 +130,7 @@ export async function* headOf(
   const isUnfinished = 'unfinished' in end
   if (!end.last)
     return isUnfinished ? { conversation: nameOf(stream), revision: -1, head: '', isUnfinished } : undefined
-  return { conversation: nameOf(stream), revision: end.last.revision, head: hashOf(end.last), isUnfinished }
+  return { ...headIn(end.last), isUnfinished }
 }
 
 const nameOf = (stream: string): string => conversationOf(stream) ?? stream

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
-import type { Checkpoint as StorePlace } from '../store/port.ts'
+import type { Checkpoint as StorePlace, EventStore } from '../store/port.ts'
 import { type Anchored, anchorCheckpoint, checkAnchors } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
 import { appendEntries, type Writing } from './append.ts'
 import { entryText } from './entries.ts'
 import type { SealError } from './errors.ts'
 import { type Ledger, loadLedger } from './log.ts'
-import { type Head, headOf, movedSince } from './moved.ts'
+import { changedSince, type Head, headOf, headsByEvents, listed } from './moved.ts'
 import type { Nodes } from './nodes.ts'
 import { checkSigner } from './sign.ts'
 
@@ -59,30 +59,78 @@ export async function* sealNow(sealing: Sealing): Steps<SealError, SealedNow> {
 }
 
 async function* sealOnce(sealing: Sealing, loaded: Ledger): Steps<SealError, SealedNow> {
-  const { place, streams } = yield* movedSince(sealing.store, loaded.after)
+  const { store, anchors } = sealing
+  const { place, streams } = yield* changedSince(store, loaded.after)
   const unsealable: Unsealable[] = []
-  let ledger = loaded
-  let batch: Head[] = []
-  let isUnfinished = false
-  const flush = async (after: StorePlace | undefined): Promise<void> => {
-    ledger = await orThrow(run(appendHeads(sealing, ledger, batch, after)))
-    batch = []
-  }
-  yield* caught<SealError, void>(async () => {
-    for await (const stream of streams) {
-      const head = await orThrow(run(headOf(sealing.store, stream)))
-      if (typeof head === 'string') unsealable.push({ conversation: stream, message: head })
-      if (typeof head !== 'object') continue
-      isUnfinished ||= head.isUnfinished
-      if (isNews(ledger, head)) batch.push(head)
-      // Until all are sealed, the place is what it was: who is interrupted begins there again.
-      if (batch.length === batchSize) await flush(loaded.after)
-    }
-    if (batch.length > 0) await flush(isUnfinished ? loaded.after : place)
+  const ledger = yield* caught<SealError, Ledger>(async () => {
+    const batches = batching(sealing, loaded)
+    const isDone = streams === undefined && (await sealByEvents(store, batches))
+    if (!isDone) unsealable.push(...(await sealByStreams(store, batches, place, streams ?? listed(store))))
+    return batches.ledger()
   })
-  const anchored = await anchorCheckpoint(sealing, ledger, sealing.anchors)
+  const anchored = await anchorCheckpoint(sealing, ledger, anchors)
   const { origin, edge, checkpoint } = ledger
   return { origin, sealed: edge.size - loaded.edge.size, size: edge.size, checkpoint, anchored, unsealable }
+}
+
+interface Batches {
+  /** The ledger as it is once all that was flushed is in it. */
+  readonly ledger: () => Ledger
+  /** Throws a `SealError`. */
+  readonly add: (head: Head) => Promise<void>
+  /** Everything before that place is sealed then; undefined: it is where it was. Throws a `SealError`. */
+  readonly flush: (place: StorePlace | undefined) => Promise<void>
+}
+
+/** Until a place is named, whoever is interrupted begins again where it was. */
+const batching = (sealing: Sealing, loaded: Ledger): Batches => {
+  let ledger = loaded
+  let batch: Head[] = []
+  const append = async (after: StorePlace | undefined): Promise<void> => {
+    const heads = batch
+    batch = []
+    ledger = await orThrow(run(appendHeads(sealing, ledger, heads, after)))
+  }
+  return {
+    ledger: () => ledger,
+    add: async (head) => {
+      if (batch.length === batchSize) await append(ledger.after)
+      if (isNews(ledger, head)) batch.push(head)
+    },
+    flush: async (place) => {
+      if (batch.length > 0) await append(place ?? ledger.after)
+    },
+  }
+}
+
+/** @returns whether that was everything */
+const sealByEvents = async (store: EventStore, batches: Batches): Promise<boolean> => {
+  const gathering = headsByEvents(store, batches.ledger().after)
+  let step = await gathering.next()
+  for (; step.done !== true; step = await gathering.next()) {
+    for (const head of step.value.heads) await batches.add(head)
+    await batches.flush(step.value.place)
+  }
+  return step.value
+}
+
+const sealByStreams = async (
+  store: EventStore,
+  batches: Batches,
+  place: StorePlace | undefined,
+  streams: AsyncIterable<string> | Iterable<string>,
+): Promise<readonly Unsealable[]> => {
+  const unsealable: Unsealable[] = []
+  let isUnfinished = false
+  for await (const stream of streams) {
+    const head = await orThrow(run(headOf(store, stream)))
+    if (typeof head === 'string') unsealable.push({ conversation: stream, message: head })
+    if (typeof head !== 'object') continue
+    isUnfinished ||= head.isUnfinished
+    await batches.add(head)
+  }
+  await batches.flush(isUnfinished ? undefined : place)
+  return unsealable
 }
 
 /** Whether a head is not known to be in the ledger. */

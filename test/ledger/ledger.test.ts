@@ -128,6 +128,18 @@ describe.each(Object.keys(stores))('a ledger in a store (%s)', (kind) => {
   })
 })
 
+it('a new ledger seals long conversations among short ones by their ends, each once', async () => {
+  const { store, signer, key } = await begun('sqlite')
+  const many = Array.from({ length: 6_000 }, () => ({ role: 'user', content: 'Hello.' }) as const)
+  for (const id of ['a', 'b']) {
+    await say(store, [id])
+    await store.conversation(id).append(many)
+  }
+  expect(await store.audit.seal({ signer })).toMatchObject({ sealed: 2, size: 2, unsealable: [] })
+  expect(await store.audit.proof('a')).toMatchObject({ revision: 6_000 })
+  expect(await problemsIn(store, { key })).toEqual([])
+})
+
 describe('the sealer', () => {
   it('follows the store until it is told to end, and leaves what still moves', async () => {
     const { store, signer } = await begun()
