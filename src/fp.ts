@@ -114,12 +114,12 @@ export type { Hit } from './catalogue/search.ts'
 export type { TitleHit } from './catalogue/titles.ts'
 export type {
   Audit,
-  AuditDone,
   AuditFinding,
   AuditOptions,
   RotateOptions,
   SealerOptions,
   SealOptions,
+  StatusOptions,
 } from './ledger/audit.ts'
 export type { ExportRecord, RecordedExport } from './ledger/exports.ts'
 export type { Anchored } from './ledger/anchoring.ts'
@@ -132,6 +132,8 @@ export type { SealedNow, Unsealable } from './ledger/seal.ts'
 export type { SealerEvent } from './ledger/sealer.ts'
 export type { LedgerStanding, SealedHead } from './ledger/standing.ts'
 export type { AnchorStatus, LedgerStatus } from './ledger/status.ts'
+export type { AuditDone } from './ledger/auditing.ts'
+export type { PatrolEvent, PatrolOptions, PatrolRound } from './ledger/patrol.ts'
 export type { AuditProblem } from './ledger/verify.ts'
 export type { ListOptions } from './jobs/listed.ts'
 export type { Overview } from './jobs/glance.ts'

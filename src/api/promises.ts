@@ -240,6 +240,7 @@ export const promiseStore = (store: TaskStore): Store => ({
     follow: promised(store.audit.follow),
     rotateKey: promised(store.audit.rotateKey),
     status: promised(store.audit.status),
+    patrol: promised(store.audit.patrol),
     proof: promised(store.audit.proof),
     standing: promised(store.audit.standing),
     recordExport: promised(store.audit.recordExport),

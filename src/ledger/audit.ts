@@ -2,25 +2,24 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { Actor } from '../events/events.ts'
-import { namePages } from '../store/pages.ts'
-import { verifyReceipts } from '../receipts/audit.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import { ok, orThrow, type Steps, task } from '../result/steps.ts'
 import { checkedOptions, type Fields, isListOf, kinds } from '../store/options.ts'
-import { type EventStore, maxPage } from '../store/port.ts'
-import { conversationOf, streamOf } from '../events/ids.ts'
+import type { EventStore } from '../store/port.ts'
 import type { Anchor } from './anchors.ts'
+import { type AuditDone, auditing } from './auditing.ts'
 import { type BeginOptions, beginLedger, type LedgerKey, rotateKey } from './begin.ts'
 import type { BeginError, LedgerError, ProofError, SealError } from './errors.ts'
 import type { Signer } from './keys.ts'
 import { type ExportRecord, exportsIn, recordExport, type RecordedExport } from './exports.ts'
 import { nodesOf } from './nodes.ts'
 import { type LedgerProof, proofOf } from './prove.ts'
+import { day, type PatrolOptions, patrolOn } from './patrol.ts'
 import { type SealedNow, type Sealing, sealNow } from './seal.ts'
 import { defaultPace, type SealerEvent, type SealerPace, sealOn } from './sealer.ts'
 import { type LedgerStanding, standingOf } from './standing.ts'
 import { type LedgerStatus, statusOf } from './status.ts'
-import { type AuditProblem, verifyLedger } from './verify.ts'
+import type { AuditProblem } from './verify.ts'
 
 /** Who signs, and where checkpoints are kept. */
 export interface SealOptions {
@@ -52,25 +51,24 @@ export interface RotateOptions {
   readonly to: Signer
 }
 
+export interface StatusOptions {
+  /** Also count the replies of models without a receipt, for which every event is read. Default false. */
+  readonly calls?: boolean | undefined
+}
+
 export interface AuditOptions {
   readonly anchors?: readonly Anchor[] | undefined
   /** A verifier key of the ledger that is known from elsewhere. Default: whatever the store says. */
   readonly key?: string | undefined
+  /**
+   * The `checkpoint` of an earlier audit: conversations that were not written to since, and what was sealed before, are not read again.
+   * Default: everything is.
+   */
+  readonly since?: string | undefined
 }
 
 /** What an audit finds; the last one says how much was checked. */
 export type AuditFinding = AuditProblem | AuditDone
-
-export interface AuditDone {
-  readonly type: 'done'
-  readonly conversations: number
-  readonly events: number
-  /** Requests that match their receipts. */
-  readonly receipts: number
-  /** Entries of the ledger. */
-  readonly entries: number
-  readonly problems: number
-}
 
 /** A signed ledger over the heads of all conversations. docs/audit.md. */
 export interface Audit<W extends Way> {
@@ -117,7 +115,7 @@ export interface Audit<W extends Way> {
    * await store.audit.init({ signer: await newKeyFile('palimpsest-audit.key') })
    * const { unsealed, exposedSince } = await store.audit.status()
    */
-  readonly status: () => Answer<W, LedgerError, LedgerStatus>
+  readonly status: (options?: StatusOptions) => Answer<W, LedgerError, LedgerStatus>
   /**
    * The proof that a conversation is in the ledger, as far as it was sealed last. Errors: `NotSealed`.
    *
@@ -136,6 +134,14 @@ export interface Audit<W extends Way> {
    * const { heads, anchors } = await store.audit.standing('task-42')
    */
   readonly standing: (conversation: string) => Answer<W, LedgerError, LedgerStanding>
+  /**
+   * Audits everything as `verify` does, slowly, in rounds, until the signal aborts. Each problem is recorded once, as an event in the stream
+   * `patrol`, and each round at its end. Errors: those of reading how far it was; later ones are told, and it tries again.
+   *
+   * @example
+   * await store.audit.patrol({ signal: AbortSignal.timeout(100), onEvent: (event) => console.log(event.type) })
+   */
+  readonly patrol: (options?: PatrolOptions) => Answer<W, LedgerError, void>
   /**
    * Records that conversations are exported: call it before you hand anything out. `palimpsest audit export` does.
    *
@@ -186,7 +192,19 @@ const sealerFields: Fields<SealerOptions> = {
 }
 const beginFields: Fields<BeginOptions> = { signer: signerKind, origin: kinds.text, again: kinds.text }
 const rotateFields: Fields<RotateOptions> = { signer: signerKind, to: signerKind }
-const auditFields: Fields<AuditOptions> = { anchors: anchorList, key: kinds.text }
+const auditFields: Fields<AuditOptions> = { anchors: anchorList, key: kinds.text, since: kinds.text }
+
+const patrolFields: Fields<PatrolOptions> = {
+  anchors: anchorList,
+  key: kinds.text,
+  every: kinds.count,
+  share: {
+    is: (value) => typeof value === 'number' && value > 0 && value <= 1,
+    needed: 'is a number above 0, up to 1',
+  },
+  signal: kinds.signal,
+  onEvent: kinds.call,
+}
 
 /** Options with a signer. */
 const withSigner = <O extends { readonly signer: Signer }>(
@@ -240,12 +258,22 @@ export const auditOf = (audited: Audited): Audit<'task'> => {
     if (!to) return yield invalidInput('to', signerKind.needed)
     return yield* rotateKey(sealing(signer), to)
   }
+  async function* status(options: StatusOptions = {}): Steps<LedgerError, LedgerStatus> {
+    const { calls } = yield* ok(checkedOptions(options, { calls: kinds.flag }))
+    return yield* statusOf(store, calls)
+  }
+  async function* patrol(options: PatrolOptions = {}): Steps<LedgerError, void> {
+    const checked = yield* ok(checkedOptions(options, patrolFields))
+    const { anchors = [], key, every = day, share = 0.1, signal = never, onEvent: tell = noEvent } = checked
+    yield* patrolOn({ ...audited, anchors, key, every, share, signal, tell })
+  }
   return {
     init: (options) => task(() => init(options)),
     seal: (options) => task(() => seal(options)),
     follow: (options) => task(() => follow(options)),
     rotateKey: (options) => task(() => rotate(options)),
-    status: () => task(() => statusOf(store)),
+    status: (options) => task(() => status(options)),
+    patrol: (options) => task(() => patrol(options)),
     proof: (conversation) => task(() => proofOf({ store, nodes }, conversation)),
     standing: (conversation) => task(() => standingOf(store, conversation)),
     recordExport: (record) => task(() => recordExport(store, actor, record)),
@@ -258,66 +286,10 @@ const never = new AbortController().signal
 const noEvent = (): void => undefined
 
 async function* verified(
-  audited: Audited,
+  { store, conversation }: Audited,
   options: AuditOptions | undefined,
 ): AsyncGenerator<AuditFinding, void> {
-  const { anchors = [], key } = await orThrow(checkedOptions(options, auditFields))
-  const { store } = audited
-  let problems = 0
-  const told = (problem: AuditProblem): AuditProblem => {
-    problems++
-    return problem
-  }
-  const integrity = store.integrity ? await store.integrity()() : E.right(undefined)
-  if (E.isLeft(integrity)) yield told({ type: 'problem', kind: 'store', message: integrity.left.message })
-  const checking = verifyLedger({ store, anchors, key })
-  let step = await checking.next()
-  for (; step.done !== true; step = await checking.next()) yield told(step.value)
-  const counts = { conversations: 0, events: 0, receipts: 0 }
-  for await (const names of namePages((last) => store.streams(streamOf(''), last ?? '', maxPage)))
-    for (const name of await orThrow(names)) {
-      const outcome = await ofConversation(audited.conversation(conversationOf(name) ?? name))
-      counts.conversations++
-      counts.events += outcome.events
-      counts.receipts += outcome.receipts
-      for (const problem of outcome.problems) yield told(problem)
-    }
-  yield { type: 'done', ...counts, entries: step.value, problems }
-}
-
-interface Outcome {
-  readonly events: number
-  readonly receipts: number
-  readonly problems: readonly AuditProblem[]
-}
-
-/** The chain with forks, views and large content, and the requests of the receipts. */
-const ofConversation = async (chat: Conversation): Promise<Outcome> => {
-  const { id: conversation } = chat
-  const verifying = await chat.verify({ file: false })()
-  const unreadable = (
-    kind: AuditProblem['kind'],
-    { message }: { readonly message: string },
-  ): AuditProblem => ({ type: 'problem', kind, conversation, message })
-  if (E.isLeft(verifying))
-    return { events: 0, receipts: 0, problems: [unreadable('conversation', verifying.left)] }
-  const { events, discrepancy } = verifying.right
-  const changed = discrepancy
-    ? [
-        unreadable('conversation', {
-          message: `at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}`,
-        }),
-      ]
-    : []
-  const receipts = await verifyReceipts(chat)()
-  if (E.isLeft(receipts))
-    return {
-      events,
-      receipts: 0,
-      problems: changed.length > 0 ? changed : [unreadable('receipt', receipts.left)],
-    }
-  const differing = receipts.right.findings.map(({ position, message }) =>
-    unreadable('receipt', { message: `at ${position}: ${message}` }),
-  )
-  return { events, receipts: receipts.right.receipts, problems: [...changed, ...differing] }
+  const { anchors = [], key, since } = await orThrow(checkedOptions(options, auditFields))
+  for await (const finding of auditing({ store, conversation, anchors, key, since }))
+    if (finding.type !== 'passed') yield finding
 }

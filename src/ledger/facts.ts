@@ -34,11 +34,29 @@ const schemas = {
     withheld: z.array(count).optional(),
     calls: z.object({ first: count, last: count }).optional(),
   }),
+  /** In `patrolStream`: a problem that an audit has found, once. */
+  PatrolAlarm: z.object({
+    kind: z.enum(['ledger', 'entry', 'anchor', 'conversation', 'receipt', 'store']),
+    message: text,
+    conversation: text.optional(),
+    revision: count.optional(),
+  }),
+  /** In `patrolStream`: everything was checked. */
+  PatrolRound: z.object({
+    conversations: count,
+    events: count,
+    receipts: count,
+    withoutReceipt: count,
+    entries: count,
+    problems: count,
+    checkpoint: text,
+  }),
 }
 
 export const ledgerCodec: Codec<typeof schemas> = codecOf(schemas)
 
 export const exportsStream = 'exports'
+export const patrolStream = 'patrol'
 export const ledgerStream = 'ledger'
 export const logStream = (number: number): string => `ledger-${number}`
 export const tilesStream = (number: number): string => `ledger-${number}-tiles`

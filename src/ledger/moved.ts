@@ -62,17 +62,17 @@ export async function* headsByEvents(
 ): AsyncGenerator<Gathered, boolean> {
   let heads = new Map<string, Head>()
   let place = since
-  let read = 0
+  let passed = 0
   let isGiven = false
   for (;;) {
     const page = await store.readAll({ prefixes: [prefix], after: place, limit: maxPage })()
     if (E.isLeft(page) && !isGiven && since === undefined) return false
     const { events, checkpoint, isEnd } = await orThrow(page)
     for (const event of events) heads.set(event.stream, headIn(event))
-    read += events.length
+    passed += events.length
     const isOver = isEnd === true || checkpoint === place
     place = checkpoint
-    if (since === undefined && !isGiven && read > worth * heads.size + few) return false
+    if (since === undefined && !isGiven && passed > worth * heads.size + few) return false
     if (isOver || heads.size >= mostHeads) {
       yield { place, heads: [...heads.values()] }
       isGiven = true

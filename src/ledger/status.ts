@@ -1,10 +1,15 @@
-import { caught, orThrow, run, type Steps } from '../result/steps.ts'
-import type { EventStore } from '../store/port.ts'
+import * as E from 'fp-ts/lib/Either.js'
+import { decode } from '../events/codec.ts'
+import { streamOf } from '../events/ids.ts'
+import { isUnproven } from '../receipts/calls.ts'
+import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import type { LedgerError } from './errors.ts'
 import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
 import { headOf, movedSince } from './moved.ts'
+import { lastRound, type PatrolRound } from './patrol.ts'
 import { isNews } from './seal.ts'
 import { signingKey } from './sign.ts'
 
@@ -27,6 +32,10 @@ export interface LedgerStatus {
    * time; absent if nothing. `beginning`: everything there is, as no checkpoint was ever kept elsewhere.
    */
   readonly exposedSince?: string
+  /** The last round of a patrol, and when it ended; absent if there was none. */
+  readonly patrolled?: PatrolRound & { readonly time: string }
+  /** Replies of models without a receipt, if they were to be counted. */
+  readonly withoutReceipt?: number
 }
 
 export interface AnchorStatus {
@@ -36,12 +45,15 @@ export interface AnchorStatus {
   readonly time: string
 }
 
-export async function* statusOf(store: EventStore): Steps<LedgerError, LedgerStatus> {
+/** @param counts whether to count the replies without a receipt, for which every event is read */
+export async function* statusOf(store: EventStore, counts = false): Steps<LedgerError, LedgerStatus> {
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
   const unsealed = yield* unsealedIn(store, ledger)
   const { origin, edge, checkpoint, sealed } = ledger
   const exposedSince = exposed(ledger, anchors, unsealed)
+  const patrolled = yield* caught<LedgerError, Awaited<ReturnType<typeof lastRound>>>(() => lastRound(store))
+  const withoutReceipt = counts ? yield* withoutReceiptIn(store) : undefined
   return {
     origin,
     key: keyText(signingKey(ledger)),
@@ -51,6 +63,8 @@ export async function* statusOf(store: EventStore): Steps<LedgerError, LedgerSta
     anchors,
     unsealed,
     ...(exposedSince !== undefined && { exposedSince }),
+    ...(patrolled && { patrolled }),
+    ...(withoutReceipt !== undefined && { withoutReceipt }),
   }
 }
 
@@ -81,6 +95,22 @@ export async function* lastByAnchor(
     }
   })
   return [...last.values()]
+}
+
+/** How many replies of models have no receipt. What cannot be read does not count. */
+async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> {
+  let found = 0
+  for (let place: StorePlace | undefined; ;) {
+    const page = yield* ok(store.readAll({ prefixes: [streamOf('')], after: place, limit: maxPage }))
+    for (const event of page.events) {
+      const { stream, revision } = event
+      if (event.type !== 'MessageAppended' || !event.data.includes('"origin"')) continue
+      const decoded = decode(event, { stream, revision, position: revision })
+      if (E.isRight(decoded) && isUnproven(decoded.right)) found++
+    }
+    if (page.isEnd === true || page.checkpoint === place) return found
+    place = page.checkpoint
+  }
 }
 
 /** How many conversations have events that are not sealed. */

@@ -28,11 +28,19 @@ export interface AuditProblem {
   readonly revision?: number
 }
 
+/** Something was checked; what comes next can wait. */
+export interface Passed {
+  readonly type: 'passed'
+}
+export const passed: Passed = { type: 'passed' }
+
 export interface LedgerCheck {
   readonly store: EventStore
   readonly anchors: readonly Anchor[]
   /** A verifier key that is known from elsewhere. */
   readonly key: string | undefined
+  /** Of so many entries, the events were compared before. */
+  readonly known: number
 }
 
 const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => ({
@@ -42,7 +50,7 @@ const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => (
 })
 
 /**
- * Reads the whole ledger once, and every event that it names.
+ * Reads the whole ledger once, and every event that it names, apart from those of known entries.
  *
  * @returns how many entries it has. Iteration throws a `LedgerError`
  */
@@ -50,7 +58,8 @@ export async function* verifyLedger({
   store,
   anchors,
   key,
-}: LedgerCheck): AsyncGenerator<AuditProblem, number> {
+  known,
+}: LedgerCheck): AsyncGenerator<AuditProblem | Passed, number> {
   const last = await orThrow(run(lastOf(store, ledgerStream)))
   if (!last) {
     yield problem('ledger', `${store.url} has no ledger: nothing was sealed, or it was removed`)
@@ -66,9 +75,18 @@ export async function* verifyLedger({
       for (const { kind, message } of wrong) yield problem(kind, message)
       if (isBroken) return replay.edge().size
       for (const tile of completed) yield* tileProblems(store, number, tile)
-      for (const text of batch.entries) yield* entryProblems(store, text)
+      for (const text of batch.entries.slice(Math.max(0, known - batch.from))) {
+        yield* entryProblems(store, text)
+        yield passed
+      }
+      yield passed
     }
   for (const { kind, message } of replay.end()) yield problem(kind, message)
+  if (known > replay.edge().size)
+    yield problem(
+      'ledger',
+      `an audit before this one has seen ${known} entries, and the ledger has ${replay.edge().size}: the store is an older copy, or entries were removed`,
+    )
   if (key !== undefined && !isAmong(replay.signers(), key))
     yield problem(
       'ledger',

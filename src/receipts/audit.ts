@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { caught, task } from '../result/steps.ts'
@@ -29,14 +30,25 @@ export const modelCalls = (chat: Pick<Conversation, 'events'>): AsyncIterable<Mo
  * Memory: what is shown, and the fingerprints of the receipts.
  */
 export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptsVerified> =>
-  task(() => caught(() => verified(chat)))
+  TE.map(({ conversation, receipts, findings }: ReceiptsAudited) => ({ conversation, receipts, findings }))(
+    auditReceipts(chat),
+  )
 
-const verified = async (chat: Source): Promise<ReceiptsVerified> => {
+/** As `verifyReceipts`, and how many replies of models have no receipt. */
+export const auditReceipts = (chat: Source): TaskEither<ReadError, ReceiptsAudited> =>
+  task(() => caught(() => audited(chat)))
+
+interface ReceiptsAudited extends ReceiptsVerified {
+  readonly withoutReceipt: number
+}
+
+const audited = async (chat: Source): Promise<ReceiptsAudited> => {
   const history = historyOf(chat)
   const prints = new Map<number, string>()
   const findings: ReceiptFinding[] = []
   const callsOf = numberedCalls()
   let count = 0
+  let withoutReceipt = 0
   for await (const event of chat.events()) {
     for (const call of callsOf(event)) {
       const { position, receipt } = call
@@ -49,11 +61,14 @@ const verified = async (chat: Source): Promise<ReceiptsVerified> => {
       if (found) findings.push({ call: call.number, position, ...found })
       count = call.number
     }
-    if (count > 0 && isUnproven(event)) findings.push({ position: event.position, ...missing })
+    if (isUnproven(event)) {
+      withoutReceipt++
+      if (count > 0) findings.push({ position: event.position, ...missing })
+    }
     history.pass(event)
   }
   const wrong = findings.filter(({ call }) => call !== undefined).length
-  return { conversation: chat.id, receipts: count - wrong, findings }
+  return { conversation: chat.id, receipts: count - wrong, findings, withoutReceipt }
 }
 
 const missing = {

@@ -13,6 +13,7 @@ const counters = {
   'palimpsest.replies.stale':
     'replies that were refused, since what they were made from had been rewound or answered',
   'palimpsest.calls.aborted': 'calls of a model that were ended before their reply was whole',
+  'palimpsest.audit.problems': 'problems that a patrol has found, in each of its rounds again',
   'palimpsest.tokens.wasted':
     'tokens of calls without a reply, and of replies that were refused, as the API has counted them',
 } as const

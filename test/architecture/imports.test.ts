@@ -28,7 +28,7 @@ const layers: Readonly<Record<string, string>> = {
   'models/anthropic': 'events models models/streaming',
   'models/openai': 'memo events projections models models/streaming',
   receipts: 'result memo events projections store conversation models models/anthropic models/openai',
-  ledger: 'result events store store/whole history conversation receipts',
+  ledger: 'result events store store/whole history conversation telemetry receipts',
   'context/tokens': 'result memo events projections store conversation models models/anthropic',
   evidence: 'result memo events projections store formats conversation ledger receipts',
   catalogue: 'result events projections commands store store/sqlite history context/tokens',

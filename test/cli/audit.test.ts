@@ -1,21 +1,37 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import type { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { node } from '../support/node.ts'
 import { inDirectory, program, shell } from './palimpsest.ts'
 
 const source = (name: string): string => new URL(`../../src/${name}.ts`, import.meta.url).href
 
+/** The first line with this on the standard error of a process, which is ended if there is none for a minute. */
+const lineOf = async (child: ChildProcess, text: string): Promise<string> => {
+  const patience = setTimeout(() => child.kill('SIGKILL'), 60_000)
+  try {
+    for await (const line of createInterface(child.stderr as Readable)) if (line.includes(text)) return line
+    return ''
+  } finally {
+    clearTimeout(patience)
+  }
+}
+
 const begin =
   'palimpsest append a --role user --text Hello. > a.txt; palimpsest audit init > key.txt; palimpsest audit seal --anchor seen.txt > sealed.txt'
 
 describe('serve --seal', () => {
-  test('serves with a sealer beside, and ends when it is told to', () =>
+  test('serves with a sealer and a patrol beside, and ends when it is told to', () =>
     inDirectory(async (directory) => {
       await shell(begin, directory)
+      const db = new DatabaseSync(join(directory, 'palimpsest.db'))
+      db.exec(`UPDATE events SET data = replace(data, 'Hello', 'Jello')`)
+      db.close()
       const args = [
         'serve',
         '--port',
@@ -23,16 +39,19 @@ describe('serve --seal', () => {
         '--json',
         '--seal',
         'palimpsest-audit.key',
+        '--patrol',
         '--anchor',
         'seen.txt',
       ]
       const child = spawn(node, [await program(), ...args], {
         cwd: directory,
-        stdio: ['ignore', 'pipe', 'ignore'],
+        stdio: ['ignore', 'pipe', 'pipe'],
       })
       const ended = once(child, 'exit')
+      const listening = once(createInterface(child.stdout), 'line')
       try {
-        await once(createInterface(child.stdout), 'line')
+        await listening
+        expect(await lineOf(child, '"audit":"alarm"')).toContain('is not the one that was sealed')
       } finally {
         child.kill('SIGTERM')
       }
@@ -53,6 +72,19 @@ describe('serve --seal', () => {
       )
       expect(stderr).toContain('seen.txt has seen 2 entries of this ledger, and the store has 1')
       expect(code).toBe(0)
+      // Workers work on until they are told to end.
+      writeFileSync(join(directory, 'agent.mjs'), 'export default () => ({})')
+      const child = spawn(node, [await program(), 'work', 'agent.mjs', ...args], {
+        cwd: directory,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      const ended = once(child, 'exit')
+      try {
+        expect(await lineOf(child, '"audit":"ended"')).toContain('AnchorAhead')
+      } finally {
+        child.kill('SIGTERM')
+      }
+      expect(await ended).toEqual([1, null])
     }))
 })
 

@@ -7,6 +7,7 @@ const prompt = '$ '
 /** What differs from run to run, by what stands for it in a transcript. */
 const variables: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}/g, '+<key>'],
+  [/(\d+@\d+)-[0-9a-f]{8}/g, '$1-<event>'],
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[57][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uuid>'],
   [/\b[0-9a-f]{64}\b/g, '<hash>'],
   [/\b20\d\d-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d{3}Z)?)?/g, '<time>'],

@@ -23,6 +23,8 @@ interface Options {
   readonly AuditOptions: api.AuditOptions
   readonly BeginOptions: api.BeginOptions
   readonly RotateOptions: api.RotateOptions
+  readonly PatrolOptions: api.PatrolOptions
+  readonly StatusOptions: api.StatusOptions
   readonly SealOptions: api.SealOptions
   readonly SealerOptions: api.SealerOptions
   readonly WitnessOptions: audit.WitnessOptions

@@ -15,8 +15,8 @@ export const sealOption = [
 ] as const
 export const sealAnchorOption = ['--anchor <places...>', 'with --seal: where checkpoints are kept'] as const
 
-/** Seals beside other work. */
-export interface SealingBeside {
+/** Seals or patrols beside other work. */
+export interface Beside {
   /** Until the signal aborts; rejects with what another attempt would not change. */
   readonly run: (signal: AbortSignal) => Promise<void>
   readonly close: () => Promise<void>
@@ -27,7 +27,7 @@ export const sealingBeside = async (
   store: Store,
   { seal, anchor }: SealingOptions,
   log: { readonly write: (text: string) => unknown } | undefined,
-): Promise<SealingBeside | undefined> => {
+): Promise<Beside | undefined> => {
   if (seal === undefined) return undefined
   const { keyFile } = await import('../../audit.ts')
   const signer = await keyFile(seal)

@@ -25,14 +25,18 @@ export const writeProblem = (
   ])
 }
 
-export const writeDone = (
+export const writeDone = async (
   out: Output,
-  { conversations, events, receipts, entries, problems }: AuditDone,
-): Promise<void> =>
-  out.line([
+  { conversations, events, receipts, withoutReceipt, entries, problems, checkpoint }: AuditDone,
+): Promise<void> => {
+  await out.line([
     `${plural(problems, 'problem')}: ${plural(entries, 'entry', 'entries')} of the ledger, ${plural(conversations, 'conversation')}, ${plural(events, 'event')}, ${plural(receipts, 'request')}`,
     problems > 0 ? 'warning' : 'user',
   ])
+  if (withoutReceipt > 0)
+    await out.aside([`${plural(withoutReceipt, 'reply', 'replies')} without a receipt`, 'dim'])
+  await out.aside([`to continue from here: --since ${checkpoint}`, 'dim'])
+}
 
 export const writeSealed = async (
   out: Output,
@@ -53,7 +57,7 @@ export const writeSealed = async (
 }
 
 export const writeStatus = async (out: Output, status: LedgerStatus): Promise<void> => {
-  const { origin, key, size, sealed, anchors, unsealed } = status
+  const { origin, key, size, sealed, anchors, unsealed, patrolled, withoutReceipt } = status
   const lines: readonly (readonly [name: string, value: string])[] = [
     ['ledger', origin],
     ['key', key],
@@ -64,9 +68,21 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
     ),
     ['unsealed', plural(unsealed, 'conversation')],
     ['exposure', exposure(status)],
+    ...(withoutReceipt === undefined
+      ? []
+      : [['calls', `${plural(withoutReceipt, 'reply', 'replies')} without a receipt`] as const]),
+    ...(patrolled ? [['patrol', patrol(patrolled)] as const] : []),
   ]
   for (const [name, value] of lines) await out.line([name.padEnd('exposure'.length), 'dim'], ['  '], [value])
 }
+
+const patrol = ({
+  time,
+  problems,
+  conversations,
+  withoutReceipt,
+}: NonNullable<LedgerStatus['patrolled']>): string =>
+  `${plural(problems, 'problem')} in ${plural(conversations, 'conversation')}, ${plural(withoutReceipt, 'reply', 'replies')} without a receipt; the last round ended ${time}`
 
 const exposure = ({ exposedSince }: LedgerStatus): string => {
   if (exposedSince === undefined) return 'none: all that was written is kept elsewhere, sealed'

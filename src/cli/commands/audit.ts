@@ -131,10 +131,11 @@ const addStatus = (audit: Command, shell: Shell): void => {
   audit
     .command('status')
     .description('say how far the ledger is, and what could still be rewritten unseen')
-    .addHelpText('after', '\nExamples:\n  palimpsest audit status\n  palimpsest audit status --json')
+    .option('--calls', 'also count the replies without a receipt: reads every event')
+    .addHelpText('after', '\nExamples:\n  palimpsest audit status\n  palimpsest audit status --calls --json')
     .action(
-      shell.action('existing', async ({ store, out, isJson }) => {
-        const status = await store.audit.status()
+      shell.action('existing', async ({ store, out, isJson }, { calls }: { readonly calls?: true }) => {
+        const status = await store.audit.status({ calls })
         await (isJson ? out.json(status) : writeStatus(out, status))
       }),
     )
@@ -142,6 +143,7 @@ const addStatus = (audit: Command, shell: Shell): void => {
 
 interface VerifyOptions {
   readonly key?: string
+  readonly since?: string
   readonly anchor?: readonly string[]
 }
 
@@ -151,18 +153,22 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
     .description('check everything against the ledger, and the ledger against anchors')
     .option('--key <key>', 'a verifier key of the ledger that you know from elsewhere, or a file of it')
     .option(...anchorOption)
+    .option('--since <checkpoint>', 'only what was written or sealed since an audit that ended with it')
     .addHelpText(
       'after',
       `
 Reads everything once: every entry of the ledger and the event that it names,
 what anchors hold, every conversation with its forks and views, and the requests
-of all receipts. A line for each problem; exit code 1 if there is one.
+of all receipts. A line for each problem; exit code 1 if there is one. It ends
+with a checkpoint: --since continues there, and cannot see what was rewritten
+before, so now and then leave it out.
 
 With folders that \`audit export\` wrote, checks these and needs no store: says
 what the verify.py in them says. Exit code 1 if one is broken or not proven.
 
 Examples:
   palimpsest audit verify --anchor /mnt/elsewhere/
+  palimpsest audit verify --since 12@345-7d1b6a0e
   palimpsest audit verify --key example.com/support+1a2b3c4d+AZ…
   palimpsest audit verify evidence --key example.com/support+1a2b3c4d+AZ…`,
     )
@@ -172,23 +178,26 @@ Examples:
 }
 
 const verifyAll = (shell: Shell) =>
-  shell.action('existing', async ({ store, out, isJson, fail }, { key: given, anchor }: VerifyOptions) => {
-    const known = await knownKey(given)
-    const key = known && (await import('../../ledger/keys.ts')).keyText(known)
-    const { anchors, close } = await openAnchors(anchor)
-    const problems: AuditProblem[] = []
-    try {
-      for await (const finding of store.audit.verify({ anchors, key })) {
-        if (finding.type === 'problem') {
-          problems.push(finding)
-          fail()
-          if (!isJson) await writeProblem(out, finding)
-        } else await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
+  shell.action(
+    'existing',
+    async ({ store, out, isJson, fail }, { key: given, anchor, since }: VerifyOptions) => {
+      const known = await knownKey(given)
+      const key = known && (await import('../../ledger/keys.ts')).keyText(known)
+      const { anchors, close } = await openAnchors(anchor)
+      const problems: AuditProblem[] = []
+      try {
+        for await (const finding of store.audit.verify({ anchors, key, since })) {
+          if (finding.type === 'problem') {
+            problems.push(finding)
+            fail()
+            if (!isJson) await writeProblem(out, finding)
+          } else await (isJson ? out.json(jsonOf(finding, problems)) : writeDone(out, finding))
+        }
+      } finally {
+        await close()
       }
-    } finally {
-      await close()
-    }
-  })
+    },
+  )
 
 const jsonOf = ({ type: _type, ...counts }: AuditDone, problems: readonly AuditProblem[]): object => ({
   ok: problems.length === 0,

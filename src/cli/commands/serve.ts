@@ -4,13 +4,14 @@ import type { Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { newRelay } from '../../server/relay.ts'
 import type { ServeOptions } from '../../server/serve.ts'
-import { sealAnchorOption, sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
+import { patrolBeside, patrolOption, type PatrolOptions } from '../audit/patrolling.ts'
+import { sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
 import { port, several } from '../options.ts'
 import type { Session, Shell } from '../shell.ts'
 import { workInside } from '../work/inside.ts'
 import { signalled } from '../work/signalled.ts'
 
-interface Options extends SealingOptions {
+interface Options extends SealingOptions, PatrolOptions {
   readonly port: number
   readonly host: string
   readonly allowHost?: readonly string[]
@@ -32,7 +33,8 @@ export const addServe = (program: Command, shell: Shell): void => {
     .option('--work <agent>', 'also answer conversations, with the agent of a module')
     .option('--slots <n>', 'with --work: how many at once (default: 8)', several)
     .option(...sealOption)
-    .option(...sealAnchorOption)
+    .option(...patrolOption)
+    .option('--anchor <places...>', 'with --seal, --patrol: where checkpoints are kept')
     .addHelpText(
       'after',
       `
@@ -41,6 +43,8 @@ file is given: \`palimpsest token create\` makes it. Other addresses need one.
 The access log, a line of JSON for each request, goes to the standard error.
 With --work, a worker runs in this process: the API then streams what the model
 writes as it is written. \`palimpsest work --help\` says what the module exports.
+With --patrol, what an audit finds is an event of the store, a metric, and a
+line of the log.
 SIGTERM or SIGINT: what has begun is answered, then the server ends.
 
 Examples:
@@ -66,46 +70,46 @@ Examples:
     })
 }
 
-interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions {
+interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions, PatrolOptions {
   readonly work?: string | undefined
   readonly slots?: number | undefined
 }
 
 /**
- * Serves a store until this process is told to end. Throws if the worker or the sealer in it fails, or the worker ends by itself.
+ * Serves a store until this process is told to end. Throws if the worker, the sealer or the patrol in it fails, or the worker ends by itself.
  *
  * @param began is told where, once it listens
  * @returns false if it was told twice, and left something
  */
 export const serveUntilEnded = async (
   store: Store,
-  { work, slots, seal, anchor, ...options }: Serving,
+  { work, slots, seal, patrol, anchor, ...options }: Serving,
   began: (url: string) => Promise<void>,
 ): Promise<boolean> => {
   const { serve } = await import('../../server/serve.ts')
   const relay = newRelay()
   const inside = work === undefined ? undefined : await workInside(store, work, slots, relay)
   const sealer = await sealingBeside(store, { seal, anchor }, options.log)
+  const patroller = await patrolBeside(store, { patrol, anchor }, options.log)
   const { drain, end, forget } = signalled()
   const drained = aborted(drain.signal)
   try {
     const server = await serve({ ...options, store, relay })
-    const working = inside?.run(drain.signal)
-    const sealing = sealer?.run(drain.signal)
+    const beside = [inside, sealer, patroller].flatMap((one) => (one ? [one.run(drain.signal)] : []))
     // Whoever waits for it is told; nobody does yet.
-    working?.catch(() => undefined)
-    sealing?.catch(() => undefined)
+    for (const running of beside) running.catch(() => undefined)
     try {
       await began(server.url)
-      await Promise.race([working ?? drained, sealing ?? drained, drained])
+      await Promise.race([...beside, drained])
     } finally {
       await server.close()
     }
     if (!drain.signal.aborted) throw toError(workerEnded)
-    await Promise.race([Promise.all([working, sealing]), aborted(end.signal)])
+    await Promise.race([Promise.all(beside), aborted(end.signal)])
     return !end.signal.aborted
   } finally {
     await sealer?.close()
+    await patroller?.close()
     forget()
   }
 }

@@ -1,0 +1,33 @@
+import type { Store } from '../../index.ts'
+import { openAnchors } from './anchors.ts'
+import type { Beside } from './sealing.ts'
+
+export interface PatrolOptions {
+  readonly patrol?: true | undefined
+  readonly anchor?: readonly string[] | undefined
+}
+
+export const patrolOption = ['--patrol', 'also audit everything once a day, slowly'] as const
+
+/** Ready to patrol, if that was asked for. Alarms, and what fails and is tried again, go to the log, a line of JSON each. */
+export const patrolBeside = async (
+  store: Store,
+  { patrol, anchor }: PatrolOptions,
+  log: { readonly write: (text: string) => unknown } | undefined,
+): Promise<Beside | undefined> => {
+  if (!patrol) return undefined
+  const { anchors, close } = await openAnchors(anchor)
+  const told = (line: object): void => void log?.write(`${JSON.stringify(line)}\n`)
+  return {
+    run: (signal) =>
+      store.audit.patrol({
+        anchors,
+        signal,
+        onEvent: (event) => {
+          if (event.type === 'alarm') told({ audit: 'alarm', ...event.problem, type: undefined })
+          if (event.type === 'failed') told({ audit: 'failed', error: event.error })
+        },
+      }),
+    close,
+  }
+}

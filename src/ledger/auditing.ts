@@ -1,0 +1,131 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import { invalidInput } from '../events/errors.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import { auditReceipts } from '../receipts/audit.ts'
+import { orThrow, run } from '../result/steps.ts'
+import { namePages } from '../store/pages.ts'
+import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
+import type { Anchor } from './anchors.ts'
+import { changedSince, movedSince } from './moved.ts'
+import { type AuditProblem, type Passed, passed, verifyLedger } from './verify.ts'
+
+/** The end of an audit: how much was checked. */
+export interface AuditDone {
+  readonly type: 'done'
+  readonly conversations: number
+  readonly events: number
+  /** Requests that match their receipts. */
+  readonly receipts: number
+  /** Replies of models without a receipt. */
+  readonly withoutReceipt: number
+  /** Entries of the ledger. */
+  readonly entries: number
+  readonly problems: number
+  /** Give it as `since` to check only what was written, and sealed, after this audit began. */
+  readonly checkpoint: string
+}
+
+export interface Auditing {
+  readonly store: EventStore
+  readonly conversation: (id: string) => Conversation
+  readonly anchors: readonly Anchor[]
+  /** A verifier key that is known from elsewhere. */
+  readonly key: string | undefined
+  /** The `checkpoint` of an earlier audit. */
+  readonly since: string | undefined
+}
+
+/** How far an audit was: entries of the ledger, and the store's place. */
+interface Reached {
+  readonly entries: number
+  readonly place: StorePlace | undefined
+}
+
+const reachedIn = async (since: string | undefined): Promise<Reached> => {
+  if (since === undefined) return { entries: 0, place: undefined }
+  const [, entries, place = ''] = /^(\d{1,15})@(.*)$/.exec(since) ?? []
+  if (entries === undefined)
+    return orThrow(E.left(invalidInput('since', 'must be a checkpoint that an audit ended with')))
+  return { entries: Number(entries), place: place === '' ? undefined : place }
+}
+
+/** Checks everything once, and says between two things that were passed. Iteration throws a `LedgerError`. */
+export async function* auditing({
+  store,
+  conversation,
+  anchors,
+  key,
+  since,
+}: Auditing): AsyncGenerator<AuditProblem | Passed | AuditDone, void> {
+  const reached = await reachedIn(since)
+  let problems = 0
+  const told = (problem: AuditProblem): AuditProblem => {
+    problems++
+    return problem
+  }
+  const { place } = await orThrow(run(changedSince(store, reached.place)))
+  const integrity = store.integrity && since === undefined ? await store.integrity()() : E.right(undefined)
+  if (E.isLeft(integrity)) yield told({ type: 'problem', kind: 'store', message: integrity.left.message })
+  const checking = verifyLedger({ store, anchors, key, known: reached.entries })
+  let step = await checking.next()
+  for (; step.done !== true; step = await checking.next())
+    yield step.value.type === 'problem' ? told(step.value) : step.value
+  const counts = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0 }
+  for await (const name of namesSince(store, reached.place)) {
+    const outcome = await ofConversation(conversation(conversationOf(name) ?? name))
+    counts.conversations++
+    counts.events += outcome.events
+    counts.receipts += outcome.receipts
+    counts.withoutReceipt += outcome.withoutReceipt
+    for (const problem of outcome.problems) yield told(problem)
+    yield passed
+  }
+  const entries = step.value
+  yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
+}
+
+async function* namesSince(store: EventStore, since: StorePlace | undefined): AsyncGenerator<string, void> {
+  if (since !== undefined) return yield* (await orThrow(run(movedSince(store, since)))).streams
+  for await (const names of namePages((last) => store.streams(streamOf(''), last ?? '', maxPage)))
+    yield* await orThrow(names)
+}
+
+interface Outcome {
+  readonly events: number
+  readonly receipts: number
+  readonly withoutReceipt: number
+  readonly problems: readonly AuditProblem[]
+}
+
+/** The chain with forks, views and large content, and the requests of the receipts. */
+const ofConversation = async (chat: Conversation): Promise<Outcome> => {
+  const { id: conversation } = chat
+  const problem = (kind: AuditProblem['kind'], { message }: { readonly message: string }): AuditProblem => ({
+    type: 'problem',
+    kind,
+    conversation,
+    message,
+  })
+  const nothing = { events: 0, receipts: 0, withoutReceipt: 0 }
+  const verifying = await chat.verify({ file: false })()
+  if (E.isLeft(verifying)) return { ...nothing, problems: [problem('conversation', verifying.left)] }
+  const { events, discrepancy } = verifying.right
+  const changed = discrepancy
+    ? [
+        problem('conversation', {
+          message: `at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}`,
+        }),
+      ]
+    : []
+  const audited = await auditReceipts(chat)()
+  if (E.isLeft(audited)) {
+    const problems = changed.length > 0 ? changed : [problem('receipt', audited.left)]
+    return { ...nothing, events, problems }
+  }
+  const { receipts, findings, withoutReceipt } = audited.right
+  const differing = findings.map(({ position, message }) =>
+    problem('receipt', { message: `at ${position}: ${message}` }),
+  )
+  return { events, receipts, withoutReceipt, problems: [...changed, ...differing] }
+}

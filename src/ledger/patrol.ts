@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../conversation/conversation.ts'
+import type { Actor } from '../events/events.ts'
+import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
+import type { EventStore } from '../store/port.ts'
+import { count } from '../telemetry/metrics.ts'
+import type { Anchor } from './anchors.ts'
+import { type AuditDone, auditing } from './auditing.ts'
+import type { LedgerError } from './errors.ts'
+import { patrolStream } from './facts.ts'
+import { appendLast, backwards, dataOf, encoded } from './stored.ts'
+import type { AuditProblem } from './verify.ts'
+
+/** How a patrol goes its rounds. */
+export interface PatrolOptions {
+  readonly anchors?: readonly Anchor[] | undefined
+  /** A verifier key of the ledger that is known from elsewhere. Default: whatever the store says. */
+  readonly key?: string | undefined
+  /** Milliseconds from the beginning of a round to that of the next. Default: a day. */
+  readonly every?: number | undefined
+  /** The share of the time in which it works, above 0 and up to 1. Default 0.1. */
+  readonly share?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onEvent?: ((event: PatrolEvent) => void) | undefined
+}
+
+/** A round that was gone, as it is recorded. */
+export type PatrolRound = Omit<AuditDone, 'type'>
+
+/** What a patrol did. `alarm`: a problem that no round before it has recorded. */
+export type PatrolEvent =
+  | { readonly type: 'alarm'; readonly problem: AuditProblem }
+  | ({ readonly type: 'round' } & PatrolRound)
+  | { readonly type: 'failed'; readonly error: LedgerError }
+
+export interface Patrolling {
+  readonly store: EventStore
+  readonly actor: Actor
+  readonly conversation: (id: string) => Conversation
+  readonly anchors: readonly Anchor[]
+  readonly key: string | undefined
+  readonly every: number
+  readonly share: number
+  readonly signal: AbortSignal
+  readonly tell: (event: PatrolEvent) => void
+}
+
+export const day = 86_400_000
+/** After a round that could not be ended, milliseconds. */
+const again = 60_000
+
+/** Checks everything, slowly, again and again until the signal aborts; whoever starts it again waits until the next round is due. */
+export async function* patrolOn(patrolling: Patrolling): Steps<LedgerError, void> {
+  const { store, every, signal, tell } = patrolling
+  let due = yield* caught<LedgerError, number>(async () => {
+    const last = await lastRound(store)
+    return last ? Date.parse(last.time) + every : 0
+  })
+  for (;;) {
+    await sleep(Math.max(0, due - Date.now()), undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
+    const began = Date.now()
+    const gone = await run(caught<LedgerError, void>(() => round(patrolling)))
+    if (E.isLeft(gone)) tell({ type: 'failed', error: gone.left })
+    due = began + (E.isLeft(gone) ? Math.min(again, every) : every)
+  }
+}
+
+/** Goes one round, unless it is told to end. Throws a `LedgerError`. */
+const round = async (patrolling: Patrolling): Promise<void> => {
+  const { share, signal, tell } = patrolling
+  const known = await alarmsIn(patrolling.store)
+  let worked = performance.now()
+  for await (const finding of auditing({ ...patrolling, since: undefined })) {
+    if (finding.type === 'problem') await alarmed(patrolling, finding, known)
+    if (finding.type === 'done') {
+      const { type: _type, ...gone } = finding
+      await record(patrolling, { type: 'PatrolRound', data: gone })
+      return tell({ type: 'round', ...gone })
+    }
+    const took = performance.now() - worked
+    if (took >= turn) {
+      await sleep((took * (1 - share)) / share, undefined, { signal }).catch(() => undefined)
+      worked = performance.now()
+    }
+    if (signal.aborted) return
+  }
+}
+
+/** It works so many milliseconds, or what one conversation takes, before it rests. */
+const turn = 20
+
+const alarmed = async (patrolling: Patrolling, problem: AuditProblem, known: Set<string>): Promise<void> => {
+  const { type: _type, ...data } = problem
+  count('palimpsest.audit.problems', 1, { 'palimpsest.audit.kind': problem.kind })
+  const name = nameOf(data)
+  if (known.has(name)) return
+  known.add(name)
+  await record(patrolling, { type: 'PatrolAlarm', data })
+  patrolling.tell({ type: 'alarm', problem })
+}
+
+interface Alarm {
+  readonly kind: string
+  readonly message: string
+  readonly conversation?: string | undefined
+  readonly revision?: number | undefined
+}
+
+/** Tells problems apart. */
+const nameOf = ({ kind, conversation, revision, message }: Alarm): string =>
+  JSON.stringify([kind, conversation, revision, message])
+
+const record = ({ store, actor }: Patrolling, fact: Parameters<typeof encoded>[1]): Promise<void> =>
+  orThrow(run(recorded(store, actor, fact)))
+
+async function* recorded(
+  store: EventStore,
+  actor: Actor,
+  fact: Parameters<typeof encoded>[1],
+): Steps<LedgerError, void> {
+  yield* appendLast(store, patrolStream, yield* ok(encoded(patrolStream, fact, actor)))
+}
+
+/** Events that are looked back on. */
+const most = 1_000
+
+const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
+  const alarms = new Set<string>()
+  let read = 0
+  for await (const page of backwards(store, patrolStream, Number.MAX_SAFE_INTEGER)) {
+    const event = await orThrow(page)
+    if (event.type === 'PatrolAlarm') {
+      const { data } = await orThrow(run(dataOf(event, 'PatrolAlarm')))
+      alarms.add(nameOf(data))
+    }
+    if (++read === most) break
+  }
+  return alarms
+}
+
+/** The last round that was gone, and when it ended. Throws a `LedgerError`. */
+export const lastRound = async (
+  store: EventStore,
+): Promise<(PatrolRound & { readonly time: string }) | undefined> => {
+  for await (const page of backwards(store, patrolStream, Number.MAX_SAFE_INTEGER)) {
+    const event = await orThrow(page)
+    if (event.type !== 'PatrolRound') continue
+    const { data, time } = await orThrow(run(dataOf(event, 'PatrolRound')))
+    return { ...data, time }
+  }
+  return undefined
+}
