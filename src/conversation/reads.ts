@@ -3,13 +3,14 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { decode, decodeTimed } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { START } from '../events/events.ts'
+import { loadDiff } from '../history/differing.ts'
 import { loadEffective } from '../history/load.ts'
 import { loadLog, openAt, openShown, outsideOf } from '../history/log.ts'
 import { loadNewest } from '../history/newest.ts'
 import { readNoteEntries } from '../history/note-reader.ts'
 import { reader } from '../history/reader.ts'
 import { type Verified, verify } from '../jobs/verify.ts'
-import { type Diff, diffing } from '../projections/diff.ts'
+import type { Diff } from '../projections/diff.ts'
 import type { Effective, Item } from '../projections/effective.ts'
 import { type Entry, fulling, type FullOptions } from '../projections/full.ts'
 import { type NoteEntry, woven } from '../projections/notes.ts'
@@ -129,7 +130,12 @@ export const reading = (
     diff: (options) =>
       look<DiffOptions, Diff>(options, diffFields, async function* ({ from, to }): Reads<Diff> {
         if (from === undefined) return yield invalidInput('from', 'name the position to compare from')
-        return yield* projected([from, to], (log, last) => diffing(log, from, to ?? last))
+        const { lineage, last } = yield* ok(openAt(store, id, undefined, own))
+        for (const position of [from, to]) {
+          const outside = outsideOf(id, position, last)
+          if (outside) return yield outside
+        }
+        return yield* loadDiff(reader(store, lineage, { decoder: decodeTimed }), from, to ?? last)
       }),
     timeline: (options) => look(options, atFields, ({ at }) => projected([at], (log) => timing(log), decode)),
     verify: (options) =>

@@ -16,6 +16,8 @@ import { eventThere, firstPage, type Reader, walkBack } from './reader.ts'
 export interface Newest {
   readonly at: number
   readonly last: number
+  /** Entries from this position on only. Default: from the beginning. */
+  readonly from?: number
   /** Entries before this position only. */
   readonly before: number
   readonly abandoned: boolean
@@ -38,7 +40,7 @@ export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreEr
   for (let wanted = asked.last; ; wanted *= 2) {
     const read = asked.abandoned ? readAll : readPath
     const { log, first, path } = yield* read(reading, asked, wanted)
-    const fates = newestFates(path, first) ?? (yield* fatesFrom(reading, first, path))
+    const fates = (await inBreaths(newestFates(path, first))) ?? (yield* fatesFrom(reading, first, path))
     const left = asked.abandoned ? await inBreaths(leftAt(log, asked.at, first)) : new Map<number, number>()
     const entries: Entry[] = []
     for (let position = Math.min(asked.before - 1, asked.at); position >= first; position--) {
@@ -49,7 +51,7 @@ export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreEr
       if (item && fate) entries.push({ ...item, ...fate })
       if (entries.length === asked.last) break
     }
-    if (entries.length === asked.last || first === 0) return entries.toReversed()
+    if (entries.length === asked.last || first <= (asked.from ?? 0)) return entries.toReversed()
   }
 }
 
@@ -77,13 +79,17 @@ async function* readPath(reading: Reader, { at, before }: Newest, wanted: number
   return { log, first, path: path.toReversed() }
 }
 
-async function* readAll(reading: Reader, { at, before }: Newest, wanted: number): Steps<StoreError, Read> {
+async function* readAll(
+  reading: Reader,
+  { at, before, from = 0 }: Newest,
+  wanted: number,
+): Steps<StoreError, Read> {
   const log: ConversationEvent[] = []
   let entries = 0
   let first = at + 1
-  while (first > 0 && entries < wanted) {
+  while (first > from && entries < wanted) {
     const size = Math.min(Math.max(wanted, firstPage), maxPage)
-    const page = yield* ok(reading.page(Math.max(0, first - size), first - 1, 'backwards'))
+    const page = yield* ok(reading.page(Math.max(from, first - size), first - 1, 'backwards'))
     if (page.length === 0) {
       yield* ok(eventThere(reading, first - 1))
       return { log, first, path: [] }

@@ -1,4 +1,4 @@
-import { effective } from './effective.ts'
+import { effective, type Item } from './effective.ts'
 import { type Entry, fulling } from './full.ts'
 import { lastOf, type Log } from './path.ts'
 import { atOnce } from './slices.ts'
@@ -23,32 +23,47 @@ export function* diffing(log: Log, from: number, to: number): Generator<void, Di
   const before = effective(log, from).items
   yield
   const after = effective(log, to).items
-  const kept = positionsOf(before).intersection(positionsOf(after))
-  const all = yield* fulling(log, { at: Math.max(from, to), abandoned: true })
-  const entries = new Map(all.map((entry) => [entry.position, entry]))
-  const those = yield* fulling(log, { at: to, abandoned: true })
-  const fates = new Map(those.map((entry) => [entry.position, entry]))
-  const change = (kind: Change['change'], position: number): readonly Change[] => {
-    const entry = fates.get(position) ?? entries.get(position)
-    return entry ? [{ change: kind, entry }] : []
-  }
+  const fates = yield* fulling(log, { at: to, abandoned: true })
+  return differenceOf({ from, to, before, after }, fates)
+}
+
+/** What is seen at two positions. */
+interface Seen {
+  readonly from: number
+  readonly to: number
+  readonly before: readonly Item[]
+  readonly after: readonly Item[]
+}
+
+/** What is seen before and not after. */
+export const goneIn = ({ before, after }: Pick<Seen, 'before' | 'after'>): readonly Item[] => {
+  const shown = new Set(after.map(({ position }) => position))
+  return before.filter(({ position }) => !shown.has(position))
+}
+
+/** @param fates what became of those that are gone, by position `to`: what was recorded later is what it is in `before` */
+export const differenceOf = (seen: Seen, fates: readonly Entry[]): Diff => {
+  const { from, to, before, after } = seen
+  const gone = new Set(goneIn(seen))
+  const fateOf = new Map(fates.map((entry) => [entry.position, entry]))
   const changes: Change[] = []
+  const add = (change: Change['change'], item: Item): void =>
+    void changes.push({ change, entry: { ...item, status: 'active' } })
   let next = 0
   const appearUntil = (position: number | undefined): void => {
-    for (; next < after.length && after[next]?.position !== position; next++)
-      changes.push(...change('appeared', after[next]?.position ?? -1))
+    for (let item = after[next]; item && item.position !== position; item = after[++next])
+      add('appeared', item)
   }
-  for (const { position } of before) {
-    if (!kept.has(position)) changes.push(...change('disappeared', position))
+  for (const item of before) {
+    const fate = gone.has(item) ? fateOf.get(item.position) : undefined
+    if (fate) changes.push({ change: 'disappeared', entry: fate })
+    else if (gone.has(item)) add('disappeared', item)
     else {
-      appearUntil(position)
-      changes.push(...change('kept', position))
+      appearUntil(item.position)
+      add('kept', item)
       next++
     }
   }
   appearUntil(undefined)
   return { from, to, changes }
 }
-
-const positionsOf = (items: readonly { readonly position: number }[]): ReadonlySet<number> =>
-  new Set(items.map(({ position }) => position))

@@ -1,5 +1,6 @@
 import { type ConversationEvent, isMarker, START } from '../events/events.ts'
 import { decideFates, type Fate } from './full.ts'
+import { sliceLength } from './slices.ts'
 
 type Marker = Extract<ConversationEvent, { readonly type: 'Condensed' | 'Truncated' }>
 type Hidden = readonly number[] | 'nothing' | 'unknown'
@@ -7,19 +8,20 @@ type Hidden = readonly number[] | 'nothing' | 'unknown'
 /**
  * What became of the newest entries, from the events of a path from position `first` on alone. Messages are shown in the order of their
  * positions, and a marker in the place of the first message under it: so what a marker hides of the newest entries can nearly always
- * be told without what came before them. Undefined where it cannot.
+ * be told without what came before them. Undefined where it cannot. In slices.
  *
  * @param path oldest first
  */
-export const newestFates = (
+export function* newestFates(
   path: readonly ConversationEvent[],
   first: number,
-): ReadonlyMap<number, Fate> | undefined => {
+): Generator<void, ReadonlyMap<number, Fate> | undefined> {
   const fates = new Map<number, Fate>()
   /** Where each entry is shown: the position of the first message under it, `START` for any before `first`. */
   const places = new Map<number, number>()
   const shown = new Set<number>()
-  for (const event of path) {
+  for (const [index, event] of path.entries()) {
+    if ((index + 1) % sliceLength === 0) yield
     const { position } = event
     if (event.type === 'Restored') {
       const { marker } = event.data

@@ -108,6 +108,30 @@ describe('what a command asks of the store', () => {
   })
 })
 
+test('how two positions differ is read without what came before them, but for what is shown', async () => {
+  const store = memoryStore()
+  const others = storeOn(store, actor).conversation('c')
+  right(await others.append(Array.from({ length: 3_000 }, (_, n) => said(`${n}`)))())
+  right(await others.condense({ summary: 'S.', keepLast: 20 })())
+  const { position: to } = right(await others.condense({ summary: 'T.', keepLast: 10 })())
+  let read = 0
+  const counted: EventStore = {
+    ...store,
+    read: (asked) => async () => {
+      const page = await store.read(asked)()
+      if (E.isRight(page)) read += page.right.length
+      return page
+    },
+  }
+  const { changes } = right(
+    await storeOn(counted, actor)
+      .conversation('c')
+      .diff({ from: to - 1 })(),
+  )
+  expect(changes.filter(({ change }) => change !== 'kept')).toHaveLength(12)
+  expect(read).toBeLessThan(500)
+})
+
 const logAt = async (store: EventStore): Promise<Log> => {
   const opened = await openAt(store, 'c')
   return E.isLeft(opened) ? [] : right(await loadLog(opened.right.reading, opened.right.last))

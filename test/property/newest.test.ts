@@ -2,9 +2,11 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ConversationEvent } from '../../src/events/events.ts'
 import { readChainEnd } from '../../src/history/ends.ts'
+import { loadDiff } from '../../src/history/differing.ts'
 import { loadNewest } from '../../src/history/newest.ts'
 import { reader } from '../../src/history/reader.ts'
-import { full } from '../../src/projections/full.ts'
+import { type Diff, diff } from '../../src/projections/diff.ts'
+import { type Entry, full } from '../../src/projections/full.ts'
 import { fold, viewOf } from '../../src/projections/outline.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -34,7 +36,7 @@ describe.each([
     400,
   ],
 ])('the newest entries of %s', (_, logs, numRuns) => {
-  test('are the end of the full history, at every position', async () => {
+  test('are the end of the full history, and tell how two positions differ, at every position', async () => {
     await fc.assert(
       fc.asyncProperty(
         logs,
@@ -57,13 +59,17 @@ describe.each([
               await run(loadNewest(reader(store, end.lineage), { at, last, before, abandoned })),
             )
             const all = full(log, { at, abandoned }).filter(({ position }) => position < before)
-            const bare = ({ position, kind, status, by }: (typeof all)[number]) => ({
+            const bare = ({ position, kind, status, by }: Entry) => ({
               position,
               kind,
               status,
               by,
             })
             expect(found.map(bare)).toEqual(all.slice(-last).map(bare))
+            const from = (until % (log.length + 1)) - 1
+            const changed = right(await run(loadDiff(reader(store, end.lineage), from, at)))
+            const told = ({ changes }: Diff) => changes.map(({ change, entry }) => [change, bare(entry)])
+            expect(told(changed)).toEqual(told(diff(log, from, at)))
             expect(full(log, { at, abandoned, last, before })).toEqual(all.slice(-last))
           }
         },

@@ -66,6 +66,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
         data-inspector={inspector}
         data-pane={view.pane}
         data-split={isSplit}
+        style={{ '--digits': String(last ?? '').length }}
       >
         {outline && at !== undefined && last !== undefined && last >= 0 ? (
           <Ribbon

@@ -59,7 +59,7 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
           </a>
         </span>
       </Header>
-      <main class="plain differences">
+      <main class="plain differences" style={{ '--digits': String(last ?? '').length }}>
         <h1>What changed</h1>
         <form class="ends" onSubmit={(event) => event.preventDefault()}>
           <Field label="from" value={from} most={last} set={(position) => goTo({ from: position })} />

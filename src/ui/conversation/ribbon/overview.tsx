@@ -6,6 +6,8 @@ import type { Context } from './picture.ts'
 import { overviewAt, type Scale } from './scale.ts'
 
 const height = 30
+/** How narrow the frame may be, in pixels. */
+const least = 4
 
 interface OverviewProps {
   readonly overview: Overview
@@ -22,8 +24,8 @@ interface OverviewProps {
 export const OverviewBand = ({ overview, at, last, scale, width, colours, onMove }: OverviewProps) => {
   const place = (position: number): number => overviewAt(overview.first, last, position) * width
   const now = place(at)
-  const left = Math.floor(place(scale.first))
-  const right = Math.max(left + 3, scale.last >= last ? width : place(scale.last))
+  const left = Math.min(width - least, Math.floor(place(scale.first)))
+  const right = scale.last >= last ? width : Math.ceil(place(scale.last))
   const of = [overview, colours]
   return (
     <div class="band overview" style={{ height: `${height}px` }}>
@@ -36,7 +38,7 @@ export const OverviewBand = ({ overview, at, last, scale, width, colours, onMove
         class="frame"
         style={{
           transform: `translateX(${left}px)`,
-          width: `${Math.min(width, Math.ceil(right) - left + 1)}px`,
+          width: `${Math.max(least, right - left)}px`,
         }}
       />
       <i class="now" style={{ transform: `translateX(${now - 0.75}px)` }} />
