@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
@@ -19,6 +20,7 @@ import {
   type KeptVerdict,
   measured,
   measures,
+  reliabilityIn,
   verdictKind,
   verdictsIn,
 } from './verdicts.ts'
@@ -34,7 +36,7 @@ export interface BisectOptions {
   readonly judge?: Judge | undefined
   /** The answer for the position that was asked for last. */
   readonly mark?: Verdict | undefined
-  /** How often a verdict is right: above 0.5, at most 1. `measure`: find out by asking five times at each end. Default 1. */
+  /** How often a verdict is right: above 0.5, at most 1. `measure`: find out by asking five times at each end. Default: as begun, else 1. */
   readonly reliability?: number | 'measure' | undefined
   /** Begin again, whatever was said before. Default false. */
   readonly again?: boolean | undefined
@@ -101,7 +103,7 @@ export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'
 export const bisect = async (chat: BisectedChat, options: BisectOptions): Promise<Bisected> => {
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) throw toError(checked.left)
-  const { good, bad, question = 'by hand', judge, mark, reliability = 1, again = false, onVerdict } = options
+  const { good, bad, question = 'by hand', judge, mark, again = false, onVerdict } = options
   const log = await logOf(chat)
   const asked: Asked = { good, bad, question }
   const between = candidatesOf(log, asked)
@@ -109,13 +111,19 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   const begun = again ? undefined : bisectionIn(notes, asked)
   if (mark && !begun)
     throw toError(invalidInput('mark', 'answers nothing: ask first which position to look at'))
-  const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }))
+  const reliability = options.reliability ?? (begun ? reliabilityIn(begun) : 1)
+  // Of two who begin the same at the same time, both get the one bisection.
+  const once = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }
+  const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }, once))
   return continued(
     chat,
     { log, between, asked: { id, ...asked }, notes },
     { judge, mark, reliability, onVerdict },
   )
 }
+
+const digestOfAsked = ({ good, bad, question }: Asked): string =>
+  hash('sha256', JSON.stringify([good, bad, question]))
 
 /** The positions that it may be, and how suspicious each is. Throws `InvalidInput` if there is none. */
 export const candidatesOf = (log: Log, { good, bad }: Asked): Omit<Search, 'reliability'> => {
@@ -184,7 +192,7 @@ export const continued = async (
       search,
       kept.filter(({ isMeasure }) => !isMeasure),
     )
-  if (trust <= 0.6)
+  if (reliability === 'measure' && trust <= 0.6)
     return bisected(chat.id, log, asked, search, kept, {
       type: 'unclear',
       first: good,

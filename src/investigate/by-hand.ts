@@ -4,7 +4,7 @@ import { nextMove, probabilities, type Search, type Verdict } from './bisection.
 import { bisected, type Bisected, type BisectedChat, candidatesOf, continued } from './bisecting.ts'
 import { logOf } from './log.ts'
 import { suspectsBetween } from './suspects.ts'
-import { type Asked, type Begun, begunIn, measured, verdictsIn } from './verdicts.ts'
+import { type Asked, begunIn, measured, reliabilityIn, verdictsIn } from './verdicts.ts'
 
 // A bisection by the id of its note: looked at without writing anything, and answered by people.
 
@@ -25,7 +25,8 @@ const viewOf = (
   notes: readonly Note[],
   note: Note,
 ): BisectionView | undefined => {
-  const { good, bad, question, reliability = 1 } = note.data as Begun
+  const { good, bad, question } = note.data as Asked
+  const reliability = reliabilityIn(note)
   const asked: Asked = { good, bad, question }
   const verdicts = verdictsIn(notes, note.id)
   const between = bad < log.length ? suspectsBetween(log, good, bad) : undefined
@@ -36,7 +37,7 @@ const viewOf = (
   }
   const given = verdicts.filter(({ isMeasure }) => !isMeasure)
   const result =
-    search.reliability > 0.6
+    reliability !== 'measure' || search.reliability > 0.6
       ? nextMove(search, given)
       : { type: 'unclear' as const, first: good, last: bad, why: 'alike' as const }
   return {

@@ -42,6 +42,9 @@ const verdictSchema = z.looseObject({ position: z.int(), verdict: z.enum(['good'
 export const begunIn = (notes: readonly Note[]): readonly Note[] =>
   notes.filter(({ kind, data }) => kind === bisectionKind && begunSchema.safeParse(data).success)
 
+/** How often its verdicts are right, as it was begun. */
+export const reliabilityIn = ({ data }: Note): number | 'measure' => (data as Begun).reliability ?? 1
+
 /** The newest bisection that asks this, if there is one. */
 export const bisectionIn = (notes: readonly Note[], asked: Asked): Note | undefined =>
   begunIn(notes).findLast(({ data }) => {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
+import { bisectionOf } from '../../src/investigate/by-hand.ts'
 import { bisect, type Judge, modelJudge } from '../../src/investigate/index.ts'
 import { commandJudge } from '../../src/cli/work/judging.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
@@ -125,6 +126,30 @@ describe('bisect', () => {
     ).toMatchObject({
       result: { type: 'unclear', why: 'alike' },
     })
+  })
+
+  test('is begun once by two who begin it at the same time, and twice by who begins it again', async () => {
+    const { chat } = await begun()
+    const asked = { good: 0, bad: 31, question: 'does it know the file?' }
+    const both = await Promise.all([bisect(chat, asked), bisect(chat, { ...asked, reliability: 0.9 })])
+    expect(new Set(both.map(({ id }) => id)).size).toBe(1)
+    expect(await chat.notes({ kind: 'palimpsest/bisection' })).toHaveLength(1)
+    expect((await bisect(chat, { ...asked, again: true })).id).not.toBe(both[0].id)
+  })
+
+  test('is continued with the reliability that it was begun with', async () => {
+    const { chat } = await begun()
+    const asked = { good: 0, bad: 31 }
+    await bisect(chat, { ...asked, reliability: 0.8 })
+    expect(await bisect(chat, { ...asked, mark: 'good' })).toMatchObject({ reliability: 0.8 })
+    expect(await bisect(chat, { ...asked, reliability: 1 })).toMatchObject({ reliability: 1 })
+  })
+
+  test('asks, however little reliable verdicts are said to be: only measured ones look alike', async () => {
+    const { chat } = await begun()
+    const { id, result } = await bisect(chat, { good: 0, bad: 31, reliability: 0.55 })
+    expect(result).toMatchObject({ type: 'ask' })
+    expect((await bisectionOf(chat, id))?.result).toEqual(result)
   })
 
   test('refuses ends that are not on one branch in that order', async () => {
