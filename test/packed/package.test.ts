@@ -49,6 +49,25 @@ describe('the package as it is published', () => {
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"AgentFailed"') })
   })
 
+  test('replays an agent, and writes the page of compared policies', async () => {
+    await palimpsest('import', join(root, 'examples/sessions/receipts.jsonl'))
+    writeFileSync(join(folder, 'other.mjs'), `export default () => ({ model: 'other', system: 'Be brief.' })`)
+    const replayed = run(
+      node,
+      [join(own, 'bin/palimpsest.js'), 'replay', 'hours-invoice', '--agent', 'other.mjs'],
+      { cwd: folder },
+    )
+    const differs: unknown = await replayed.catch((error: unknown) => error)
+    expect(differs).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^differs at 2, call 1: request \w+/),
+      stderr: '',
+    })
+    writeFileSync(join(folder, 'small.json'), '{"context":{"window":4000,"reserved":800},"mode":"truncate"}')
+    await palimpsest('replay', 'hours-invoice', '--compare', 'small.json', '--html', 'if.html')
+    expect(readFileSync(join(folder, 'if.html'), 'utf8')).toContain('<title>What if: hours-invoice</title>')
+  })
+
   test('serves its page, and what the page is made of', async () => {
     const args = [join(own, 'bin/palimpsest.js'), 'serve', '--port', '0', '--json']
     const child = spawn(node, args, { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] })
