@@ -1,11 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { bisect } from '../../src/investigate/index.ts'
 import { createToken } from '../../src/server/tokens.ts'
+import { faultsOf } from '../support/axe.ts'
 import { noBrowser } from '../support/browser.ts'
 import { exported, opened, sample } from '../support/exported.ts'
 import { looking } from '../support/looking.ts'
@@ -13,26 +11,6 @@ import { served, servedSample } from '../support/served.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const [id, fork] = sampleIds
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-
-interface Found {
-  readonly violations: readonly {
-    readonly id: string
-    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
-  }[]
-}
-
-/** What axe finds fault with, and where. */
-const faultsOf = async (page: Page): Promise<readonly string[]> => {
-  await page.evaluate(axe)
-  const found = (await page.evaluate(
-    `axe.run({ runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })`,
-  )) as Found
-  return found.violations.flatMap(({ id: rule, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${rule}: ${html.slice(0, 200)}\n${failureSummary}`),
-  )
-}
 
 /** An address of each page, and what is there once it is whole. */
 const routes = [

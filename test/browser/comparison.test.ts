@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { root } from '../e2e/snippets/snippets.ts'
+import { faultsOf } from '../support/axe.ts'
 import { browsing, noBrowser } from '../support/browser.ts'
 
 describe(`replay --compare --html${noBrowser}`, { skip: noBrowser !== '' }, () => {
@@ -34,6 +35,7 @@ describe(`replay --compare --html${noBrowser}`, { skip: noBrowser !== '' }, () =
             .map(({ clientWidth, clientHeight }) => [clientWidth > 250, clientHeight > 150]),
         })`)) as { readonly scroll: number; readonly small: number; readonly curves: readonly unknown[] }
         expect([scroll, small]).toEqual([width, 0])
+        expect(await faultsOf(page)).toEqual([])
         expect(curves).toEqual(Array.from({ length: 3 }, () => [true, true]))
       }
     }))

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+interface Found {
+  readonly violations: readonly {
+    readonly id: string
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+  }[]
+}
+
+/** What axe finds fault with, and where. */
+export const faultsOf = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(axe)
+  const found = (await page.evaluate(
+    `axe.run({ runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })`,
+  )) as Found
+  return found.violations.flatMap(({ id: rule, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${rule}: ${html.slice(0, 200)}\n${failureSummary}`),
+  )
+}
