@@ -6,7 +6,11 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import type { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { newKeyFile, parseKey, witnessAnchor } from '../../src/audit.ts'
+import { openStore } from '../../src/index.ts'
+import { right } from '../support/either.ts'
 import { node } from '../support/node.ts'
+import { witness } from '../support/witness.ts'
 import { inDirectory, program, shell } from './palimpsest.ts'
 
 const source = (name: string): string => new URL(`../../src/${name}.ts`, import.meta.url).href
@@ -101,6 +105,30 @@ test('audit verify takes the key that is known as text, or from a file', () =>
         code: 2,
         stderr: expect.stringContaining('--key . is a folder') as string,
       })
+  }))
+
+test('audit verify says which witnesses have signed the checkpoint of a bundle', () =>
+  inDirectory(async (directory) => {
+    const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)
+    const signer = await newKeyFile(join(directory, 'own.key'))
+    const { key } = await store.audit.init({ signer })
+    const [own, other] = [await witness(key), await witness(key)]
+    await store.conversation('a').append({ role: 'user', content: 'Hello.' })
+    const anchor = witnessAnchor({ url: own.url, key: right(parseKey(own.key)) })
+    await store.audit.seal({ signer, anchors: [anchor] })
+    await store.close()
+    await shell('palimpsest audit export a --out e', directory)
+    const verify = `palimpsest audit verify e --key ${key} --witness`
+    expect(await shell(`${verify} ${own.key}`, directory)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/PROVEN\n {2}cosigned by \S+ at 20\S+Z\n$/) as string,
+    })
+    expect(await shell(`${verify} ${own.key} ${other.key}`, directory)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining(`  NOT COSIGNED by ${other.key}`) as string,
+    })
+    for (const wrong of [`${verify} ${key}`, `palimpsest audit verify --witness ${own.key}`])
+      expect((await shell(wrong, directory)).code).toBe(2)
   }))
 
 test('an export is recorded before anything is written, if the conversation is there', () =>

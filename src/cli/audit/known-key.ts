@@ -6,13 +6,25 @@ import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 
 /** The verifier key of `--key`: as text, or in a file. */
-export const knownKey = async (key: string | undefined): Promise<VerifierKey | undefined> => {
-  if (key === undefined) return undefined
+export const knownKey = async (key: string | undefined): Promise<VerifierKey | undefined> =>
+  key === undefined ? undefined : keyGiven('--key', key, 'log')
+
+/** Those of `--witness`, in the same way. */
+export const witnessKeys = (keys: readonly string[] = []): Promise<readonly VerifierKey[]> =>
+  Promise.all(keys.map((key) => keyGiven('--witness', key, 'witness')))
+
+const keyGiven = async (option: string, key: string, use: VerifierKey['use']): Promise<VerifierKey> => {
   const { parseKey } = await import('../../ledger/keys.ts')
   const isThere = existsSync(key)
-  if (isThere && statSync(key).isDirectory()) throw toError(usage(`--key ${key} is a folder`))
+  if (isThere && statSync(key).isDirectory()) throw toError(usage(`${option} ${key} is a folder`))
   const parsed = parseKey((isThere ? await fileText(key) : key).trim())
-  if (E.isLeft(parsed)) throw toError(usage(`--key ${parsed.left.message.replace(/^key: /, '')}`))
-  if (parsed.right.use !== 'log') throw toError(usage('--key must be the key of a ledger, not of a witness'))
-  return parsed.right
+  if (E.isLeft(parsed)) throw toError(usage(`${option} ${parsed.left.message.replace(/^key: /, '')}`))
+  if (parsed.right.use === use) return parsed.right
+  throw toError(
+    usage(
+      use === 'log'
+        ? `${option} must be the key of a ledger, not of a witness`
+        : `${option} must be the key of a witness, not of a ledger`,
+    ),
+  )
 }

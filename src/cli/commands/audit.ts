@@ -6,6 +6,8 @@ import { knownKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
 import { type AuditDone, type AuditProblem, isError } from '../../index.ts'
 import type { Signer } from '../../ledger/keys.ts'
+import { toError } from '../../result/typed.ts'
+import { usage } from '../errors.ts'
 import type { Shell } from '../shell.ts'
 import { addAuditExport } from './audit-export.ts'
 import { addAuditExports } from './audit-exports.ts'
@@ -144,6 +146,7 @@ const addStatus = (audit: Command, shell: Shell): void => {
 interface VerifyOptions {
   readonly key?: string
   readonly since?: string
+  readonly witness?: readonly string[]
   readonly anchor?: readonly string[]
 }
 
@@ -153,6 +156,7 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
     .description('check everything against the ledger, and the ledger against anchors')
     .option('--key <key>', 'a verifier key of the ledger that you know from elsewhere, or a file of it')
     .option(...anchorOption)
+    .option('--witness <keys...>', 'with folders: witnesses that must have signed the checkpoint')
     .option('--since <checkpoint>', 'only what was written or sealed since an audit that ended with it')
     .addHelpText(
       'after',
@@ -164,7 +168,8 @@ with a checkpoint: --since continues there, and cannot see what was rewritten
 before, so now and then leave it out.
 
 With folders that \`audit export\` wrote, checks these and needs no store: says
-what the verify.py in them says. Exit code 1 if one is broken or not proven.
+what the verify.py in them says, and which of the witnesses named have signed
+the checkpoint. Exit code 1 if one is broken or not proven, or not signed.
 
 Examples:
   palimpsest audit verify --anchor /mnt/elsewhere/
@@ -172,9 +177,14 @@ Examples:
   palimpsest audit verify --key example.com/support+1a2b3c4d+AZ…
   palimpsest audit verify evidence --key example.com/support+1a2b3c4d+AZ…`,
     )
-    .action((folders: readonly string[], options: VerifyOptions) =>
-      folders.length > 0 ? verifyFolders(shell.surroundings(), folders, options) : verifyAll(shell)(options),
-    )
+    .action((folders: readonly string[], options: VerifyOptions) => {
+      if (folders.length === 0 && options.witness) throw toError(usage('--witness is for folders'))
+      if (folders.length > 0 && options.since !== undefined)
+        throw toError(usage('--since is for the store, not for folders'))
+      return folders.length > 0
+        ? verifyFolders(shell.surroundings(), folders, options)
+        : verifyAll(shell)(options)
+    })
 }
 
 const verifyAll = (shell: Shell) =>

@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import { files } from '../../evidence/manifest.ts'
+import { keyText, type VerifierKey } from '../../ledger/keys.ts'
+import { cosignedAt, parseNote, signersOf } from '../../ledger/notes.ts'
+
+/** A witness that has signed the checkpoint of a bundle, and when, or undefined: it has not. */
+export interface Cosigned {
+  readonly witness: string
+  /** ISO 8601, UTC. */
+  readonly time: string | undefined
+}
+
+/** Which of these witnesses have signed the checkpoint in the folder of a bundle. */
+export const cosignedBy = async (
+  folder: string,
+  witnesses: readonly VerifierKey[],
+): Promise<readonly Cosigned[]> => {
+  if (witnesses.length === 0) return []
+  const note = parseNote(await readFile(join(folder, files.checkpoint), 'utf8').catch(() => ''))
+  return witnesses.map((key) => {
+    const signers = E.flatMap((parsed: Parameters<typeof signersOf>[0]) => signersOf(parsed, [key]))(note)
+    if (E.isLeft(note) || E.isLeft(signers) || signers.right.length === 0)
+      return { witness: keyText(key), time: undefined }
+    const own = note.right.signatures.find(({ name, id }) => name === key.name && id === key.id)
+    const seconds = own && cosignedAt(own.signature)
+    return { witness: keyText(key), time: new Date((seconds ?? 0) * 1_000).toISOString() }
+  })
+}
