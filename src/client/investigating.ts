@@ -38,7 +38,7 @@ export interface BisectionListed extends Omit<
   readonly verdicts: number
 }
 
-/** What a server finds out about a conversation: of 100,000 events at most (`TooLong`). Rejects with `ConversationNotFound`, `Overloaded`. */
+/** What a server finds out about a conversation: of 100,000 events at most, `cache` of 10,000, `replay` of 5,000 (`TooLong`). Rejects with `ConversationNotFound`, `Overloaded`. */
 export interface InvestigatingClient {
   /** What the ledger has of it, and whether that is still so. Needs the scope `audit`. */
   readonly standing: () => Promise<Standing>

@@ -5,23 +5,31 @@ import { refused } from './problem.ts'
 
 /** The most events of a conversation that is looked into here. */
 const longest = 100_000
+/** Where the time grows with the square of the length, so that nobody else waits for more than a few seconds. */
+export const shorter = { cache: 10_000, replay: 5_000 } as const
 /** So much of this work at the same time, and so many that wait for it. */
 const atOnce = 2
 const mostWaiting = 32
 
-/** A conversation that is not too long. @param command what does the same without a server */
+/**
+ * A conversation that is not too long.
+ *
+ * @param command what does the same without a server
+ * @param most events that it may have
+ */
 export const looked = async (
   store: Pick<Store, 'conversation'>,
   id: string,
   command: string,
+  most: number = longest,
 ): Promise<Conversation> => {
   const chat = store.conversation(id)
   const events = (await chat.position()) + 1
-  if (events > longest)
+  if (events > most)
     throw refused(
       'TooLong',
-      `conversation ${id} has ${events} events, and this server looks into ${longest} at most: run palimpsest ${command}`,
-      { events, limit: longest },
+      `conversation ${id} has ${events} events, and this server looks into ${most} at most: run palimpsest ${command}`,
+      { events, limit: most },
     )
   return chat
 }

@@ -181,6 +181,18 @@ test('what is told of a conversation is what the library tells', async () => {
   expect(await remote.replay(policy)).toEqual(JSON.parse(JSON.stringify(await replay(chat, { policy }))))
 })
 
+test('what is too long to look into here names the command that does', async () => {
+  const { ask, store } = await serving()
+  const messages = Array.from({ length: 5_001 }, () => ({ role: 'user' as const, content: 'x' }))
+  await store.conversation('long').append(messages)
+  expect((await ask('conversations/long/replay', { json: {} })).json).toMatchObject({
+    tag: 'TooLong',
+    detail: expect.stringContaining('palimpsest replay long') as string,
+    limit: 5_000,
+  })
+  expect((await ask('conversations/long/cost')).status).toBe(200)
+})
+
 describe('a bisection over HTTP', () => {
   const asked = { good: -1, bad: 40, question: 'is it lost?' }
 

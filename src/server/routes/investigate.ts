@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cache, cost, replay, why } from '../../investigate/index.ts'
 import { policySchema } from '../../investigate/replay-policy.ts'
-import { lane, looked } from '../bounded.ts'
+import { lane, looked, shorter } from '../bounded.ts'
 import { cacheShape, costShape, replayedShape, whyShape } from '../shapes/investigate.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
@@ -22,7 +22,7 @@ export const cached = route({
   answers: { 200: cacheShape },
   errors,
   handle: ({ params: { id }, store }) =>
-    inTurn(async () => ({ body: await cache(await looked(store, id, `cache ${id}`)) })),
+    inTurn(async () => ({ body: await cache(await looked(store, id, `cache ${id}`, shorter.cache)) })),
 })
 
 export const costs = route({
@@ -71,6 +71,8 @@ export const replayed = route({
     inTurn(async () => {
       if (JSON.stringify(body).length > largestPolicy)
         throw refused('InvalidRequest', `a policy has at most ${largestPolicy} characters`)
-      return { body: await replay(await looked(store, id, `replay ${id} --policy FILE`), body) }
+      return {
+        body: await replay(await looked(store, id, `replay ${id} --policy FILE`, shorter.replay), body),
+      }
     }),
 })

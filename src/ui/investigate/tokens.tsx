@@ -70,9 +70,9 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
                 <Comparison id={id} recorded={recorded.value} replayed={replayed.value} />
               )}
             </section>
-            {cost.value && <Costs cost={cost.value} />}
           </>
         )}
+        {cost.value && <Costs cost={cost.value} />}
       </main>
     </>
   )
