@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Checked, Head, Standing } from '../../src/ui/audit/shapes.ts'
 import { rewrittenIn, storeVerdict, verdictOf } from '../../src/ui/audit/verdict.ts'
-import { callsIn, positionsIn } from '../../src/ui/audit/withhold.ts'
+import { callsIn, positionsIn, rangesOf } from '../../src/ui/audit/withhold.ts'
 import { columnsOf } from '../../src/ui/investigate/heat.ts'
 import { areaOf, lineOf, plotOf, rounded } from '../../src/ui/investigate/curve.ts'
 import { draftIn, isAsked, policyOf, queryFields } from '../../src/ui/investigate/policy.ts'
@@ -114,6 +114,16 @@ test('what is to be withheld is read as people write it', () => {
     { first: 3, last: 7 },
   ])
   for (const wrong of ['0', '7-3', 'a']) expect(callsIn(wrong)).toBeUndefined()
+})
+
+test('positions are written as they are read', () => {
+  expect(rangesOf([17, 12, 16, 15, 12])).toBe('12, 15-17')
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.nat(40)), (positions) => {
+      const sorted = positions.toSorted((one, other) => one - other)
+      expect(positionsIn(rangesOf(positions), 40)).toEqual(sorted)
+    }),
+  )
 })
 
 describe('the heat strip', () => {

@@ -6,7 +6,7 @@ import { closeSheet, Sheet } from '../sheet.tsx'
 import { problemOf, type Source } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 import { count, number } from '../words.ts'
-import { callsIn, positionsIn } from './withhold.ts'
+import { callsIn, positionsIn, rangesOf } from './withhold.ts'
 
 interface EvidenceSheetProps {
   readonly source: Source
@@ -22,13 +22,16 @@ interface Told {
   readonly isSealed: boolean
   readonly omitted: number
   readonly withheld: number
+  /** Summaries that were made of what is withheld, and events that say it again to the letter. */
   readonly tainted: readonly number[]
+  readonly repeated: readonly number[]
 }
 
 /** Saves what proves a conversation to others. */
 export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
   const [calls, setCalls] = useState('')
   const [withhold, setWithhold] = useState('')
+  const [reason, setReason] = useState('')
   const [isSaving, setSaving] = useState(false)
   const [refusal, setRefusal] = useState<string>()
   const [told, setTold] = useState<Told>()
@@ -43,7 +46,12 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
     setSaving(true)
     setRefusal(undefined)
     try {
-      const body = { withhold: positions, ...(chosen && { calls: chosen }) }
+      const why = reason.trim()
+      const body = {
+        withhold: positions,
+        ...(chosen && { calls: chosen }),
+        ...(why !== '' && { reason: why }),
+      }
       const file = await source.file(`${apiOf(id)}/evidence`, body)
       download(file)
       setTold(JSON.parse(file.header('palimpsest-evidence') ?? 'null') as Told)
@@ -91,6 +99,10 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
           />
         </label>
         <label class="whole">
+          why (recorded with the export)
+          <input type="text" maxLength={1_000} value={reason} onInput={change(setReason)} />
+        </label>
+        <label class="whole">
           only the requests of calls (such as 3-7)
           <input type="text" value={calls} onInput={change(setCalls)} aria-invalid={chosen === undefined} />
         </label>
@@ -102,24 +114,14 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
         show it are left out.
       </p>
       <div role="status">{told && <Saved told={told} />}</div>
-      {told && withheld && told.tainted.length > 0 && (
-        <p class="warning">
-          <span aria-hidden="true">⚠ </span>
-          {told.tainted.length === 1 ? 'The summary at ' : 'The summaries at '}
-          {told.tainted.map(number).join(', ')} {told.tainted.length === 1 ? 'was' : 'were'} made of what is
-          withheld, and may repeat it.{' '}
-          <button
-            type="button"
-            class="link"
-            onClick={() => {
-              const all = [...withheld, ...told.tainted].toSorted((one, other) => one - other)
-              setWithhold(all.join(', '))
-              setTold(undefined)
-            }}
-          >
-            Withhold {told.tainted.length === 1 ? 'it' : 'them'} as well
-          </button>
-        </p>
+      {told && withheld && (
+        <Leaks
+          told={told}
+          withhold={(more) => {
+            setWithhold(rangesOf([...withheld, ...more]))
+            setTold(undefined)
+          }}
+        />
       )}
       {refusal !== undefined && (
         <p class="refusal" role="alert">
@@ -129,6 +131,33 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
     </Sheet>
   )
 }
+
+interface LeaksProps {
+  readonly told: Told
+  readonly withhold: (positions: readonly number[]) => void
+}
+
+/** What may say what is withheld all the same. */
+const Leaks = ({ told: { tainted, repeated }, withhold }: LeaksProps) => (
+  <>
+    {tainted.length > 0 && (
+      <p class="warning">
+        <span aria-hidden="true">⚠ </span>
+        {tainted.length === 1 ? 'The summary at' : 'The summaries at'} {rangesOf(tainted)}{' '}
+        {tainted.length === 1 ? 'was' : 'were'} made of what is withheld, and may repeat it.{' '}
+        <button type="button" class="link" onClick={() => withhold(tainted)}>
+          Withhold {tainted.length === 1 ? 'it' : 'them'} as well
+        </button>
+      </p>
+    )}
+    {repeated.length > 0 && (
+      <p class="warning">
+        <span aria-hidden="true">⚠ </span>A text of what is withheld is also, to the letter, in{' '}
+        {rangesOf(repeated)}: look whether it may be shown.
+      </p>
+    )}
+  </>
+)
 
 const Saved = ({ told: { events, requests, withheld, omitted, isSealed } }: { readonly told: Told }) => (
   <>

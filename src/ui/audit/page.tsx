@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks'
+import { useSession } from '../acts/session.ts'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { openSheet } from '../sheet.tsx'
@@ -21,9 +22,8 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   }, [id])
   const last = standing.value?.last
   const save = (): void => openSheet(<EvidenceSheet {...{ source, id }} last={last ?? 0} />)
-  useActions({
-    evidence: last === undefined ? undefined : save,
-  })
+  const isOff = useSession(source)?.isReadOnly === true
+  useActions({ evidence: last === undefined || last < 0 || isOff ? undefined : save })
   const verdict = verdictOf(standing.value, checked.value, checked.isBusy)
   const isKnown = verdict.tone === 'bad' || (standing.error === undefined && checked.error === undefined)
   return (
@@ -40,7 +40,7 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
       <main class="plain audit">
         {isKnown && (
           <VerdictWords verdict={verdict}>
-            {verdict.position !== undefined && verdict.position >= 0 && (
+            {verdict.position !== undefined && verdict.position >= 0 && last !== -1 && (
               <p>
                 <a
                   href={hrefs.conversation(id, { at: Math.min(verdict.position, last ?? verdict.position) })}
@@ -58,18 +58,25 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
           <Ledger id={id} standing={standing.value} ledger={standing.value.ledger} />
         )}
         <Calls source={source} id={id} checked={checked.value} />
-        {last !== undefined && (
+        {last !== undefined && last >= 0 && (
           <section>
             <h2>Evidence</h2>
             <p>
               A folder for somebody who trusts neither this server nor whoever runs it: the events, every
               request, the proof of the ledger, and a program in Python that checks them.
             </p>
-            <p>
-              <button type="button" onClick={save}>
-                Save evidence …
-              </button>
-            </p>
+            {isOff ? (
+              <p class="faint">
+                This server only reads, and who takes evidence is recorded:{' '}
+                <code>palimpsest audit export</code> makes it on the machine of the store.
+              </p>
+            ) : (
+              <p>
+                <button type="button" onClick={save}>
+                  Save evidence …
+                </button>
+              </p>
+            )}
           </section>
         )}
       </main>

@@ -24,7 +24,7 @@ export const StoreAuditPage = ({ source }: PageProps) => {
         {!value && error === undefined && <Skeleton />}
         {value && <VerdictWords verdict={storeVerdict(value.ledger)} />}
         {value?.ledger && <LedgerFacts ledger={value.ledger} />}
-        {value && (
+        {value?.ledger && (
           <p class="faint aside">
             This is what the store says of itself.{' '}
             <code>palimpsest audit verify --anchor PLACE --key KEY</code> reads everything, and compares it

@@ -11,6 +11,17 @@ export const positionsIn = (text: string, last: number): readonly number[] | und
   return [...found].toSorted((one, other) => one - other)
 }
 
+/** The same the other way round, in order: `12, 15-17`. */
+export const rangesOf = (positions: readonly number[]): string => {
+  const ranges: [from: number, to: number][] = []
+  for (const position of [...new Set(positions)].toSorted((one, other) => one - other)) {
+    const last = ranges.at(-1)
+    if (last && last[1] === position - 1) last[1] = position
+    else ranges.push([position, position])
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(', ')
+}
+
 /** `3..7`, `3-7` or `3`; null: all; undefined: that is something else. */
 export const callsIn = (
   text: string,
