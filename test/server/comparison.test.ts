@@ -52,7 +52,7 @@ describe('the page of a comparison', () => {
   test('draws every call, and marks what was done and needed, of no calls nothing', () => {
     const needed = [{ term: 'a.ts', hidden: [1], by: [2], inSummary: true }]
     const page = comparisonPage([
-      replayed('recorded', [call(1), call(2)]),
+      replayed('recorded', [call(1), call(2, { call: 7 })]),
       replayed('small', [
         call(1, { condensed: 1, truncated: 2 }),
         call(2, { needed, isOver: true, edited: 1 }),
@@ -61,6 +61,8 @@ describe('the page of a comparison', () => {
     expect(page.match(/<figure>/g)).toHaveLength(3)
     expect(page).toContain('d="M0 50L100 0"')
     expect(page).toContain('>◆▼</i>')
+    expect(page).toContain('title="small, call 7: 2,000"')
+    expect(page).toContain('<span>call 1</span><span>call 7</span>')
     expect(page).toContain('>✎●○</i>')
     expect(page).toMatch(/<code>a\.ts<\/code> \(a summary names it\)/)
     expect(comparisonPage([replayed('recorded', [])])).not.toContain('<figure>')

@@ -12,6 +12,8 @@ export interface Line {
 
 interface Chart {
   readonly title: string
+  /** What each call is called. */
+  readonly calls: readonly string[]
   readonly lines: readonly Line[]
   readonly textOf: (value: number) => string
 }
@@ -20,11 +22,10 @@ interface Chart {
 const mostMarks = 400
 
 /** Curves over the calls. They stretch with the page; texts and marks beside them do not, and stay legible. */
-export const chart = ({ title, lines, textOf }: Chart): string => {
-  const calls = Math.max(0, ...lines.map(({ values }) => values.length))
-  if (calls === 0) return ''
+export const chart = ({ title, calls, lines, textOf }: Chart): string => {
+  if (calls.length === 0) return ''
   const top = roundedUp(lines.reduce((most, { values }) => values.reduce((a, b) => Math.max(a, b), most), 0))
-  const x = (index: number): number => rounded(calls === 1 ? 50 : (100 * index) / (calls - 1))
+  const x = (index: number): number => rounded(calls.length === 1 ? 50 : (100 * index) / (calls.length - 1))
   const y = (value: number): number => rounded(100 - (100 * value) / top)
   const paths = lines.map(
     ({ ink, values }) =>
@@ -33,7 +34,7 @@ export const chart = ({ title, lines, textOf }: Chart): string => {
   const marks = lines.flatMap(({ name, ink, values, marks: all }) =>
     all.flatMap((mark, index) => {
       const value = values[index] ?? 0
-      const about = `${name}, call ${index + 1}: ${textOf(value)}`
+      const about = `${name}, ${calls[index]}: ${textOf(value)}`
       return mark === ''
         ? []
         : [
@@ -47,7 +48,7 @@ export const chart = ({ title, lines, textOf }: Chart): string => {
 <div class="chart">
 <div class="scale" aria-hidden="true"><span>${textOf(top)}</span><span>${textOf(top / 2)}</span><span>0</span></div>
 <div class="plot"><svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="${title}: ${lines.map((line) => escaped(summaryOf(line, textOf))).join('; ')}"><path class="grid" d="M0 0H100M0 50H100M0 100H100"/>${paths.join('')}</svg>${marks.slice(0, mostMarks).join('')}</div>
-<div class="calls" aria-hidden="true"><span>call 1</span><span>${calls > 1 ? calls : ''}</span></div>
+<div class="calls" aria-hidden="true"><span>${calls[0]}</span><span>${calls.length > 1 ? calls.at(-1) : ''}</span></div>
 </div>${left > 0 ? `<p class="note">${left} marks are left out.</p>` : ''}
 </figure>`
 }

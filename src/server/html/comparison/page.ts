@@ -13,6 +13,9 @@ export const comparisonPage = (policies: readonly Replayed[]): string => {
   const [first] = policies
   const id = first?.conversation ?? ''
   const calls = first?.calls ?? []
+  const names = calls.map(({ call, position }) =>
+    call === undefined ? `reply at ${position}` : `call ${call}`,
+  )
   const hash = createHash('sha256').update(style).digest('base64')
   // Places of marks are attributes; nothing else may be a style.
   const policy = `default-src 'none'; img-src data:; style-src-elem 'sha256-${hash}'; style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'`
@@ -34,9 +37,9 @@ export const comparisonPage = (policies: readonly Replayed[]): string => {
 <p class="note">What other context policies would have sent in ${calls.length === 1 ? 'its call' : `its ${number(calls.length)} calls`}. No model was asked: the answers are the recorded ones. Counts are the API’s where a request is the recorded one, else estimates.</p>
 ${totals(policies)}
 ${legend(policies)}
-${chart({ title: 'Tokens of each request', lines: linesOf(policies, ({ tokens }) => tokens), textOf: number })}
-${chart({ title: 'Tokens of each request that the cache did not have', lines: linesOf(policies, ({ tokens, read }) => tokens - read, false), textOf: number })}
-${isPriced(policies) ? chart({ title: 'Cost so far, in US dollars', lines: spentLines(policies), textOf: usd }) : '<p class="note">No costs: a model has no price (<code>--prices</code>).</p>'}
+${chart({ title: 'Tokens of each request', calls: names, lines: linesOf(policies, ({ tokens }) => tokens), textOf: number })}
+${chart({ title: 'Tokens of each request that the cache did not have', calls: names, lines: linesOf(policies, ({ tokens, read }) => tokens - read, false), textOf: number })}
+${isPriced(policies) ? chart({ title: 'Cost so far, in US dollars', calls: names, lines: spentLines(policies), textOf: usd }) : '<p class="note">No costs: a model has no price (<code>--prices</code>).</p>'}
 ${neededSection(policies)}
 ${everyCall(policies)}
 </main>
