@@ -11,9 +11,14 @@ export interface ServingProcess {
 }
 
 /** Serves the store of this URL, and the page that was built into a folder. */
-export const serving = async (store: string, page?: string): Promise<ServingProcess> => {
-  const program = new URL('./children/serving.ts', import.meta.url).pathname
-  const child = fork(program, [store, ...(page === undefined ? [] : [page])], { execArgv: [] })
+export const serving = (store: string, page?: string): Promise<ServingProcess> =>
+  started('./children/serving.ts', [store, ...(page === undefined ? [] : [page])])
+
+/** Passes appends on to the store of this URL, and checks nothing. */
+export const servingBare = (store: string): Promise<ServingProcess> => started('./children/bare.ts', [store])
+
+const started = async (file: string, names: readonly string[]): Promise<ServingProcess> => {
+  const child = fork(new URL(file, import.meta.url).pathname, names, { execArgv: [] })
   const [url] = (await once(child, 'message')) as [string]
   return {
     url,

@@ -4,11 +4,14 @@ import { httpClient } from '../http-client.ts'
 import { messageAt } from '../messages.ts'
 import { atLeast, duration, type PartResult } from '../report.ts'
 import { alternate, type Contender, ratioOf, timed, timeOf } from '../rounds.ts'
-import { serving } from '../serving.ts'
+import { serving, servingBare, type ServingProcess } from '../serving.ts'
 
 const clients = 64
 /** Of each client in a round. */
 const each = 4
+
+/** Rounds before those that count: V8 compiles what a server runs only after some thousands of requests. */
+const warmUp = 40
 
 interface Writer extends Contender {
   readonly close: () => Promise<void>
@@ -17,11 +20,12 @@ interface Writer extends Contender {
 /** Durable appends over HTTP by many clients at once, beside as many of the library. Each says what it was decided on. */
 export const httpAppend = async (folder: string, isQuick: boolean): Promise<PartResult> => {
   const library = await byLibrary(`sqlite:${join(folder, 'library.db')}`)
-  const http = await overHttp(`sqlite:${join(folder, 'http.db')}`)
+  const http = await overHttp('http', await serving(`sqlite:${join(folder, 'http.db')}`))
+  const bare = await overHttp('bare', await servingBare(`sqlite:${join(folder, 'bare.db')}`))
   const rounds = isQuick ? 30 : 150
-  const times = await alternate([library, http], rounds)
-  await library.close()
-  await http.close()
+  await alternate([library, http, bare], warmUp)
+  const times = await alternate([library, http, bare], rounds)
+  for (const { close } of [library, http, bare]) await close()
   return {
     title: `Append over HTTP: ${clients} clients, 1 KB messages, durable`,
     figures: [
@@ -30,10 +34,18 @@ export const httpAppend = async (folder: string, isQuick: boolean): Promise<Part
         figure: duration(timeOf(times, library.name)),
       },
       { what: `over HTTP, ${clients} clients`, figure: duration(timeOf(times, http.name)) },
+      {
+        what: '`node:http` and the same append, nothing checked',
+        figure: duration(timeOf(times, bare.name)),
+      },
+      {
+        what: 'its speed beside the library',
+        figure: `${ratioOf(times, library.name, bare.name).toFixed(2)} ×`,
+      },
       atLeast('speed beside the library', ratioOf(times, library.name, http.name), 0.5),
     ],
     notes: [
-      `Each client has a connection and a conversation of its own, and appends one message after the other, ${each} a round, ${rounds} rounds; all clients are in one process, the server is in another. They share the machine's cores: a client checks the status of an answer and reads it whole, but makes no objects of it. Times are of one append.`,
+      `Each client has a connection and a conversation of its own, and appends one message after the other, ${each} a round, ${rounds} rounds after ${warmUp} to warm up; all clients are in one process, the server is in another. The faster the disk, the smaller the ratio. They share the machine's cores: a client checks the status of an answer and reads it whole, but makes no objects of it. Times are of one append.`,
     ],
   }
 }
@@ -65,8 +77,7 @@ const byLibrary = async (url: string): Promise<Writer> => {
   return writing('library', append, store.close)
 }
 
-const overHttp = async (url: string): Promise<Writer> => {
-  const server = await serving(url)
+const overHttp = async (name: string, server: ServingProcess): Promise<Writer> => {
   const connections = await Promise.all(Array.from({ length: clients }, () => httpClient(server.api)))
   const append = async (client: number, index: number, after: number): Promise<number> => {
     const command = JSON.stringify({ type: 'append', messages: [messageAt(index)], after })
@@ -75,7 +86,7 @@ const overHttp = async (url: string): Promise<Writer> => {
     // It would have been refused after any other.
     return after + 1
   }
-  return writing('http', append, async () => {
+  return writing(name, append, async () => {
     for (const { close } of connections) close()
     await server.close()
   })
