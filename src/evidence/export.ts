@@ -65,12 +65,19 @@ const written = async (chat: Source, chosen: Chosen, last: number): Promise<Evid
     requests,
     ...(ledger && { ledger: { revision: ledger.revision, index: ledger.index, proof: ledger.proof } }),
   }
-  if (ledger) {
-    await writeWhole(folder, files.checkpoint, ledger.checkpoint)
-    await writeWhole(folder, files.keys, `${JSON.stringify({ rotations: rotationsIn(ledger) })}\n`)
-  }
-  await writeWhole(folder, files.verifier, verifier())
-  await writeWhole(folder, files.readme, readme(manifest, omitted.length))
+  // At once, as each waits for the disk; what makes a bundle of them comes last.
+  await Promise.all(
+    [
+      ...(ledger
+        ? [
+            [files.checkpoint, ledger.checkpoint] as const,
+            [files.keys, `${JSON.stringify({ rotations: rotationsIn(ledger) })}\n`] as const,
+          ]
+        : []),
+      [files.verifier, verifier()] as const,
+      [files.readme, readme(manifest, omitted.length)] as const,
+    ].map(([name, text]) => writeWhole(folder, name, text)),
+  )
   await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
   const sizes = { events: eventBytes, requests: bytes }
   return { conversation: chat.id, events: last + 1, withheld, ...sent, bytes: sizes }
@@ -134,7 +141,6 @@ const writeRequests = async (chat: Source, chosen: Chosen, last: number): Promis
     history.pass(event)
     await still.pass(event, history.at)
   }
-  await parts.close()
-  await lines.close()
+  await Promise.all([parts.close(), lines.close()])
   return { requests, omitted, ...still.told(), bytes: parts.bytes() + lines.bytes() }
 }
