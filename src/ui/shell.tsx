@@ -107,8 +107,9 @@ const Routed = ({ source, path, search }: { readonly source: Source } & Place) =
         <Skeleton />
       </Plain>
     )
-  // Another conversation is another page; another position is not.
-  const key = `${route.path} ${route.params['id'] ?? ''}`
+  // Another conversation or bisection is another page; another position is not.
+  const { id = '', bisection = '' } = route.params
+  const key = `${route.path} ${id} ${bisection}`
   return <Shown key={key} source={source} params={route.params} search={search} />
 }
 

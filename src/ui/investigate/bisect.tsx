@@ -1,3 +1,4 @@
+import '../acts/acts.css'
 import './investigate.css'
 import { useEffect, useState } from 'preact/hooks'
 import { useSession } from '../acts/session.ts'
@@ -23,6 +24,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   const { value: fetched, error, isBusy, retry } = useFetched<Bisection>(source, path)
   const [answered, setAnswered] = useState<Bisection>()
   const [isSending, setSending] = useState(false)
+  const [refusal, setRefusal] = useState<string>()
   const off = offBecause(source.isLive, useSession(source))
   const value = answered ?? fetched
   const { candidates = [] } = fetched ?? {}
@@ -37,6 +39,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   const say = (verdict: Verdict): void => {
     if (asked === undefined || isSending || off !== undefined) return
     setSending(true)
+    setRefusal(undefined)
     const send = async (): Promise<void> => {
       try {
         const next = await source.post<Bisection>(`${path}/verdicts`, { position: asked, verdict })
@@ -45,9 +48,10 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
           `${number(asked)} is ${verdict === 'skip' ? 'skipped' : verdict}. ${nextWords(next.result)}`,
         )
       } catch (problem) {
-        announced(problemOf(problem).detail)
-        setAnswered(undefined)
-        retry()
+        const { detail, status } = problemOf(problem)
+        setRefusal(detail)
+        // Somebody else has answered.
+        if (status === 409) setAnswered(await source.get<Bisection>(path).catch(() => value))
       } finally {
         setSending(false)
       }
@@ -108,6 +112,11 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
                   {off !== undefined && <span class="faint">{off}</span>}
                 </div>
               </>
+            )}
+            {refusal !== undefined && (
+              <p class="refusal" role="alert">
+                {refusal}
+              </p>
             )}
             <HeatStrip bisection={value} outline={outline} />
             <Suspects id={id} value={value} />
