@@ -8,7 +8,8 @@ export const adviceOn = (
 ): readonly string[] => {
   const isUsed = replies.some(({ counts }) => counts.cacheWrite + counts.cacheRead > 0)
   const unused = replies.length > 1 && !isUsed ? [noCache] : []
-  const kinds = Map.groupBy(breaks, ({ kind }) => kind)
+  // Of both kinds of hiding there is the same to say.
+  const kinds = Map.groupBy(breaks, ({ kind }) => (kind === 'truncate' ? 'condense' : kind))
   return [...unused, ...[...kinds].flatMap(([kind, all]) => adviceFor(kind, all, replies))]
 }
 

@@ -97,13 +97,16 @@ const played = async (turns: number, each: number, seed: number) => {
 describe('cache', () => {
   test('names every break of 200 turns with twenty of each kind, the event that caused it, and no other', async () => {
     const { chat, done } = await played(200, 20, Number(process.env['PALIMPSEST_SEED'] ?? 1))
-    const { breaks, uncounted, calls } = await cache(chat)
+    const { breaks, uncounted, calls, advice } = await cache(chat)
     expect(
       breaks.map(({ kind, event, position }) => ({ kind, position, ...(event !== undefined && { event }) })),
     ).toEqual(
       done.map(({ kind, event, position }) => ({ kind, position, ...(event !== undefined && { event }) })),
     )
     expect([calls > 200, uncounted]).toEqual([true, 0])
+    expect(advice.filter((words) => words.startsWith('hiding'))).toEqual([
+      expect.stringContaining('40 times'),
+    ])
   })
 
   test('says what else would have broken a cache that ran out, and what it can only guess', async () => {
