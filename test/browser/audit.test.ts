@@ -40,7 +40,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     await page.reload()
     await says('As it was sealed, through 48')
     await page.getByRole('link', { name: 'example.com/agents' }).click()
-    await says('Sealed, but for what came since')
+    await says('Sealed, except for what was written since')
   })
 
   test('saves evidence, and says which summaries were made of what is withheld', async () => {
@@ -54,7 +54,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     await page.keyboard.press('Enter')
     expect((await downloading).suggestedFilename()).toBe(`${id}-evidence.zip`)
     await dialog.getByText('Saved: 49 events, 1 of them withheld').waitFor()
-    await dialog.getByText('No ledger has this conversation').waitFor()
+    await dialog.getByText('This conversation is in no ledger').waitFor()
     await dialog.getByRole('button', { name: /^Withhold .* as well$/ }).click()
     expect(await dialog.getByLabel('withhold the events at').inputValue()).toBe('12, 22, 30')
   })
@@ -140,6 +140,41 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     await page.getByRole('link', { name: '2 to 44' }).waitFor()
   })
 
+  test('is asked at the address of its own bisection, and an answer that was not taken is not lost from sight', async () => {
+    const scene = await servedSample()
+    const chat = scene.store.conversation(id)
+    const ends = { good: 2, bad: 44 }
+    const { id: name } = await bisect(chat, ends)
+    await bisect(chat, { good: 0, bad: 20 })
+    const { page } = await looking(scene, `/c/${id}/bisect/${name}`, {
+      allowed: [/status of 409/, /ERR_FAILED/],
+    })
+    const title = page.getByRole('heading', { level: 1 })
+    const asks = (position: number) =>
+      page.getByRole('heading', { level: 1, name: `Is it still good at ${position}?` }).waitFor()
+    await asks(29)
+    await page.getByRole('link', { name: 'since when' }).click()
+    await page.getByRole('link', { name: '0 to 20' }).click()
+    const asked = title.getByRole('link')
+    const before = await asked.textContent()
+    await page.keyboard.press('+')
+    await expect.poll(() => asked.textContent()).not.toBe(before)
+    await page.evaluate('history.go(-2)')
+    await asks(29)
+    await page.route(/\/verdicts$/, (route) => route.abort(), { times: 1 })
+    await page.keyboard.press('+')
+    const refusal = page.getByRole('alert')
+    await refusal.getByText('then try again').waitFor()
+    await asks(29)
+    await page.keyboard.press('+')
+    await asks(36)
+    await refusal.waitFor({ state: 'detached' })
+    await bisect(chat, { ...ends, mark: 'bad' })
+    await page.keyboard.press('+')
+    await refusal.getByText('somebody else has answered').waitFor()
+    await asks(32)
+  })
+
   test('is not asked of somebody who may only read', async () => {
     const scene = await servedSample()
     const { id: name } = await bisect(scene.store.conversation(id), { good: 2, bad: 44 })
@@ -158,7 +193,7 @@ describe.skipIf(noBrowser !== '')(`the page of tokens${noBrowser}`, () => {
     await marks.nth(2).waitFor()
     expect(await marks.nth(0).getAttribute('aria-label')).toBe('break 1, at 23: messages were condensed')
     await page.getByLabel('window, in tokens').fill('24000')
-    await page.getByLabel('where it is full').selectOption('truncate')
+    await page.getByLabel('when it is full').selectOption('truncate')
     await page.getByRole('button', { name: 'Replay' }).click()
     await page.getByText('what the policy would have sent').waitFor()
     const words = await page.getByText(/of 21 calls the same/).textContent()

@@ -5,7 +5,7 @@ import { rewrittenIn, storeVerdict, verdictOf } from '../../src/ui/audit/verdict
 import { callsIn, positionsIn, rangesOf } from '../../src/ui/audit/withhold.ts'
 import { columnsOf } from '../../src/ui/investigate/heat.ts'
 import { areaOf, lineOf, plotOf, rounded } from '../../src/ui/investigate/curve.ts'
-import { draftIn, isAsked, policyOf, queryFields } from '../../src/ui/investigate/policy.ts'
+import { draftIn, isAsked, policyOf, queryFields, wrongIn } from '../../src/ui/investigate/policy.ts'
 import { queryOf } from '../../src/ui/url.ts'
 
 const head = (position: number, state: Head['state'] = 'same', index = position): Head => ({
@@ -77,7 +77,10 @@ describe('what proves a conversation', () => {
     expect(storeVerdict({ ...store, unsealed: 2, exposedSince: anchor(3).time }).words).toContain(
       '2 conversations were',
     )
-    expect(storeVerdict(store)).toMatchObject({ tone: 'good' })
+    expect(storeVerdict(store)).toMatchObject({
+      tone: 'open',
+      title: 'Everything is sealed, and kept elsewhere',
+    })
   })
 
   test('what was rewritten lies after everything sealed that is still the same, and through the first that is not', () => {
@@ -189,7 +192,10 @@ describe('a policy', () => {
       clearResults: { keepLast: 2 },
       cache: '1h',
     })
-    for (const window of ['', 'x', '-1', '1e3']) expect(policyOf({ ...draft, window })).toBeUndefined()
+    for (const window of ['', 'x', '-1', '1e3']) {
+      expect(policyOf({ ...draft, window })).toBeUndefined()
+      expect(wrongIn({ ...draft, window, keepLast: '3' })).toEqual(['window'])
+    }
   })
 
   test('comes back from its address', () => {

@@ -78,7 +78,7 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
     >
       <p class="faint">
         A ZIP archive with <bdi>{id}</bdi> and all that it was forked from, to the byte. Everything in it can
-        be read, but for what you withhold.
+        be read, except what you withhold.
       </p>
       <form
         id="evidence"
@@ -110,8 +110,8 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
       {!withheld && <p class="refusal">Give positions from 0 to {number(last)}.</p>}
       {chosen === undefined && <p class="refusal">Give one call, or the first and the last.</p>}
       <p class="faint">
-        Of an event that is withheld, its hash is given, and the last bytes of its metadata. Requests that
-        show it are left out.
+        Of a withheld event, the archive has the hash and the last bytes of its metadata. Requests that show
+        the event are left out.
       </p>
       <div role="status">{told && <Saved told={told} />}</div>
       {told && withheld && (
@@ -167,7 +167,9 @@ const Saved = ({ told: { events, requests, withheld, omitted, isSealed } }: { re
       {omitted > 0 && `, without those of ${count(omitted, 'call')}`}.
     </p>
     {!isSealed && (
-      <p class="warning">No ledger has this conversation: the bundle proves nothing against its operator.</p>
+      <p class="warning">
+        This conversation is in no ledger: the bundle proves nothing against its operator.
+      </p>
     )}
   </>
 )

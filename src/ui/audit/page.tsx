@@ -21,6 +21,11 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
     document.title = `audit ${id} · Palimpsest`
   }, [id])
   const last = standing.value?.last
+  // The same says why neither is there.
+  const retry = (): void => {
+    standing.retry()
+    if (checked.error !== undefined) checked.retry()
+  }
   const save = (): void => openSheet(<EvidenceSheet {...{ source, id }} last={last ?? 0} />)
   const isOff = useSession(source)?.isReadOnly === true
   useActions({ evidence: last === undefined || last < 0 || isOff ? undefined : save })
@@ -51,9 +56,11 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
             )}
           </VerdictWords>
         )}
-        {standing.error !== undefined && <Failed error={standing.error} retry={standing.retry} />}
-        <Chain checked={checked.value} isBusy={checked.isBusy} />
-        {checked.error !== undefined && <Failed error={checked.error} retry={checked.retry} />}
+        {standing.error !== undefined && <Failed error={standing.error} retry={retry} />}
+        {(checked.value ?? checked.isBusy) && <Chain checked={checked.value} isBusy={checked.isBusy} />}
+        {checked.error !== undefined && standing.error === undefined && (
+          <Failed error={checked.error} retry={checked.retry} />
+        )}
         {standing.value?.ledger && (
           <Ledger id={id} standing={standing.value} ledger={standing.value.ledger} />
         )}

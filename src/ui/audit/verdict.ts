@@ -82,7 +82,7 @@ const contradiction = (standing: Standing | undefined, checked: Checked | undefi
   if (discrepancy && beside.has(discrepancy.kind))
     return {
       tone: 'bad',
-      title: 'What stands beside the conversation was changed',
+      title: 'Something recorded beside the conversation was changed',
       words: discrepancy.message,
     }
   if (discrepancy?.kind === 'chain' && discrepancy.position > 0)
@@ -140,7 +140,8 @@ const proven = ({ last, ledger }: Standing): Verdict => {
     return {
       tone: 'open',
       title: 'Not sealed yet',
-      words: 'The ledger has nothing of this conversation. Until it does, it could be rewritten unseen.',
+      words:
+        'The ledger does not contain this conversation. Until it does, the conversation could be rewritten unseen.',
       command: 'palimpsest audit seal --anchor PLACE',
     }
   const kept = anchoredThrough(heads, anchors)
@@ -149,7 +150,7 @@ const proven = ({ last, ledger }: Standing): Verdict => {
       tone: 'open',
       title: `Sealed through ${number(sealed.position)}, and kept only here`,
       words:
-        'No checkpoint that holds it is kept elsewhere. Whoever can write to the database and has the key could rewrite both.',
+        'No checkpoint that covers it is kept elsewhere. Whoever can write to the database and has the key could rewrite both.',
       command: 'palimpsest audit seal --anchor PLACE',
     }
   const since = last - kept.position
@@ -167,7 +168,7 @@ const proven = ({ last, ledger }: Standing): Verdict => {
   }
 }
 
-/** What the whole store comes to. */
+/** What the whole store comes to: never `good`, because nothing is compared for it. */
 export const storeVerdict = (ledger: StoreLedger | undefined): Verdict => {
   if (!ledger)
     return {
@@ -196,7 +197,7 @@ export const storeVerdict = (ledger: StoreLedger | undefined): Verdict => {
   if (exposedSince !== undefined)
     return {
       tone: 'open',
-      title: 'Sealed, but for what came since',
+      title: 'Sealed, except for what was written since',
       words:
         unsealed === 0
           ? 'The last checkpoint is in no anchor yet.'
@@ -204,8 +205,9 @@ export const storeVerdict = (ledger: StoreLedger | undefined): Verdict => {
       command: 'palimpsest audit seal --anchor PLACE',
     }
   return {
-    tone: 'good',
+    tone: 'open',
     title: 'Everything is sealed, and kept elsewhere',
-    words: 'No event could be rewritten unseen since the last checkpoint.',
+    words:
+      'What is changed from now on can be noticed. Whether anything was changed already is not checked on this page.',
   }
 }

@@ -30,6 +30,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   }, [id])
   const isReady = isPosition(good) && isPosition(bad) && off === undefined
   const begin = async (): Promise<void> => {
+    setRefusal(undefined)
     try {
       const asked = {
         good: Number(good),
@@ -73,6 +74,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
               inputMode="numeric"
               class="figures"
               value={good}
+              aria-invalid={isWrong(good)}
               onInput={(event) => setGood(event.currentTarget.value)}
             />
           </label>
@@ -83,11 +85,12 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
               inputMode="numeric"
               class="figures"
               value={bad}
+              aria-invalid={isWrong(bad)}
               onInput={(event) => setBad(event.currentTarget.value)}
             />
           </label>
           <label class="whole">
-            what is asked (optional)
+            question (optional)
             <input
               type="text"
               placeholder="Does it still know which file to change?"
@@ -99,6 +102,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
             Begin
           </button>
         </form>
+        {(isWrong(good) || isWrong(bad)) && <p class="refusal">Give positions, as whole numbers.</p>}
         {off !== undefined && <p class="faint">{off}</p>}
         {refusal !== undefined && (
           <p class="refusal" role="alert">
@@ -127,6 +131,8 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
     </>
   )
 }
+
+const isWrong = (text: string): boolean => text.trim() !== '' && !isPosition(text)
 
 const isPosition = (text: string): boolean => /^(?:-1|\d{1,9})$/.test(text.trim())
 

@@ -14,7 +14,7 @@ const words: Readonly<Record<string, string>> = {
   truncate: 'messages were truncated',
   restore: 'messages were restored',
   rewind: 'a rewind',
-  repair: 'the same history, rendered otherwise',
+  repair: 'the same history, rendered differently',
   'no-breakpoints': 'the call set no breakpoints',
   unexplained: 'nothing in the log explains it',
 }
@@ -22,5 +22,5 @@ const words: Readonly<Record<string, string>> = {
 export const brokenBy = ({ kind, idle, also }: Break): string => {
   if (kind !== 'expired') return words[kind] ?? kind
   const beside = also === undefined ? '' : `, and ${words[also] ?? also}`
-  return `it ran out after ${duration(idle * 1_000)}${beside}`
+  return `it expired after ${duration(idle * 1_000)}${beside}`
 }

@@ -77,7 +77,7 @@ export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) =>
       <figcaption>
         <ul class="keys-of-curves">
           <li class="recorded">sent</li>
-          <li class="read">of it read from the cache</li>
+          <li class="read">read from the cache</li>
           {replayed && <li class="replayed">what the policy would have sent</li>}
           {breaks.length > 0 && <li class="break-key">the cache broke</li>}
         </ul>
@@ -86,7 +86,7 @@ export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) =>
             [
               near.call === undefined ? `reply at ${number(near.position)}` : `call ${number(near.call)}`,
               `${brief(near.tokens)} sent, ${brief(near.read)} read`,
-              ...(other ? [`${brief(other.tokens)} otherwise`] : []),
+              ...(other ? [`${brief(other.tokens)} with the policy`] : []),
             ].join(' · ')}
         </span>
       </figcaption>

@@ -48,12 +48,18 @@ export const isAsked = (search: string): boolean => new URLSearchParams(search).
 
 const whole = (text: string): number | undefined => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined)
 
+const numbers = ['window', 'percentage', 'keepLast', 'clearResults'] as const
+export type NumberField = (typeof numbers)[number]
+
+/** The fields that are no whole number; only the window has to be given. */
+export const wrongIn = (draft: PolicyDraft): readonly NumberField[] =>
+  numbers.filter(
+    (name) => (name === 'window' || draft[name].trim() !== '') && whole(draft[name]) === undefined,
+  )
+
 /** As the API takes it; undefined if a field is not a number. */
 export const policyOf = (draft: PolicyDraft): object | undefined => {
-  const given = (['window', 'percentage', 'keepLast', 'clearResults'] as const).filter(
-    (name) => draft[name].trim() !== '',
-  )
-  if (!given.includes('window') || given.some((name) => whole(draft[name]) === undefined)) return undefined
+  if (wrongIn(draft).length > 0) return undefined
   const [window, percentage, keepLast, cleared] = [
     draft.window,
     draft.percentage,

@@ -10,7 +10,17 @@ import { apiOf, hrefs } from '../url.ts'
 import { brief, count, number, percent } from '../words.ts'
 import { brokenBy } from './breaks.ts'
 import { Curves } from './curves.tsx'
-import { draftIn, isAsked, modes, type PolicyDraft, policyOf, queryFields, tighter } from './policy.ts'
+import {
+  draftIn,
+  isAsked,
+  modes,
+  type NumberField,
+  type PolicyDraft,
+  policyOf,
+  queryFields,
+  tighter,
+  wrongIn,
+} from './policy.ts'
 import type { Break, CacheReport, Cost, Replayed, ReplayedCall } from './shapes.ts'
 
 /** What the calls of a conversation sent and cost, what broke the cache, and what another policy would have sent. */
@@ -30,7 +40,6 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
     policy && ((signal) => source.post<Replayed>(`${of}/replay`, { policy }, { signal })),
     [source, of, asked],
   )
-  const { error = cache.error } = recorded
   return (
     <>
       <Bar isBusy={recorded.isBusy || replayed.isBusy} />
@@ -44,8 +53,8 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
       </Header>
       <main class="plain investigate">
         <h1>Tokens</h1>
-        {error !== undefined && <Failed error={error} retry={recorded.retry} />}
-        {!recorded.value && error === undefined && <Skeleton />}
+        {recorded.error !== undefined && <Failed error={recorded.error} retry={recorded.retry} />}
+        {!recorded.value && recorded.error === undefined && <Skeleton />}
         {recorded.value && calls.length === 0 && (
           <Empty title="No call of a model is recorded">
             <p class="faint">Replies that say by which model they were given are shown here.</p>
@@ -61,6 +70,7 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
               replayed={policy && replayed.value?.calls}
               breaks={cache.value?.breaks ?? []}
             />
+            {cache.error !== undefined && <Failed error={cache.error} retry={cache.retry} />}
             {cache.value && <Breaks id={id} report={cache.value} />}
             <section>
               <h2>Another policy</h2>
@@ -71,6 +81,9 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
               )}
             </section>
           </>
+        )}
+        {cost.error !== undefined && recorded.error === undefined && (
+          <Failed error={cost.error} retry={cost.retry} />
         )}
         {cost.value && <Costs cost={cost.value} />}
       </main>
@@ -156,8 +169,8 @@ const modeWords: Readonly<Record<PolicyDraft['mode'], string>> = {
 
 const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
   const [draft, setDraft] = useState(given)
-  const isRight = policyOf(draft) !== undefined
-  const text = (name: 'window' | 'percentage' | 'keepLast' | 'clearResults', label: string, hint = '') => (
+  const wrong = wrongIn(draft)
+  const text = (name: NumberField, label: string, hint = '') => (
     <label>
       {label}
       <input
@@ -165,6 +178,7 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
         inputMode="numeric"
         class="figures"
         placeholder={hint}
+        aria-invalid={wrong.includes(name)}
         value={draft[name]}
         onInput={(event) => setDraft({ ...draft, [name]: event.currentTarget.value })}
       />
@@ -175,12 +189,12 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
       class="policy inputs"
       onSubmit={(event) => {
         event.preventDefault()
-        if (isRight) go(hrefs.tokens(id, queryFields(draft)))
+        if (wrong.length === 0) go(hrefs.tokens(id, queryFields(draft)))
       }}
     >
       {text('window', 'window, in tokens')}
       <label>
-        where it is full
+        when it is full
         <select
           value={draft.mode}
           onChange={(event) =>
@@ -197,11 +211,11 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
           ))}
         </select>
       </label>
-      {text('percentage', 'from so many percent', '100')}
-      {text('keepLast', 'messages that stay at the end', '3')}
-      {text('clearResults', 'tool results of the newest … only', 'all')}
+      {text('percentage', 'full at, in percent', '100')}
+      {text('keepLast', 'newest messages to keep', '3')}
+      {text('clearResults', 'newest messages with tool results', 'all')}
       <label>
-        cache keeps
+        cache lifetime
         <select
           value={draft.cache}
           onChange={(event) => {
@@ -214,9 +228,10 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
           <option value="1h">1 hour</option>
         </select>
       </label>
-      <button type="submit" class="primary" disabled={!isRight || isBusy}>
+      <button type="submit" class="primary" disabled={wrong.length > 0 || isBusy}>
         Replay
       </button>
+      {wrong.length > 0 && <p class="refusal whole">Give whole numbers.</p>}
     </form>
   )
 }
@@ -244,7 +259,7 @@ const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
           ...(total.usd === undefined
             ? []
             : [
-                `${dollars(total.usd)}${recorded.total.usd === undefined ? '' : ` beside ${dollars(recorded.total.usd)}`}`,
+                `${dollars(total.usd)}${recorded.total.usd === undefined ? '' : ` instead of ${dollars(recorded.total.usd)}`}`,
               ]),
           `${number(total.same)} of ${count(replayed.calls.length, 'call')} the same`,
           ...written,
@@ -255,7 +270,7 @@ const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
         <p class="faint">No recorded answer names anything that it would have hidden.</p>
       ) : (
         <>
-          <h3>Named in the answer, and hidden by then</h3>
+          <h3>Named in the answer, but hidden by then</h3>
           {lacking.slice(0, most).map((call) => (
             <NeededRow key={call.position} id={id} call={call} />
           ))}
@@ -289,6 +304,8 @@ const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayedC
   </div>
 )
 
+const mostTools = 12
+
 const Costs = ({ cost: { models, tools, conversations } }: { readonly cost: Cost }) => {
   const isAny = models.some(({ calls }) => calls > 0)
   const subagents = conversations.length - 1
@@ -308,7 +325,7 @@ const Costs = ({ cost: { models, tools, conversations } }: { readonly cost: Cost
       </div>
       <h3>by tool, with the replies that call it</h3>
       <div class="costs figures">
-        {tools.slice(0, 12).map(({ tool, uses, usd }) => (
+        {tools.slice(0, mostTools).map(({ tool, uses, usd }) => (
           <p key={tool ?? ''}>
             <bdi>{tool ?? 'replies without a tool call'}</bdi>
             <span class="faint">{tool === undefined ? '' : count(uses, 'use')}</span>
@@ -316,6 +333,7 @@ const Costs = ({ cost: { models, tools, conversations } }: { readonly cost: Cost
           </p>
         ))}
       </div>
+      {tools.length > mostTools && <p class="faint">{`${number(tools.length - mostTools)} more`}</p>}
       {subagents > 0 && <p class="faint">With {count(subagents, 'subagent')}.</p>}
     </section>
   ) : null
