@@ -59,6 +59,8 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     void send()
   }
   const isAsked = asked !== undefined && off === undefined
+  // Of a long conversation the kinds may be known later.
+  const what = outline && asked !== undefined ? named[kindOf(outline.kinds[asked - outline.from])] : undefined
   useActions({
     isGood: isAsked ? () => say('good') : undefined,
     isBad: isAsked ? () => say('bad') : undefined,
@@ -91,8 +93,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
             {asked !== undefined && (
               <>
                 <p class="faint">
-                  {outline &&
-                    `${number(asked)} is ${named[kindOf(outline.kinds[asked - outline.from])] ?? 'an event'}. `}
+                  {what !== undefined && `${number(asked)} is ${what}. `}
                   This is the end of what the model sees then:
                 </p>
                 <Last source={source} id={id} position={asked} />

@@ -24,13 +24,15 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   const [bad, setBad] = useState(query.get('bad') ?? '')
   const [question, setQuestion] = useState('')
   const [refusal, setRefusal] = useState<string>()
+  const [isBeginning, setBeginning] = useState(false)
   const off = offBecause(source.isLive, useSession(source))
   useEffect(() => {
     document.title = `since when ${id} · Palimpsest`
   }, [id])
-  const isReady = isPosition(good) && isPosition(bad) && off === undefined
+  const isReady = isPosition(good) && isPosition(bad) && off === undefined && !isBeginning
   const begin = async (): Promise<void> => {
     setRefusal(undefined)
+    setBeginning(true)
     try {
       const asked = {
         good: Number(good),
@@ -41,11 +43,12 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
       go(hrefs.bisect(id, begun.id))
     } catch (problem) {
       setRefusal(problemOf(problem).detail)
+      setBeginning(false)
     }
   }
   return (
     <>
-      <Bar isBusy={isBusy} />
+      <Bar isBusy={isBusy || isBeginning} />
       <Header>
         <span class="crumb">
           <a href={hrefs.conversation(id)}>
