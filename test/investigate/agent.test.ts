@@ -280,6 +280,18 @@ describe('an agent that is replayed', () => {
     }
     await replayAgent(chat, { agent: looking })
     expect(seen.slice(0, 2)).toEqual([1, 1])
+    const counts: number[] = []
+    const counting = async ({ chat: then }: { readonly chat: Conversation }) => {
+      const count = async (all: AsyncIterable<unknown>): Promise<number> => {
+        let number = 0
+        for await (const _ of all) number++
+        return number
+      }
+      counts.push(await count(then.calls()), (await count(then.stored())) - (await then.position()))
+      return agent
+    }
+    await replayAgent(chat, { agent: counting })
+    expect(counts.slice(0, 4)).toEqual([0, 1, 2, 1])
     const writing = async ({ chat: then }: { readonly chat: Conversation }) => {
       await then.append({ role: 'user', content: 'No.' })
       return agent

@@ -47,5 +47,9 @@ export const chatAt = (chat: Conversation, at: number): Conversation => {
     tokens: (options) => chat.tokens({ at, ...options }),
     timeline: (options) => chat.timeline({ at, ...options }),
     events: (options) => chat.events({ to: at, ...options }),
+    stored: (options) => chat.stored({ to: at, ...options }),
+    calls: async function* () {
+      for await (const call of chat.calls()) if (call.position <= at) yield call
+    },
   }
 }
