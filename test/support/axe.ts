@@ -14,11 +14,21 @@ interface Found {
 
 /** What axe finds fault with, and where. */
 export const faultsOf = async (page: Page): Promise<readonly string[]> => {
-  await page.evaluate(axe)
+  if (await page.evaluate('!window.axe')) await page.evaluate(axe)
   const found = (await page.evaluate(
     `axe.run({ runOnly: ${JSON.stringify(tags)}, resultTypes: ['violations'] })`,
   )) as Found
   return found.violations.flatMap(({ id: rule, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${rule}: ${html.slice(0, 200)}\n${failureSummary}`),
   )
+}
+
+/** What it finds in either theme. */
+export const faultsInBoth = async (page: Page): Promise<readonly string[]> => {
+  const faults: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    faults.push(...(await faultsOf(page)).map((fault) => `${colorScheme}: ${fault}`))
+  }
+  return faults
 }
