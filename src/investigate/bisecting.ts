@@ -127,7 +127,8 @@ const digestOfAsked = ({ good, bad, question }: Asked): string =>
 
 /** The positions that it may be, and how suspicious each is. Throws `InvalidInput` if there is none. */
 export const candidatesOf = (log: Log, { good, bad }: Asked): Omit<Search, 'reliability'> => {
-  const between = bad < log.length ? suspectsBetween(log, good, bad) : undefined
+  if (bad >= log.length) throw toError(invalidInput('bad', `is after the last position, ${log.length - 1}`))
+  const between = suspectsBetween(log, good, bad)
   if (!between || between.candidates.length === 0)
     throw toError(invalidInput('good', 'is not before the bad position on its branch: `log` shows both'))
   return between

@@ -160,9 +160,13 @@ describe('bisect', () => {
       [30, 33],
       [5, 5],
       [9, 3],
-      [0, 99],
     ] as const)
-      await expect(bisect(chat, { good, bad })).rejects.toMatchObject({ _tag: 'InvalidInput' })
+      await expect(bisect(chat, { good, bad })).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'good' })
+    await expect(bisect(chat, { good: 0, bad: 99 })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      path: 'bad',
+      message: expect.stringContaining('is after the last position, 33'),
+    })
     expect(await chat.notes()).toEqual([])
     await expect(bisect(chat, { good: 0, bad: 9, reliability: 0.4 })).rejects.toMatchObject({
       _tag: 'InvalidInput',
