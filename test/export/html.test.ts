@@ -74,12 +74,14 @@ describe('a page without a server', () => {
       'no such words',
     ]) {
       const query = `?q=${encodeURIComponent(words)}&limit=1000`
-      const { items } = (await (await fetch(path.slice(1) + query)).json()) as {
+      const { items, titles } = (await (await fetch(path.slice(1) + query)).json()) as {
         readonly items: readonly Hit[]
+        readonly titles: readonly object[]
       }
       const own = answerTo(file, path + query)
       const newestFirst = items.toSorted((one, other) => other.position - one.position)
       expect(JSON.parse(JSON.stringify(own))).toEqual({
+        titles,
         items: newestFirst,
         last: file.events.length - 1,
         indexed: file.events.length - 1,
