@@ -29,3 +29,21 @@ export const Header = ({ children, end }: HeaderProps) => (
     </button>
   </header>
 )
+
+interface CrumbProps {
+  readonly id: string
+  /** The position that the link leads to. Default: the end. */
+  readonly at?: number | undefined
+  /** What of the conversation this is. */
+  readonly children?: ComponentChildren
+}
+
+/** Where one is in a conversation. */
+export const Crumb = ({ id, at, children }: CrumbProps) => (
+  <span class="crumb">
+    <a href={hrefs.conversation(id, { at })}>
+      <bdi>{id}</bdi>
+    </a>{' '}
+    {children}
+  </span>
+)

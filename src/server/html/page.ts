@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { toError } from '../../result/typed.ts'
 import { type EmbeddedFile, holder } from '../../ui/source/embedded/form.ts'
 import { builtIn } from '../page.ts'
+import { hashOf, headOf } from './head.ts'
 
 // One file that opens without a server: the page's script and style sheet, and one conversation.
 
@@ -20,13 +20,9 @@ script.textContent = policy ? policy.createScript(code) : code
 document.head.append(script)
 `
 
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
-
 /** JSON that no parser of HTML takes for anything else. */
 const inScript = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/<(?=!--|\/?script)/gi, String.raw`\u003c`)
-
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
 /** What the build made of the page, with the licenses of what is in it. Rejects with `PageMissing`. */
 const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly style: string }> => {
@@ -57,18 +53,7 @@ export async function* htmlPage(
     "require-trusted-types-for 'script'",
     'trusted-types palimpsest dompurify',
   ].join('; ')
-  yield `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="content-security-policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>${escaped(file.conversation)}</title>
-<style>${style}</style>
-</head>
+  yield `${headOf({ title: file.conversation, policy, style })}
 <body>
 <div id="page"></div>
 <noscript>This page needs JavaScript. The conversation is in it as JSON.</noscript>

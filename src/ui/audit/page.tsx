@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { useSession } from '../acts/session.ts'
-import { Header } from '../header.tsx'
+import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { openSheet } from '../sheet.tsx'
 import { Bar, Failed, useFetched } from '../states.tsx'
@@ -35,12 +35,9 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
     <>
       <Bar isBusy={standing.isBusy || checked.isBusy} />
       <Header>
-        <span class="crumb">
-          <a href={hrefs.conversation(id)}>
-            <bdi>{id}</bdi>
-          </a>{' '}
+        <Crumb id={id}>
           <span class="faint">audit</span>
-        </span>
+        </Crumb>
       </Header>
       <main class="plain audit">
         {isKnown && (

@@ -1,6 +1,6 @@
 import '../tabs.css'
 import { useEffect } from 'preact/hooks'
-import { Header } from '../header.tsx'
+import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useFetched } from '../states.tsx'
@@ -53,11 +53,7 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
     <>
       <Bar isBusy={isBusy} />
       <Header>
-        <span class="crumb">
-          <a href={hrefs.conversation(id)}>
-            <bdi>{id}</bdi>
-          </a>
-        </span>
+        <Crumb id={id} />
       </Header>
       <main class="plain differences" style={{ '--digits': String(last ?? '').length }}>
         <h1>What changed</h1>

@@ -7,7 +7,7 @@ import { announced } from '../announcer.tsx'
 import type { Outline } from '../conversation/shapes.ts'
 import { EntryLine } from '../diff/rows-view.tsx'
 import type { Told } from '../diff/excerpt.ts'
-import { Header } from '../header.tsx'
+import { Crumb, Header } from '../header.tsx'
 import { keymap, printed } from '../keys.ts'
 import type { PageProps } from '../page.ts'
 import { problemOf, type Source } from '../source/source.ts'
@@ -70,14 +70,11 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     <>
       <Bar isBusy={isBusy || isSending} />
       <Header>
-        <span class="crumb">
-          <a href={hrefs.conversation(id)}>
-            <bdi>{id}</bdi>
-          </a>{' '}
+        <Crumb id={id}>
           <a href={hrefs.bisect(id)} class="faint">
             since when
           </a>
-        </span>
+        </Crumb>
       </Header>
       <main class="plain investigate">
         {error !== undefined && !value && <Failed error={error} retry={retry} />}

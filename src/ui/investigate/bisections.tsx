@@ -3,7 +3,7 @@ import './investigate.css'
 import { useEffect, useState } from 'preact/hooks'
 import { offBecause } from '../acts/preview.ts'
 import { useSession } from '../acts/session.ts'
-import { Header } from '../header.tsx'
+import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { problemOf } from '../source/source.ts'
@@ -50,12 +50,9 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
     <>
       <Bar isBusy={isBusy || isBeginning} />
       <Header>
-        <span class="crumb">
-          <a href={hrefs.conversation(id)}>
-            <bdi>{id}</bdi>
-          </a>{' '}
+        <Crumb id={id}>
           <span class="faint">since when</span>
-        </span>
+        </Crumb>
       </Header>
       <main class="plain investigate">
         <h1>Since when is it wrong?</h1>
@@ -70,28 +67,8 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
             if (isReady) void begin()
           }}
         >
-          <label>
-            good at (-1: the beginning)
-            <input
-              type="text"
-              inputMode="numeric"
-              class="figures"
-              value={good}
-              aria-invalid={isWrong(good)}
-              onInput={(event) => setGood(event.currentTarget.value)}
-            />
-          </label>
-          <label>
-            bad at
-            <input
-              type="text"
-              inputMode="numeric"
-              class="figures"
-              value={bad}
-              aria-invalid={isWrong(bad)}
-              onInput={(event) => setBad(event.currentTarget.value)}
-            />
-          </label>
+          <PositionField label="good at (-1: the beginning)" value={good} set={setGood} />
+          <PositionField label="bad at" value={bad} set={setBad} />
           <label class="whole">
             question (optional)
             <input
@@ -134,6 +111,26 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
     </>
   )
 }
+
+interface PositionFieldProps {
+  readonly label: string
+  readonly value: string
+  readonly set: (value: string) => void
+}
+
+const PositionField = ({ label, value, set }: PositionFieldProps) => (
+  <label>
+    {label}
+    <input
+      type="text"
+      inputMode="numeric"
+      class="figures"
+      value={value}
+      aria-invalid={isWrong(value)}
+      onInput={(event) => set(event.currentTarget.value)}
+    />
+  </label>
+)
 
 const isWrong = (text: string): boolean => text.trim() !== '' && !isPosition(text)
 

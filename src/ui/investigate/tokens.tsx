@@ -2,7 +2,7 @@ import '../acts/acts.css'
 import './investigate.css'
 import { useEffect, useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
-import { Header } from '../header.tsx'
+import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useAsked, useFetched } from '../states.tsx'
@@ -44,12 +44,9 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
     <>
       <Bar isBusy={recorded.isBusy || replayed.isBusy} />
       <Header>
-        <span class="crumb">
-          <a href={hrefs.conversation(id)}>
-            <bdi>{id}</bdi>
-          </a>{' '}
+        <Crumb id={id}>
           <span class="faint">tokens</span>
-        </span>
+        </Crumb>
       </Header>
       <main class="plain investigate">
         <h1>Tokens</h1>

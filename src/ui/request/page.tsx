@@ -2,7 +2,7 @@ import '../tabs.css'
 import './request.css'
 import { useEffect } from 'preact/hooks'
 import { useActs } from '../acts/use-acts.tsx'
-import { Header } from '../header.tsx'
+import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
@@ -54,11 +54,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
           </nav>
         }
       >
-        <span class="crumb">
-          <a href={hrefs.conversation(id, { at: answer })}>
-            <bdi>{id}</bdi>
-          </a>
-        </span>
+        <Crumb id={id} at={answer} />
       </Header>
       {/* The call before stays until the next one is there. */}
       <main class="plain request" aria-busy={isBusy}>

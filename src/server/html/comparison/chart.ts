@@ -1,4 +1,4 @@
-import { escaped } from './escaped.ts'
+import { escaped } from '../escaped.ts'
 
 /** A curve: a value for each call. */
 export interface Line {

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Replayed, ReplayedCall } from '../../../investigate/index.ts'
 import { chart, type Line } from './chart.ts'
-import { escaped } from './escaped.ts'
+import { escaped } from '../escaped.ts'
+import { hashOf, headOf } from '../head.ts'
 import { inks, style } from './style.ts'
 
 /**
@@ -16,21 +16,9 @@ export const comparisonPage = (policies: readonly Replayed[]): string => {
   const names = calls.map(({ call, position }) =>
     call === undefined ? `reply at ${position}` : `call ${call}`,
   )
-  const hash = createHash('sha256').update(style).digest('base64')
   // Places of marks are attributes; nothing else may be a style.
-  const policy = `default-src 'none'; img-src data:; style-src-elem 'sha256-${hash}'; style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'`
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="content-security-policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>What if: ${escaped(id)}</title>
-<style>${style}</style>
-</head>
+  const policy = `default-src 'none'; img-src data:; style-src-elem ${hashOf(style)}; style-src-attr 'unsafe-inline'; base-uri 'none'; form-action 'none'`
+  return `${headOf({ title: `What if: ${id}`, policy, style })}
 <body>
 <main>
 <h1>What if: ${escaped(id)}</h1>

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto'
+import { escaped } from './escaped.ts'
+
+/** A source of a content security policy: what has this text. */
+export const hashOf = (text: string): string =>
+  `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+interface Head {
+  readonly title: string
+  /** The content security policy. */
+  readonly policy: string
+  /** The style sheet. */
+  readonly style: string
+}
+
+/** The beginning of a file of HTML that asks nobody for anything, up to its body. */
+export const headOf = ({ title, policy, style }: Head): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>${escaped(title)}</title>
+<style>${style}</style>
+</head>`
