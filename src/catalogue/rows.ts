@@ -101,7 +101,7 @@ export const rowsIn = (db: DatabaseSync): Rows => {
       const { position, kind, covers, target } = facts
       for (const name of actorsOf(event)) sql.actor.run(name, n)
       for (const name of modelsOf(event)) sql.model.run(name, n)
-      if (!covers && target === undefined) return
+      if (!covers && target === undefined && kind !== 'K') return
       const { hidden, tokens, method } = markOf(event)
       const tally = marker?.hides ? JSON.stringify(marker.hides) : null
       sql.mark.run(

@@ -1,5 +1,5 @@
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 4
+export const formatVersion = 5
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a

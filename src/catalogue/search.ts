@@ -131,7 +131,7 @@ const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
       let view: { readonly of: Indexed; readonly its: View } | undefined
       const of: Looked['of'] = (looking) =>
         feed.read((indexed, { db }) => {
-          if (view?.of !== indexed) view = { of: indexed, its: viewIn(db, indexed, whole) }
+          if (view?.of !== indexed) view = { of: indexed, its: viewIn(db, indexed.rows, whole) }
           return looking(view.its)
         })
       return { conversation: whole.id, thread, last, of }

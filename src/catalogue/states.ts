@@ -1,5 +1,7 @@
+import type { Covers } from '../events/events.ts'
 import type { Kind } from './facts.ts'
-import { momentAt, type Prompt, type Shown, type Weave } from './weave.ts'
+
+// What became of an entry, told by the few events that change more than the end of what is shown: nothing is looked at between them.
 
 /**
  * Whether the model sees an entry: `shown`; `hidden` by the marker `by`, for a marker by the restore that took it back, for a system prompt
@@ -13,104 +15,86 @@ export type State =
 export interface Turning {
   readonly position: number
   readonly kind: Kind
-  /** Where a rewind goes to. */
+  /** Where a rewind goes to, and the marker that a restore takes back. */
   readonly target: number
+  /** The first and the last message that a marker hides at all levels; absent if it hides nothing. */
+  readonly span?: Covers
 }
 
-/** What of a conversation's past is looked at from a position. */
-export interface Sight {
-  readonly rewinds: readonly Turning[]
-  /** Markers and restores on the path. */
-  readonly turned: readonly Turning[]
+/** An event as it was indexed. */
+export interface Mark extends Omit<Turning, 'span'> {
+  /** What a marker covers, if it hides anything. */
+  readonly covers?: Covers | undefined
 }
 
-/** @param turnings those of the conversation, ascending */
-export const sightAt = (turnings: readonly Turning[], at: number): Sight => {
-  const rewinds: Turning[] = []
-  const turned: Turning[] = []
+/** @param marks those of a conversation, ascending */
+export const turningsOf = (marks: readonly Mark[]): readonly Turning[] => {
+  const spans = new Map<number, Covers>()
+  return marks.map(({ covers, ...turning }) => {
+    if (!covers) return turning
+    const { first, last } = covers
+    const span = { first: spans.get(first)?.first ?? first, last: spans.get(last)?.last ?? last }
+    spans.set(turning.position, span)
+    return { ...turning, span }
+  })
+}
+
+/** The state of an entry as seen from a position. @param turnings those of the conversation, ascending */
+export const stateAt = (turnings: readonly Turning[], entry: number, at: number): State => {
+  const begin = countThrough(turnings, entry)
+  const later = turnings.slice(begin, countThrough(turnings, at))
+  const path: Turning[] = []
   let end = at
-  for (const turning of turnings.toReversed()) {
-    const { kind, position, target } = turning
-    if (kind === 'W' && position <= at) rewinds.push(turning)
-    if (position > end) continue
-    if (kind === 'W') end = target
-    else turned.push(turning)
+  for (const turning of later.toReversed()) {
+    if (turning.position > end) continue
+    if (turning.kind === 'W') end = turning.target
+    else path.push(turning)
   }
-  return { rewinds: rewinds.toReversed(), turned: turned.toReversed() }
+  if (end < entry) return { state: 'abandoned', by: leftBy(later, entry) }
+  const own = turnings[begin - 1]
+  const by = hiddenBy(path.toReversed(), own?.position === entry ? own : { position: entry, kind: '-' })
+  return by === undefined ? { state: 'shown' } : { state: 'hidden', by }
 }
 
-/** The state of an entry as seen from a position. @param sight from there: asked for if the entry is not shown */
-export const stateAt = (weave: Weave, entry: number, at: number, sight: () => Sight): State => {
-  const { shown: list, prompt } = momentAt(weave, at)
-  if (isIn(list, entry)) return shown
-  const configured = configuredIn(prompt, entry)
-  if (configured) return configured
-  const { rewinds, turned } = sight()
-  if (!isOnPath(rewinds, entry, at)) return { state: 'abandoned', by: leftBy(rewinds, entry) }
+/** How many turnings there are through a position. */
+const countThrough = (turnings: readonly Turning[], position: number): number => {
+  let low = 0
+  for (let high = turnings.length; low < high;) {
+    const middle = (low + high) >> 1
+    if ((turnings[middle]?.position ?? Infinity) <= position) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** What hides an entry at the end of a path. @param path the turnings on it after the entry */
+const hiddenBy = (path: readonly Turning[], entry: Omit<Turning, 'target'>): number | undefined => {
+  const { position, kind, span = { first: position, last: position } } = entry
+  if (kind === 'K') return path.find((turning) => turning.kind === 'K')?.position
+  const isMarker = kind === 'C' || kind === 'T'
   // A marker that hides nothing was never shown.
-  return { state: 'hidden', by: hidingOf(weave, turned, entry)?.position ?? entry }
-}
-const shown: State = { state: 'shown' }
-
-/** What took an entry away that is not shown at the end. Until something is restored, what is gone does not come back: half of what is left need not be looked at each time. */
-const hidingOf = (weave: Weave, turned: readonly Turning[], entry: number): Turning | undefined => {
-  const first = turned.findIndex(({ position }) => position > entry)
-  const isShownAfter = (index: number): boolean =>
-    isIn(momentAt(weave, index < first ? entry : (turned[index]?.position ?? entry)).shown, entry)
-  if (first < 0) return undefined
-  for (let end = turned.length; end > first;) {
-    let begin = end - 1
-    while (begin >= first && turned[begin]?.kind !== 'R') begin--
-    if (isShownAfter(begin)) {
-      let low = begin + 1
-      for (let high = end - 1; low < high;) {
-        const middle = (low + high) >> 1
-        if (isShownAfter(middle)) low = middle + 1
-        else high = middle
-      }
-      return turned[low]
-    }
-    if (begin >= first && isShownAfter(begin - 1)) return turned[begin]
-    end = begin
+  if (isMarker && !entry.span) return position
+  /** The markers that it is in, the innermost first: only the last one is shown, and can be taken back. */
+  const inside: number[] = []
+  for (const turning of path) {
+    const { first = Infinity, last = -1 } = turning.span ?? {}
+    if (first <= span.first && span.last <= last) inside.push(turning.position)
+    if (turning.kind !== 'R') continue
+    if (inside.length > 0 && turning.target === inside.at(-1)) inside.pop()
+    else if (inside.length === 0 && isMarker && turning.target === position) return turning.position
   }
-  return undefined
+  return inside[0]
 }
 
-const isIn = (list: Shown | undefined, entry: number): boolean => {
-  for (let at = list; at; at = at.before) if (at.piece.position === entry) return true
-  return false
-}
-
-/** What became of a configuration; undefined if the entry is not one on this path. */
-const configuredIn = (prompt: Prompt | undefined, entry: number): State | undefined => {
-  let later: Prompt | undefined
-  for (let at = prompt; at && at.position >= entry; at = at.before) {
-    if (at.position === entry) return later ? { state: 'hidden', by: later.position } : shown
-    later = at
-  }
-  return undefined
-}
-
-/** Whether a position was not rewound away. */
-const isOnPath = (rewinds: readonly Turning[], position: number, at: number): boolean => {
-  let end = at
-  for (const rewind of rewinds.toReversed()) {
-    if (rewind.position > end) continue
-    if (rewind.position < position) break
-    end = rewind.target
-  }
-  return position <= end
-}
-
-/** The last rewind that left the path of a position. */
-const leftBy = (rewinds: readonly Turning[], entry: number): number => {
-  const later = rewinds.filter(({ position }) => position > entry)
+/** The last rewind that left the path of an entry. @param later the turnings after it */
+const leftBy = (later: readonly Turning[], entry: number): number => {
+  const rewinds = later.filter(({ kind }) => kind === 'W')
   /** Whether the entry is on the path after each. */
   const isOn: boolean[] = []
   let by = entry
-  for (const [index, { position, target }] of later.entries()) {
+  for (const [index, { position, target }] of rewinds.entries()) {
     let before = index - 1
-    while ((later[before]?.position ?? -1) > target) before--
+    while ((rewinds[before]?.position ?? -1) > target) before--
     isOn.push(isOn[before] ?? entry <= target)
     if ((isOn[index - 1] ?? true) && !isOn[index]) by = position
   }

@@ -1,11 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Kind } from './facts.ts'
-import type { Indexed } from './index-file.ts'
 import { type Part, partsOf } from './lineage.ts'
 import type { Rows } from './rows.ts'
-import { type Sight, sightAt, type State, stateAt, type Turning } from './states.ts'
+import { type Mark, type State, stateAt, turningsOf } from './states.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
-import type { Weave } from './weave.ts'
 
 /** The state of an entry now, and for the reply after it. */
 export interface States {
@@ -20,17 +18,13 @@ export interface View {
 }
 
 /** @param row as far as is to be looked at */
-export const viewIn = (db: DatabaseSync, { rows, threads }: Indexed, row: ThreadRow): View => {
+export const viewIn = (db: DatabaseSync, rows: Rows, row: ThreadRow): View => {
   const parts = partsOf(rows, row)
-  const weave = threads.byNumber(row.n)?.weave ?? nothing
-  const turnings = parts.flatMap((part) => turningsIn(db, part))
-  let now: Sight | undefined
-  const sightFrom = (at: number): Sight =>
-    at === row.last ? (now ??= sightAt(turnings, at)) : sightAt(turnings, at)
+  const turnings = turningsOf(parts.flatMap((part) => marksIn(db, part)))
   return {
     statesOf: (entry) => {
       const reply = replyAfter(rows, parts, entry)
-      const state = (at: number): State => stateAt(weave, entry, at, () => sightFrom(at))
+      const state = (at: number): State => stateAt(turnings, entry, at)
       return { now: state(row.last), then: state(reply === undefined ? row.last : reply - 1) }
     },
     kindAt: (position) => {
@@ -41,16 +35,19 @@ export const viewIn = (db: DatabaseSync, { rows, threads }: Indexed, row: Thread
     },
   }
 }
-const nothing: Weave = { offset: 0, parent: undefined, moments: [] }
 
-const turningsIn = (db: DatabaseSync, { row: { n }, last }: Part): readonly Turning[] =>
+const marksIn = (db: DatabaseSync, { row: { n }, last: end }: Part): readonly Mark[] =>
   db
-    .prepare('SELECT position, kind, target FROM marks WHERE thread = ? AND position <= ? ORDER BY position')
-    .all(n, last)
-    .map(({ position, kind, target }) => ({
+    .prepare(
+      `SELECT position, kind, target, first, last, tally IS NOT NULL AS hides FROM marks
+       WHERE thread = ? AND position <= ? ORDER BY position`,
+    )
+    .all(n, end)
+    .map(({ position, kind, target, first, last, hides }) => ({
       position: Number(position),
       kind: String(kind) as Kind,
       target: Number(target),
+      covers: hides ? { first: Number(first), last: Number(last) } : undefined,
     }))
 
 /** The first reply of the model after a position. */
