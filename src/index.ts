@@ -177,15 +177,13 @@ export type {
   Catalogue,
   FindFilter,
   FindPage,
-  HiddenByMarker,
   OutlineOptions,
   OutlinePage,
   OverviewOptions,
   SearchOptions,
   SearchPage,
 } from './catalogue/catalogue.ts'
-export type { Hit } from './catalogue/search.ts'
-export type { TitleHit } from './catalogue/titles.ts'
+export type { HiddenByMarker, Hit, TitleHit } from './projections/lookups.ts'
 export type {
   Audit,
   AuditFinding,

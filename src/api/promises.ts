@@ -231,6 +231,7 @@ export const promiseStore = (store: TaskStore): Store => ({
     outline: promised(store.catalogue.outline),
     overview: promised(store.catalogue.overview),
     hidden: promised(store.catalogue.hidden),
+    hiddenBy: promised(store.catalogue.hiddenBy),
     search: promised(store.catalogue.search),
     find: promised(store.catalogue.find),
   },

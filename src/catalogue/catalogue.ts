@@ -1,7 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { outOfRange } from '../commands/rejections.ts'
+import { invalidInput } from '../events/errors.ts'
 import { openAt } from '../history/log.ts'
 import type { BucketColumns, OutlineColumns } from '../projections/columns.ts'
+import type { HiddenByMarker, Hits } from '../projections/lookups.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
@@ -11,10 +13,9 @@ import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
 import { type Filter, listed, type ListOrder, type ThreadList } from './list.ts'
 import { bucketsOf, outlineOf, tallyAt } from './outline.ts'
-import { type Hits, searched, unsearchable } from './search.ts'
+import { searched, unsearchable } from './search.ts'
 import type { ThreadRow } from './thread.ts'
 import { traitNames } from './traits.ts'
-import type { Tally } from './weave.ts'
 
 /** How far the answer's conversation is indexed. */
 export interface UpTo {
@@ -41,13 +42,6 @@ export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
 export interface BucketsPage extends BucketColumns, UpTo {}
-/** What a marker hides. */
-export interface HiddenByMarker extends Omit<Tally, 'tools'> {
-  readonly marker: number
-  /** The tools that are called in it and how often, the most called first. */
-  readonly tools: readonly (readonly [name: string, calls: number])[]
-}
-
 /**
  * What is looked up, in an index beside the store: it is kept up to date from the store's events, and built again if it is lost. An
  * answer waits until everything that was there is indexed, at most two seconds; then it says how far it knows.
@@ -75,6 +69,17 @@ export interface Catalogue<W extends Way> {
    * const hidden = await store.catalogue.hidden('task-42', 5)
    */
   readonly hidden: (id: string, marker: number) => Answer<W, ReadError, HiddenByMarker | undefined>
+  /**
+   * What each of several markers hides at all levels, in the order given; those that hide nothing, or are not indexed yet, are left out.
+   * Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const hidden = await store.catalogue.hiddenBy('task-42', [5, 9])
+   */
+  readonly hiddenBy: (
+    id: string,
+    markers: readonly number[],
+  ) => Answer<W, ReadError, readonly HiddenByMarker[]>
   /**
    * The messages, summaries and system prompts that have a text of 3 to 500 characters, as it is but for upper and lower case: what was
    * said, also in thoughts, tool calls and results, with the names and ids of calls; abandoned branches included. And the conversations
@@ -182,14 +187,25 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return { ...(read(id, known, (row, { rows }) => bucketsOf(rows, row, buckets)) ?? noBuckets), ...known }
   }
 
-  async function* hidden(id: string, marker: number): Steps<ReadError, HiddenByMarker | undefined> {
+  async function* hiddenBy(
+    id: string,
+    markers: readonly number[],
+  ): Steps<ReadError, readonly HiddenByMarker[]> {
+    if (!Array.isArray(markers)) return yield invalidInput('markers', 'is a list of positions')
     const known = yield* upTo(id)
-    if (!(Number.isInteger(marker) && marker >= 0 && marker <= known.last))
-      return yield outOfRange(id, marker, known.last)
-    const tally = read(id, known, (row, { rows }, db) => tallyAt(db, rows, row, marker))
-    if (!tally) return undefined
-    const tools = Object.entries(tally.tools).toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
-    return { ...tally, marker, tools }
+    const isIn = (marker: unknown): boolean =>
+      Number.isInteger(marker) && Number(marker) >= 0 && Number(marker) <= known.last
+    for (const marker of markers) if (!isIn(marker)) return yield outOfRange(id, marker, known.last)
+    return markers.flatMap((marker) => {
+      const tally = read(id, known, (row, { rows }, db) => tallyAt(db, rows, row, marker))
+      if (!tally) return []
+      const tools = Object.entries(tally.tools).toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+      return [{ ...tally, marker, tools }]
+    })
+  }
+
+  async function* hidden(id: string, marker: number): Steps<ReadError, HiddenByMarker | undefined> {
+    return (yield* hiddenBy(id, [marker]))[0]
   }
 
   async function* search(text: string, options?: SearchOptions): Steps<ReadError, SearchPage> {
@@ -222,6 +238,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     outline: (id, options) => task(() => outline(id, options)),
     overview: (id, options) => task(() => overview(id, options)),
     hidden: (id, marker) => task(() => hidden(id, marker)),
+    hiddenBy: (id, markers) => task(() => hiddenBy(id, markers)),
     close: feed.close,
   }
 }

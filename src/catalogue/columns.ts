@@ -1,8 +1,8 @@
-import type { Kind } from './facts.ts'
+import type { EventKind } from '../projections/columns.ts'
 
 /** What is known of successive events, a column each. */
 export interface Columns {
-  readonly kinds: Kind[]
+  readonly kinds: EventKind[]
   /** Whether each is a reply with a receipt: 1 or 0. */
   readonly receipts: number[]
   /** Bytes of the event's data as JSON. */
@@ -49,7 +49,7 @@ export interface StoredColumns {
   readonly own: Int32Array
   readonly tokens: Int32Array
   readonly times: Float64Array
-  readonly kindAt: (index: number) => Kind
+  readonly kindAt: (index: number) => EventKind
   readonly isCallAt: (index: number) => boolean
 }
 
@@ -65,7 +65,7 @@ export const storedColumns = (stored: Uint8Array): StoredColumns => {
     own: whole(1),
     tokens: whole(2),
     times: new Float64Array(buffer, 0, count),
-    kindAt: (index) => String.fromCharCode((letters[index] ?? 0) & 127) as Kind,
+    kindAt: (index) => String.fromCharCode((letters[index] ?? 0) & 127) as EventKind,
     isCallAt: (index) => (letters[index] ?? 0) > 127,
   }
 }

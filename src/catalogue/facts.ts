@@ -1,19 +1,13 @@
 import { type Block, isBlock } from '../events/blocks.ts'
 import { contentOf, type ConversationEvent, type Covers } from '../events/events.ts'
 import { estimatePrompt } from '../context/tokens/estimate.ts'
+import type { EventKind, MessageKind } from '../projections/columns.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
-
-/**
- * What an event is, as one letter: `u` a user's message, `r` one with tool results, `a` the assistant's, `c` one with tool calls, `s` the
- * system's; `C` Condensed, `T` Truncated, `W` Rewound, `R` Restored, `K` Configured, `-` any other.
- */
-export type Kind = MessageKind | 'C' | 'T' | 'W' | 'R' | 'K' | '-'
-type MessageKind = 'u' | 'r' | 'a' | 'c' | 's'
 
 /** What the catalogue knows of an event without its content. */
 export interface Facts {
   readonly position: number
-  readonly kind: Kind
+  readonly kind: EventKind
   /** Estimated tokens of what it shows; of a `Configured`, of system prompt and tools. */
   readonly own: number
   /** The names of the tools that it calls, in order. */
@@ -45,7 +39,7 @@ export const factsOf = (event: ConversationEvent): Facts => {
   }
 }
 
-const kindOf = (event: ConversationEvent, blocks: readonly Block[]): Kind => {
+const kindOf = (event: ConversationEvent, blocks: readonly Block[]): EventKind => {
   switch (event.type) {
     case 'MessageAppended': {
       const { role } = event.data
@@ -75,4 +69,4 @@ const toolsIn = (blocks: readonly Block[]): readonly string[] => {
   return names.length > 0 ? names : noTools
 }
 
-export const isMessage = (kind: Kind): kind is MessageKind => 'uracs'.includes(kind)
+export const isMessage = (kind: EventKind): kind is MessageKind => 'uracs'.includes(kind)

@@ -32,6 +32,10 @@ export const lateCatalogue = (
       (...args) =>
       async () =>
         (await loaded()).hidden(...args)(),
+    hiddenBy:
+      (...args) =>
+      async () =>
+        (await loaded()).hiddenBy(...args)(),
     search:
       (...args) =>
       async () =>

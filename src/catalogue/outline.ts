@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { BucketColumns, MarkerOutline, OutlineColumns } from '../projections/columns.ts'
-import type { Kind } from './facts.ts'
+import type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from '../projections/columns.ts'
 import { partsOf } from './lineage.ts'
 import type { Chunk, Rows } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
@@ -51,7 +50,7 @@ export const outlineOf = (
 
 /** A row of `marks`; the fields that an event of its kind has. */
 interface Mark extends Omit<MarkerOutline, 'kind' | 'method'> {
-  readonly kind: Kind
+  readonly kind: EventKind
   readonly target: number
   readonly method: string | null
 }
@@ -62,7 +61,7 @@ const marksIn = (db: DatabaseSync, { n }: ThreadRow, first: number, last: number
     .all(n, first, last)
     .map((row) => ({
       position: Number(row['position']),
-      kind: String(row['kind']) as Kind,
+      kind: String(row['kind']) as EventKind,
       first: Number(row['first']),
       last: Number(row['last']),
       target: Number(row['target']),

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { ConversationEvent } from '../events/events.ts'
+import type { EventKind } from '../projections/columns.ts'
 import {
   chunkLength,
   decodeTools,
@@ -9,7 +10,7 @@ import {
   storedColumns,
   type ToolsAt,
 } from './columns.ts'
-import { type Kind, noTools } from './facts.ts'
+import { noTools } from './facts.ts'
 import type { Taken, Thread, ThreadRow } from './thread.ts'
 import { traitOf } from './traits.ts'
 import { type Weave, weaveIn } from './weave.ts'
@@ -96,7 +97,7 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     chunks,
     weave,
     traits: (n, before) =>
-      sql.kinds.all(n, before).reduce((has, { kind }) => has | traitOf(String(kind) as Kind), 0),
+      sql.kinds.all(n, before).reduce((has, { kind }) => has | traitOf(String(kind) as EventKind), 0),
     note: (n, { event, facts, marker }) => {
       const { position, kind, covers, target } = facts
       for (const name of actorsOf(event)) sql.actor.run(name, n)

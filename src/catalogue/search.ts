@@ -4,6 +4,7 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type Excerpt, excerptOf, fold } from '../projections/found.ts'
+import type { Hit, Hits, TitleHit } from '../projections/lookups.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
@@ -15,33 +16,10 @@ import type { Feed } from './feed.ts'
 import type { CatalogueFile } from './file.ts'
 import type { Indexed } from './index-file.ts'
 import { partsOf } from './lineage.ts'
-import { type TitleHit, titlesWith, titleWith } from './titles.ts'
+import { titlesWith, titleWith } from './titles.ts'
 import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
-import { type States, type View, viewIn } from './views.ts'
-
-/** A message, summary or system prompt that has the text. */
-export interface Hit extends States {
-  readonly conversation: string
-  readonly position: number
-  /** A letter, as in an outline. */
-  readonly kind: string
-  /** ISO 8601, UTC. */
-  readonly time: string
-  /** Of the first place in it. */
-  readonly excerpt: Excerpt
-}
-
-export interface Hits {
-  /** On the first page: the conversations whose title has it, at most `limit`, the title noted last first. */
-  readonly titles: readonly TitleHit[]
-  /** The newest first. */
-  readonly items: readonly Hit[]
-  /** There may be more: the `cursor` of the next page. */
-  readonly next?: string
-  /** An event that has it, perhaps, but cannot be read. */
-  readonly problem?: string
-}
+import { type View, viewIn } from './views.ts'
 
 /** What is looked for, and where. */
 export interface Searched {

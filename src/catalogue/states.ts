@@ -1,20 +1,13 @@
 import type { Covers } from '../events/events.ts'
-import type { Kind } from './facts.ts'
+import type { EventKind } from '../projections/columns.ts'
+import type { Visibility } from '../projections/lookups.ts'
 
 // What became of an entry, told by the few events that change more than the end of what is shown: nothing is looked at between them.
-
-/**
- * Whether the model sees an entry: `shown`; `hidden` by the marker `by`, for a marker by the restore that took it back, for a system prompt
- * by the configuration that replaced it; `abandoned` by the rewind `by`.
- */
-export type State =
-  | { readonly state: 'shown' }
-  | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
 /** An event that changes more than the end of what is shown. */
 export interface Turning {
   readonly position: number
-  readonly kind: Kind
+  readonly kind: EventKind
   /** Where a rewind goes to, and the marker that a restore takes back. */
   readonly target: number
   /** The first and the last message that a marker hides at all levels; absent if it hides nothing. */
@@ -40,7 +33,7 @@ export const turningsOf = (marks: readonly Mark[]): readonly Turning[] => {
 }
 
 /** The state of an entry as seen from a position. @param turnings those of the conversation, ascending */
-export const stateAt = (turnings: readonly Turning[], entry: number, at: number): State => {
+export const stateAt = (turnings: readonly Turning[], entry: number, at: number): Visibility => {
   const begin = countThrough(turnings, entry)
   const later = turnings.slice(begin, countThrough(turnings, at))
   const path: Turning[] = []

@@ -1,17 +1,10 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { noteCodec } from '../events/notes.ts'
-import { type Excerpt, excerptIn, fold } from '../projections/found.ts'
+import { excerptIn, fold } from '../projections/found.ts'
+import type { TitleHit } from '../projections/lookups.ts'
 import type { RecordedEvent } from '../store/port.ts'
 import type { Part } from './lineage.ts'
-
-/** A conversation whose title has the text. */
-export interface TitleHit {
-  readonly conversation: string
-  /** When the title was noted, ISO 8601, UTC. */
-  readonly time: string
-  readonly excerpt: Excerpt
-}
 
 /** Takes the notes of conversations, of which titles alone are kept. One that cannot be read is left out, as in links. */
 export const titlesIn = (db: DatabaseSync) => {

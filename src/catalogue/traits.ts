@@ -1,9 +1,9 @@
-import type { Kind } from './facts.ts'
+import type { EventKind } from '../projections/columns.ts'
 
 /** What may have happened in a conversation, a bit each. */
 export const traits = { condensed: 1, truncated: 2, rewound: 4, restored: 8, forked: 16 } as const
 
-const ofKinds: Readonly<Partial<Record<Kind, number>>> = {
+const ofKinds: Readonly<Partial<Record<EventKind, number>>> = {
   C: traits.condensed,
   T: traits.truncated,
   W: traits.rewound,
@@ -11,7 +11,7 @@ const ofKinds: Readonly<Partial<Record<Kind, number>>> = {
 }
 
 /** What an event of this kind says of its conversation. */
-export const traitOf = (kind: Kind): number => ofKinds[kind] ?? 0
+export const traitOf = (kind: EventKind): number => ofKinds[kind] ?? 0
 
 export type Trait = keyof typeof traits
 export const traitNames = Object.keys(traits) as [Trait, ...Trait[]]

@@ -1,20 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite'
-import type { Kind } from './facts.ts'
+import type { EventKind } from '../projections/columns.ts'
+import type { Hit, Visibility } from '../projections/lookups.ts'
 import { type Part, partsOf } from './lineage.ts'
 import type { Rows } from './rows.ts'
-import { type Mark, type State, stateAt, turningsOf } from './states.ts'
+import { type Mark, stateAt, turningsOf } from './states.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
-
-/** The state of an entry now, and for the reply after it. */
-export interface States {
-  readonly now: State
-  readonly then: State
-}
 
 /** A conversation, to be looked at from several positions. */
 export interface View {
-  readonly statesOf: (entry: number) => States
-  readonly kindAt: (position: number) => string
+  readonly statesOf: (entry: number) => Pick<Hit, 'now' | 'then'>
+  readonly kindAt: (position: number) => EventKind
 }
 
 /** @param row as far as is to be looked at */
@@ -24,7 +19,7 @@ export const viewIn = (db: DatabaseSync, rows: Rows, row: ThreadRow): View => {
   return {
     statesOf: (entry) => {
       const reply = replyAfter(rows, parts, entry)
-      const state = (at: number): State => stateAt(turnings, entry, at)
+      const state = (at: number): Visibility => stateAt(turnings, entry, at)
       return { now: state(row.last), then: state(reply === undefined ? row.last : reply - 1) }
     },
     kindAt: (position) => {
@@ -45,7 +40,7 @@ const marksIn = (db: DatabaseSync, { row: { n }, last: end }: Part): readonly Ma
     .all(n, end)
     .map(({ position, kind, target, first, last, hides }) => ({
       position: Number(position),
-      kind: String(kind) as Kind,
+      kind: String(kind) as EventKind,
       target: Number(target),
       covers: hides ? { first: Number(first), last: Number(last) } : undefined,
     }))

@@ -1,5 +1,6 @@
 import type { Covers } from '../events/events.ts'
-import { type Facts, isMessage, type Kind } from './facts.ts'
+import type { EventKind } from '../projections/columns.ts'
+import { type Facts, isMessage } from './facts.ts'
 
 // What is shown at every position of a conversation at once. Each position has a list, and the lists share what they have in common, as
 // a message only adds an element to the list before it. So a rewind takes up an earlier list, and a fork begins with one of its parent's.
@@ -7,14 +8,14 @@ import { type Facts, isMessage, type Kind } from './facts.ts'
 /** How many messages there are among what a marker hides at all levels, of which kinds all of it is, and which tools it calls. */
 export interface Tally {
   readonly messages: number
-  readonly kinds: Readonly<Partial<Record<Kind, number>>>
+  readonly kinds: Readonly<Partial<Record<EventKind, number>>>
   readonly tools: Readonly<Record<string, number>>
 }
 
 /** A message or marker that is shown. */
 export interface Piece {
   readonly position: number
-  readonly kind: Kind
+  readonly kind: EventKind
   readonly own: number
   readonly tools: readonly string[]
   /** Only of markers. */
@@ -132,7 +133,7 @@ const restore = (weave: Weave, moment: Moment, marker: number): Moment => {
 }
 
 const tallyOf = (pieces: readonly Piece[]): Tally => {
-  const kinds: Partial<Record<Kind, number>> = {}
+  const kinds: Partial<Record<EventKind, number>> = {}
   const tools: Record<string, number> = Object.create(null) as Record<string, number>
   let messages = 0
   for (const { kind, tools: called, hides } of pieces) {
@@ -140,7 +141,7 @@ const tallyOf = (pieces: readonly Piece[]): Tally => {
     messages += (isMessage(kind) ? 1 : 0) + (hides?.messages ?? 0)
     for (const name of called) tools[name] = (tools[name] ?? 0) + 1
     for (const [name, count] of Object.entries(hides?.tools ?? {})) tools[name] = (tools[name] ?? 0) + count
-    for (const [name, count] of Object.entries(hides?.kinds ?? {}) as [Kind, number][])
+    for (const [name, count] of Object.entries(hides?.kinds ?? {}) as [EventKind, number][])
       kinds[name] = (kinds[name] ?? 0) + count
   }
   return { messages, kinds, tools }

@@ -1,5 +1,12 @@
 // What can be drawn of a conversation without its content, in columns: an index makes it, or whoever has the events.
 
+/**
+ * What an event is, as one letter: `u` a user's message, `r` one with tool results, `a` the assistant's, `c` one with tool calls, `s` the
+ * system's; `C` Condensed, `T` Truncated, `W` Rewound, `R` Restored, `K` Configured, `-` any other.
+ */
+export type EventKind = MessageKind | 'C' | 'T' | 'W' | 'R' | 'K' | '-'
+export type MessageKind = 'u' | 'r' | 'a' | 'c' | 's'
+
 /** A `Condensed` or `Truncated`, as its event says. */
 export interface MarkerOutline {
   readonly position: number
@@ -20,7 +27,7 @@ export interface OutlineColumns {
   readonly from: number
   /** The last position of the columns; `from` - 1 if there is none. */
   readonly to: number
-  /** A letter each: `u` a user's message, `r` one with tool results, `a` the assistant's, `c` one with tool calls, `s` the system's; `C` Condensed, `T` Truncated, `W` Rewound, `R` Restored, `K` Configured, `-` any other. */
+  /** A letter each, as `EventKind` says. */
   readonly kinds: string
   /** Bytes of the event's data, as JSON. */
   readonly sizes: readonly number[]

@@ -1,3 +1,5 @@
+import type { EventKind } from '../core.ts'
+
 // Numbers, sizes, times and kinds as words.
 
 const grouped = new Intl.NumberFormat('en')
@@ -76,9 +78,8 @@ export const kinds = {
   R: 'restore',
   K: 'configuration',
   '-': 'other',
-} as const
-export type Kind = keyof typeof kinds
-export const isKind = (letter: string | undefined): letter is Kind =>
+} as const satisfies Readonly<Record<EventKind, string>>
+export const isKind = (letter: string | undefined): letter is EventKind =>
   letter !== undefined && Object.hasOwn(kinds, letter)
 /** The kind that a letter stands for, as words. */
 export const kindOf = (letter: string | undefined): string => kinds[isKind(letter) ? letter : '-']

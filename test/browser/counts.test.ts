@@ -58,10 +58,25 @@ const counted = (page: Page): Promise<unknown> =>
 
 const nodes = (page: Page): Promise<number> => page.evaluate('document.querySelectorAll("*").length')
 
+/** Ends with a marker, and shows as many as it is told to: each hides a call of a tool of its own, and the result. */
+const marked = async (store: Store, markers: number): Promise<void> => {
+  const chat = store.conversation('marked')
+  for (let turn = 0; turn < markers; turn++) {
+    const [id, name] = [`call-${turn}`, `tool-${turn}`]
+    await chat.append([
+      { role: 'user', content: `Look at ${turn}.` },
+      { role: 'assistant', content: [{ type: 'tool_use', id, name, input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'Seen.' }] },
+    ])
+  }
+  for (let turn = 0; turn < markers; turn++)
+    await chat.truncate({ covers: { first: 3 * turn + 1, last: 3 * turn + 2 } })
+}
+
 /** The index that the ribbon is drawn from follows the store. */
-const isIndexed = async ({ url, store }: Served): Promise<void> => {
-  const last = await store.conversation('long').position()
-  const marker = `${url}/api/v1/conversations/long/hidden/${last}`
+const isIndexed = async ({ url, store }: Served, id = 'long'): Promise<void> => {
+  const last = await store.conversation(id).position()
+  const marker = `${url}/api/v1/conversations/${id}/hidden/${last}`
   await expect.poll(async () => (await fetch(marker)).status).toBe(200)
 }
 
@@ -69,7 +84,9 @@ describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
   test('asks for at most six things until its first view is complete', async () => {
     const scene = await served(await long(12_000))
     await loadSample(scene.store)
+    await marked(scene.store, 60)
     await isIndexed(scene)
+    await isIndexed(scene, 'marked')
     const overview = ({ page }: Looking) =>
       page.getByRole('slider', { name: 'Position in the whole conversation' }).waitFor()
     const ends: Record<string, (looked: Looking) => Promise<unknown>> = {
@@ -78,6 +95,8 @@ describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
       [`/c/${sampleIds[0]}`]: ({ page }) => page.getByRole('button', { name: 'Approve …' }).waitFor(),
       [`/c/${sampleIds[0]}?at=31`]: ({ page }) =>
         page.getByRole('button', { name: /^16 messages replaced by a summary/ }).waitFor(),
+      // What the markers hide is asked for at once.
+      '/c/marked': ({ page }) => page.getByRole('button', { name: /1 tool-59/ }).waitFor(),
     }
     for (const [address, isThere] of Object.entries(ends)) {
       const tooMuch = (await firstView(scene, address, isThere)).slice(6)

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { catalogueOf } from '../../src/catalogue/catalogue.ts'
+import type { HiddenByMarker } from '../../src/projections/lookups.ts'
 import { hiddenBy, kindsOf, outlineBy, toolsOf } from '../support/catalogue/model.ts'
 import { storedForked } from '../support/catalogue/stored.ts'
-import { right } from '../support/either.ts'
+import { left, right } from '../support/either.ts'
 import { histories, rawLogs } from '../support/histories.ts'
 import { runs } from '../support/runs.ts'
 
@@ -34,8 +35,10 @@ describe.each([
         if (any.length === 0) return
         const { store, id, log } = await storedForked(any, cuts)
         const catalogue = catalogueOf(store, undefined)
+        const together: HiddenByMarker[] = []
         for (const { position, type } of log) {
           const found = right(await catalogue.hidden(id, position)())
+          if (found) together.push(found)
           const hidden = type === 'Condensed' || type === 'Truncated' ? hiddenBy(log, position) : undefined
           expect(found === undefined).toBe(hidden === undefined)
           if (!found || !hidden) continue
@@ -46,6 +49,9 @@ describe.each([
             found.tools.map(([, calls]) => calls).toSorted((one, other) => other - one),
           )
         }
+        const all = log.map(({ position }) => position)
+        expect(right(await catalogue.hiddenBy(id, all)())).toEqual(together)
+        expect(left(await catalogue.hiddenBy(id, [...all, log.length])())._tag).toBe('OutOfRange')
         await catalogue.close()
       }),
       { numRuns: runs(numRuns / 2) },

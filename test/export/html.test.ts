@@ -55,8 +55,7 @@ describe('a page without a server', () => {
     await same('/outline')
     await same('/outline?from=3&to=20')
     await same('/overview?buckets=7')
-    for (const { position, type } of file.events)
-      if (type === 'Condensed' || type === 'Truncated') await same(`/hidden/${position}`)
+    await same(`/hidden?markers=${file.events.map(({ position }) => position).join()}`)
   })
 
   test.for([main, fork])('finds what the server finds, each hit with its states: %s', async (id) => {

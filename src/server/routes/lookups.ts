@@ -87,11 +87,7 @@ export const hiddenBy = route({
   },
   errors: notFound,
   handle: async ({ params: { id }, query: { markers }, store }) => {
-    const items = []
-    for (const marker of markers) {
-      const one = await store.catalogue.hidden(id, marker)
-      if (one) items.push(one)
-    }
+    const items = await store.catalogue.hiddenBy(id, markers)
     const found = items.map(({ marker }) => marker)
     return from(store.conversation(id), Math.max(...markers), ['hidden', markers, found], { items })
   },

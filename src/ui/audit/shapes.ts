@@ -1,4 +1,4 @@
-// What the API answers about audits (src/server/audit-shapes.ts says it as schemas).
+// What the API answers about audits (src/server/shapes/audit.ts says it as schemas).
 
 export interface Anchored {
   readonly anchor: string

@@ -1,3 +1,4 @@
+import type { HiddenByMarker } from '../../core.ts'
 import type { ComponentChildren } from 'preact'
 import { Blocks } from '../blocks/blocks.tsx'
 import { Exact } from '../blocks/shown.tsx'
@@ -6,7 +7,7 @@ import { hrefs, type View } from '../url.ts'
 import { brief, count, number, size } from '../words.ts'
 import { describe, lengthOf } from './kinds.ts'
 import { type Row, stateOf } from './rows.ts'
-import type { Hidden, ShownEntry, ShownItem } from './shapes.ts'
+import type { ShownEntry, ShownItem } from './shapes.ts'
 
 /** What rows need to know besides what they show. */
 export interface Around {
@@ -15,7 +16,7 @@ export interface Around {
   readonly view: View
   readonly at: number
   readonly names: ReadonlyMap<string, string>
-  readonly hidden: ReadonlyMap<number, Hidden>
+  readonly hidden: ReadonlyMap<number, HiddenByMarker>
   readonly toggle: (position: number) => void
   readonly more: (group: number) => void
   /** Positions that are shown in full. */
@@ -118,7 +119,7 @@ export const InPlace = ({ around, item }: { readonly around: Around; readonly it
 const toolsShown = 5
 
 /** 22 Bash, 16 Read, 13 Grep … */
-const Outlined = ({ hidden }: { readonly hidden: Hidden | undefined }) => {
+const Outlined = ({ hidden }: { readonly hidden: HiddenByMarker | undefined }) => {
   if (!hidden || hidden.tools.length === 0) return null
   const rest = hidden.tools.length - toolsShown
   return (

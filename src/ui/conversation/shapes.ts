@@ -1,7 +1,7 @@
 import type { BucketColumns, Entry, Item, MarkerOutline, OutlineColumns, Repair } from '../../core.ts'
 import type { Cut } from '../blocks/cut.ts'
 
-// What the API answers about one conversation (src/server/shapes.ts says it as schemas).
+// What the API answers about one conversation (src/server/shapes says it as schemas).
 
 /** The events without their content, in columns. */
 export interface Outline extends OutlineColumns {
@@ -18,13 +18,6 @@ export type Restore = OutlineColumns['restores'][number]
 /** A long conversation in parts, in columns. */
 export interface Overview extends BucketColumns {
   readonly last: number
-}
-
-/** What a marker hides, at all levels. */
-export interface Hidden {
-  readonly marker: number
-  readonly messages: number
-  readonly tools: readonly (readonly [name: string, calls: number])[]
 }
 
 type Clipped<T> = T & { readonly cuts?: readonly Cut[] }

@@ -1,4 +1,5 @@
 import { useCallback, useMemo } from 'preact/hooks'
+import type { HiddenByMarker } from '../../core.ts'
 import type { Source } from '../source/source.ts'
 import { useHidden } from './fetching/hidden.ts'
 import { usePieces } from './fetching/pieces.ts'
@@ -7,7 +8,7 @@ import { toolNames } from './kinds.ts'
 import { firstOf } from './markers.ts'
 import { type Paths, paths } from './path.ts'
 import { isInPane, type MarkerItem, type Opened, type Row, rowsOf } from './rows.ts'
-import type { Effective, Hidden, Outline } from './shapes.ts'
+import type { Effective, Outline } from './shapes.ts'
 import type { Sight } from './use-sight.ts'
 
 /** What is shown of a position. */
@@ -19,15 +20,12 @@ export interface Rows {
   readonly paths: Paths
   /** What is seen in place of what is hidden, and what that is. */
   readonly markers: readonly MarkerItem[]
-  readonly hidden: ReadonlyMap<number, Hidden>
+  readonly hidden: ReadonlyMap<number, HiddenByMarker>
   readonly hiddenCount: number
   readonly opened: readonly Opened[]
   /** Fetches what comes before the entries of an open group. */
   readonly more: (group: number) => void
 }
-
-/** What markers hide is asked for of so many. */
-const mostOutlined = 40
 
 export const useRows = (source: Source, id: string, sight: Sight): Rows => {
   const { view, value, outline, isBusy } = sight
@@ -68,8 +66,11 @@ export const useRows = (source: Source, id: string, sight: Sight): Rows => {
     () => (value?.items ?? []).flatMap((item) => (item.kind === 'message' ? [] : [item])),
     [value],
   )
-  const outlined = markers.slice(0, mostOutlined).map(({ position }) => position)
-  const hidden = useHidden(source, id, outlined)
+  const hidden = useHidden(
+    source,
+    id,
+    markers.map(({ position }) => position),
+  )
   const hiddenCount = markers.reduce((sum, { messagesHidden }) => sum + messagesHidden, 0)
   return { rows, names, paths: own, markers, hidden, hiddenCount, opened, more }
 }

@@ -1,4 +1,4 @@
-// What the API answers about what recorded conversations tell (src/server/investigate-shapes.ts says it as schemas).
+// What the API answers about what recorded conversations tell (src/server/shapes/investigate.ts says it as schemas).
 
 export type Verdict = 'good' | 'bad' | 'skip'
 

@@ -1,30 +1,9 @@
+import type { Excerpt, Hits as Page, Visibility } from '../../core.ts'
 import { Exact } from '../blocks/shown.tsx'
 import type { Source } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { hrefs, queryOf } from '../url.ts'
 import { kindOf, number } from '../words.ts'
-
-/** What became of a hit: shown to the model, or not, by the event at a position. */
-type State = { readonly state: 'shown' } | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
-
-interface Hit {
-  readonly conversation: string
-  readonly position: number
-  /** A letter, as in an outline. */
-  readonly kind: string
-  readonly excerpt: { readonly before: string; readonly match: string; readonly after: string }
-  readonly now: State
-  readonly then: State
-}
-
-/** A conversation whose title has the words. */
-type TitleHit = Pick<Hit, 'conversation' | 'excerpt'>
-
-interface Found {
-  readonly titles: readonly TitleHit[]
-  readonly items: readonly Hit[]
-  readonly next?: unknown
-}
 
 /** More hits are in the conversations below. */
 const most = 8
@@ -32,7 +11,7 @@ const most = 8
 /** Where it was said, over all conversations. Nothing, where the server cannot search. */
 export const Hits = ({ source, q }: { readonly source: Source; readonly q: string }) => {
   const path = `/search${queryOf({ q, limit: most })}`
-  const { value, error } = useFetched<Found>(source, path)
+  const { value, error } = useFetched<Page>(source, path)
   const { titles = [], items = [], next } = value ?? {}
   if (error !== undefined || titles.length + items.length === 0) return null
   return (
@@ -66,7 +45,7 @@ export const Hits = ({ source, q }: { readonly source: Source; readonly q: strin
   )
 }
 
-const Marked = ({ before, match, after }: Hit['excerpt']) => (
+const Marked = ({ before, match, after }: Excerpt) => (
   <span class="excerpt" dir="auto">
     <Exact text={before} />
     <mark>
@@ -76,7 +55,7 @@ const Marked = ({ before, match, after }: Hit['excerpt']) => (
   </span>
 )
 
-const wordsOf = (kind: string, now: State): string => {
+const wordsOf = (kind: string, now: Visibility): string => {
   if (now.state === 'shown') return 'in context'
   if (kind === 'K' && now.state === 'hidden') return `replaced by ${now.by}`
   return now.state === 'hidden' ? `hidden by ${now.by}` : `abandoned by ${now.by}`

@@ -1,25 +1,36 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { HiddenByMarker } from '../../../core.ts'
 import type { Source } from '../../source/source.ts'
-import { apiOf } from '../../url.ts'
-import type { Hidden } from '../shapes.ts'
+import { apiOf, queryOf } from '../../url.ts'
 
-/** What markers hide, by their positions: fetched once for those that are shown. */
+/** How many markers one answer tells of. */
+const most = 200
+
+/** What markers hide, by their positions: asked for together, once for those that are shown. */
 export const useHidden = (
   source: Source,
   id: string,
   markers: readonly number[],
-): ReadonlyMap<number, Hidden> => {
-  const [known, setKnown] = useState<ReadonlyMap<number, Hidden>>(new Map())
+): ReadonlyMap<number, HiddenByMarker> => {
+  const [known, setKnown] = useState<ReadonlyMap<number, HiddenByMarker>>(new Map())
   const asked = useRef(new Set<number>())
   useEffect(() => {
-    for (const marker of markers) {
-      if (asked.current.has(marker)) continue
-      asked.current.add(marker)
-      source.get<Hidden>(`${apiOf(id)}/hidden/${marker}`).then(
-        (hidden) => setKnown((before) => new Map(before).set(marker, hidden)),
-        () => undefined,
-      )
+    const ask = async (some: readonly number[]): Promise<void> => {
+      for (const marker of some) asked.current.add(marker)
+      const path = `${apiOf(id)}/hidden${queryOf({ markers: some.join() })}`
+      const { items } = await source.get<Answer>(path).catch(() => none)
+      const told = new Map(items.map((hidden) => [hidden.marker, hidden]))
+      // What is not indexed yet is asked for with the next markers.
+      for (const marker of some) if (!told.has(marker)) asked.current.delete(marker)
+      setKnown((before) => new Map([...before, ...told]))
     }
+    const wanted = markers.filter((marker) => !asked.current.has(marker))
+    for (let from = 0; from < wanted.length; from += most) void ask(wanted.slice(from, from + most))
   }, [source, id, markers.join()])
   return known
 }
+
+interface Answer {
+  readonly items: readonly HiddenByMarker[]
+}
+const none: Answer = { items: [] }

@@ -1,33 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { Excerpt, Hit, Hits as Page } from '../../../core.ts'
 import type { Source } from '../../source/source.ts'
 import { apiOf, queryOf } from '../../url.ts'
 
-export type State =
-  | { readonly state: 'shown' }
-  | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
-
-interface Excerpt {
-  readonly before: string
-  readonly match: string
-  readonly after: string
-}
-
-/** A place at which the words are. */
-export interface Hit {
-  readonly position: number
-  readonly kind: string
-  readonly excerpt: Excerpt
-  /** In the context of now, and of the next reply then. */
-  readonly now: State
-  readonly then: State
-}
-interface Found {
-  /** On the first page, if the title of the conversation has the words. */
-  readonly titles: readonly { readonly excerpt: Excerpt }[]
-  readonly items: readonly Hit[]
-  /** Where to look on. */
-  readonly next?: string | undefined
-}
 export interface Hits {
   /** By position. */
   readonly hits: readonly Hit[]
@@ -59,7 +34,7 @@ export const useHits = (source: Source, id: string, words: string | undefined): 
     const ask = async (found: Hits, cursor?: string): Promise<void> => {
       const limit = mostHits - found.hits.length
       const path = `${apiOf(id)}/search${queryOf({ q: words, limit, cursor })}`
-      const { titles, items, next } = await source.get<Found>(path, { signal })
+      const { titles, items, next } = await source.get<Page>(path, { signal })
       const hits = [...found.hits, ...items].toSorted((one, other) => one.position - other.position)
       const isFull = hits.length >= mostHits
       const extent = next === undefined ? 'all' : isFull ? 'more' : 'so far'

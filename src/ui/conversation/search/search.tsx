@@ -1,14 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks'
+import type { Excerpt, Hit, Visibility } from '../../../core.ts'
 import { Exact } from '../../blocks/shown.tsx'
 import { problemOf } from '../../source/source.ts'
 import { kindOf, number } from '../../words.ts'
 import type { Finding } from '../use-finding.ts'
-import { type Hit, type State, tally } from './hits.ts'
+import { tally } from './hits.ts'
 
 /** So many characters before what was found are shown everywhere. */
 const near = 16
 
-const stateWords = (kind: string, state: State): string => {
+const stateWords = (kind: string, state: Visibility): string => {
   if (state.state === 'shown') return 'yes'
   if (state.state === 'abandoned') return `no, abandoned by ${state.by}`
   return kind === 'K' ? `no, replaced by ${state.by}` : `as part of ${state.by}`
@@ -86,7 +87,7 @@ const Found = ({ hit: { position, kind, excerpt, now, then } }: { readonly hit: 
   </>
 )
 
-const Marked = ({ before, match, after }: Hit['excerpt']) => (
+const Marked = ({ before, match, after }: Excerpt) => (
   <span class="excerpt" dir="auto">
     {/* On a narrow screen, what was found is not pushed out of it. */}
     <span class="far">

@@ -78,8 +78,11 @@ const answers: Readonly<Record<string, Answer>> = {
   '/conversations/:id/outline': ({ file, number }) =>
     outlineOf(file, number('from', 0), number('to', file.events.length - 1)),
   '/conversations/:id/overview': ({ file, number }) => overviewOf(file, number('buckets', 1_200)),
-  '/conversations/:id/hidden/:marker': ({ file: { events }, params: { marker } }) =>
-    hiddenOf(events, Number(marker)),
+  '/conversations/:id/hidden': ({ file: { events }, query }) => ({
+    items: (query.get('markers') ?? '')
+      .split(',')
+      .flatMap((marker) => hiddenOf(events, Number(marker)) ?? []),
+  }),
   '/conversations/:id/search': (question) => searched(question),
   '/search': (question) => searched(question),
 }

@@ -3,8 +3,11 @@ import {
   type ConversationEvent,
   contentOf,
   effective,
+  type EventKind,
   full,
+  type HiddenByMarker,
   type Log,
+  type Visibility,
 } from '../../../core.ts'
 import { kindOf } from './outline.ts'
 
@@ -29,11 +32,11 @@ const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
 }
 
 /** What a marker hides at all levels, as the server's `hidden` says it; undefined if there is no such marker. */
-export const hiddenOf = (log: Log, marker: number) => {
+export const hiddenOf = (log: Log, marker: number): HiddenByMarker | undefined => {
   const type = log[marker]?.type
   if (type !== 'Condensed' && type !== 'Truncated') return undefined
   const hidden = hiddenBy(log, marker)
-  const kinds: Record<string, number> = {}
+  const kinds: Partial<Record<EventKind, number>> = {}
   const tools = new Map<string, number>()
   for (const event of hidden) {
     const kind = kindOf(event)
@@ -50,15 +53,11 @@ export const hiddenOf = (log: Log, marker: number) => {
   }
 }
 
-export type State =
-  | { readonly state: 'shown' }
-  | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
-
 /** What became of every entry and configuration by a position, by their own. */
-export const statesAt = (log: Log, at: number): ReadonlyMap<number, State> =>
+export const statesAt = (log: Log, at: number): ReadonlyMap<number, Visibility> =>
   new Map([
     ...configurationsAt(log, at),
-    ...full(log, { at, abandoned: true }).map(({ position, status, by = -1 }): [number, State] => [
+    ...full(log, { at, abandoned: true }).map(({ position, status, by = -1 }): [number, Visibility] => [
       position,
       status === 'active'
         ? { state: 'shown' }

@@ -1,4 +1,4 @@
-import type { ConversationEvent, Log } from '../../../core.ts'
+import type { ConversationEvent, EventKind, Log, MarkerOutline } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 
 // What the ribbon and the curve draw, as the server's `outline` and `overview` say it.
@@ -12,7 +12,7 @@ const letters = {
   Forked: '-',
 } as const
 
-export const kindOf = ({ type, data }: ConversationEvent): string => {
+export const kindOf = ({ type, data }: ConversationEvent): EventKind => {
   if (type !== 'MessageAppended') return letters[type]
   const has = (wanted: string): boolean => data.content.some((block) => block.type === wanted)
   if (data.role === 'user') return has('tool_result') ? 'r' : 'u'
@@ -20,8 +20,8 @@ export const kindOf = ({ type, data }: ConversationEvent): string => {
   return 's'
 }
 
-const markersIn = (events: Log) =>
-  events.flatMap(({ position, type, data }) =>
+const markersIn = (events: Log): readonly MarkerOutline[] =>
+  events.flatMap(({ position, type, data }): readonly MarkerOutline[] =>
     type === 'Condensed' || type === 'Truncated'
       ? [
           {

@@ -1,16 +1,29 @@
-import { type ConversationEvent, foundIn, type Log } from '../../../core.ts'
+import {
+  type ConversationEvent,
+  foundIn,
+  type Hit,
+  type Hits,
+  type Log,
+  type TitleHit,
+  type Visibility,
+} from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
-import { type State, statesAt } from './hiding.ts'
+import { statesAt } from './hiding.ts'
 import { kindOf } from './outline.ts'
 import { titleOf } from './title.ts'
 
+interface Found extends Hits {
+  readonly last: number
+  readonly indexed: number
+}
+
 /** What is found in a conversation, newest first, as the server's `search` says it. */
-export const found = (file: EmbeddedFile, text: string, most: number, before = Infinity) => {
+export const found = (file: EmbeddedFile, text: string, most: number, before = Infinity): Found => {
   const { conversation, events: log } = file
   const titles = before === Infinity ? titlesWith(file, text) : []
   const last = log.length - 1
   const now = statesAt(log, last)
-  const items = []
+  const items: Hit[] = []
   for (let position = Math.min(before, log.length) - 1; position >= 0; position--) {
     const event = log[position]
     const excerpt = event && text !== '' ? foundIn(event, text) : undefined
@@ -30,16 +43,16 @@ export const found = (file: EmbeddedFile, text: string, most: number, before = I
 }
 
 /** The title, if it has the text. */
-const titlesWith = (file: EmbeddedFile, text: string) => {
+const titlesWith = (file: EmbeddedFile, text: string): readonly TitleHit[] => {
   const title = titleOf(file)
   const excerpt = title === undefined || text === '' ? undefined : foundIn(title, text)
   return excerpt ? [{ conversation: file.conversation, time: file.written, excerpt }] : []
 }
 
-const shown: State = { state: 'shown' }
+const shown: Visibility = { state: 'shown' }
 
 /** The state of an entry for the reply after it. What is said is shown, until something takes it away. */
-const stateThen = (log: Log, position: number): State => {
+const stateThen = (log: Log, position: number): Visibility => {
   const reply = log.findIndex((event, at) => at > position && isReply(event))
   const at = reply < 0 ? log.length - 1 : reply - 1
   const isTurned = log.slice(position + 1, at + 1).some((event) => 'CTWRK'.includes(kindOf(event)))
