@@ -49,7 +49,7 @@ export const writerOf = async (format: string, source: Source): Promise<Writer |
       const redacted = redactor(redact)
       const log: ConversationEvent[] = []
       for await (const event of chat.events({ to: at })) log.push(redacted(event))
-      yield* write(log, redacted(chat.id))
+      yield* write(log, chat.id)
     },
   }
 }
@@ -104,14 +104,14 @@ async function* markdown(chat: Conversation, { at, redact }: ExportOptions): Asy
   const entries = full(log, { at, abandoned: true })
   log.length = 0
   const redacted = redactor(redact)
-  yield markdownHead(redacted(chat.id), entries).join('\n\n')
+  yield markdownHead(chat.id, entries).join('\n\n')
   let next = 0
   for await (const event of chat.events({ to: at })) {
     const entry = entries[next]
     if (entry?.position !== event.position) continue
     next++
-    const item = itemIn(event)
-    if (item) for (const part of entryParts(redacted({ ...entry, ...item }))) yield `\n\n${part}`
+    const item = itemIn(redacted(event))
+    if (item) for (const part of entryParts({ ...entry, ...item })) yield `\n\n${part}`
   }
   yield '\n'
 }

@@ -1,12 +1,25 @@
 /** What stands in place of what was redacted. */
 export const mark = '[redacted]'
 
-/** What says what something is, and to what it belongs. */
-const identifying: ReadonlySet<string> = new Set(
-  'type id role kind method tool_use_id call conversation from relation messageId commandId requestId starts prev hash digest media_type time'.split(
-    ' ',
-  ),
+/** What says what something is, to what it belongs, and when it was. */
+const structural: ReadonlySet<string> = new Set(
+  [
+    'type role kind method media_type ttl',
+    'id tool_use_id call conversation from relation messageId commandId requestId starts',
+    '$correlationId $causationId prev hash digest signature',
+    'time updated expires_at state',
+  ].flatMap((names) => names.split(' ')),
 )
+
+/** What only this library writes, by its name and by a field that tells it from content of the same name: it stays whole. */
+const ours: ReadonlyMap<string, string> = new Map([
+  ['context', 'digest'],
+  ['receipt', 'digest'],
+  ['policy', 'used'],
+])
+
+/** Blocks and sources whose `data` is encoded: no text can be found in it. */
+const encoded: ReadonlySet<unknown> = new Set(['base64', 'redacted_thinking'])
 
 /** What is in these has a shape of its own: there, names say nothing, and numbers may be anybody's. */
 const free: readonly string[] = ['input', 'input_schema', 'parameters']
@@ -17,9 +30,6 @@ export interface Redacted<A> {
   readonly places: number
 }
 
-/** Names rather than says something: of what kind it is. */
-const kinds: ReadonlySet<string> = new Set(['type', 'role', 'kind'])
-
 /** Any of these texts, the longest first: all at once, so that none of them is looked for in a mark. */
 export const anyOf = (texts: readonly string[]): RegExp =>
   new RegExp(
@@ -29,29 +39,20 @@ export const anyOf = (texts: readonly string[]): RegExp =>
       .join('|'),
   )
 
-/** A copy of a value in which the mark stands for each of these texts, also in ids; the value itself, without texts. */
+/** A copy of a value in which the mark stands for each of these texts in what is content; the value itself, without texts. */
 export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
   if (texts.length === 0) return (value) => value
   const pattern = anyOf(texts)
-  return (value) => redacted(value, pattern, { kept: kinds }).value
-}
-
-interface Bounds {
-  /** Names of fields whose content has a shape of its own too. */
-  readonly alsoFree?: readonly string[]
-  /** Names of fields whose texts stay. Default: those that say what something is, and to what it belongs. */
-  readonly kept?: ReadonlySet<string>
+  return (value) => redacted(value, pattern).value
 }
 
 /**
  * The same JSON with every match in its texts replaced by the mark; in inputs, schemas and other free data also in numbers and in the names
- * of fields. Ids stay, but in those. No recursion: inputs may be nested deeply.
+ * of fields. Structure stays elsewhere: types, ids, times, hashes, receipts and what is encoded. No recursion: inputs may be nested deeply.
+ *
+ * @param alsoFree names of fields whose content has a shape of its own too
  */
-export const redacted = <A>(
-  value: A,
-  pattern: RegExp,
-  { alsoFree = [], kept = identifying }: Bounds = {},
-): Redacted<A> => {
+export const redacted = <A>(value: A, pattern: RegExp, alsoFree: readonly string[] = []): Redacted<A> => {
   const every = new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`)
   const isFreeIn = new Set([...free, ...alsoFree])
   let places = 0
@@ -61,7 +62,7 @@ export const redacted = <A>(
     return now
   }
   const leaf = (given: unknown, key: string, isFree: boolean): unknown => {
-    if (typeof given === 'string') return !isFree && kept.has(key) ? given : clean(given)
+    if (typeof given === 'string') return !isFree && structural.has(key) ? given : clean(given)
     if (typeof given !== 'number' || !isFree) return given
     const now = clean(String(given))
     return now === String(given) ? given : now
@@ -75,17 +76,27 @@ export const redacted = <A>(
       into[key] = leaf(given, key, isFree)
       continue
     }
+    if (!isFree && isOurs(given, key)) {
+      into[key] = given
+      continue
+    }
+    const keepsData = !isFree && encoded.has(Reflect.get(given, 'type'))
     const isList = Array.isArray(given)
     const made = (isList ? [] : Object.create(null)) as Fields
     into[key] = made
     for (const [name, inner] of Object.entries(given)) {
       const named = isFree && !isList ? freeName(made, clean(name)) : name
       // In the order in which it was.
-      made[named] = undefined
-      open.push({ given: inner, into: made, key: named, isFree })
+      made[named] = keepsData && name === 'data' ? inner : undefined
+      if (made[named] === undefined) open.push({ given: inner, into: made, key: named, isFree })
     }
   }
   return { value: whole['value'] as A, places }
+}
+
+const isOurs = (given: object, key: string): boolean => {
+  const told = ours.get(key)
+  return told !== undefined && told in given
 }
 
 type Fields = Record<string, unknown>

@@ -92,7 +92,7 @@ export const gather = async (
   if (!redact) return file
   const said = redacted(events, redact)
   // The data of notes have shapes of their own.
-  const beside = redacted(answers, redact, { alsoFree: ['data'] })
+  const beside = redacted(answers, redact, ['data'])
   return { ...file, events: said.value, answers: beside.value, redacted: said.places + beside.places }
 }
 
