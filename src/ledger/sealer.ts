@@ -64,7 +64,7 @@ export async function* sealOn(
   let anchoredAt = -Infinity
   let anchored = 0
   while (!signal.aborted) {
-    const next = await run(round(sealing, pace, state, tell))
+    const next = await run(round(sealing, pace, state, signal, tell))
     if (E.isRight(next)) {
       state = next.right
       const isNew = state.ledger.edge.size > anchored
@@ -81,30 +81,29 @@ export async function* sealOn(
   }
 }
 
-/** Looks at the store once, and seals what is due. */
+/** Looks at the store once, and seals all that is due, without a pause between batches. */
 async function* round(
   sealing: Sealing,
   pace: Pace,
   before: State | undefined,
+  signal: AbortSignal,
   tell: (event: SealerEvent) => void,
 ): Steps<SealError, State> {
   const state = before ?? (yield* begun(sealing))
-  const seen = yield* lookAt(sealing, state)
+  const { place, pending: seen, ledger: loaded } = yield* lookAt(sealing, state)
   const now = Date.now()
-  const due = [...seen.pending].filter(([, pending]) => isDue(pending, now, pace)).slice(0, batchSize)
-  const [isSealed, pending] = [new Map(due), new Map(seen.pending)]
-  for (const stream of isSealed.keys()) pending.delete(stream)
-  if (due.length === 0) return seen
-  const [oldest] = pending.values()
-  const after = oldest ? oldest.since : seen.place
-  const ledger = yield* appendHeads(
-    sealing,
-    seen.ledger,
-    due.map(([, head]) => head),
-    after,
-  )
-  tell({ type: 'sealed', sealed: due.length, size: ledger.edge.size })
-  return { ledger, place: seen.place, pending }
+  const due = [...seen].filter(([, pending]) => isDue(pending, now, pace))
+  const pending = new Map(seen)
+  let ledger = loaded
+  for (let from = 0; from < due.length && !signal.aborted; from += batchSize) {
+    const batch = due.slice(from, from + batchSize)
+    for (const [stream] of batch) pending.delete(stream)
+    const [oldest] = pending.values()
+    const heads = batch.map(([, head]) => head)
+    ledger = yield* appendHeads(sealing, ledger, heads, oldest ? oldest.since : place)
+    tell({ type: 'sealed', sealed: heads.length, size: ledger.edge.size })
+  }
+  return { ledger, place, pending }
 }
 
 async function* begun(sealing: Sealing): Steps<SealError, State> {

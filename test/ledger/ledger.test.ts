@@ -13,6 +13,7 @@ import {
 } from '../../src/audit.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import type { LedgerProof } from '../../src/ledger/prove.ts'
+import { batchSize } from '../../src/ledger/seal.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { stores, temporaryFolder } from '../support/stores.ts'
@@ -179,6 +180,27 @@ describe('the sealer', () => {
     expect(await store.audit.seal({ signer })).toMatchObject({ unsealable: [] })
     expect(await unsealed()).toEqual([true, true])
     expect(await problemsIn(store)).toEqual([])
+  })
+
+  it('seals everything that is due before it waits, however much that is', async () => {
+    const { store, signer } = await begun()
+    const ids = Array.from({ length: 3 * batchSize }, (_, n) => `task-${n}`)
+    await say(store, ids)
+    const ending = new AbortController()
+    atEnd(() => ending.abort())
+    let sealed = 0
+    await store.audit.follow({
+      signer,
+      signal: ending.signal,
+      every: 2 ** 31 - 1,
+      quiet: 0,
+      onEvent: (event) => {
+        if (event.type === 'sealed') sealed += event.sealed
+        if (sealed === ids.length) ending.abort()
+      },
+    })
+    expect(sealed).toBe(ids.length)
+    expect(await store.audit.status()).toMatchObject({ size: ids.length, unsealed: 0 })
   })
 })
 
