@@ -6,50 +6,81 @@ import { type StoreError, storeClosed } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
 import type { EventStore } from '../store/port.ts'
 
-/** A store that does not exist yet: it reads as empty, and is created when something is written or followed. */
-export const lateStore = (create: TE.TaskEither<StoreError, EventStore>, url: string): EventStore => {
+/**
+ * A store that does not exist yet: it reads as empty until another process has created it, and is created when something is written or
+ * followed.
+ *
+ * @param open opens it if it exists by now, otherwise it is `StoreNotFound`
+ * @param create opens it, and creates it if it does not exist
+ */
+export const lateStore = (
+  open: TE.TaskEither<StoreError, EventStore>,
+  create: TE.TaskEither<StoreError, EventStore>,
+  url: string,
+): EventStore => {
   const empty = memoryStore(url)
   let store = empty
-  let creating: Promise<E.Either<StoreError, EventStore>> | undefined
+  let opening: Promise<unknown> = Promise.resolve()
   let isClosed = false
-  const created: TE.TaskEither<StoreError, EventStore> = async () => {
-    if (isClosed || store !== empty) return E.right(store)
-    const made = await (creating ??= create())
-    creating = undefined
-    if (E.isRight(made)) store = made.right
-    return made
+  /** One at a time: whoever comes second finds what the first has opened. */
+  const opened =
+    (attempt: TE.TaskEither<StoreError, EventStore>): TE.TaskEither<StoreError, EventStore> =>
+    async () => {
+      if (isClosed || store !== empty) return E.right(store)
+      const made = opening.then(async () => {
+        if (isClosed || store !== empty) return E.right(store)
+        const tried = await attempt()
+        if (E.isRight(tried)) store = tried.right
+        return tried
+      })
+      opening = made
+      return made
+    }
+  const created = opened(create)
+  const found = opened(
+    pipe(
+      open,
+      TE.orElse((error) => (error._tag === 'StoreNotFound' ? TE.right(empty) : TE.left(error))),
+    ),
+  )
+  const inStore =
+    (there: TE.TaskEither<StoreError, EventStore>) =>
+    <Err, A>(use: (store: EventStore) => TE.TaskEither<Err, A>): TE.TaskEither<StoreError | Err, A> =>
+      pipe(there, TE.flatMap<EventStore, StoreError | Err, A>(use))
+  const read = inStore(found)
+  const written = inStore(created)
+  async function* each<A>(
+    there: TE.TaskEither<StoreError, EventStore>,
+    all: (store: EventStore) => AsyncIterable<A>,
+  ): AsyncGenerator<A> {
+    const made = await there()
+    if (E.isLeft(made)) throw toError(made.left)
+    yield* all(made.right)
   }
-  const written = <Err, A>(
-    write: (store: EventStore) => TE.TaskEither<Err, A>,
-  ): TE.TaskEither<StoreError | Err, A> => pipe(created, TE.flatMap<EventStore, StoreError | Err, A>(write))
   return {
     url,
     append: (request) => written(({ append }) => append(request)),
-    read: (range) => () => store.read(range)(),
-    find: (stream, id) => () => store.find(stream, id)(),
-    count: (stream, type, through) => () => store.count(stream, type, through)(),
-    keptEnd: (stream) => () => store.keptEnd(stream)(),
-    streams: (prefix, after, limit) => () => store.streams(prefix, after, limit)(),
-    newest: (prefixes, before, limit) => () => store.newest(prefixes, before, limit)(),
-    changed: (prefix, since) => () => store.changed(prefix, since)(),
-    readAll: (range) => () => store.readAll(range)(),
-    follow: async function* (options) {
-      const followed = await created()
-      if (E.isLeft(followed)) throw toError(followed.left)
-      yield* followed.right.follow(options)
-    },
+    read: (range) => read((it) => it.read(range)),
+    find: (stream, id) => read((it) => it.find(stream, id)),
+    count: (stream, type, through) => read((it) => it.count(stream, type, through)),
+    keptEnd: (stream) => read((it) => it.keptEnd(stream)),
+    streams: (prefix, after, limit) => read((it) => it.streams(prefix, after, limit)),
+    newest: (prefixes, before, limit) => read((it) => it.newest(prefixes, before, limit)),
+    changed: (prefix, since) => read((it) => it.changed(prefix, since)),
+    readAll: (range) => read((it) => it.readAll(range)),
+    follow: (options) => each(created, (it) => it.follow(options)),
     blobs: {
       put: (sha256, chunks) => written(({ blobs }) => blobs.put(sha256, chunks)),
-      get: (sha256) => store.blobs.get(sha256),
-      list: () => store.blobs.list(),
-      remove: (sha256, before) => () => store.blobs.remove(sha256, before)(),
+      get: (sha256) => each(found, ({ blobs }) => blobs.get(sha256)),
+      list: () => each(found, ({ blobs }) => blobs.list()),
+      remove: (sha256, before) => read(({ blobs }) => blobs.remove(sha256, before)),
     },
-    integrity: () => () => store.integrity?.()() ?? Promise.resolve(E.right(undefined)),
+    integrity: () => read((it) => it.integrity?.() ?? TE.right(undefined)),
     backup: (file, options) => written(({ backup }) => backup?.(file, options) ?? TE.left(storeClosed(url))),
     maxAppendBytes: empty.maxAppendBytes,
     close: () => async () => {
       isClosed = true
-      await creating
+      await opening
       return store.close()()
     },
   }

@@ -116,7 +116,9 @@ const openLate = (url: string, open: OpenEventStore): TE.TaskEither<OpenError, E
     TE.orElse((error): ReturnType<OpenEventStore> => {
       if (error._tag !== 'StoreNotFound') return TE.left(error)
       const { store } = error
-      return TE.right(lateStore(pipe(open(url, { create: true }), TE.mapLeft(ofStore(store))), store))
+      const opening = (create: boolean): TE.TaskEither<StoreError, EventStore> =>
+        pipe(open(url, { create }), TE.mapLeft(ofStore(store)))
+      return TE.right(lateStore(opening(false), opening(true), store))
     }),
   )
 

@@ -192,6 +192,15 @@ describe('a store that is created late', () => {
     for (const store of stores) expect(await store.conversation('c').effective()).toHaveLength(3)
   })
 
+  test('is read as soon as another process has created it', async () => {
+    const path = file()
+    const [reader, writer] = [await late(path), await late(path)]
+    await expect(reader.conversation('c').effective()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
+    await writer.conversation('c').append({ role: 'user', content: 'x'.repeat(100_000) })
+    expect(await reader.conversation('c').effective()).toHaveLength(1)
+    expect(await reader.conversations()[Symbol.asyncIterator]().next()).toMatchObject({ value: { id: 'c' } })
+  })
+
   test('is never there if it is closed before, and then says so', async () => {
     const path = file()
     const store = await late(path)
