@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, wri
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { check } from '../events/check.ts'
+import { fileUnreadable } from '../formats/errors.ts'
 import { toError } from '../result/typed.ts'
 import { type Identity, type Scope, scopes } from './route.ts'
 
@@ -30,15 +31,17 @@ const problem = (file: string, message: string): Error & TokenFileError =>
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
+const advice = 'palimpsest token create makes one'
 const read = (file: string): readonly Entry[] => {
   let given: unknown
   try {
     given = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw isMissing(error) ? error : problem(file, 'is not JSON')
+    if (error instanceof SyntaxError) throw problem(file, `is not JSON: ${advice}`)
+    throw isMissing(error) ? error : problem(file, fileUnreadable('it', error).message)
   }
   const checked = check(fileSchema, given)
-  if (E.isLeft(checked)) throw problem(file, checked.left.message)
+  if (E.isLeft(checked)) throw problem(file, `is not one (${checked.left.message}): ${advice}`)
   return checked.right.tokens
 }
 const existing = (file: string): readonly Entry[] => {

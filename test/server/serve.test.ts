@@ -56,6 +56,19 @@ describe('palimpsest serve', () => {
         code: 1,
         stderr: 'error: token file none.json: is missing: palimpsest token create makes it\n',
       })
+      writeFileSync(join(directory, 'text.json'), 'pal_secret')
+      writeFileSync(join(directory, 'other.json'), '{"name": "ann"}')
+      for (const [file, problem] of [
+        ['.', 'it cannot be read (it is a directory): check the path'],
+        ['text.json', 'is not JSON: palimpsest token create makes one'],
+        [
+          'other.json',
+          'is not one (tokens: Invalid input: expected array, received undefined): palimpsest token create makes one',
+        ],
+      ] as const)
+        expect((await says(`serve --token-file ${file}`)).stderr).toBe(
+          `error: token file ${file}: ${problem}\n`,
+        )
       const { stdout } = await says('token create ann --json')
       expect(JSON.parse(stdout)).toMatchObject({ name: 'ann', scopes: ['read', 'write'] })
       expect((await says('token list')).stdout).toMatch(/^ann\tread write\t2/)
