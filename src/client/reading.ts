@@ -37,15 +37,18 @@ export const reading = (
     for (let end = until, from = at; ;) {
       // What is no number of entries, the server refuses.
       const left = last === undefined ? most : last - entries.length
-      const limit = Number.isInteger(left) ? Math.min(most, left) : left
-      type Page = { readonly at: number; readonly items: readonly Entry[] }
-      const query = { at: from, last: limit, before: end, abandoned }
+      type Page = { readonly at: number; readonly next?: number; readonly items: readonly Entry[] }
+      const query = {
+        at: from,
+        last: Number.isInteger(left) ? Math.min(most, left) : left,
+        before: end,
+        abandoned,
+      }
       const page: Page = await get('/conversations/{id}/full', of, query)
       entries.unshift(...page.items)
       from = page.at
-      end = page.items[0]?.position
-      if (page.items.length < limit || end === undefined || end === 0 || entries.length === last)
-        return entries
+      end = page.next
+      if (end === undefined || entries.length === last) return entries
     }
   }
 

@@ -64,7 +64,12 @@ describe('a conversation over HTTP', () => {
       total: 2,
       next: 1,
     })
-    expect((await ask('conversations/a/full')).json['items']).toEqual(same(await chat.full()))
+    expect((await ask('conversations/a/full')).json).toEqual({ at: 3, items: same(await chat.full()) })
+    const newest = (await ask('conversations/a/full?last=1')).json
+    expect(newest).toMatchObject({ items: [{ position: 3 }], next: 3 })
+    const older = (await ask('conversations/a/full?last=3&before=3')).json
+    expect(older).toMatchObject({ items: [{ position: 0 }, { position: 1 }, { position: 2 }] })
+    expect(older).not.toHaveProperty('next')
     expect((await ask('conversations/a/request')).json).toMatchObject(same(await chat.render()) as object)
     expect((await ask('conversations/a/diff?from=2')).json).toEqual(same(await chat.diff({ from: 2 })))
     const page = await ask('conversations/a/events?from=1&limit=2')

@@ -182,14 +182,25 @@ export const full = route({
     before: whole(0).optional().describe('Only entries before this position'),
     abandoned: flag.default(false).describe('Also those that were rewound away'),
   }),
-  answers: { 200: z.object({ at: z.int(), items: z.array(entryShape) }) },
+  answers: {
+    200: z.object({
+      at: z.int(),
+      items: z.array(entryShape),
+      next: z.int().optional().describe('There are older entries: `before` of their page'),
+    }),
+  },
   errors: notFound,
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
     const position = query.at ?? (await chat.position())
-    const { clip: longest, ...options } = query
-    const items = await chat.full({ ...options, at: position })
-    return from(chat, position, ['full', query], { at: position, items: shownItems(items, longest) })
+    const { clip: longest, last, ...options } = query
+    const entries = await chat.full({ ...options, at: position, last: last + 1 })
+    const items = entries.slice(-last)
+    return from(chat, position, ['full', query], {
+      at: position,
+      items: shownItems(items, longest),
+      ...(entries.length > last && { next: items[0]?.position }),
+    })
   },
 })
 
