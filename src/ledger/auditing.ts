@@ -8,7 +8,7 @@ import { namePages } from '../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
 import type { Anchor } from './anchors.ts'
 import { changedSince, movedSince } from './moved.ts'
-import { type AuditProblem, type Passed, passed, verifyLedger } from './verify.ts'
+import { type AuditProblem, verifyLedger } from './verify.ts'
 
 /** The end of an audit: how much was checked. */
 export interface AuditDone {
@@ -33,7 +33,23 @@ export interface Auditing {
   /** A verifier key that is known from elsewhere. */
   readonly key: string | undefined
   /** The `checkpoint` of an earlier audit. */
-  readonly since: string | undefined
+  readonly since?: string | undefined
+  /** How far this audit was when it was interrupted: it continues there. */
+  readonly progress?: Progress | undefined
+}
+
+/** How far an audit is: what was checked so far. */
+export interface Progress extends Omit<AuditDone, 'type' | 'checkpoint'> {
+  /** The last one, in the order of names. */
+  readonly conversation?: string | undefined
+  /** Where the store's order ended when the audit began. */
+  readonly place?: StorePlace | undefined
+}
+
+/** Something was checked; what comes next can wait. */
+interface Passed {
+  readonly type: 'passed'
+  readonly progress: Progress
 }
 
 /** How far an audit was: entries of the ledger, and the store's place. */
@@ -50,44 +66,66 @@ const reachedIn = async (since: string | undefined): Promise<Reached> => {
   return { entries: Number(entries), place: place === '' ? undefined : place }
 }
 
-/** Checks everything once, and says between two things that were passed. Iteration throws a `LedgerError`. */
+const nothingYet = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0, entries: 0, problems: 0 }
+
+/** Checks everything once, and says between two things how far it is. Iteration throws a `LedgerError`. */
 export async function* auditing({
   store,
   conversation,
   anchors,
   key,
   since,
+  progress: before,
 }: Auditing): AsyncGenerator<AuditProblem | Passed | AuditDone, void> {
   const reached = await reachedIn(since)
-  let problems = 0
+  const { place } = before ?? (await orThrow(run(changedSince(store, reached.place))))
+  let progress: Progress = before ?? { ...nothingYet, entries: reached.entries, place }
+  // The whole ledger is read again by whoever continues, and what is wrong with it found again.
+  let ofLedger = 0
   const told = (problem: AuditProblem): AuditProblem => {
-    problems++
+    if (problem.kind === 'ledger' || problem.kind === 'anchor') ofLedger++
+    else progress = { ...progress, problems: progress.problems + 1 }
     return problem
   }
-  const { place } = await orThrow(run(changedSince(store, reached.place)))
-  const integrity = store.integrity && since === undefined ? await store.integrity()() : E.right(undefined)
+  const isWhole = since === undefined && before === undefined
+  const integrity = store.integrity && isWhole ? await store.integrity()() : E.right(undefined)
   if (E.isLeft(integrity)) yield told({ type: 'problem', kind: 'store', message: integrity.left.message })
-  const checking = verifyLedger({ store, anchors, key, known: reached.entries })
+  const checking = verifyLedger({ store, anchors, key, known: progress.entries })
   let step = await checking.next()
   for (; step.done !== true; step = await checking.next())
-    yield step.value.type === 'problem' ? told(step.value) : step.value
-  const counts = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0 }
-  for await (const name of namesSince(store, reached.place)) {
-    const outcome = await ofConversation(conversation(conversationOf(name) ?? name))
-    counts.conversations++
-    counts.events += outcome.events
-    counts.receipts += outcome.receipts
-    counts.withoutReceipt += outcome.withoutReceipt
-    for (const problem of outcome.problems) yield told(problem)
-    yield passed
+    if (step.value.type === 'problem') yield told(step.value)
+    else {
+      progress = { ...progress, entries: step.value.entries }
+      yield { type: 'passed', progress }
+    }
+  for await (const name of namesSince(store, reached.place, before?.conversation)) {
+    const id = conversationOf(name) ?? name
+    const found = await ofConversation(conversation(id))
+    for (const problem of found.problems) yield told(problem)
+    progress = {
+      ...progress,
+      conversation: id,
+      conversations: progress.conversations + 1,
+      events: progress.events + found.events,
+      receipts: progress.receipts + found.receipts,
+      withoutReceipt: progress.withoutReceipt + found.withoutReceipt,
+    }
+    yield { type: 'passed', progress }
   }
+  const { conversation: _last, place: _place, ...counts } = progress
+  const problems = progress.problems + ofLedger
   const entries = step.value
   yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
 }
 
-async function* namesSince(store: EventStore, since: StorePlace | undefined): AsyncGenerator<string, void> {
+async function* namesSince(
+  store: EventStore,
+  since: StorePlace | undefined,
+  after: string | undefined,
+): AsyncGenerator<string, void> {
   if (since !== undefined) return yield* (await orThrow(run(movedSince(store, since)))).streams
-  for await (const names of namePages((last) => store.streams(streamOf(''), last ?? '', maxPage)))
+  const first = after === undefined ? '' : streamOf(after)
+  for await (const names of namePages((last) => store.streams(streamOf(''), last ?? first, maxPage)))
     yield* await orThrow(names)
 }
 

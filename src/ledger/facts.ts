@@ -41,6 +41,22 @@ const schemas = {
     conversation: text.optional(),
     revision: count.optional(),
   }),
+  /**
+   * In `placeStream`: how far a round is, kept when it is interrupted and now and then. `round`: the revision in `patrolStream` of the round
+   * before, -1 if there is none. `entries`: so many of the ledger were compared; `conversation`: the last one that was checked, in the
+   * order of names; `place`: what the store had up to there was written before the round began.
+   */
+  PatrolReached: z.object({
+    round: z.int().min(-1),
+    entries: count,
+    conversation: text.optional(),
+    place: text.optional(),
+    conversations: count,
+    events: count,
+    receipts: count,
+    withoutReceipt: count,
+    problems: count,
+  }),
   /** In `patrolStream`: everything was checked. */
   PatrolRound: z.object({
     conversations: count,
@@ -57,6 +73,7 @@ export const ledgerCodec: Codec<typeof schemas> = codecOf(schemas)
 
 export const exportsStream = 'exports'
 export const patrolStream = 'patrol'
+export const placeStream = 'patrol-place'
 export const ledgerStream = 'ledger'
 export const logStream = (number: number): string => `ledger-${number}`
 export const tilesStream = (number: number): string => `ledger-${number}-tiles`

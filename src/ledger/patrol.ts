@@ -6,10 +6,10 @@ import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import { count } from '../telemetry/metrics.ts'
 import type { Anchor } from './anchors.ts'
-import { type AuditDone, auditing } from './auditing.ts'
+import { type AuditDone, auditing, type Progress } from './auditing.ts'
 import type { LedgerError } from './errors.ts'
-import { patrolStream } from './facts.ts'
-import { appendLast, backwards, dataOf, encoded } from './stored.ts'
+import { patrolStream, placeStream } from './facts.ts'
+import { appendLast, backwards, dataOf, encoded, lastOf } from './stored.ts'
 import type { AuditProblem } from './verify.ts'
 
 /** How a patrol goes its rounds. */
@@ -50,12 +50,15 @@ export const day = 86_400_000
 /** After a round that could not be ended, milliseconds. */
 const again = 60_000
 
-/** Checks everything, slowly, again and again until the signal aborts; whoever starts it again waits until the next round is due. */
+/**
+ * Checks everything, slowly, again and again until the signal aborts; whoever starts it again waits until the next round is due, or continues
+ * the one that was interrupted.
+ */
 export async function* patrolOn(patrolling: Patrolling): Steps<LedgerError, void> {
   const { store, every, signal, tell } = patrolling
   let due = yield* caught<LedgerError, number>(async () => {
     const last = await lastRound(store)
-    return last ? Date.parse(last.time) + every : 0
+    return last ? Date.parse(last.round.time) + every : 0
   })
   for (;;) {
     await sleep(Math.max(0, due - Date.now()), undefined, { signal }).catch(() => undefined)
@@ -67,26 +70,46 @@ export async function* patrolOn(patrolling: Patrolling): Steps<LedgerError, void
   }
 }
 
-/** Goes one round, unless it is told to end. Throws a `LedgerError`. */
+/** Goes one round, or the rest of one, unless it is told to end. Throws a `LedgerError`. */
 const round = async (patrolling: Patrolling): Promise<void> => {
-  const { share, signal, tell } = patrolling
-  const known = await alarmsIn(patrolling.store)
-  let worked = performance.now()
-  for await (const finding of auditing({ ...patrolling, since: undefined })) {
-    if (finding.type === 'problem') await alarmed(patrolling, finding, known)
-    if (finding.type === 'done') {
-      const { type: _type, ...gone } = finding
-      await record(patrolling, { type: 'PatrolRound', data: gone })
-      return tell({ type: 'round', ...gone })
+  const { store, share, signal, tell } = patrolling
+  const known = await alarmsIn(store)
+  const before = (await lastRound(store))?.revision ?? -1
+  let progress = await interrupted(store, before)
+  let keptAt = Date.now()
+  let kept = progress
+  const keep = async (): Promise<void> => {
+    if (progress !== undefined && progress !== kept)
+      await record(patrolling, { type: 'PatrolReached', data: { round: before, ...progress } }, placeStream)
+    kept = progress
+    keptAt = Date.now()
+  }
+  try {
+    let worked = performance.now()
+    for await (const finding of auditing({ ...patrolling, progress })) {
+      if (finding.type === 'passed') progress = finding.progress
+      if (finding.type === 'problem') await alarmed(patrolling, finding, known)
+      if (finding.type === 'done') {
+        const { type: _type, ...gone } = finding
+        await record(patrolling, { type: 'PatrolRound', data: gone })
+        progress = undefined
+        return tell({ type: 'round', ...gone })
+      }
+      const took = performance.now() - worked
+      if (took >= turn) {
+        await sleep((took * (1 - share)) / share, undefined, { signal }).catch(() => undefined)
+        worked = performance.now()
+      }
+      if (signal.aborted) return
+      if (Date.now() - keptAt >= keepEvery) await keep()
     }
-    const took = performance.now() - worked
-    if (took >= turn) {
-      await sleep((took * (1 - share)) / share, undefined, { signal }).catch(() => undefined)
-      worked = performance.now()
-    }
-    if (signal.aborted) return
+  } finally {
+    await keep()
   }
 }
+
+/** Who is killed repeats at most so much of a round, in milliseconds. */
+const keepEvery = 300_000
 
 /** It works so many milliseconds, or what one conversation takes, before it rests. */
 const turn = 20
@@ -112,15 +135,27 @@ interface Alarm {
 const nameOf = ({ kind, conversation, revision, message }: Alarm): string =>
   JSON.stringify([kind, conversation, revision, message])
 
-const record = ({ store, actor }: Patrolling, fact: Parameters<typeof encoded>[1]): Promise<void> =>
-  orThrow(run(recorded(store, actor, fact)))
+const record = (
+  { store, actor }: Patrolling,
+  fact: Parameters<typeof encoded>[1],
+  stream = patrolStream,
+): Promise<void> => orThrow(run(recorded(store, actor, fact, stream)))
 
 async function* recorded(
   store: EventStore,
   actor: Actor,
   fact: Parameters<typeof encoded>[1],
+  stream: string,
 ): Steps<LedgerError, void> {
-  yield* appendLast(store, patrolStream, yield* ok(encoded(patrolStream, fact, actor)))
+  yield* appendLast(store, stream, yield* ok(encoded(stream, fact, actor)))
+}
+
+/** How far the round after that one is, if it was interrupted. */
+const interrupted = async (store: EventStore, before: number): Promise<Progress | undefined> => {
+  const last = await orThrow(run(lastOf(store, placeStream)))
+  if (!last) return undefined
+  const { round: after, ...progress } = (await orThrow(run(dataOf(last, 'PatrolReached')))).data
+  return after === before ? progress : undefined
 }
 
 /** Events that are looked back on. */
@@ -140,15 +175,17 @@ const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
   return alarms
 }
 
-/** The last round that was gone, and when it ended. Throws a `LedgerError`. */
+/** The last round that was gone, when it ended, and where that is recorded. Throws a `LedgerError`. */
 export const lastRound = async (
   store: EventStore,
-): Promise<(PatrolRound & { readonly time: string }) | undefined> => {
+): Promise<
+  { readonly round: PatrolRound & { readonly time: string }; readonly revision: number } | undefined
+> => {
   for await (const page of backwards(store, patrolStream, Number.MAX_SAFE_INTEGER)) {
     const event = await orThrow(page)
     if (event.type !== 'PatrolRound') continue
-    const { data, time } = await orThrow(run(dataOf(event, 'PatrolRound')))
-    return { ...data, time }
+    const { data, time, revision } = await orThrow(run(dataOf(event, 'PatrolRound')))
+    return { round: { ...data, time }, revision }
   }
   return undefined
 }

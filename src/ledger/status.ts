@@ -63,7 +63,7 @@ export async function* statusOf(store: EventStore, counts = false): Steps<Ledger
     anchors,
     unsealed,
     ...(exposedSince !== undefined && { exposedSince }),
-    ...(patrolled && { patrolled }),
+    ...(patrolled && { patrolled: patrolled.round }),
     ...(withoutReceipt !== undefined && { withoutReceipt }),
   }
 }

@@ -28,11 +28,12 @@ export interface AuditProblem {
   readonly revision?: number
 }
 
-/** Something was checked; what comes next can wait. */
-export interface Passed {
+/** Something of the ledger was checked; what comes next can wait. */
+interface Passed {
   readonly type: 'passed'
+  /** Entries of which the events were compared. */
+  readonly entries: number
 }
-export const passed: Passed = { type: 'passed' }
 
 export interface LedgerCheck {
   readonly store: EventStore
@@ -75,11 +76,13 @@ export async function* verifyLedger({
       for (const { kind, message } of wrong) yield problem(kind, message)
       if (isBroken) return replay.edge().size
       for (const tile of completed) yield* tileProblems(store, number, tile)
-      for (const text of batch.entries.slice(Math.max(0, known - batch.from))) {
+      for (const [index, text] of batch.entries.entries()) {
+        const number = batch.from + index
+        if (number < known) continue
         yield* entryProblems(store, text)
-        yield passed
+        yield { type: 'passed', entries: number + 1 }
       }
-      yield passed
+      yield { type: 'passed', entries: Math.max(known, batch.from + batch.entries.length) }
     }
   for (const { kind, message } of replay.end()) yield problem(kind, message)
   if (known > replay.edge().size)

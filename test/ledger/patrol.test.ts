@@ -138,6 +138,39 @@ describe('a patrol', () => {
     expect(events).toEqual([])
   })
 
+  it('continues a round that was interrupted, and does not begin it again', async () => {
+    const { store, signer, file } = await scene()
+    await say(store, ['c'])
+    await store.audit.seal({ signer })
+    /** As another process sees it, which remembers nothing. */
+    const opened = async (): Promise<Store> => {
+      const own = await openStore(`sqlite:${file}`)
+      atEnd(own.close)
+      return own
+    }
+    altered(file, 'b')
+    const ending = new AbortController()
+    const first = await opened()
+    await first.audit.patrol({
+      every: 0,
+      share: 1,
+      signal: ending.signal,
+      onEvent: (event) => {
+        if (event.type === 'alarm' && event.problem.kind === 'conversation') ending.abort()
+      },
+    })
+    expect(await first.audit.status()).not.toHaveProperty('patrolled')
+    // It was there already: the next round finds it.
+    altered(file, 'a')
+    const second = await opened()
+    expect(await patrolled(second, 1)).toEqual(['round'])
+    const counts = { conversations: 3, events: 2, entries: 3, problems: 2 }
+    expect((await second.audit.status()).patrolled).toMatchObject(counts)
+    const third = await opened()
+    expect(await patrolled(third, 1)).toEqual(['a', 'a', 'round'])
+    expect((await third.audit.status()).patrolled).toMatchObject({ conversations: 3, problems: 4 })
+  })
+
   it('takes no share that is none', async () => {
     const { store } = await scene()
     const error: unknown = await store.audit.patrol({ share: 0 }).catch((thrown: unknown) => thrown)
