@@ -23,16 +23,24 @@ const audited = async (store: Store, since?: string) => {
   }
 }
 
-/** A sealed store in a file, with two conversations. */
-const scene = async () => {
-  const file = join(temporaryFolder(), 'store.db')
+/** As another process sees it, which remembers nothing. */
+const opened = async (file: string): Promise<Store> => {
   const store = await openStore(`sqlite:${file}`)
   atEnd(store.close)
+  return store
+}
+
+/** A sealed store in a file, with conversations. */
+const scene = async (conversations = ['a', 'b']) => {
+  const file = join(temporaryFolder(), 'store.db')
+  const store = await openStore(`sqlite:${file}`)
   const signer = await newSigner()
   await store.audit.init({ signer })
-  await say(store, ['a', 'b'])
+  await say(store, conversations)
   await store.audit.seal({ signer })
-  return { store, signer, file }
+  // Then the file has where streams end, too.
+  await store.close()
+  return { store: await opened(file), signer, file }
 }
 
 /** Changes what was said, and nothing else. */
@@ -139,18 +147,9 @@ describe('a patrol', () => {
   })
 
   it('continues a round that was interrupted, and does not begin it again', async () => {
-    const { store, signer, file } = await scene()
-    await say(store, ['c'])
-    await store.audit.seal({ signer })
-    /** As another process sees it, which remembers nothing. */
-    const opened = async (): Promise<Store> => {
-      const own = await openStore(`sqlite:${file}`)
-      atEnd(own.close)
-      return own
-    }
+    const { store: first, file } = await scene(['a', 'b', 'c'])
     altered(file, 'b')
     const ending = new AbortController()
-    const first = await opened()
     await first.audit.patrol({
       every: 0,
       share: 1,
@@ -162,11 +161,11 @@ describe('a patrol', () => {
     expect(await first.audit.status()).not.toHaveProperty('patrolled')
     // It was there already: the next round finds it.
     altered(file, 'a')
-    const second = await opened()
+    const second = await opened(file)
     expect(await patrolled(second, 1)).toEqual(['round'])
     const counts = { conversations: 3, events: 2, entries: 3, problems: 2 }
     expect((await second.audit.status()).patrolled).toMatchObject(counts)
-    const third = await opened()
+    const third = await opened(file)
     expect(await patrolled(third, 1)).toEqual(['a', 'a', 'round'])
     expect((await third.audit.status()).patrolled).toMatchObject({ conversations: 3, problems: 4 })
   })
