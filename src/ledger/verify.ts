@@ -77,10 +77,10 @@ export async function* verifyLedger({
       if (isBroken) return replay.edge().size
       for (const tile of completed) yield* tileProblems(store, number, tile)
       for (const [index, text] of batch.entries.entries()) {
-        const number = batch.from + index
-        if (number < known) continue
+        const nth = batch.from + index
+        if (nth < known) continue
         yield* entryProblems(store, text)
-        yield { type: 'passed', entries: number + 1 }
+        yield { type: 'passed', entries: nth + 1 }
       }
       yield { type: 'passed', entries: Math.max(known, batch.from + batch.entries.length) }
     }
