@@ -15,8 +15,8 @@ export default defineConfig({
     'chunks/read-thread': 'src/jobs/read-thread.ts',
   },
   platform: 'node',
-  // The one loads a lot, and only when a store needs it; the other is the program's own.
-  external: /^@(eventstore|opentelemetry)\//,
+  // The first loads a lot, and only when a store needs it; the others are the program's own.
+  external: /^@(eventstore|opentelemetry|sigstore)\//,
   // The same functions as modules, of which only those that are used are taken.
   resolve: { alias: { 'fp-ts/lib': 'fp-ts/es6' } },
   output: {

@@ -1,6 +1,9 @@
+import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
+import { parseNote } from '../ledger/notes.ts'
+import { timestampLines } from '../ledger/timestamp.ts'
 import { numberedCalls } from '../receipts/calls.ts'
 import { historyOf } from '../receipts/passing.ts'
 import { caught, ok, type Steps, task } from '../result/steps.ts'
@@ -75,12 +78,19 @@ const written = async (chat: Source, chosen: Chosen, last: number): Promise<Evid
           ]
         : []),
       [files.verifier, verifier()] as const,
-      [files.readme, readme(manifest, omitted.length)] as const,
+      [files.readme, readme(manifest, omitted.length, authoritiesIn(ledger))] as const,
     ].map(([name, text]) => writeWhole(folder, name, text)),
   )
   await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
   const sizes = { events: eventBytes, requests: bytes }
   return { conversation: chat.id, events: last + 1, withheld, ...sent, bytes: sizes }
+}
+
+/** The names of those that have signed a time for the checkpoint, as far as they are fit for a line of a shell. */
+const authoritiesIn = (ledger: Chosen['ledger']): readonly string[] => {
+  const note = parseNote(ledger?.checkpoint ?? '')
+  const names = E.isRight(note) ? timestampLines(note.right).map(({ name }) => name) : []
+  return names.filter((name) => !/['`]/.test(name))
 }
 
 interface Chain extends Pick<Manifest, 'first' | 'last' | 'head'> {

@@ -5,10 +5,16 @@ import type { Manifest } from './manifest.ts'
 export const verifier = (): string =>
   readFileSync(new URL('../../verifier/verify.py', import.meta.url), 'utf8')
 
-/** What a bundle says to whoever is to check it. @param omitted how many requests are left out */
+/**
+ * What a bundle says to whoever is to check it.
+ *
+ * @param omitted how many requests are left out
+ * @param authorities that have signed a time for the checkpoint
+ */
 export const readme = (
   { conversation, first, last, withheld, requests, ledger }: Manifest,
   omitted: number,
+  authorities: readonly string[],
 ): string => `# Evidence of the conversation ${conversation}
 
 This folder holds what was said in a conversation with a language model, what the model was sent at each call, and what proves that nothing of it was changed since. You can check it without the program that wrote it, and without asking anybody.
@@ -43,4 +49,17 @@ ${ledger ? `- The hash of the last event is in a ledger that was signed with the
 - That nothing else was said elsewhere: this is one conversation.
 - What the provider of the model did with a request.
 - That a ledger with other content was not shown to somebody else, unless witnesses have signed the checkpoint.
-${withheld.length > 0 ? `\n## What is left out\n\nThe events ${withheld.join(', ')} are withheld: their hashes are here, and the end of their metadata, which names the hash before them. Who can guess a withheld text to the letter may find the guess confirmed by the receipts of later calls.\n` : ''}${omitted > 0 ? `${withheld.length > 0 ? '\n' : '\n## What is left out\n\n'}The requests of ${omitted} calls are not here.\n` : ''}`
+${withheld.length > 0 ? `\n## What is left out\n\nThe events ${withheld.join(', ')} are withheld: their hashes are here, and the end of their metadata, which names the hash before them. Who can guess a withheld text to the letter may find the guess confirmed by the receipts of later calls.\n` : ''}${omitted > 0 ? `${withheld.length > 0 ? '\n' : '\n## What is left out\n\n'}The requests of ${omitted} calls are not here.\n` : ''}${authorities.map(timestamps).join('')}`
+
+const timestamps = (authority: string): string => `
+## Since when: the timestamp of ${authority}
+
+A timestamp authority has signed that the ledger was as it is here at a certain time (RFC 3161). OpenSSL checks it; ca.pem are the certificates of whoever answers for the authority, which you get from them:
+
+    head -n 3 checkpoint.txt > text
+    grep -F '— ${authority} ' checkpoint.txt | cut -d ' ' -f 3 | base64 -d | tail -c +5 > reply.tsr
+    openssl ts -verify -in reply.tsr -data text -CAfile ca.pem
+    openssl ts -reply -in reply.tsr -text
+
+The last line prints the time. Once a certificate has expired, add \`-attime\` with that time, in seconds since 1970, to the line before it.
+`

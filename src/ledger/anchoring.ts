@@ -77,7 +77,10 @@ export interface LastAnchored {
 }
 
 /** The checkpoints that anchors were given, the newest first. */
-export async function* anchoredIn(store: EventStore, { number }: Ledger): AsyncGenerator<LastAnchored, void> {
+export async function* anchoredIn(
+  store: EventStore,
+  { number }: Pick<Ledger, 'number'>,
+): AsyncGenerator<LastAnchored, void> {
   for await (const event of backwards(store, anchorsStream(number), Number.MAX_SAFE_INTEGER)) {
     const { data, time } = await orThrow(run(dataOf(await orThrow(event), 'LedgerAnchored')))
     yield { ...data, time: data.sealed ?? time }

@@ -12,6 +12,12 @@ export interface Anchor {
   readonly held: (origin: string) => TaskEither<AnchorFailed, readonly string[]>
   /** Keeps a checkpoint. @returns it, with any cosignatures that it was given */
   readonly put: (anchoring: Anchoring) => TaskEither<AnchorFailed | AnchorAhead, string>
+  /**
+   * Only of an anchor that holds nothing and signs: checks what it has answered, as the store recorded it.
+   *
+   * @returns the checkpoint as it was given
+   */
+  readonly verify?: (checkpoint: string) => TaskEither<AnchorFailed, string>
 }
 
 /** A checkpoint for an anchor. */

@@ -86,7 +86,7 @@ async function* inclusionIn(
   return { index, size, proof: base64(proof), checkpoint }
 }
 
-/** The newest checkpoint that an anchor has, if it covers the entry, with the signatures of all; otherwise the newest. */
+/** The newest checkpoint that an anchor has, if it covers the entry, with the signatures of all, of each signer the first; otherwise the newest. */
 async function* bestCheckpoint(store: EventStore, ledger: Ledger, index: number): Steps<LedgerError, string> {
   const notes = yield* caught<LedgerError, readonly Note[]>(async () => {
     const all: Note[] = []
@@ -102,7 +102,11 @@ async function* bestCheckpoint(store: EventStore, ledger: Ledger, index: number)
   if (!first) return ledger.checkpoint ?? ''
   const lines = new Map<string, NoteSignature>()
   for (const { text, signatures } of notes.toReversed())
-    if (text === first.text) for (const each of signatures) lines.set(`${each.name}\n${each.id}`, each)
+    if (text === first.text)
+      for (const each of signatures) {
+        const key = `${each.name}\n${each.id}`
+        if (!lines.has(key)) lines.set(key, each)
+      }
   return noteText({ text: first.text, signatures: [...lines.values()] })
 }
 

@@ -5,8 +5,10 @@ import { orThrow, run } from '../result/steps.ts'
 import { isOfEvent } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
+import { anchoredIn } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
 import { parseEntry } from './entries.ts'
+import type { AnchorFailed } from './errors.ts'
 import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { parseKey } from './keys.ts'
 import { batchIn, completedIn } from './log.ts'
@@ -67,7 +69,7 @@ export async function* verifyLedger({
     return 0
   }
   const { data, revision: number } = await orThrow(run(dataOf(last, 'LedgerBegun')))
-  const held = yield* heldBy(anchors, data.origin)
+  const held = yield* heldBy(anchors, { store, number, origin: data.origin })
   const replay = replayOf(data.origin, await orThrow(parseKey(data.key)), held)
   for await (const page of pagesOf(store, logStream(number)))
     for (const event of await orThrow(page)) {
@@ -98,23 +100,45 @@ export async function* verifyLedger({
   return replay.edge().size
 }
 
+/** A ledger, and the store that has it. */
+interface Anchored {
+  readonly store: EventStore
+  readonly number: number
+  readonly origin: string
+}
+
 async function* heldBy(
   anchors: readonly Anchor[],
-  origin: string,
+  of: Anchored,
 ): AsyncGenerator<AuditProblem, readonly Held[]> {
   const all: Held[] = []
-  for (const { name: anchor, held } of anchors) {
-    const notes = await held(origin)()
+  for (const anchor of anchors) {
+    const notes = await notesOf(anchor, of)
     if (E.isLeft(notes)) yield problem('anchor', notes.left.message)
     else if (notes.right.length === 0)
-      yield problem('anchor', `${anchor} holds no checkpoint of ledger ${origin}`)
+      yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
     else
       for (const text of notes.right) {
         const { note, checkpoint } = await orThrow(readCheckpoint(text))
-        all.push({ ...checkpoint, anchor, note })
+        all.push({ ...checkpoint, anchor: anchor.name, note })
       }
   }
   return all.toSorted((a, b) => a.size - b.size)
+}
+
+/** The checkpoints that an anchor holds; of one that only signs, those that the store has recorded, if all are signed. */
+const notesOf = async (
+  { name, held, verify }: Anchor,
+  { store, number, origin }: Anchored,
+): Promise<E.Either<AnchorFailed, readonly string[]>> => {
+  if (!verify) return held(origin)()
+  const notes: string[] = []
+  for await (const { anchor, checkpoint } of anchoredIn(store, { number })) {
+    const verified = anchor === name ? await verify(checkpoint)() : undefined
+    if (verified && E.isLeft(verified)) return verified
+    if (verified) notes.push(verified.right)
+  }
+  return E.right(notes)
 }
 
 /** What is made of the entries is what is stored; what is missing is made when it is needed. */

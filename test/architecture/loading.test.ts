@@ -67,6 +67,25 @@ test('a turn loads nothing of OpenTelemetry unless the program has registered so
   expect(loadedBy(registering + turn)).toContain('@opentelemetry/api')
 })
 
+test('what reads timestamps is loaded once there is one to check, and named where it is missing', () => {
+  const checking = `
+    await import('./src/audit.ts')
+    const { checkTimestamp } = await import('./src/ledger/timestamp.ts')
+    const check = checkTimestamp(Buffer.alloc(0), '', [])
+  `
+  const missing = `
+    const { registerHooks } = await import('node:module')
+    registerHooks({ resolve: (name, context, next) => next(name.replace('@sigstore/core', 'none'), context) })
+  `
+  const loaded = loadedBy(checking)
+  expect(loaded).toContain('ledger/anchors/timestamp.ts')
+  expect(loaded).not.toContain('@sigstore/core')
+  expect(loadedBy(`${checking} await check()`)).toContain('@sigstore/core')
+  const without = `${checking}${missing}console.log((await check()).left)`
+  const said = execFileSync(node, ['--input-type=module', '-e', without], { cwd: root, encoding: 'utf8' })
+  expect(said).toBe('cannot be checked without the package @sigstore/core: npm install @sigstore/core\n')
+})
+
 test.each([
   ['the Messages API', 'messages-api', /^(?:testing\/messages-api\/|node:)/],
   ['Chat Completions', 'chat-completions', /^(?:testing\/(?:chat-completions|messages-api)\/|node:)/],

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,6 +10,7 @@ import { newKeyFile, parseKey, witnessAnchor } from '../../src/audit.ts'
 import { openStore } from '../../src/index.ts'
 import { right } from '../support/either.ts'
 import { node } from '../support/node.ts'
+import { answering, authority, hasOpenssl, onlyOpenssl } from '../support/timestamp-authority.ts'
 import { witness } from '../support/witness.ts'
 import { inDirectory, program, shell } from './palimpsest.ts'
 
@@ -130,6 +131,51 @@ test('audit verify says which witnesses have signed the checkpoint of a bundle',
     for (const wrong of [`${verify} ${key}`, `palimpsest audit verify --witness ${own.key}`])
       expect((await shell(wrong, directory)).code).toBe(2)
   }))
+
+test.skipIf(!hasOpenssl)(
+  `audit seals with a timestamp, and verifies it in a bundle, as OpenSSL does by the README${onlyOpenssl}`,
+  () =>
+    inDirectory(async (directory) => {
+      const own = await authority()
+      for (const [name, pem] of Object.entries({ ca: own.ca, other: (await authority()).ca }))
+        writeFileSync(join(directory, `${name}.pem`), pem)
+      const url = await answering(own.reply)
+      const anchor = `--anchor tsa:${url}#ca.pem`
+      await shell('palimpsest append a --role user --text Hello. > a.txt', directory)
+      await shell('palimpsest audit init > key.txt', directory)
+      const name = url.replace('http://', '')
+      expect(await shell(`palimpsest audit seal ${anchor}`, directory)).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining(`kept  ${name}  has the checkpoint`) as string,
+      })
+      const status = await shell('palimpsest audit status', directory)
+      expect(status.stdout).toContain(`${name} has 1 entry`)
+      expect(status.stdout).toContain('none: all that was written is kept elsewhere')
+      expect(await shell(`palimpsest audit verify ${anchor}`, directory)).toMatchObject({ code: 0 })
+
+      await shell('palimpsest audit export a --out e', directory)
+      const verify = 'palimpsest audit verify e --key key.txt --tsa'
+      expect(await shell(`${verify} ca.pem`, directory)).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/PROVEN\n {2}timestamped by \S+tsr at 20\S+Z\n$/) as string,
+      })
+      expect(await shell(`${verify} ca.pem other.pem`, directory)).toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining('NO TIMESTAMP that other.pem vouches for') as string,
+      })
+      const readme = readFileSync(join(directory, 'e/README.md'), 'utf8')
+      const lines = readme.slice(readme.indexOf('## Since when')).match(/^ {4}.*$/gm) ?? []
+      const by = await shell(`set -e; cd e; cp ../ca.pem .; ${lines.join('; ')}`, directory)
+      expect(by.stdout).toContain('Verification: OK')
+      expect(by.stdout).toMatch(/Time stamp: \w+ /)
+      for (const wrong of [
+        `${verify} key.txt`,
+        'palimpsest audit verify --tsa ca.pem',
+        'palimpsest audit seal --anchor tsa:https://tsa.example/',
+      ])
+        expect((await shell(wrong, directory)).code).toBe(2)
+    }),
+)
 
 test('an export is recorded before anything is written, if the conversation is there', () =>
   inDirectory(async (directory) => {

@@ -28,6 +28,7 @@ interface Options {
   readonly SealOptions: api.SealOptions
   readonly SealerOptions: api.SealerOptions
   readonly WitnessOptions: audit.WitnessOptions
+  readonly TimestampOptions: audit.TimestampOptions
   readonly AppendOptions: api.AppendOptions
   readonly At: api.At
   readonly BackupOptions: api.BackupOptions

@@ -4,6 +4,7 @@ import { openEvents } from '../../api/open.ts'
 import { toPromise } from '../../api/promises.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from '../../index.ts'
+import { fileText } from '../options.ts'
 
 /** The anchors that were named, and what ends with them. */
 export interface Opened {
@@ -11,7 +12,10 @@ export interface Opened {
   readonly close: () => Promise<void>
 }
 
-/** Opens anchors by what was typed: a file, a folder, `git:FOLDER`, the URL of a store, or that of a witness with its key. */
+/**
+ * Opens anchors by what was typed: a file, a folder, `git:FOLDER`, the URL of a store, that of a witness with its key, or that of a
+ * timestamp authority with the file of a certificate.
+ */
 export const openAnchors = async (places: readonly string[] = []): Promise<Opened> => {
   const stores: EventStore[] = []
   const anchors: Anchor[] = []
@@ -28,9 +32,18 @@ export const openAnchors = async (places: readonly string[] = []): Promise<Opene
 }
 
 const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> => {
-  const { fileAnchor, gitAnchor, parseKey, storeAnchor, witnessAnchor } = await import('../../audit.ts')
+  const { fileAnchor, gitAnchor, parseKey, storeAnchor, timestampAnchor, witnessAnchor } =
+    await import('../../audit.ts')
   if (place.startsWith('git:')) return gitAnchor(place.slice('git:'.length))
   if (place.startsWith('file:')) return fileAnchor(place.slice('file:'.length))
+  if (place.startsWith('tsa:')) {
+    const [, url, file] = /^tsa:(https?:[^#]+)#(.+)$/.exec(place) ?? []
+    if (url === undefined || file === undefined)
+      throw new InvalidArgumentError(
+        'A timestamp authority is tsa:, its URL, # and the file of a certificate that is trusted.',
+      )
+    return timestampAnchor({ url, trust: await fileText(file) })
+  }
   if (/^https?:/.test(place)) {
     const [url = '', key = ''] = place.split('#')
     const known = parseKey(decodeURIComponent(key))

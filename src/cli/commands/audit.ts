@@ -15,7 +15,7 @@ import { addAuditExports } from './audit-exports.ts'
 const keyOption = ['--key <file>', 'the file of the key that signs', 'palimpsest-audit.key'] as const
 const anchorOption = [
   '--anchor <places...>',
-  'where checkpoints are kept: a file, a folder/, git:FOLDER, the URL of another store, or URL#KEY of a witness',
+  'where checkpoints are kept: a file, a folder/, git:FOLDER, the URL of another store, URL#KEY of a witness, or tsa:URL#CERTIFICATE of a timestamp authority',
 ] as const
 
 interface Given {
@@ -111,7 +111,8 @@ a checkpoint is kept elsewhere, not by somebody who also has the key. Exit code
 
 Examples:
   palimpsest audit seal --anchor /mnt/elsewhere/
-  palimpsest audit seal --anchor git:../checkpoints esdb://audit.example:2113`,
+  palimpsest audit seal --anchor git:../checkpoints esdb://audit.example:2113
+  palimpsest audit seal --anchor tsa:https://tsa.example/tsr#ca.pem`,
     )
     .action(
       shell.action('existing', async ({ store, out, isJson, fail }, { key, anchor }: Given) => {
@@ -147,6 +148,7 @@ interface VerifyOptions {
   readonly key?: string
   readonly since?: string
   readonly witness?: readonly string[]
+  readonly tsa?: readonly string[]
   readonly anchor?: readonly string[]
 }
 
@@ -157,6 +159,7 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
     .option('--key <key>', 'a verifier key of the ledger that you know from elsewhere, or a file of it')
     .option(...anchorOption)
     .option('--witness <keys...>', 'with folders: witnesses that must have signed the checkpoint')
+    .option('--tsa <files...>', 'with folders: certificates that must vouch for a timestamp of it')
     .option('--since <checkpoint>', 'only what was written or sealed since an audit that ended with it')
     .addHelpText(
       'after',
@@ -168,8 +171,9 @@ with a checkpoint: --since continues there, and cannot see what was rewritten
 before, so now and then leave it out.
 
 With folders that \`audit export\` wrote, checks these and needs no store: says
-what the verify.py in them says, and which of the witnesses named have signed
-the checkpoint. Exit code 1 if one is broken or not proven, or not signed.
+what the verify.py in them says, which of the witnesses named have signed the
+checkpoint, and when a timestamp says it was there. Exit code 1 if one is broken
+or not proven, or not signed.
 
 Examples:
   palimpsest audit verify --anchor /mnt/elsewhere/
@@ -179,6 +183,7 @@ Examples:
     )
     .action((folders: readonly string[], options: VerifyOptions) => {
       if (folders.length === 0 && options.witness) throw toError(usage('--witness is for folders'))
+      if (folders.length === 0 && options.tsa) throw toError(usage('--tsa is for folders'))
       if (folders.length > 0 && options.since !== undefined)
         throw toError(usage('--since is for the store, not for folders'))
       return folders.length > 0

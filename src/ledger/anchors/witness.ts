@@ -7,6 +7,7 @@ import { parseCheckpoint } from '../checkpoints.ts'
 import { type AnchorAhead, anchorAhead, type AnchorFailed, anchorFailed } from '../errors.ts'
 import type { VerifierKey } from '../keys.ts'
 import { noteText, parseNote, parseSignatures, signersOf } from '../notes.ts'
+import { causeOf } from './cause.ts'
 
 export interface WitnessOptions {
   /** Where its `add-checkpoint` is, without that. */
@@ -90,8 +91,3 @@ const answerOf = async (url: string, body: string | undefined): Promise<Answer> 
 }
 
 const sizeIn = (text: string): number | undefined => (/^\d{1,15}\n$/.test(text) ? Number(text) : undefined)
-
-const causeOf = (error: unknown): string => {
-  const { cause = error } = Object(error) as { readonly cause?: unknown }
-  return cause instanceof Error ? cause.message : String(cause)
-}

@@ -1,0 +1,129 @@
+import { hash, X509Certificate } from 'node:crypto'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type * as Core from '@sigstore/core'
+import { isTrusted } from './certificates.ts'
+import type { Note, NoteSignature } from './notes.ts'
+
+// Timestamps as RFC 3161 describes them. What parses them is an optional peer dependency, loaded once there is one to check.
+
+/** What a timestamp authority says: it had the text at that time. */
+export interface Timestamp {
+  readonly time: Date
+  /** Of the request that it answers. */
+  readonly nonce: bigint | undefined
+}
+
+export const nonceBytes = 8
+
+/** A request for a timestamp of the SHA-256 of a text, with the certificate of whoever signs it, in DER. @param nonce begins with 0x01 to 0x7f */
+export const timestampRequest = (text: string, nonce: Uint8Array): Buffer =>
+  Buffer.concat([
+    Buffer.from('30430201013031300d060960864801650304020105000420', 'hex'),
+    hash('sha256', text, 'buffer'),
+    Buffer.from([0x02, nonceBytes]),
+    nonce,
+    Buffer.from('0101ff', 'hex'),
+  ])
+
+/** Stands before a name in what the id of its line is made of: of a type that C2SP signed-note has no byte for. */
+const type = Buffer.from('\u00ffRFC 3161', 'latin1')
+
+/** The line of a note that holds the reply of an authority. The id follows from the name: the keys of authorities come and go. */
+export const timestampLine = (name: string, reply: Buffer): NoteSignature => ({
+  name,
+  id: hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), type])).slice(0, 8),
+  signature: reply,
+})
+
+/** The lines of a note that hold timestamps. */
+export const timestampLines = ({ signatures }: Note): readonly NoteSignature[] =>
+  signatures.filter(({ name, id, signature }) => timestampLine(name, signature).id === id)
+
+/**
+ * Checks a reply: that it grants a timestamp of this text, signed with a certificate for timestamps only, which is trusted or was issued by
+ * one that is, directly or through others in the reply, all of them valid at that time. Revocation is not looked at.
+ *
+ * @returns what the authority says; or what is wrong, as the end of a sentence about it
+ */
+export const checkTimestamp = (
+  reply: Buffer,
+  text: string,
+  trusted: readonly X509Certificate[],
+): TE.TaskEither<string, Timestamp> =>
+  TE.tryCatch(
+    async () => checked(await core(), Buffer.from(reply), { text, trusted }),
+    (error) => (error instanceof Refused ? error.message : `answered with no timestamp (${String(error)})`),
+  )
+
+/** Thrown and caught in this file. */
+class Refused extends Error {}
+
+const need = (isSo: boolean, problem: string): void => {
+  if (!isSo) throw new Refused(problem)
+}
+
+const core = async (): Promise<typeof Core> => {
+  try {
+    return await import('@sigstore/core')
+  } catch {
+    throw new Refused('cannot be checked without the package @sigstore/core: npm install @sigstore/core')
+  }
+}
+
+interface Expected {
+  readonly text: string
+  readonly trusted: readonly X509Certificate[]
+}
+
+const granted: ReadonlySet<bigint> = new Set([0n, 1n])
+
+const checked = (parser: typeof Core, reply: Buffer<ArrayBuffer>, { text, trusted }: Expected): Timestamp => {
+  const { ASN1Obj, RFC3161Timestamp, X509Certificate: Parsed } = parser
+  class Reply extends RFC3161Timestamp {
+    /** With RSA, what is signed need not name its hash again. */
+    override get signatureAlgorithm(): string {
+      return super.signatureAlgorithm ?? this.signerDigestAlgorithm
+    }
+  }
+  const stamp = new Reply(ASN1Obj.parseBuffer(reply))
+  need(granted.has(stamp.status), `refused the request (status ${stamp.status}${reasonIn(stamp.root)})`)
+  const { tstInfo } = stamp
+  const imprint = hash(tstInfo.messageImprintHashAlgorithm, text, 'buffer')
+  need(imprint.equals(tstInfo.messageImprintHashedMessage), 'gave a timestamp of something else')
+  const others = certificatesOf(stamp.root)
+  const signer = [...others, ...trusted].find((each) => serialOf(each) === numberOf(stamp.signerSerialNumber))
+  if (!signer) throw new Refused('gave a timestamp without the certificate that it is signed with')
+  try {
+    stamp.verify(Buffer.from(text), signer.publicKey)
+  } catch (error) {
+    throw new Refused(`gave a timestamp that its certificate does not verify (${String(error)})`)
+  }
+  const usage = Parsed.parse(Buffer.from(signer.raw)).extension(extendedKeyUsage)
+  const isForTimestamps = usage?.critical === true && signer.keyUsage?.join() === timeStamping
+  need(isForTimestamps, 'signed with a certificate that is not for timestamps alone')
+  const isKnown = isTrusted(signer, { others, trusted, time: tstInfo.genTime })
+  need(isKnown, 'signed with a certificate that is not trusted, or was not valid then')
+  const nonce = tstInfo.root.subs.slice(optionalFields).find(({ tag }) => tag.isInteger())
+  return { time: tstInfo.genTime, nonce: nonce?.toInteger() }
+}
+
+const extendedKeyUsage = '2.5.29.37'
+const timeStamping = '1.3.6.1.5.5.7.3.8'
+/** Of a TSTInfo: where those that may be missing begin. The nonce is the only integer of these. */
+const optionalFields = 5
+
+/** What a reply without a timestamp says of itself. */
+const reasonIn = ({ subs: [status] }: Core.ASN1Obj): string => {
+  const texts = status?.subs[1]?.subs.map(({ value }) => value.toString()) ?? []
+  const said = texts.join(' ').replaceAll(/\p{Cc}+/gu, ' ')
+  return said === '' ? '' : `, ${said.slice(0, 200)}`
+}
+
+/** Those that a reply holds: in the signed data (RFC 5652, 5.1) of the token after the status. */
+const certificatesOf = ({ subs: [, token] }: Core.ASN1Obj): readonly X509Certificate[] => {
+  const held = token?.subs[1]?.subs[0]?.subs.find(({ tag }) => tag.isContextSpecific(0))
+  return (held?.subs ?? []).map((each) => new X509Certificate(each.toDER()))
+}
+
+const serialOf = ({ serialNumber }: X509Certificate): bigint => BigInt(`0x${serialNumber}`)
+const numberOf = (bytes: Buffer): bigint => BigInt(`0x${bytes.toString('hex')}`)
