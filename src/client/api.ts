@@ -6,6 +6,7 @@ import type * as commands from '../server/routes/commands.ts'
 import type * as conversations from '../server/routes/conversations.ts'
 import type * as investigate from '../server/routes/investigate.ts'
 import type * as diffs from '../server/routes/diffs.ts'
+import type * as events from '../server/routes/events.ts'
 import type * as lookups from '../server/routes/lookups.ts'
 import type * as reads from '../server/routes/reads.ts'
 import type * as turns from '../server/routes/turns.ts'
@@ -22,6 +23,7 @@ type Route =
   | In<typeof conversations>
   | In<typeof investigate>
   | In<typeof diffs>
+  | In<typeof events>
   | In<typeof lookups>
   | In<typeof reads>
   | In<typeof turns>

@@ -1,10 +1,17 @@
-import type { ConversationEvent, Entry, EventsOptions, FullOptions, Item, ModelCall } from '../index.ts'
+import type { ConversationEvent, Entry, FullOptions, Item, ModelCall } from '../index.ts'
+import type { QueryOf } from './api.ts'
 import { resumed } from './streams.ts'
 import type { Transport } from './transport.ts'
-import type { ConversationClient, FollowOptions } from './types.ts'
+import type { ConversationClient, EventsQuery, FollowOptions } from './types.ts'
 
 /** The largest page. */
 const most = 1_000
+
+interface EventsPage {
+  readonly last: number
+  readonly next?: number
+  readonly items: readonly ConversationEvent[]
+}
 
 /** What reads a conversation page by page, however many there are. */
 export const reading = (
@@ -15,8 +22,9 @@ export const reading = (
   const of = { id }
 
   const position = async (): Promise<number> => {
-    const now: { readonly position: number } = await get('/conversations/{id}', of)
-    return now.position
+    const query: QueryOf<'/conversations/{id}/events'> = { direction: 'backward', limit: 1, fields: ['type'] }
+    const { last }: EventsPage = await get('/conversations/{id}/events', of, query)
+    return last
   }
 
   const effective: ConversationClient['effective'] = async ({ at } = {}) => {
@@ -32,18 +40,14 @@ export const reading = (
   }
 
   /** The newest entries first, page by page. */
-  const full = async ({ last, before: until, at, abandoned }: FullOptions = {}) => {
+  const full = async ({ last, before, at, abandoned }: FullOptions = {}) => {
     const entries: Entry[] = []
-    for (let end = until, from = at; ;) {
+    for (let end = before, from = at; ;) {
       // What is no number of entries, the server refuses.
       const left = last === undefined ? most : last - entries.length
+      const limit = Number.isInteger(left) ? Math.min(most, left) : left
       type Page = { readonly at: number; readonly next?: number; readonly items: readonly Entry[] }
-      const query = {
-        at: from,
-        last: Number.isInteger(left) ? Math.min(most, left) : left,
-        before: end,
-        abandoned,
-      }
+      const query = { at: from, last: limit, before: end, abandoned }
       const page: Page = await get('/conversations/{id}/full', of, query)
       entries.unshift(...page.items)
       from = page.at
@@ -52,38 +56,42 @@ export const reading = (
     }
   }
 
-  async function* events({ from = 0, to = Infinity, follow: isLive, signal }: EventsOptions = {}) {
-    type Page = {
-      readonly last: number
-      readonly next?: number
-      readonly items: readonly ConversationEvent[]
-    }
-    let told = from - 1
-    for (let next: number | undefined = from; next !== undefined && next <= to && !signal?.aborted;) {
-      const limit = Math.min(most, to - next + 1)
-      const page: Page = await get('/conversations/{id}/events', of, { from: next, limit }, signal)
+  async function* events({ follow: isLive = false, ...query }: EventsQuery = {}) {
+    const { from, to, direction, fields, signal } = query
+    const isBackward = direction === 'backward'
+    const end = to ?? (isBackward ? 0 : Infinity)
+    const isIn = (place: number): boolean => (isBackward ? place >= end : place <= end)
+    let told = (from ?? 0) - 1
+    let next = from ?? (isBackward ? undefined : 0)
+    while ((next === undefined || isIn(next)) && !signal?.aborted) {
+      const left = next === undefined ? most : Math.abs(end - next) + 1
+      const asked = { from: next, limit: Math.min(most, left), direction, fields: fields && [...fields] }
+      const page: EventsPage = await get('/conversations/{id}/events', of, asked, signal)
       for (const event of page.items) {
-        if (signal?.aborted) return
+        if (signal?.aborted || !isIn(event.position)) return
         told = event.position
         yield event
       }
-      told = Math.max(told, from - 1)
       next = page.next
+      if (next === undefined) break
     }
-    if (!isLive || told >= to) return
-    for await (const event of followed(Math.min(told, await position()), signal)) {
-      if (event.position >= from) yield event
-      if (event.position >= to) return
+    if (!isLive || isBackward || told >= end) return
+    for await (const event of followed(Math.min(told, await position()), { signal, fields })) {
+      if (event.position >= (from ?? 0)) yield event
+      if (event.position >= end) return
     }
   }
 
-  async function* followed(after: number, signal?: AbortSignal): AsyncGenerator<ConversationEvent, void> {
-    const path = server.place('/conversations/{id}/events', of, { after })
+  async function* followed(
+    after: number,
+    { signal, fields }: Pick<EventsQuery, 'signal' | 'fields'>,
+  ): AsyncGenerator<ConversationEvent, void> {
+    const path = server.place('/conversations/{id}/events', of, { after, fields })
     for await (const { event, data } of resumed(server, { method: 'GET', path, signal }))
       if (event !== 'caught-up') yield data as ConversationEvent
   }
   async function* follow({ after, signal }: FollowOptions = {}): AsyncGenerator<ConversationEvent, void> {
-    yield* followed(after ?? (await position()), signal)
+    yield* followed(after ?? (await position()), { signal })
   }
 
   async function* calls(): AsyncGenerator<ModelCall, void> {

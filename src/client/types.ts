@@ -7,6 +7,7 @@ import type {
   DiffOptions,
   DoneEvent,
   Entry,
+  EventsOptions,
   FollowConversations,
   FollowedEvent,
   FullOptions,
@@ -81,6 +82,24 @@ export interface FindOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** A field of an event that need not come along. */
+export type EventField = Exclude<keyof ConversationEvent, 'position'>
+/** Which events to read, and what of them: `from` one position on, that one included, `to` another; backward, down to it. */
+export interface EventsQuery<F extends EventField = EventField> extends EventsOptions {
+  /** `backward`: the newest first, from the last one if no `from` is given; nothing is followed then. Default `forward`. */
+  readonly direction?: 'forward' | 'backward' | undefined
+  /** Only these besides the position. Default: all. */
+  readonly fields?: readonly F[] | undefined
+}
+/** Reads events page by page. Throws `ConversationNotFound`. */
+export interface EventsReader {
+  (options?: EventsQuery & { readonly fields?: undefined }): AsyncIterable<ConversationEvent>
+  <F extends EventField>(
+    options: EventsQuery<F> & { readonly fields: readonly F[] },
+  ): AsyncIterable<Pick<ConversationEvent, 'position' | F>>
+  (options: EventsQuery): AsyncIterable<Pick<ConversationEvent, 'position'> & Partial<ConversationEvent>>
+}
+
 /** Which steps to give. */
 export interface StepsQuery {
   readonly state?: StepState | undefined
@@ -103,7 +122,6 @@ type Same =
   | 'position'
   | 'effective'
   | 'render'
-  | 'events'
   | 'notes'
   | 'links'
   | 'note'
@@ -119,6 +137,7 @@ type Same =
  */
 export interface ConversationClient extends Pick<Conversation, Same>, InvestigatingClient {
   readonly full: (options?: FullOptions) => Promise<readonly Entry[]>
+  readonly events: EventsReader
   readonly fork: (
     id: string,
     options?: At & { readonly commandId?: string | undefined },

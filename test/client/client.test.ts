@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { isError, openClient } from 'palimpsest/client'
+import { type EventsQuery, isError, openClient } from 'palimpsest/client'
 import type { Store } from '../../src/index.ts'
 import { serve, type ServeOptions } from '../../src/server/serve.ts'
 import { createToken } from '../../src/server/tokens.ts'
@@ -188,6 +188,40 @@ describe('a client', () => {
       for await (const hit of hits) found.push('position' in hit ? hit.position : hit.excerpt.match)
       expect(found).toEqual(['Parsers', 0])
     }
+  })
+
+  test('reads events backward, and only what is wanted of them', async () => {
+    const { store, url } = await serving()
+    const chat = store.conversation('a')
+    await chat.append(Array.from({ length: 2_100 }, () => hello))
+    const task = openClient(url).conversation('a')
+    const positions = async (options: EventsQuery): Promise<readonly number[]> => {
+      const found = []
+      for await (const { position } of task.events(options)) found.push(position)
+      return found
+    }
+    const from = (high: number, low: number): readonly number[] =>
+      Array.from({ length: high - low + 1 }, (_, index) => high - index)
+    expect(await positions({ direction: 'backward' })).toEqual(from(2_099, 0))
+    expect(await positions({ direction: 'backward', to: 2_098 })).toEqual([2_099, 2_098])
+    expect(await positions({ direction: 'backward', from: 1_500, to: 300 })).toEqual(from(1_500, 300))
+    expect(await positions({ direction: 'backward', from: 3, to: 4 })).toEqual([])
+    expect(await positions({ from: 1_050, to: 1_052 })).toEqual([1_050, 1_051, 1_052])
+    for await (const event of task.events({ to: 0, fields: ['type'] }))
+      expect(event).toEqual({ position: 0, type: 'MessageAppended' })
+    const stop = new AbortController()
+    await chat.append(hello)
+    for await (const event of task.events({
+      from: 2_100,
+      follow: true,
+      fields: ['id'],
+      signal: stop.signal,
+    })) {
+      expect(Object.keys(event)).toEqual(['position', 'id'])
+      if (event.position === 2_101) stop.abort()
+      else await chat.append(hello)
+    }
+    expect(await task.position()).toBe(2_101)
   })
 
   test('compares full histories and requests, and says what markers hide', async () => {

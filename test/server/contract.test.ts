@@ -89,8 +89,12 @@ const rows: Readonly<Record<string, Row>> = {
     wrong: [
       [404, `${none}/events`],
       [400, `${a}/events?limit=1001`],
+      [400, `${a}/events?direction=up`],
+      [400, `${a}/events?fields=type,body`],
       [400, `${a}/events?after=99`, live],
+      [400, `${a}/events?direction=backward`, live],
     ],
+    stale: 'etag',
   },
   event: {
     right: [`${a}/events/0`],

@@ -74,7 +74,7 @@ describe('a conversation over HTTP', () => {
     expect((await ask('conversations/a/diff?from=2')).json).toEqual(same(await chat.diff({ from: 2 })))
     const page = await ask('conversations/a/events?from=1&limit=2')
     expect(page.json).toMatchObject({ last: 3, next: 3, items: [{ position: 1 }, { position: 2 }] })
-    expect(page.headers.get('link')).toBe('<?from=3&limit=2>; rel="next"')
+    expect(page.headers.get('link')).toBe('<?from=3&limit=2>; rel="next", <?from=0&limit=1>; rel="prev"')
     expect((await ask('conversations/a/events/3')).json).toMatchObject({ type: 'Truncated' })
     expect((await ask('conversations/a/calls')).json).toEqual({ items: [] })
     expect(await ask('conversations/a/calls/2')).toMatchObject({

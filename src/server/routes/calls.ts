@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { callsFrom, calledRequest, type CalledRequest, usdOf } from '../calls.ts'
+import { linkHeader } from '../paging.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
@@ -36,8 +37,10 @@ export const calls = route({
     const items = []
     for await (const { origin, ...its } of callsFrom(store.conversation(params.id), query.from)) {
       // A summary that took several calls is not parted.
-      if (items.length >= query.limit && items.at(-1)?.position !== its.position)
-        return { body: { next: its.position, items } }
+      if (items.length >= query.limit && items.at(-1)?.position !== its.position) {
+        const next = its.position
+        return { headers: linkHeader(query, { next: { from: next } }), body: { next, items } }
+      }
       // The receipt is beside it.
       const { context: _, ...said } = origin
       items.push({ ...its, origin: said })

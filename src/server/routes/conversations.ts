@@ -5,6 +5,7 @@ import { conversationIdSchema, eventId } from '../../events/ids.ts'
 import { newMessage } from '../../events/new-message.ts'
 import { type AppendOptions, type FindPage, isError, type MessageInput, type Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
+import { linkHeader } from '../paging.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
@@ -62,18 +63,11 @@ export const list = route({
     const isFound = found && (found.isComplete || !isPlain || query.cursor !== undefined)
     const { next, ...body } = isFound ? await withOverviews(store, found) : await notIndexed(store, query)
     return {
-      ...(next !== undefined && { headers: { link: nextLink({ ...query, cursor: next }) } }),
+      headers: linkHeader(query, { next: next === undefined ? undefined : { cursor: next } }),
       body: { ...(next !== undefined && { next }), ...body },
     }
   },
 })
-
-/** The next page, of the same list: a relative reference has none of the query that it is resolved against. */
-const nextLink = (query: Readonly<Record<string, unknown>>): string => {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  const rest = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))
-  return `<?${rest.toString()}>; rel="next"`
-}
 
 /** What was found, with the titles and links that the store has. */
 const withOverviews = async (store: Store, { items, ...found }: FindPage) => {

@@ -6,6 +6,7 @@ import * as calls from './calls.ts'
 import * as commands from './commands.ts'
 import * as conversations from './conversations.ts'
 import * as diffs from './diffs.ts'
+import * as events from './events.ts'
 import * as exports from './exports.ts'
 import * as investigate from './investigate.ts'
 import * as lookups from './lookups.ts'
@@ -16,6 +17,7 @@ import * as workers from './workers.ts'
 /** Every operation of the API. */
 export const routes: readonly Route[] = [
   conversations,
+  events,
   reads,
   diffs,
   lookups,

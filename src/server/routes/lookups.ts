@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { invalidInput } from '../../events/errors.ts'
-import { isError, type SearchPage } from '../../index.ts'
+import { isError, type SearchOptions, type SearchPage } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
-import { route } from '../route.ts'
+import { linkHeader } from '../paging.ts'
+import { type Answer, route } from '../route.ts'
 import { bucketsShape, foundInShape, foundShape, hiddenShape, outlineShape } from '../shapes/lookups.ts'
 import { from } from './tags.ts'
 
@@ -27,8 +28,9 @@ export const outline = route({
   errors: notFound,
   handle: async ({ params: { id }, query, store }) => {
     const outlined = await store.catalogue.outline(id, query)
-    const { to, last, indexed } = outlined
-    return from(store.conversation(id), last, ['outline', query.from, to, indexed], outlined)
+    const { to, last, indexed, next } = outlined
+    const links = linkHeader(query, { next: next === undefined ? undefined : { from: next } })
+    return from(store.conversation(id), last, ['outline', query.from, to, indexed], outlined, links)
   },
 })
 
@@ -99,10 +101,20 @@ const wanted = {
   cursor: z.string().max(300).optional().describe('`next` of the page before'),
 }
 
+interface Wanted extends Pick<SearchOptions, 'limit' | 'cursor'> {
+  readonly q: string
+}
+
 /** What is looked for is `q` here. */
-const found = async (looking: Promise<SearchPage>): Promise<SearchPage> => {
+const found = async (
+  query: Wanted,
+  looking: (q: string, options: SearchOptions) => Promise<SearchPage>,
+): Promise<Answer> => {
+  const { q, ...options } = query
   try {
-    return await looking
+    const body = await looking(q, options)
+    const beside = { next: body.next === undefined ? undefined : { cursor: body.next } }
+    return { headers: linkHeader(query, beside), body }
   } catch (error) {
     if (!isError(error, 'InvalidInput') || error.path !== 'text') throw error
     throw toError(invalidInput('q', error.message.replace(/^text: /, '')))
@@ -117,9 +129,7 @@ export const search = route({
   scope: 'read',
   query: z.strictObject(wanted),
   answers: { 200: foundShape },
-  handle: async ({ query: { q, ...options }, store }) => ({
-    body: await found(store.catalogue.search(q, options)),
-  }),
+  handle: ({ query, store }) => found(query, (q, options) => store.catalogue.search(q, options)),
 })
 
 export const searchIn = route({
@@ -132,7 +142,6 @@ export const searchIn = route({
   query: z.strictObject(wanted),
   answers: { 200: foundInShape },
   errors: ['ConversationNotFound'],
-  handle: async ({ params: { id }, query: { q, ...options }, store }) => ({
-    body: await found(store.catalogue.search(q, { ...options, conversation: id })),
-  }),
+  handle: ({ params: { id }, query, store }) =>
+    found(query, (q, options) => store.catalogue.search(q, { ...options, conversation: id })),
 })

@@ -17,13 +17,14 @@ const tagOf = async (chat: Conversation, position: number, way: object): Promise
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`
 }
 
-/** An answer that is the same for ever, from this position, in this way. */
+/** An answer that is the same for ever, from this position, in this way. @param headers besides its ETag */
 export const from = async (
   chat: Conversation,
   position: number,
   way: object,
   body: object,
+  headers: Answer['headers'] = {},
 ): Promise<Answer> => ({
-  headers: { etag: await tagOf(chat, position, way) },
+  headers: { ...headers, etag: await tagOf(chat, position, way) },
   body,
 })

@@ -54,6 +54,10 @@ export const itemShape = z
   .discriminatedUnion('kind', [messageItem, summaryItem, truncationItem])
   .meta({ id: 'Item', description: 'What the model sees: a message, or what is shown in place of several' })
 
+export const eventPartShape = eventShape
+  .partial({ id: true, type: true, data: true, metadata: true })
+  .meta({ id: 'EventPart', description: 'An event; with `fields`, only those of it' })
+
 export const fateShape = {
   status: z.enum(['active', 'condensed', 'truncated', 'restored', 'abandoned']),
   by: position.optional().describe('The position of the event that made it so'),

@@ -58,13 +58,15 @@ const answers: Readonly<Record<string, Answer>> = {
     const at = number('at', events.length - 1)
     const clip = number('clip', Infinity)
     const abandoned = query.get('abandoned') === 'true'
-    const entries = full(events, {
+    const last = number('last', 200)
+    const entries = full(events, { at, abandoned, last: last + 1, before: number('before', Infinity) })
+    const items = entries.slice(-last)
+    const isAll = items.length === entries.length
+    return {
       at,
-      abandoned,
-      last: number('last', 200),
-      before: number('before', Infinity),
-    })
-    return { at, items: entries.map((entry) => clippedItem(entry, clip)) }
+      ...(!isAll && { next: items[0]?.position }),
+      items: items.map((entry) => clippedItem(entry, clip)),
+    }
   },
   '/conversations/:id/request': ({ file: { events }, number, query }) => {
     const at = number('at', events.length - 1)

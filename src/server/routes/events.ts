@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import { clippedEvent } from '../../core.ts'
+import type { Conversation, ConversationEvent, Store } from '../../index.ts'
+import { conversationLive, lastSeen, storeLive } from '../live.ts'
+import { linkHeader, pageOf } from '../paging.ts'
+import { clip, limit, ofConversation, whole } from '../parameters.ts'
+import { refused } from '../problem.ts'
+import { route } from '../route.ts'
+import { eventPartShape, eventShape } from '../shapes/history.ts'
+import { acceptsEvents, checkAccepts, eventStream } from '../sse.ts'
+import { eventAt, from } from './tags.ts'
+
+// Events, as they were recorded and as they are.
+
+export const allEvents = route({
+  method: 'get',
+  path: '/events',
+  name: 'follow',
+  summary: 'The events of all conversations, live: those after a checkpoint, then new ones as they come',
+  scope: 'read',
+  query: z.strictObject({
+    after: z
+      .string()
+      .max(500)
+      .optional()
+      .describe('The id of an event of this stream. Default: from the first event on'),
+    from: z.literal('now').optional().describe('Without `after`: only what comes from now on'),
+    beginning: z.string().max(200).optional().describe('Only conversations whose id begins so'),
+  }),
+  answers: {},
+  media: ['text/event-stream'],
+  errors: ['NotAcceptable'],
+  handle: async ({ query: { after, from: begin, beginning }, headers, store, leaving, heartbeat }) => {
+    checkAccepts(headers)
+    const prefixes = beginning === undefined ? undefined : [beginning]
+    const place = { after: headers.get('last-event-id') ?? after, from: begin }
+    if (place.after !== undefined) await checkPlace(store, place.after)
+    const signal = leaving()
+    return eventStream(storeLive(store, { ...place, prefixes, signal }), signal, heartbeat)
+  },
+})
+
+/** Whoever is told in a stream that it cannot begin there comes again, with the same id. */
+const checkPlace = async (store: Store, after: string): Promise<void> => {
+  for await (const _ of store.readAll({ after })) break
+}
+
+const fields = ['id', 'type', 'data', 'metadata'] as const
+type Field = (typeof fields)[number]
+
+export const events = route({
+  method: 'get',
+  path: '/conversations/{id}/events',
+  name: 'events',
+  summary: 'Events as recorded, by position; with `Accept: text/event-stream` live',
+  scope: 'read',
+  params: ofConversation,
+  query: z.strictObject({
+    from: whole(0)
+      .optional()
+      .describe('Begin with this position. Default: the first one; backward, the last one'),
+    direction: z
+      .enum(['forward', 'backward'])
+      .optional()
+      .describe('`backward`: the newest first. Default: the oldest first'),
+    limit,
+    fields: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(z.enum(fields)))
+      .optional()
+      .describe(`Only these of an event besides its position, with commas: ${fields.join(', ')}`),
+    clip,
+    after: whole(-1).optional().describe('Live: begin after this position. Default: with the next event'),
+  }),
+  answers: {
+    200: z.object({
+      last: z.int().describe('The last position of the conversation'),
+      next: z.int().optional().describe('`from` of the next page, if there is one'),
+      items: z.array(eventPartShape),
+    }),
+  },
+  media: ['text/event-stream'],
+  errors: ['ConversationNotFound'],
+  handle: async ({ params, query, headers, store, leaving, heartbeat }) => {
+    const chat = store.conversation(params.id)
+    const last = await chat.position()
+    const shown = showing(query)
+    const isBackward = query.direction === 'backward'
+    if (acceptsEvents(headers)) {
+      if (isBackward) throw refused('InvalidRequest', 'an event stream goes forward: leave out `direction`')
+      const after = lastSeen(headers) ?? query.after ?? last
+      if (after > last)
+        throw refused(
+          'InvalidRequest',
+          `conversation ${chat.id} ends at position ${last}: nothing comes after ${after}`,
+        )
+      const signal = leaving()
+      return eventStream(conversationLive(chat, after, last, signal, shown), signal, heartbeat)
+    }
+    const page = pageOf({ ...query, from: query.from ?? (isBackward ? last : 0) }, last)
+    const read = await eventsOf(chat, page.first, page.last)
+    const items = (isBackward ? read.toReversed() : read).map(shown)
+    const next = page.next?.from
+    const body = { last, ...(next !== undefined && { next }), items }
+    return from(chat, last, ['events', query], body, linkHeader(query, page))
+  },
+})
+
+const eventsOf = async (
+  chat: Conversation,
+  first: number,
+  last: number,
+): Promise<readonly ConversationEvent[]> => {
+  const read = []
+  for await (const event of chat.events({ from: first, to: last })) read.push(event)
+  return read
+}
+
+interface Showing {
+  readonly clip?: number | undefined
+  readonly fields?: readonly Field[] | undefined
+}
+
+/** What is given of an event. */
+const showing = ({ clip: longest, fields: wanted }: Showing): ((event: ConversationEvent) => object) => {
+  const names =
+    wanted && new Set<string>(['position', ...wanted, ...(wanted.includes('data') ? ['cuts'] : [])])
+  return (event) => {
+    const clipped = longest === undefined ? event : clippedEvent(event, longest)
+    return names ? Object.fromEntries(Object.entries(clipped).filter(([name]) => names.has(name))) : clipped
+  }
+}
+
+export const oneEvent = route({
+  method: 'get',
+  path: '/conversations/{id}/events/{position}',
+  name: 'event',
+  summary: 'One event',
+  scope: 'read',
+  params: ofConversation.extend({ position: whole(0) }),
+  answers: { 200: eventShape },
+  errors: ['ConversationNotFound', 'OutOfRange'],
+  handle: async ({ params, store }) => {
+    const chat = store.conversation(params.id)
+    const event = await eventAt(chat, params.position)
+    if (event) return { headers: { etag: `"${event.id}"` }, body: event }
+    const last = await chat.position()
+    throw refused(
+      'NotFound',
+      `conversation ${params.id} has no position ${params.position}; it has 0 to ${last}`,
+    )
+  },
+})
