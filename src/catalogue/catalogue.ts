@@ -74,7 +74,7 @@ export interface Catalogue<W extends Way> {
    * Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
-   * const hidden = await store.catalogue.hiddenBy('task-42', [5, 9])
+   * const hidden = await store.catalogue.hiddenBy('task-42', [2, 5])
    */
   readonly hiddenBy: (
     id: string,
