@@ -100,6 +100,7 @@ export type { OpenError } from './api/schemes.ts'
 export type { BackupError } from './jobs/backup.ts'
 export type {
   BucketsPage,
+  CallsOptions,
   Catalogue,
   FindFilter,
   FindPage,
@@ -109,6 +110,7 @@ export type {
   SearchOptions,
   SearchPage,
 } from './catalogue/catalogue.ts'
+export type { CallsPage } from './catalogue/calls.ts'
 export type { HiddenByMarker, Hit, TitleHit } from './projections/lookups.ts'
 export type {
   Audit,
@@ -147,7 +149,7 @@ export type { EvidenceOptions } from './evidence/options.ts'
 export { modelCalls, type ReceiptsVerified, verifyReceipts } from './receipts/audit.ts'
 export type { ReceiptFinding } from './receipts/finding.ts'
 export { type SentCall, sentCall } from './receipts/sent.ts'
-export type { ModelCall } from './receipts/calls.ts'
+export type { ModelCall, UnprovenCall } from './receipts/calls.ts'
 
 export * from './core.ts'
 

@@ -86,7 +86,7 @@ export type { EvidenceOptions } from './evidence/options.ts'
 export type { ReceiptsVerified } from './receipts/audit.ts'
 export type { ReceiptFinding } from './receipts/finding.ts'
 export type { SentCall } from './receipts/sent.ts'
-export type { ModelCall } from './receipts/calls.ts'
+export type { ModelCall, UnprovenCall } from './receipts/calls.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
@@ -174,6 +174,7 @@ export type { OpenError } from './api/schemes.ts'
 export type { BackupError } from './jobs/backup.ts'
 export type {
   BucketsPage,
+  CallsOptions,
   Catalogue,
   FindFilter,
   FindPage,
@@ -183,6 +184,7 @@ export type {
   SearchOptions,
   SearchPage,
 } from './catalogue/catalogue.ts'
+export type { CallsPage } from './catalogue/calls.ts'
 export type { HiddenByMarker, Hit, TitleHit } from './projections/lookups.ts'
 export type {
   Audit,

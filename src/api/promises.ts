@@ -89,13 +89,13 @@ export interface Conversation
    */
   readonly calls: () => AsyncIterable<ModelCall>
   /**
-   * What the model was sent in the call with this number, from 1 (default: the last one). Rejects with `CallOutOfRange`, or a `ReadError`.
+   * What the model was sent in a call: of this number, from 1, or of those that `calls` gives (default: the last one). Rejects with `CallOutOfRange`, or a `ReadError`.
    *
    * @example
    * await chat.turn({ client, model: 'claude-opus-5-5' })
    * const { request } = await chat.sent(1)
    */
-  readonly sent: (call?: number) => Promise<SentCall>
+  readonly sent: (call?: number | ModelCall) => Promise<SentCall>
   /**
    * Rebuilds every request that has a receipt from the log and compares them. A difference is a finding, not an error. Rejects with a
    * `ReadError`.
@@ -192,7 +192,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     waiting: promised(waiting),
     tokens: promised((options?: CountOptions) => tokensOf(chat, options)),
     calls: () => modelCalls(chat),
-    sent: promised((call?: number) => sentCall(chat, call)),
+    sent: promised((call?: number | ModelCall) => sentCall(chat, call)),
     verifyReceipts: promised(() => verifyReceipts(chat)),
     // Few programs need it.
     evidence: async (options) => {
@@ -232,6 +232,7 @@ export const promiseStore = (store: TaskStore): Store => ({
     overview: promised(store.catalogue.overview),
     hidden: promised(store.catalogue.hidden),
     hiddenBy: promised(store.catalogue.hiddenBy),
+    calls: promised(store.catalogue.calls),
     search: promised(store.catalogue.search),
     find: promised(store.catalogue.find),
   },

@@ -9,6 +9,7 @@ import { ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { checkedOptions, isListOf, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
+import { type CallsPage, callsBefore, callsPage } from './calls.ts'
 import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
 import { type Filter, listed, type ListOrder, type ThreadList } from './list.ts'
@@ -98,6 +99,24 @@ export interface Catalogue<W extends Way> {
    * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'updated' })
    */
   readonly find: (options?: FindFilter) => Answer<W, ReadError, FindPage>
+  /**
+   * The calls of a model in a conversation, a page at a time, in the order of their answers; replies without a receipt have no number.
+   * Reads the page, however far it is from the beginning, and what is not indexed yet. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const { items, next } = await store.catalogue.calls('task-42', { from: 90_000, limit: 10 })
+   */
+  readonly calls: (id: string, options?: CallsOptions) => Answer<W, ReadError, CallsPage>
+}
+
+/** Which calls to list. */
+export interface CallsOptions {
+  /** Only answers from this position on. Default 0. */
+  readonly from?: number | undefined
+  /** Only calls with a receipt, from this number on. */
+  readonly number?: number | undefined
+  /** The most calls of one answer, 1 to 1,000. Default 1,000. */
+  readonly limit?: number | undefined
 }
 
 /** Where to look. */
@@ -232,6 +251,13 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return { ...progress, ...(yield* listed(store, feed, { ...rest, order, limit, cursor })) }
   }
 
+  async function* calls(id: string, options?: CallsOptions): Steps<ReadError, CallsPage> {
+    const { limit = 1_000, ...asked } = yield* ok(checkedOptions(options, callsFields))
+    const known = yield* upTo(id)
+    const before = read(id, known, (row, { rows }, db) => callsBefore(db, rows, row, asked))
+    return yield* callsPage(yield* ok(openAt(store, id)), { ...asked, before, limit })
+  }
+
   return {
     find: (options) => task(() => find(options)),
     search: (text, options) => task(() => search(text, options)),
@@ -239,6 +265,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     overview: (id, options) => task(() => overview(id, options)),
     hidden: (id, marker) => task(() => hidden(id, marker)),
     hiddenBy: (id, markers) => task(() => hiddenBy(id, markers)),
+    calls: (id, options) => task(() => calls(id, options)),
     close: feed.close,
   }
 }
@@ -247,6 +274,7 @@ const limit = {
   is: (value: unknown) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000,
   needed: 'is 1 to 1,000',
 }
+const callsFields = { from: kinds.first, number: kinds.several, limit }
 const searchFields = { conversation: kinds.text, limit, cursor: kinds.text }
 const findFields = {
   q: kinds.text,

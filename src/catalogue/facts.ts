@@ -1,5 +1,6 @@
 import { type Block, isBlock } from '../events/blocks.ts'
 import { contentOf, type ConversationEvent, type Covers } from '../events/events.ts'
+import { type AnsweredSummary, answeredSummary } from '../receipts/calls.ts'
 import { estimatePrompt } from '../context/tokens/estimate.ts'
 import type { EventKind, MessageKind } from '../projections/columns.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
@@ -16,6 +17,8 @@ export interface Facts {
   readonly covers?: Covers | undefined
   /** Where a rewind goes to, and the marker that a restore takes back. */
   readonly target?: number | undefined
+  /** The summary that a marker is, if a model answered it. */
+  readonly answered?: AnsweredSummary | undefined
 }
 
 export const factsOf = (event: ConversationEvent): Facts => {
@@ -27,7 +30,7 @@ export const factsOf = (event: ConversationEvent): Facts => {
       return { ...facts, tools: toolsIn(event.data.role === 'assistant' ? blocks : []) }
     case 'Condensed':
     case 'Truncated':
-      return { ...facts, covers: event.data.covers }
+      return { ...facts, covers: event.data.covers, answered: answeredSummary(event) }
     case 'Restored':
       return { ...facts, target: event.data.marker }
     case 'Rewound':

@@ -36,6 +36,10 @@ export const lateCatalogue = (
       (...args) =>
       async () =>
         (await loaded()).hiddenBy(...args)(),
+    calls:
+      (...args) =>
+      async () =>
+        (await loaded()).calls(...args)(),
     search:
       (...args) =>
       async () =>

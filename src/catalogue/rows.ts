@@ -3,6 +3,7 @@ import type { ConversationEvent } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
 import {
   chunkLength,
+  type Columns,
   decodeTools,
   encodeColumns,
   encodeTools,
@@ -55,11 +56,11 @@ export const rowsIn = (db: DatabaseSync): Rows => {
       'SELECT number, columns, tools FROM chunks WHERE thread = ? AND number BETWEEN ? AND ? ORDER BY number',
     ),
     chunk: db.prepare(
-      `INSERT INTO chunks VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET columns = excluded.columns, tools = excluded.tools`,
+      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET calls = excluded.calls, columns = excluded.columns, tools = excluded.tools`,
     ),
     marks: db.prepare('SELECT position, first, last, target FROM marks WHERE thread = ?'),
-    mark: db.prepare('INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    mark: db.prepare('INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
     kinds: db.prepare('SELECT DISTINCT kind FROM marks WHERE thread = ? AND position < ?'),
     actor: db.prepare('INSERT INTO actors VALUES (?, ?) ON CONFLICT DO NOTHING'),
     model: db.prepare('INSERT INTO models VALUES (?, ?) ON CONFLICT DO NOTHING'),
@@ -99,7 +100,7 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     traits: (n, before) =>
       sql.kinds.all(n, before).reduce((has, { kind }) => has | traitOf(String(kind) as EventKind), 0),
     note: (n, { event, facts, marker }) => {
-      const { position, kind, covers, target } = facts
+      const { position, kind, covers, target, answered } = facts
       for (const name of actorsOf(event)) sql.actor.run(name, n)
       for (const name of modelsOf(event)) sql.model.run(name, n)
       if (!covers && target === undefined && kind !== 'K') return
@@ -117,16 +118,20 @@ export const rowsIn = (db: DatabaseSync): Rows => {
         tokens?.after ?? null,
         method,
         tally,
+        answered?.answer ?? null,
+        answered?.calls ?? null,
       )
     },
     write: ({ row: { n, last, updated, tokens, calls, messages, has, problem }, chunks: changed }) => {
       for (const [number, columns] of changed)
-        sql.chunk.run(n, number, encodeColumns(columns), encodeTools(columns))
+        sql.chunk.run(n, number, callsIn(columns), encodeColumns(columns), encodeTools(columns))
       changed.clear()
       sql.update.run(last, updated, tokens, calls, messages, has, problem, n)
     },
   }
 }
+
+const callsIn = ({ receipts }: Columns): number => receipts.reduce((sum, receipt) => sum + receipt, 0)
 
 /** What a mark covers, and where it leads to. */
 const turnedIn = ({ first, last, target }: Readonly<Record<string, SQLOutputValue>>) => ({

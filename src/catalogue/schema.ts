@@ -1,11 +1,12 @@
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 5
+export const formatVersion = 6
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
  * fork's parent counts no more. Positions are those of the conversation. `last` is how far it is indexed; `has` are the bits of `traits`.
  *
- * `chunks` are columns of own events (columns.ts), `marks` what changes more than the end of what is shown. `docs` are stretches of own
+ * `chunks` are columns of own events (columns.ts), each with the number of its replies that have a receipt, `marks` what changes more than the end of what is shown. Of a summary
+ * they tell which answer of a model it is, and how many calls that took. `docs` are stretches of own
  * events with their words; their texts are nowhere: what is found is read in the store. `titles` are the title notes of conversations.
  */
 export const schema = `
@@ -28,6 +29,7 @@ export const schema = `
   CREATE TABLE chunks (
     thread INTEGER NOT NULL,
     number INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
     columns BLOB NOT NULL,
     tools TEXT NOT NULL,
     UNIQUE (thread, number)
@@ -44,6 +46,8 @@ export const schema = `
     after INTEGER,
     method TEXT,
     tally TEXT,
+    answer TEXT,
+    calls INTEGER,
     PRIMARY KEY (thread, position)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE actors (name TEXT NOT NULL, thread INTEGER NOT NULL, PRIMARY KEY (name, thread)) STRICT, WITHOUT ROWID;

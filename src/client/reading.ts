@@ -104,8 +104,8 @@ export const reading = (
       from = page.next
     }
   }
-  const sent: ConversationClient['sent'] = async (number) => {
-    let call = number
+  const sent: ConversationClient['sent'] = async (asked) => {
+    let call = typeof asked === 'object' ? asked.number : asked
     if (call === undefined) for await (const each of calls()) call = each.number
     return get('/conversations/{id}/calls/{call}', { id, call: call ?? 1 })
   }

@@ -40,22 +40,50 @@ const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] 
   })
 }
 
+/** A summary with a receipt. */
+export interface AnsweredSummary {
+  /** The same if it is recorded again. */
+  readonly answer: string
+  /** How many calls it took. */
+  readonly calls: number
+}
+
+const summaryOf = (calls: readonly ModelCall[]): AnsweredSummary | undefined => {
+  const [call] = calls
+  if (call?.kind !== 'summary') return undefined
+  const { origin, receipt } = call
+  return {
+    answer: JSON.stringify([receipt.position, receipt.digest, origin.requestId]),
+    calls: calls.length,
+  }
+}
+
+/** The summary that an event is, if it has a receipt. */
+export const answeredSummary = (event: ConversationEvent): AnsweredSummary | undefined =>
+  event.type === 'Condensed' ? summaryOf(callsOf(event, 1)) : undefined
+
+/** The calls that are passed. */
+export interface PassedCalls {
+  readonly calls: number
+  /** The answers that were recorded as summaries. */
+  readonly summaries: ReadonlySet<string>
+}
+const noneYet: PassedCalls = { calls: 0, summaries: new Set() }
+
 /**
  * Numbers the calls that the events of a log are the answers to, event by event. A turn may record a summary again, before what was said
  * since: that is no other call.
+ *
+ * @param passed those before these events
  */
-export const numberedCalls = (): ((event: ConversationEvent) => readonly ModelCall[]) => {
-  let first = 1
-  const summaries = new Set<string>()
+export const numberedCalls = (passed = noneYet): ((event: ConversationEvent) => readonly ModelCall[]) => {
+  let first = passed.calls + 1
+  const summaries = new Set(passed.summaries)
   return (event) => {
     const calls = callsOf(event, first)
-    const [call] = calls
-    if (call?.kind === 'summary') {
-      const { origin, receipt } = call
-      const answer = JSON.stringify([receipt.position, receipt.digest, origin.requestId])
-      if (summaries.has(answer)) return []
-      summaries.add(answer)
-    }
+    const summary = summaryOf(calls)
+    if (summary && summaries.has(summary.answer)) return []
+    if (summary) summaries.add(summary.answer)
     first += calls.length
     return calls
   }
@@ -67,12 +95,13 @@ export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncG
   for await (const event of events) yield* calls(event)
 }
 
-/** Every call of a model in these events, in order, and the replies of models without a receipt. */
+/** Every call of a model in these events, in order, and the replies of models without a receipt. @param passed the calls before them */
 export async function* everyCallIn(
   events: AsyncIterable<ConversationEvent>,
+  passed = noneYet,
 ): AsyncGenerator<ModelCall | UnprovenCall, void> {
-  const calls = numberedCalls()
-  let isMissing = false
+  const calls = numberedCalls(passed)
+  let isMissing = passed.calls > 0
   for await (const event of events) {
     for (const call of calls(event)) {
       isMissing = true

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { invalidInput } from '../events/errors.ts'
+import { isFields } from '../events/json.ts'
 import type { ChatForm } from '../models/form.ts'
 import type { ModelRequest } from '../models/model.ts'
 import { calledBody } from '../models/anthropic/body.ts'
@@ -36,24 +37,22 @@ export interface SentCall extends ModelCall {
  *
  * Errors: `CallOutOfRange`; `UnknownRenderer` and `InvalidInput` if the receipt cannot be used.
  *
- * @param number of the call, from 1; the last one by default
+ * @param call its number, from 1, or the call itself, as it was listed: then what came before it is not counted; the last one by default
  */
 export const sentCall = (
   chat: Source,
-  number?: number,
-): TaskEither<ReadError | CallOutOfRange | UnknownRenderer, SentCall> => task(() => sent(chat, number))
+  call?: number | ModelCall,
+): TaskEither<ReadError | CallOutOfRange | UnknownRenderer, SentCall> => task(() => sent(chat, call))
 
 type Source = Pick<Conversation, 'id' | 'events' | 'context'>
 
 async function* sent(
   chat: Source,
-  number: number | undefined,
+  asked: number | ModelCall | undefined,
 ): Steps<ReadError | CallOutOfRange | UnknownRenderer, SentCall> {
-  if (number !== undefined && typeof number !== 'number')
-    return yield invalidInput('call', 'is the number of a call, from 1')
-  const calls = yield* callsOf(chat)
-  const call = calls[(number ?? calls.length) - 1]
-  if (!call) return yield callOutOfRange(chat.id, number, calls.length)
+  if (asked !== undefined && typeof asked !== 'number' && !isCall(asked))
+    return yield invalidInput('call', 'is the number of a call, from 1, or a call')
+  const call = typeof asked === 'object' ? asked : yield* callOf(chat, asked)
   const ofCall = unusableOf(call)
   yield* ok(ofCall(checkCall(call)))
   const effective = yield* ok(chat.context({ at: call.receipt.position }))
@@ -62,7 +61,8 @@ async function* sent(
   const isSame = digestOf(made) === call.receipt.digest
   const form = formIn(call.receipt) as ChatForm | undefined
   const body = form && chatBody(request, form)
-  const finding = findingIn(call, effective, isSame ? undefined : printsOf(calls, call))
+  const prints = isSame ? undefined : printsOf(yield* callsOf(chat), call)
+  const finding = findingIn(call, effective, prints)
   return {
     ...call,
     request,
@@ -72,6 +72,21 @@ async function* sent(
     ...(finding && { finding }),
   }
 }
+
+async function* callOf(
+  chat: Source,
+  number: number | undefined,
+): Steps<ReadError | CallOutOfRange, ModelCall> {
+  const calls = yield* callsOf(chat)
+  return calls[(number ?? calls.length) - 1] ?? (yield callOutOfRange(chat.id, number, calls.length))
+}
+
+/** Whether somebody who writes JavaScript gives a call. */
+const isCall = (call: unknown): boolean =>
+  isFields(call) &&
+  typeof call['number'] === 'number' &&
+  isFields(call['receipt']) &&
+  isFields(call['receipt']['options'])
 
 /** The body of a call as the adapters of this library send it, as JSON; of a call without a receipt as the Messages API takes it. */
 export const bodySent = ({ request, receipt }: Pick<SentCall, 'request'> & Partial<ModelCall>): string => {

@@ -5,8 +5,8 @@ import {
   type ModelCall,
   type ModelRequest,
   type ReceiptFinding,
+  type Store,
 } from '../index.ts'
-import { everyCallIn, type UnprovenCall } from '../receipts/calls.ts'
 import { outgoing } from '../receipts/outgoing.ts'
 import { bodySent } from '../receipts/sent.ts'
 import { costOf, priceOf, prices } from '../turn/spending/prices.ts'
@@ -41,23 +41,31 @@ export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
   return price && costOf(countsIn(usage), price)
 }
 
-/** All calls in the order of their answers, from a position on; those without a receipt have no number. */
-export async function* callsFrom(
-  chat: Conversation,
-  from: number,
-): AsyncGenerator<ModelCall | UnprovenCall, void> {
-  for await (const call of everyCallIn(chat.events())) if (call.position >= from) yield call
+/** The call of a number, if there is one. */
+export const callOf = async (
+  { catalogue }: Pick<Store, 'catalogue'>,
+  id: string,
+  number: number,
+): Promise<ModelCall | undefined> => {
+  if (!(number >= 1)) return undefined
+  const { items } = await catalogue.calls(id, { number, limit: 1 })
+  return items.flatMap((call) => ('number' in call && call.number === number ? [call] : []))[0]
 }
 
 /**
  * @param name the number of a call from 1, or `p` and the position of a reply without a receipt. The number after the last one names the
  *   call that is being made, if the conversation awaits the model
  */
-export const calledRequest = async (chat: Conversation, name: string): Promise<CalledRequest> => {
-  if (name.startsWith('p')) return unproven(chat, Number(name.slice(1)))
+export const calledRequest = async (
+  store: Pick<Store, 'conversation' | 'catalogue'>,
+  id: string,
+  name: string,
+): Promise<CalledRequest> => {
+  const chat = store.conversation(id)
+  if (name.startsWith('p')) return unproven(store, chat, Number(name.slice(1)))
   const number = Number(name)
   try {
-    const sent = await chat.sent(number)
+    const sent = await chat.sent((await callOf(store, id, number)) ?? number)
     const state = sent.isSame ? 'verified' : 'differs'
     return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
   } catch (error) {
@@ -69,19 +77,21 @@ export const calledRequest = async (chat: Conversation, name: string): Promise<C
 }
 
 /** As it would be made today, of what the conversation was before the reply. */
-const unproven = async (chat: Conversation, position: number): Promise<CalledRequest> => {
-  for await (const call of callsFrom(chat, position)) {
-    if (call.position > position) break
-    if ('receipt' in call) continue
-    const { isMissing, ...its } = call
-    const state = isMissing ? 'missing' : 'reconstructed'
-    const made = await requestAt(chat, position - 1, call.origin.model)
-    return { ...its, state, ...made, event: await idAt(chat, position) }
-  }
-  throw refused(
-    'NotFound',
-    `position ${position} of conversation ${chat.id} has no reply without a receipt: GET …/calls lists the calls`,
-  )
+const unproven = async (
+  { catalogue }: Pick<Store, 'catalogue'>,
+  chat: Conversation,
+  position: number,
+): Promise<CalledRequest> => {
+  const [call] = (await catalogue.calls(chat.id, { from: position, limit: 1 })).items
+  if (call?.position !== position || 'receipt' in call)
+    throw refused(
+      'NotFound',
+      `position ${position} of conversation ${chat.id} has no reply without a receipt: GET …/calls lists the calls`,
+    )
+  const { isMissing, ...its } = call
+  const state = isMissing ? 'missing' : 'reconstructed'
+  const made = await requestAt(chat, position - 1, call.origin.model)
+  return { ...its, state, ...made, event: await idAt(chat, position) }
 }
 
 const awaited = async (chat: Conversation): Promise<CalledRequest | undefined> => {

@@ -31,7 +31,7 @@ const layers: Readonly<Record<string, string>> = {
   ledger: 'result events store store/whole history conversation telemetry receipts',
   'context/tokens': 'result memo events projections store conversation models models/anthropic',
   evidence: 'result memo events projections store formats conversation ledger receipts',
-  catalogue: 'result events projections commands store store/sqlite history context/tokens',
+  catalogue: 'result events projections commands store store/sqlite history receipts context/tokens',
   'context/policy': 'events projections commands context/tokens',
   'context/summary':
     'result events projections commands store history conversation models receipts context/tokens context/policy',

@@ -114,6 +114,8 @@ describe('the request of a call', () => {
       },
     })
     const { headers } = await ask('conversations/b/calls/2/request')
+    for await (const its of other.calls()) expect(await other.sent(its)).toEqual(await other.sent(its.number))
+    await expect(other.sent({} as never)).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'call' })
     expect(headers.get('palimpsest-receipt')).toBe('differs')
     expect(headers.get('palimpsest-difference')).toBe('messages[0].content[0]')
     expect(receipts[1]?.digest).toBe(headers.get('palimpsest-digest'))

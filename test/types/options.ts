@@ -40,6 +40,7 @@ interface Options {
   readonly ClientOptions: client.ClientOptions
   readonly FindOptions: client.FindOptions
   readonly CacheOptions: investigate.CacheOptions
+  readonly CallsOptions: api.CallsOptions
   readonly CancelOptions: api.CancelOptions
   readonly ChatCompletionsOptions: ChatCompletionsOptions
   readonly CommandInput: api.CommandInput

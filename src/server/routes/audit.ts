@@ -4,7 +4,7 @@ import { isError, type Conversation, type LedgerProof, type Store } from '../../
 import { toError } from '../../result/typed.ts'
 import { auditShape, checkedShape, standingShape } from '../shapes/audit.ts'
 import { lane, looked } from '../bounded.ts'
-import { callsFrom } from '../calls.ts'
+import { everyCallIn } from '../../receipts/calls.ts'
 import { evidenceOf } from '../evidence.ts'
 import { ofConversation } from '../parameters.ts'
 import { route } from '../route.ts'
@@ -108,7 +108,8 @@ const receiptsOf = async (chat: Conversation) => {
   const { receipts: verified, findings } = await chat.verifyReceipts()
   const missing = findings.filter(({ kind }) => kind === 'missing').length
   let reconstructed = 0
-  for await (const call of callsFrom(chat, 0)) if ('isMissing' in call && !call.isMissing) reconstructed++
+  for await (const call of everyCallIn(chat.events()))
+    if ('isMissing' in call && !call.isMissing) reconstructed++
   return {
     verified,
     differs: findings.length - missing,

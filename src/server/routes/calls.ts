@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { callsFrom, calledRequest, type CalledRequest, usdOf } from '../calls.ts'
+import { callOf, calledRequest, type CalledRequest, usdOf } from '../calls.ts'
 import { linkHeader } from '../paging.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
@@ -34,18 +34,15 @@ export const calls = route({
   },
   errors: ['ConversationNotFound'],
   handle: async ({ params, query, store }) => {
-    const items = []
-    for await (const { origin, ...its } of callsFrom(store.conversation(params.id), query.from)) {
-      // A summary that took several calls is not parted.
-      if (items.length >= query.limit && items.at(-1)?.position !== its.position) {
-        const next = its.position
-        return { headers: linkHeader(query, { next: { from: next } }), body: { next, items } }
-      }
-      // The receipt is beside it.
-      const { context: _, ...said } = origin
-      items.push({ ...its, origin: said })
-    }
-    return { body: { items } }
+    const { items, next } = await store.catalogue.calls(params.id, query)
+    // The receipt is beside it.
+    const said = items.map(({ origin, ...its }) => {
+      const { context: _, ...rest } = origin
+      return { ...its, origin: rest }
+    })
+    return next === undefined
+      ? { body: { items: said } }
+      : { headers: linkHeader(query, { next: { from: next } }), body: { next, items: said } }
   },
 })
 
@@ -59,7 +56,7 @@ export const sent = route({
   answers: { 200: sentShape },
   errors,
   handle: async ({ params, store }) => {
-    const { event, json: _, ...body } = await calledRequest(store.conversation(params.id), params.call)
+    const { event, json: _, ...body } = await calledRequest(store, params.id, params.call)
     const usd = usdOf(body.origin)
     return {
       headers: { etag: `"${event}.${params.call}.${body.state}"` },
@@ -87,7 +84,7 @@ export const exact = route({
   isRanged: true,
   errors: [...errors, 'RangeNotSatisfiable'],
   handle: async ({ params, store }) => {
-    const called = await calledRequest(store.conversation(params.id), params.call)
+    const called = await calledRequest(store, params.id, params.call)
     const etag = `"${called.event}.${params.call}.${called.state}.request"`
     return {
       headers: { ...receiptHeaders(called), etag },
@@ -107,10 +104,9 @@ export const receipt = route({
   answers: { 200: callShape.shape.receipt.unwrap() },
   errors: ['ConversationNotFound', 'CallOutOfRange', 'NotFound'],
   handle: async ({ params, store }) => {
-    const chat = store.conversation(params.id)
-    for await (const each of callsFrom(chat, 0))
-      if ('receipt' in each && String(each.number) === params.call) return { body: each.receipt }
-    const { state } = await calledRequest(chat, params.call)
+    const called = await callOf(store, params.id, Number(params.call))
+    if (called) return { body: called.receipt }
+    const { state } = await calledRequest(store, params.id, params.call)
     throw refused('NotFound', `this call has no receipt: its request is ${state}`)
   },
 })

@@ -1,0 +1,107 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { ConversationEvent } from '../events/events.ts'
+import type { Opened } from '../history/log.ts'
+import { pages } from '../history/reader.ts'
+import { everyCallIn, type ModelCall, type PassedCalls, type UnprovenCall } from '../receipts/calls.ts'
+import { caught, type Steps } from '../result/steps.ts'
+import type { ReadError } from '../store/errors.ts'
+import { partsOf } from './lineage.ts'
+import type { Rows } from './rows.ts'
+import { placeIn, type ThreadRow } from './thread.ts'
+
+/** The calls of a model in a conversation, in the order of their answers. */
+export interface CallsPage {
+  /** Those of one summary are not parted: there may be a few more than `limit`. */
+  readonly items: readonly (ModelCall | UnprovenCall)[]
+  /** There are more: `from` of the next page. */
+  readonly next?: number
+}
+
+/** Which calls are asked for. */
+interface Asked {
+  /** Only answers from this position on. */
+  readonly from?: number | undefined
+  /** Only calls with a receipt, from this number on. */
+  readonly number?: number | undefined
+}
+
+/** Where a log is read on: at a position, after some calls. */
+export interface Before {
+  readonly position: number
+  readonly passed: PassedCalls
+}
+
+/** What comes before the calls that are asked for, as far as a conversation is indexed: the rest is to be read. */
+export const callsBefore = (
+  db: DatabaseSync,
+  rows: Rows,
+  row: ThreadRow,
+  { from = 0, number }: Asked,
+): Before => {
+  const through = (last: number): PassedCalls => callsThrough(db, rows, { ...row, last })
+  let position = Math.min(from, row.last + 1)
+  for (let end = row.last + 1; number !== undefined && position < end;) {
+    const middle = (position + end) >> 1
+    if (through(middle).calls < number) position = middle + 1
+    else end = middle
+  }
+  return { position, passed: through(position - 1) }
+}
+
+/** The calls whose answers are in a conversation, as far as it is looked at. */
+const callsThrough = (db: DatabaseSync, rows: Rows, thread: ThreadRow): PassedCalls => {
+  let calls = 0
+  const summaries = new Set<string>()
+  for (const { row, last } of partsOf(rows, thread)) {
+    const { number, index: end } = placeIn(row, last)
+    calls += repliesBefore(db, row, number)
+    for (const { columns } of rows.chunks(row, number, number))
+      for (let index = 0; index <= end; index++) if (columns.isCallAt(index)) calls++
+    for (const { answer, calls: own } of summariesIn(db, row, last))
+      if (!summaries.has(answer)) {
+        summaries.add(answer)
+        calls += own
+      }
+  }
+  return { calls, summaries }
+}
+
+/** Replies with a receipt in the chunks before one. */
+const repliesBefore = (db: DatabaseSync, { n }: ThreadRow, number: number): number =>
+  Number(
+    db.prepare('SELECT total(calls) AS calls FROM chunks WHERE thread = ? AND number < ?').get(n, number)?.[
+      'calls'
+    ],
+  )
+
+const summariesIn = (db: DatabaseSync, { n }: ThreadRow, last: number) =>
+  db
+    .prepare('SELECT answer, calls FROM marks WHERE thread = ? AND position <= ? AND answer IS NOT NULL')
+    .all(n, last)
+    .map(({ answer, calls }) => ({ answer: String(answer), calls: Number(calls) }))
+
+/** The calls of a conversation, from those on that come after what is known of it. */
+export const callsPage = (
+  { reading, last }: Opened,
+  {
+    from = 0,
+    number,
+    before,
+    limit,
+  }: Asked & { readonly before: Before | undefined; readonly limit: number },
+): Steps<ReadError, CallsPage> =>
+  caught(async () => {
+    const items: (ModelCall | UnprovenCall)[] = []
+    const events = async function* (): AsyncGenerator<ConversationEvent, void> {
+      for await (const page of pages(reading, before?.position ?? 0, last)) yield* page
+    }
+    const isAsked = (call: ModelCall | UnprovenCall): boolean =>
+      call.position >= from && (number === undefined || ('number' in call && call.number >= number))
+    for await (const call of everyCallIn(events(), before?.passed)) {
+      if (!isAsked(call)) continue
+      if (items.length >= limit && items.at(-1)?.position !== call.position)
+        return { items, next: call.position }
+      items.push(call)
+    }
+    return { items }
+  })
