@@ -3,7 +3,11 @@ import argparse, base64, functools, hashlib, json, pathlib, re, struct, sys
 class Broken(Exception): "The bundle is not what was written."
 def need(is_so, problem):
     if not is_so: raise Broken(problem)
-def parse(text): return json.loads(text.decode(), parse_constant=int)
+def parse(text):  # Python itself refuses long numbers and deep nesting, each version others.
+    brackets, deep = re.sub(r'"[^"]*"|[^][{}"]+', '', re.sub(r'\\.', '', text := text.decode())), 0
+    for it in brackets: need((deep := deep + (1 if it in '[{' else -1)) <= 2000, 'a value is nested more than 2,000 levels deep')
+    return json.loads(text, parse_constant=int, parse_int=float)
+def there(path): return need(path.is_file(), f'there is no {path.name}: the bundle is not whole') or path
 def sha256(text): return hashlib.sha256(text).digest()
 def of(kind, value): return {kind: value}[type(value)]  # A value of another kind than in a bundle is a LookupError.
 def inner(value, name, missing): return missing if of(dict, value).get(name) is None else value[name]
@@ -17,8 +21,7 @@ def times(n, p): return add(times(n // 2, add(p, p)), p if n % 2 else (0, 1)) if
 def point(code):
     y, sign = int.from_bytes(code, 'little') % 2**255, code[31] >> 7
     square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
-    root = pow(square, (P + 3) // 8, P)
-    roots = (x % P for x in (root, -root, ROOT * root, -ROOT * root) if x * x % P == square)
+    roots = (x for one in (1, -1, ROOT, -ROOT) if (x := one * pow(square, (P + 3) // 8, P) % P) * x % P == square)
     return next(((x, y) for x in roots if x % 2 == sign and y < P), None)
 @functools.lru_cache(1000)
 def is_signed(key, text, signature):
@@ -47,8 +50,8 @@ def finished(state, rest, length):
         now = [(x + y) % 2**32 for x, y in zip(now, (a, b, c, d, e, f, g, h))]
     return struct.pack('>8I', *now)
 def withheld(lines):
-    state, length, rest, stated = re.fullmatch(r'([0-9a-f]{64}) ([0-9]{1,15})\n((?:[0-9a-f]{2})*)\n([0-9a-f]{64})\n', lines).groups()
-    rest, prev = bytes.fromhex(rest), re.search(rb'"prev":(?:null|"([0-9a-f]{64})")}\Z', bytes.fromhex(rest))[1]
+    state, length, rest, stated = re.fullmatch(r'([0-9a-f]{64}) ([0-9]{1,15})\n((?:[0-9a-f]{2}){1,138})\n([0-9a-f]{64})\n', lines).groups()
+    rest, prev = bytes.fromhex(rest), re.search(rb'[,{]"prev":(?:null|"([0-9a-f]{64})")}\Z', bytes.fromhex(rest))[1]
     is_so = (int(length) - len(rest)) % 64 == 0 and finished(bytes.fromhex(state), rest, int(length)).hex() == stated
     need(is_so, 'what is here of a withheld event does not have the hash that is given')
     return stated, prev and prev.decode()
@@ -59,7 +62,7 @@ def receipts_in(type, data):  # Digests of the requests that an event is the ans
     return [it for one in [*(inner(part, 'sent', {}) for part in of(list, parts)), receipt] if of(str, it := inner(one, 'digest', ''))]
 def check_chain(folder, manifest):
     count, first, prev, sealed, left_out, receipts = 0, 0, None, None, [], {}
-    with open(folder / 'events.txt', 'rb') as file:
+    with open(there(folder / 'events.txt'), 'rb') as file:
         while four := [line for line in (file.readline() for _ in range(4)) if line]:
             need(len(four) == 4 and four[3].endswith(b'\n'), 'events.txt ends in the middle of an event')
             id, type, data, metadata = (line[:-1] for line in four)
@@ -76,7 +79,7 @@ def check_chain(folder, manifest):
         need(manifest[name] == fact, f'bundle.json says something else than events.txt: {name}')
     return sealed, receipts
 def lines_of(path):
-    *lines, rest = path.read_bytes().split(b'\n')
+    *lines, rest = there(path).read_bytes().split(b'\n')
     need(rest == b'', f'{path.name} ends in the middle of a line')
     return lines
 def check_requests(folder, manifest, receipts):
@@ -90,9 +93,7 @@ def check_requests(folder, manifest, receipts):
     need(used == set(range(len(parts))), 'parts.txt has parts that are in no request')
     need(manifest['requests'] == len(shown), 'bundle.json says something else than requests.jsonl: requests')
     return [position for position in receipts if not digests.issuperset(receipts[position])]
-def decoded(text):
-    code = base64.b64decode(text)
-    return {base64.b64encode(code).decode(): code}[text]  # There is one spelling of a code.
+def decoded(text): return {base64.b64encode(code := base64.b64decode(text)).decode(): code}[text]  # There is one spelling of a code.
 def key_from(text):
     name, id, code = re.fullmatch(r'([^\s+\0-\x1f\x7f-\x9f]{1,200})\+([0-9a-f]{8})\+(A[Q-Za-f][A-Za-z0-9+/]{42})', text).groups()
     return {sha256(f'{name}\n'.encode() + decoded(code)).hex()[:8]: (name, bytes.fromhex(id), decoded(code)[1:])}[id]
@@ -107,18 +108,17 @@ def check_leaf(leaf, checkpoint, place, key):  # The key has signed it (C2SP sig
 def check_ledger(folder, manifest, sealed, key):
     if inner(manifest, 'ledger', None) is None: return 'there is no ledger: whoever can write to the store could have made all of this'
     if not key: return 'no key was given: whoever can write to the store could have made all of this'
-    for one in of(list, parse((folder / 'keys.json').read_bytes())['rotations']):
+    for one in of(list, parse(there(folder / 'keys.json').read_bytes())['rotations']):
         try: check_leaf('key\n' + one['key'] + '\n', one['checkpoint'], one, key)
         except Broken: continue  # It is of keys before the one that was given.
         key = key_from(one['key'])
     need(sealed, 'the event that the ledger names is not here')
-    place, checkpoint = manifest['ledger'], (folder / 'checkpoint.txt').read_bytes().decode()
-    check_leaf(f'{manifest["conversation"]}\n{place["revision"]}\n{sealed}\n', checkpoint, place, key)
+    place, note = manifest['ledger'], there(folder / 'checkpoint.txt').read_bytes().decode()
+    check_leaf(f'{manifest["conversation"]}\n{place["revision"]}\n{sealed}\n', note, place, key)
     newer = manifest['last'] - manifest['first'] - place['revision']
     return newer and f'the last {newer} events are newer than what the ledger holds'
 def check(folder, key):
-    need((folder / 'bundle.json').is_file(), 'there is no bundle.json: the bundle is not whole')
-    manifest = parse((folder / 'bundle.json').read_bytes())
+    manifest = parse(there(folder / 'bundle.json').read_bytes())
     need(manifest['format'] == 'palimpsest evidence 1', 'bundle.json names a format that is not known here')
     need(re.fullmatch('[A-Za-z0-9._:-]{1,200}', manifest['conversation']), 'bundle.json names what cannot be a conversation')
     places = {('first', 'last', 'requests'): manifest, ('revision', 'index'): inner(manifest, 'ledger', {'revision': 0, 'index': 0})}
@@ -130,11 +130,10 @@ def check(folder, key):
     print(f'  {manifest["requests"]} requests, each what its receipt says was sent')
     if manifest['withheld']: print(f'  left out: the events {manifest["withheld"]}')
     if missing: print(f'  left out: the requests that the receipts in the events {missing} are of')
-    doubt = check_ledger(folder, manifest, sealed, key)
-    partly = missing or manifest['withheld']
+    doubt, partly = check_ledger(folder, manifest, sealed, key), missing or manifest['withheld']
     return (4, f'NOT PROVEN: {doubt}') if doubt else (3, 'PROVEN, APART FROM WHAT IS LEFT OUT') if partly else (0, 'PROVEN')
 if __name__ == '__main__':
-    sys.setrecursionlimit(20000), sys.stdout.reconfigure(errors='backslashreplace')
+    sys.setrecursionlimit(5000), sys.stdout.reconfigure(errors='backslashreplace')
     parser, codes = argparse.ArgumentParser(description=__doc__, epilog='Exit code: 0 or 3 proven, 4 not proven, 1 broken'), set()
     parser.add_argument('bundles', nargs='+', type=pathlib.Path)
     parser.add_argument('--key', help='verifier key of the ledger, or a file with it')

@@ -1,3 +1,6 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
 // Checks stop at the first thing that is not as it was written. What they throw stays in this folder.
 
 /** The bundle is not what was written. */
@@ -20,8 +23,32 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export const textFrom = (bytes: Uint8Array): string => decoder.decode(bytes)
 
-export const parse = (bytes: Uint8Array | string): unknown =>
-  JSON.parse(typeof bytes === 'string' ? bytes : textFrom(bytes))
+/** Not every parser has the same limit, if it has one: both verifiers have this one, above that of what stores write. */
+const mostLevels = 2_000
+
+export const parse = (bytes: Uint8Array): unknown => {
+  const text = textFrom(bytes)
+  let levels = 0
+  for (const bracket of text.replace(/\\[^\n]/g, '').replace(/"[^"]*"|[^\][{}"]+/g, '')) {
+    levels += bracket === '[' || bracket === '{' ? 1 : -1
+    need(levels <= mostLevels, 'a value is nested more than 2,000 levels deep')
+  }
+  return JSON.parse(text)
+}
+
+/** The path of a file of a bundle, which is there. Nobody waits for a pipe, or reads a device. */
+export const fileIn = async (folder: string, name: string): Promise<string> => {
+  const path = join(folder, name)
+  const isThere = await stat(path).then(
+    (stats) => stats.isFile(),
+    () => false,
+  )
+  need(isThere, `there is no ${name}: the bundle is not whole`)
+  return path
+}
+
+export const bytesIn = async (folder: string, name: string): Promise<Buffer> =>
+  readFile(await fileIn(folder, name))
 
 /** A field that must be there. */
 export const field = (value: unknown, name: string): unknown => {

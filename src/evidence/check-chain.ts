@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { hash } from 'node:crypto'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import {
   Broken,
   field,
+  fileIn,
   given,
   listIn,
   Malformed,
@@ -35,7 +35,7 @@ export const checkChain = async (folder: string, manifest: Manifest): Promise<Ch
   let first = 0
   let head: string | null = null
   let sealed: string | undefined
-  for await (const lines of eventsIn(join(folder, files.events))) {
+  for await (const lines of eventsIn(await fileIn(folder, files.events))) {
     const event = eventOf(lines)
     need(
       event.prev === head,

@@ -1,12 +1,21 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { checkInclusion } from '../ledger/checks.ts'
 import { parseCheckpoint } from '../ledger/checkpoints.ts'
 import { leafHash } from '../ledger/hashes.ts'
 import { parseKey, type VerifierKey } from '../ledger/keys.ts'
 import { type Note, parseNote, signersOf } from '../ledger/notes.ts'
-import { Broken, field, listIn, Malformed, need, numberIn, parse, textFrom, textIn } from './broken.ts'
+import {
+  Broken,
+  bytesIn,
+  field,
+  listIn,
+  Malformed,
+  need,
+  numberIn,
+  parse,
+  textFrom,
+  textIn,
+} from './broken.ts'
 import { files, type Manifest } from './manifest.ts'
 
 /** @returns why the bundle is not proven, if it is not */
@@ -18,11 +27,11 @@ export const checkLedger = async (
   const place = manifest.ledger
   if (place === undefined) return `there is no ledger: ${anybody}`
   if (!key) return `no key was given: ${anybody}`
-  const keys = listIn(field(parse(await readFile(join(folder, files.keys))), 'rotations'))
+  const keys = listIn(field(parse(await bytesIn(folder, files.keys)), 'rotations'))
   const newest = keys.reduce<VerifierKey>(replaced, key)
   if (sealed === undefined) throw new Broken('the event that the ledger names is not here')
   const { conversation, first, last } = manifest
-  const note = textFrom(await readFile(join(folder, files.checkpoint)))
+  const note = textFrom(await bytesIn(folder, files.checkpoint))
   checkLeaf(`${conversation}\n${place.revision}\n${sealed}\n`, note, place, newest)
   const newer = last - first - place.revision
   return newer === 0 ? undefined : `the last ${newer} events are newer than what the ledger holds`

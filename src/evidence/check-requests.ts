@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { field, given, listIn, need, numberIn, parse } from './broken.ts'
+import { bytesIn, field, given, listIn, need, numberIn, parse } from './broken.ts'
 import type { Digests } from './check-chain.ts'
 import { files, type Manifest } from './manifest.ts'
 
@@ -46,7 +44,7 @@ export const checkRequests = async (
 }
 
 const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]> => {
-  const bytes = await readFile(join(folder, name))
+  const bytes = await bytesIn(folder, name)
   need(bytes.length === 0 || bytes.at(-1) === 10, `${name} ends in the middle of a line`)
   const lines: Buffer[] = []
   for (let from = 0; from < bytes.length;) {

@@ -47,6 +47,7 @@ ${ledger ? `- The hash of the last event is in a ledger that was signed with the
 
 - That what was recorded is what happened: times, names and texts are what the program wrote then.
 - That nothing else was said elsewhere: this is one conversation.
+- That nothing was said after its last event: it may end at any event that was the last one when the ledger was sealed.
 - What the provider of the model did with a request.
 - That a ledger with other content was not shown to somebody else, unless witnesses have signed the checkpoint.
 ${withheld.length > 0 ? `\n## What is left out\n\nThe events ${withheld.join(', ')} are withheld: their hashes are here, and the end of their metadata, which names the hash before them. Who can guess a withheld text to the letter may find the guess confirmed by the receipts of later calls.\n` : ''}${omitted > 0 ? `${withheld.length > 0 ? '\n' : '\n## What is left out\n\n'}The requests of ${omitted} calls are not here.\n` : ''}${authorities.map(timestamps).join('')}`

@@ -1,8 +1,17 @@
-import { access, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { isConversationId } from '../events/ids.ts'
 import type { VerifierKey } from '../ledger/keys.ts'
-import { Broken, field, listIn, Malformed, need, numberIn, optional, parse, textIn } from './broken.ts'
+import {
+  Broken,
+  bytesIn,
+  field,
+  listIn,
+  Malformed,
+  need,
+  numberIn,
+  optional,
+  parse,
+  textIn,
+} from './broken.ts'
 import { checkChain } from './check-chain.ts'
 import { checkLedger } from './check-ledger.ts'
 import { checkRequests } from './check-requests.ts'
@@ -41,8 +50,7 @@ const verdictOn = async (
   key: VerifierKey | undefined,
   found: string[],
 ): Promise<Omit<EvidenceVerified, 'found'>> => {
-  need(await isThere(join(folder, files.manifest)), 'there is no bundle.json: the bundle is not whole')
-  const manifest = manifestIn(parse(await readFile(join(folder, files.manifest))))
+  const manifest = manifestIn(parse(await bytesIn(folder, files.manifest)))
   const { sealed, receipts } = await checkChain(folder, manifest)
   const { conversation, last, requests, withheld } = manifest
   found.push(`${last + 1} events of ${conversation}, each written after the one before it`)
@@ -86,12 +94,6 @@ const manifestIn = (value: unknown): Manifest => {
 }
 
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
 
 /** Files that cannot be read, texts that are not JSON: a bundle has neither. */
 const problemOf = (error: unknown): string => {

@@ -1,8 +1,8 @@
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { blockBytes, hashFrom, stateAfter } from './sha256.ts'
 
-const ending = /"prev":(?:null|"([0-9a-f]{64})")\}$/
-const form = /^([0-9a-f]{64}) ([0-9]{1,15})\n((?:[0-9a-f]{2})*)\n([0-9a-f]{64})$/
+const ending = /[,{]"prev":(?:null|"([0-9a-f]{64})")\}$/
+const form = /^([0-9a-f]{64}) ([0-9]{1,15})\n((?:[0-9a-f]{2}){1,138})\n([0-9a-f]{64})$/
 
 /**
  * What stands in place of an event that is withheld: the state of its hash before the last bytes of its text, these bytes, and its hash.

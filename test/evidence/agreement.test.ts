@@ -1,13 +1,14 @@
-import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateKeyPairSync, hash, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { blockBytes, stateAfter } from '../../src/evidence/sha256.ts'
 import { verdictLines, verifyEvidence } from '../../src/evidence/verify.ts'
 import { keyText, parseKey, publicBytes, type VerifierKey, verifierKey } from '../../src/ledger/keys.ts'
 import { noteText, parseNote } from '../../src/ledger/notes.ts'
 import { right } from '../support/either.ts'
 import { exportAll, sealedConversations } from '../support/evidence/bundles.ts'
-import { judged, onlyPython, python } from '../support/evidence/python.ts'
+import { judged, onlyPython, python, runPython } from '../support/evidence/python.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 type Change = (folder: string) => void
@@ -53,7 +54,40 @@ const numbers = [
   '-Infinity',
   '1e400',
   '9007199254740993',
+  '9'.repeat(5_000),
 ]
+/** A manifest with one more value, of so many levels below its own. */
+const nested = (levels: number): Change =>
+  manifest(/^\{/, `{ "more\\"[": ${'['.repeat(levels)}"]"${']'.repeat(levels)},`)
+
+/** Something else in place of a file. */
+const instead =
+  (name: string, put: (path: string) => void): Change =>
+  (folder) => {
+    const path = join(folder, name)
+    rmSync(path)
+    put(path)
+  }
+const pipe = (path: string): void => {
+  runPython('import os, sys; os.mkfifo(sys.argv[1])', path)
+}
+const names = ['bundle.json', 'events.txt', 'parts.txt', 'requests.jsonl', 'keys.json', 'checkpoint.txt']
+
+/** A bundle of one event, withheld. @param from where what is shown of its text begins */
+const hidden =
+  (metadata: string, from: (text: string) => number): Change =>
+  (folder) => {
+    madeUp('M', '{}')(folder)
+    const text = `id\nM\n{}\n${metadata}`
+    const start = Math.floor(from(text) / blockBytes) * blockBytes
+    const state = stateAfter(Buffer.from(text.slice(0, start))).toString('hex')
+    const [rest, head] = [Buffer.from(text.slice(start)).toString('hex'), hash('sha256', text)]
+    writeFileSync(join(folder, 'events.txt'), `\n${state} ${text.length}\n${rest}\n${head}\n`)
+    manifest(/(?<="head":")\w+/, head)(folder)
+    manifest(/(?<="withheld":\[)/, '0')(folder)
+  }
+const endOf = (text: string): number => text.lastIndexOf('"prev"') - 1
+
 const changes: Readonly<Record<string, Change>> = {
   ...Object.fromEntries(
     numbers.flatMap((text) => [
@@ -84,6 +118,22 @@ const changes: Readonly<Record<string, Change>> = {
       (text) => [`conversation: ${text}`, manifest(/(?<="conversation": ")[^"]*/, text)],
     ),
   ),
+  ...Object.fromEntries(
+    names.flatMap((name) => [
+      [`no ${name}`, instead(name, () => undefined)],
+      [
+        `a folder in place of ${name}`,
+        instead(name, (path) => {
+          mkdirSync(path)
+        }),
+      ],
+      [`a pipe in place of ${name}`, instead(name, pipe)],
+      [`a device in place of ${name}`, instead(name, (path) => symlinkSync('/dev/zero', path))],
+    ]),
+  ),
+  'as many levels as there may be': nested(1_999),
+  'one level more': nested(2_000),
+  'more levels than Python has': nested(100_000),
   'a BOM before the manifest': manifest(/^/, '\uFEFF'),
   'CRLF in the manifest': manifest(/\n/g, '\r\n'),
   'CRLF in the checkpoint': inFile('checkpoint.txt', /\n/g, '\r\n'),
@@ -133,6 +183,31 @@ describe(`what is not in the form of a bundle${onlyPython}`, () => {
       for (const [copy, what] of done) {
         const ours = await verifyEvidence(copy, right(parseKey(key))).then(verdictLines, String)
         expect({ what, lines: ours }).toEqual({ what, lines: said.get(copy) })
+      }
+    },
+  )
+
+  it.skipIf(!python)(
+    'is not more than the end of what is withheld, nor an end that could be of two histories',
+    async () => {
+      const folder = temporaryFolder()
+      const [long, other] = ['x'.repeat(200), '0'.repeat(64)]
+      const malformed = 'BROKEN: what comes next is missing, or not in the form of a bundle'
+      const unproven =
+        'NOT PROVEN: there is no ledger: whoever can write to the store could have made all of this'
+      const cases: readonly (readonly [Change, string])[] = [
+        [hidden(`{"a":"${long}","prev":null}`, endOf), unproven],
+        [hidden('{"prev":null}', endOf), unproven],
+        [hidden(`{"a":"${long}","prev":null}`, () => 0), malformed],
+        // JSON has `prev` here, and a key that ends like it.
+        [hidden(`{"prev":"${other}","a\\"prev":null}`, endOf), malformed],
+      ]
+      for (const [n, [change, verdict]] of cases.entries()) {
+        const where = join(folder, `${n}`)
+        mkdirSync(where)
+        change(where)
+        expect((await verifyEvidence(where).then(verdictLines)).at(-1)).toBe(verdict)
+        expect(judged([where]).said.get(where)?.at(-1)).toBe(verdict)
       }
     },
   )
