@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { noBrowser } from '../support/browser.ts'
 import { looking } from '../support/looking.ts'
-import { servedSample } from '../support/served.ts'
+import { served, servedSample } from '../support/served.ts'
 import { noted, settled } from '../support/settled.ts'
 
 const [id] = sampleIds
@@ -71,5 +71,34 @@ describe.skipIf(noBrowser !== '')(`an address${noBrowser}`, () => {
     const after = await seen(page)
     expect({ ...after, picture: '' }).toEqual({ ...before, picture: '' })
     expect(await pixelsApart(page, [before.picture, after.picture])).toBe(0)
+  })
+
+  test('keeps the row that it selects in sight when what comes later takes room', async () => {
+    const scene = await served()
+    const content = Array.from({ length: 10 }, (_, line) => `line ${line}`).join('\n')
+    const messages = Array.from({ length: 40 }, () => ({ role: 'user', content }) as const)
+    await scene.store.conversation('lines').append(messages)
+    let find = (): void => undefined
+    const isAsked = new Promise<void>((resolve) => (find = resolve))
+    const { page, row } = await looking(scene, '/c/lines?sel=38&find=line', {
+      before: async (it) => {
+        await it.clock.install()
+        await it.route('**/search?**', async (route) => isAsked.then(() => route.continue()))
+      },
+    })
+    await row(38).waitFor()
+    const isInSight = (): Promise<boolean> =>
+      row(38).evaluate((it) => {
+        const [list, own] = [it.closest('.rows'), it].map((one) => one?.getBoundingClientRect())
+        return (
+          own !== undefined && list !== undefined && own.top >= list.top - 1 && own.bottom <= list.bottom + 1
+        )
+      })
+    await expect.poll(isInSight).toBe(true)
+    await page.clock.runFor(5_000)
+    find()
+    await page.getByText('40 hits').waitFor()
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+    await expect.poll(isInSight).toBe(true)
   })
 })

@@ -12,6 +12,8 @@ export interface Brought {
   readonly align: 'start' | 'auto'
 }
 
+type Held = 'end' | { readonly key: string; readonly align: Brought['align'] } | undefined
+
 interface ListProps {
   readonly rows: readonly Row[]
   readonly around: Around
@@ -43,9 +45,18 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
     estimate: (index) => estimatedAt(rows[index]),
     isWhole: usePrinting(),
   })
-  const isAtEnd = useRef(true)
   const shown = useRef<string | undefined>(undefined)
   const time = useRef(0)
+  /** What stays in sight while rows come in, are measured and lose room: the end, or a row that was brought there, until somebody scrolls. */
+  const held = useRef<Held>('end')
+  const keep = useRef((): void => undefined)
+  keep.current = () => {
+    if (held.current === undefined || rows.length === 0) return
+    if (held.current === 'end') return virtual.scrollToIndex(rows.length - 1, { align: 'end' })
+    const { key, align } = held.current
+    const index = rows.findIndex((row) => keyOfRow(row) === key)
+    if (index >= 0) virtual.scrollToIndex(index, { align })
+  }
 
   // Another position is looked at from its end, where its own event is; what is added while somebody reads does not move it, and what
   // takes room below (a call that waits) does not cover it.
@@ -53,25 +64,24 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
     if (rows.length === 0) return
     const isOther = shown.current !== place
     shown.current = place
-    if (show && show.time !== time.current) {
+    const row = show && show.time !== time.current ? rows[show.index] : undefined
+    if (show && row) {
       time.current = show.time
-      // What comes later (entries, repairs) does not lead away from there.
-      isAtEnd.current = false
-      virtual.scrollToIndex(show.index, { align: show.align })
-      if (show.align === 'auto') requestAnimationFrame(() => focusRow(scroller.current, show.index))
-    } else if (isOther || isAtEnd.current) virtual.scrollToIndex(rows.length - 1, { align: 'end' })
+      held.current = { key: keyOfRow(row), align: show.align }
+    } else if (isOther) held.current = 'end'
+    keep.current()
+    if (show?.align === 'auto' && row) requestAnimationFrame(() => focusRow(scroller.current, show.index))
   }, [place, rows, show, virtual.scrollRect?.height])
 
-  // What comes in below (calls that wait for somebody) or above takes room from the list, not from its end.
-  const stay = useRef((): void => undefined)
-  stay.current = () => {
-    if (isAtEnd.current && rows.length > 0) virtual.scrollToIndex(rows.length - 1, { align: 'end' })
-  }
+  // What comes in below (calls that wait for somebody) or above takes room from the list, not from what is held.
   useEffect(() => {
-    const watching = new ResizeObserver(() => stay.current())
+    const watching = new ResizeObserver(() => keep.current())
     if (scroller.current) watching.observe(scroller.current)
     return () => watching.disconnect()
   }, [])
+  const letGo = (): void => {
+    if (held.current !== 'end') held.current = undefined
+  }
 
   const groups = useMemo(() => openGroups(rows), [rows])
   const items = virtual.getVirtualItems()
@@ -82,8 +92,14 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
       class="rows"
       ref={scroller}
       tabIndex={-1}
+      onWheel={letGo}
+      onTouchMove={letGo}
+      onPointerDown={letGo}
+      onKeyDown={letGo}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-        isAtEnd.current = scrollTop + clientHeight > scrollHeight - 24
+        // Whoever holds a row has not scrolled.
+        if (typeof held.current === 'object') return
+        held.current = scrollTop + clientHeight > scrollHeight - 24 ? 'end' : undefined
       }}
     >
       <div
