@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../events/codec.ts'
@@ -24,9 +24,11 @@ export interface DocumentOptions {
   readonly format: DocumentFormatName
   /** Positions of events that are not shown: only their hashes are. Default: none. */
   readonly withhold?: readonly number[] | undefined
+  /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
+  readonly onReady?: (() => Promise<void>) | undefined
 }
 
-const fields = { file: kinds.text, format: kinds.text, withhold: kinds.anything }
+const fields = { file: kinds.text, format: kinds.text, withhold: kinds.anything, onReady: kinds.call }
 
 /** A document that was written. */
 export interface WrittenDocument {
@@ -46,7 +48,7 @@ export const exportDocument = (
 ): TaskEither<EvidenceError, WrittenDocument> => task(() => exported(chat, options))
 
 async function* exported(chat: Source, options: DocumentOptions): Steps<EvidenceError, WrittenDocument> {
-  const { file = '', format = '', withhold = [] } = yield* ok(checkedOptions(options, fields))
+  const { file = '', format = '', withhold = [], onReady } = yield* ok(checkedOptions(options, fields))
   if (file === '' || file.includes('\0')) return yield invalidInput('file', 'must be the path of a new file')
   const write = await documentWriter(format)
   if (!write) return yield invalidInput('format', 'must be vcon or prov')
@@ -54,7 +56,7 @@ async function* exported(chat: Source, options: DocumentOptions): Steps<Evidence
   const withheld = yield* positionsIn(withhold, last)
   return yield* caught(async () => {
     const { log, hashes, ...told } = await gathered(chat, withheld, last)
-    await writeNew(file, write(log, chat.id, hashes))
+    await writeNew(file, write(log, chat.id, hashes), onReady)
     return { conversation: chat.id, events: log.length, withheld: [...hashes.keys()], ...told }
   })
 }
@@ -91,7 +93,11 @@ const hashesOf = async (
   return hashes
 }
 
-const writeNew = async (file: string, pieces: Iterable<string>): Promise<void> => {
+const writeNew = async (
+  file: string,
+  pieces: Iterable<string>,
+  onReady: DocumentOptions['onReady'],
+): Promise<void> => {
   await onDisk(() => makeFolder(dirname(file)))
   const handle = await open(file, 'wx').catch((error: NodeJS.ErrnoException) => {
     throw toError(
@@ -101,6 +107,12 @@ const writeNew = async (file: string, pieces: Iterable<string>): Promise<void> =
     )
   })
   try {
+    try {
+      await onReady?.()
+    } catch (error) {
+      await rm(file)
+      throw error
+    }
     await onDisk(async () => {
       for (const piece of pieces) await handle.appendFile(piece)
       await handle.sync()

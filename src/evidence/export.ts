@@ -4,9 +4,10 @@ import { hashOf } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
 import { parseNote } from '../ledger/notes.ts'
 import { timestampLines } from '../ledger/timestamp.ts'
-import { numberedCalls } from '../receipts/calls.ts'
+import { callsIn, numberedCalls } from '../receipts/calls.ts'
+import { callOutOfRange } from '../receipts/errors.ts'
 import { historyOf } from '../receipts/passing.ts'
-import { caught, ok, type Steps, task } from '../result/steps.ts'
+import { caught, ok, orThrow, run, type Steps, task } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { emptyFolder, writeWhole, writing } from './folder.ts'
 import { bundleFormat, files, type Manifest, rotationsIn } from './manifest.ts'
@@ -41,7 +42,8 @@ export interface Evidence {
  * Writes what proves a conversation into a folder, with a program that checks it (docs/evidence.md): its events to the byte, those of the
  * conversations that it was forked from, and the request of every call with a receipt.
  *
- * Memory: what is shown, a name for each distinct block, and the receipts. Errors: `FileExists` if the folder is not empty.
+ * Memory: what is shown, a name for each distinct block, and the receipts. Errors: `FileExists` if the folder is not empty;
+ * `CallOutOfRange` if one of the calls is not there.
  */
 export const exportEvidence = (chat: Source, options: EvidenceOptions): TaskEither<EvidenceError, Evidence> =>
   task(() => exported(chat, options))
@@ -49,13 +51,51 @@ export const exportEvidence = (chat: Source, options: EvidenceOptions): TaskEith
 async function* exported(chat: Source, options: EvidenceOptions): Steps<EvidenceError, Evidence> {
   const last = yield* ok(chat.position())
   const chosen = yield* chosenIn(options, last)
-  yield* emptyFolder(chosen.folder)
-  return yield* caught(() => written(chat, chosen, last))
+  return yield* caught(async () => {
+    if (chosen.lastCall > 0) await checkCalls(chat, chosen.lastCall, last)
+    const closed = await closedIn(chat, chosen.withheld, last)
+    await orThrow(run(emptyFolder(chosen.folder)))
+    await chosen.onReady()
+    return written(chat, chosen, closed, last)
+  })
 }
 
-const written = async (chat: Source, chosen: Chosen, last: number): Promise<Evidence> => {
+/** Throws `CallOutOfRange` if there is no such call. */
+const checkCalls = async (chat: Source, lastCall: number, last: number): Promise<void> => {
+  let calls = 0
+  for await (const { number } of callsIn(chat.events({ to: last }))) calls = number
+  if (lastCall > calls) throw toError(callOutOfRange(chat.id, lastCall, calls))
+}
+
+/** What stands in place of these events, by position. Throws `InvalidInput` if one cannot be withheld. */
+const closedIn = async (
+  chat: Source,
+  withheld: ReadonlySet<number>,
+  last: number,
+): Promise<ReadonlyMap<number, string>> => {
+  const closed = new Map<number, string>()
+  if (withheld.size === 0) return closed
+  let position = 0
+  for await (const event of chat.stored({ to: last })) {
+    if (withheld.has(position)) {
+      checkWithholdable(event, position)
+      const text = withheldText(event)
+      if (text === undefined) throw toError(invalidInput('withhold', `event ${position} ${foreign}`))
+      closed.set(position, text)
+    }
+    position++
+  }
+  return closed
+}
+
+const written = async (
+  chat: Source,
+  chosen: Chosen,
+  closed: ReadonlyMap<number, string>,
+  last: number,
+): Promise<Evidence> => {
   const { folder, ledger } = chosen
-  const chain = await writeEvents(chat, chosen, last)
+  const chain = await writeEvents(chat, folder, closed, last)
   const { bytes, ...sent } = await writeRequests(chat, chosen, last)
   const { requests, omitted } = sent
   const withheld = [...chosen.withheld].toSorted((a, b) => a - b)
@@ -97,7 +137,12 @@ interface Chain extends Pick<Manifest, 'first' | 'last' | 'head'> {
   readonly bytes: number
 }
 
-const writeEvents = async (chat: Source, { folder, withheld }: Chosen, last: number): Promise<Chain> => {
+const writeEvents = async (
+  chat: Source,
+  folder: string,
+  closed: ReadonlyMap<number, string>,
+  last: number,
+): Promise<Chain> => {
   const file = await writing(folder, files.events)
   let position = 0
   let first = 0
@@ -105,10 +150,7 @@ const writeEvents = async (chat: Source, { folder, withheld }: Chosen, last: num
   for await (const event of chat.stored({ to: last })) {
     const { id, type, data, metadata } = event
     if (type === 'Forked') first = position
-    if (withheld.has(position)) checkWithholdable(event, position)
-    const text = withheld.has(position) ? withheldText(event) : `${id}\n${type}\n${data}\n${metadata}\n`
-    if (text === undefined) throw toError(invalidInput('withhold', `event ${position} ${foreign}`))
-    await file.write(text)
+    await file.write(closed.get(position) ?? `${id}\n${type}\n${data}\n${metadata}\n`)
     head = hashOf(event)
     position++
   }

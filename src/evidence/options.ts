@@ -13,18 +13,37 @@ export interface EvidenceOptions {
   readonly withhold?: readonly number[] | undefined
   /** What the ledger of the store says of the conversation. Without it, nothing is proven against those who can write to the store. */
   readonly ledger?: LedgerProof | undefined
+  /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
+  readonly onReady?: (() => Promise<void>) | undefined
 }
 
-const fields = { folder: kinds.text, calls: kinds.anything, withhold: kinds.anything, ledger: kinds.anything }
+const fields = {
+  folder: kinds.text,
+  calls: kinds.anything,
+  withhold: kinds.anything,
+  ledger: kinds.anything,
+  onReady: kinds.call,
+}
 
 /** Options that were checked as far as they can be without the conversation. */
 export interface Chosen extends Choice {
   readonly folder: string
   readonly ledger: LedgerProof | undefined
+  /** The number of the last call that is to be there. */
+  readonly lastCall: number
+  readonly onReady: () => Promise<void>
 }
 
+const nothing = (): Promise<void> => Promise.resolve()
+
 export async function* chosenIn(options: EvidenceOptions, last: number): Steps<InvalidInput, Chosen> {
-  const { folder = '', calls, withhold = [], ledger } = yield* ok(checkedOptions(options, fields))
+  const {
+    folder = '',
+    calls,
+    withhold = [],
+    ledger,
+    onReady = nothing,
+  } = yield* ok(checkedOptions(options, fields))
   if (folder === '' || folder.includes('\0'))
     return yield invalidInput('folder', 'must be the path of a folder, such as evidence/task-42')
   if (calls !== undefined && !(isNumber(calls.first, 1) && isNumber(calls.last, calls.first)))
@@ -35,6 +54,8 @@ export async function* chosenIn(options: EvidenceOptions, last: number): Steps<I
   return {
     folder,
     ledger,
+    onReady,
+    lastCall: calls?.last ?? 0,
     withheld: yield* positionsIn(withhold, last),
     isChosen: (call) => calls === undefined || (call >= calls.first && call <= calls.last),
   }

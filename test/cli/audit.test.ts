@@ -177,7 +177,7 @@ test.skipIf(!hasOpenssl)(
     }),
 )
 
-test('an export is recorded before anything is written, if the conversation is there', () =>
+test('an export is recorded before anything is written, and one that is refused is not', () =>
   inDirectory(async (directory) => {
     const exported = async () =>
       (
@@ -188,9 +188,12 @@ test('an export is recorded before anything is written, if the conversation is t
     await shell('palimpsest append a --role user --text Hello. > a.txt', directory)
     expect((await shell('palimpsest audit export a none --out e', directory)).code).toBe(1)
     expect(await exported()).toEqual([])
-    const args = '--out . --by ann --reason "complaint 7" --redact 0'
-    // The folder is not empty.
-    expect((await shell(`palimpsest audit export a ${args}`, directory)).code).toBe(1)
+    // The folder is not empty, there is no such call, and no such event.
+    for (const refused of ['--out .', '--out e --calls 1', '--out e --redact 9', '--out a.txt --format vcon'])
+      expect((await shell(`palimpsest audit export a ${refused}`, directory)).code).toBe(1)
+    expect(await exported()).toEqual([])
+    const args = '--out e --by ann --reason "complaint 7" --redact 0'
+    expect((await shell(`palimpsest audit export a ${args}`, directory)).code).toBe(0)
     expect(await exported()).toMatchObject([
       { conversations: ['a'], format: 'bundle', by: 'ann', reason: 'complaint 7', withheld: [0] },
     ])

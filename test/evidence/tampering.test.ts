@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { verdictLines, verifyEvidence } from '../../src/evidence/verify.ts'
+import { callsInLog } from '../../src/investigate/replies.ts'
 import { parseKey } from '../../src/ledger/keys.ts'
 import { right } from '../support/either.ts'
 import { exportAll, type Sealed, sealedConversations } from '../support/evidence/bundles.ts'
@@ -28,7 +29,8 @@ const picker = (from: number): ((below: number) => number) => {
 /** Every second one whole; of the others some events are withheld, or calls left out. */
 const choose = ({ log }: Sealed, n: number) => {
   const pick = picker(seed + n)
-  if (n % 4 === 3) return { calls: { first: 1, last: 2 } }
+  const calls = callsInLog(log).length
+  if (n % 4 === 3) return calls > 0 ? { calls: { first: 1, last: Math.min(2, calls) } } : {}
   if (n % 2 === 0) return {}
   const positions = Array.from({ length: 1 + pick(3) }, () => pick(log.length))
   return { withhold: positions.filter((position) => log[position]?.type !== 'Forked') }

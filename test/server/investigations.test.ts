@@ -156,6 +156,12 @@ describe('an archive of evidence', () => {
     expect((await ask(`${of}/evidence`, { json: { withhold: [0], reason: 'complaint 7' } })).status).toBe(200)
     const recorded = { conversations: [id], by: 'user', withheld: [0], reason: 'complaint 7' }
     expect(await exportsOf(store)).toMatchObject([recorded])
+    // What is refused is no export.
+    expect((await ask(`${of}/evidence`, { json: { withhold: [99] } })).status).toBe(400)
+    expect(await ask(`${of}/evidence`, { json: { calls: { first: 3, last: 99 } } })).toMatchObject({
+      status: 404,
+      json: { tag: 'CallOutOfRange', detail: expect.stringContaining('name one from 1 to') as string },
+    })
     const reading = await serving({ store, isReadOnly: true })
     expect((await reading.ask(`${of}/evidence`, { json: {} })).status).toBe(403)
     expect(await exportsOf(store)).toHaveLength(1)

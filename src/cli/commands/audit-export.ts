@@ -39,7 +39,7 @@ A bundle holds the events to the byte, with those of the conversations that
 it was forked from, and every request to a model. README.md in it says how to
 check it without palimpsest.
 Before anything is written, the store records who exports what, and why;
-palimpsest audit exports lists it.
+palimpsest audit exports lists it. What is refused is not recorded.
 
 Examples:
   palimpsest audit export task-42 --out evidence --reason "complaint 7"
@@ -50,7 +50,7 @@ Examples:
       shell.action('existing', async (session, ids: readonly string[], options: Options) => {
         if (options.calls && options.format !== 'bundle')
           throw toError(usage('--calls is for --format bundle'))
-        await recorded(session, ids, options)
+        for (const id of ids) await session.store.conversation(id).position()
         const all: Written[] = []
         for (const [n, id] of ids.entries()) {
           const out = ids.length === 1 ? options.out : join(options.out, placeOf(n, options.format))
@@ -67,35 +67,28 @@ Examples:
 const extensions = { bundle: '', vcon: '.vcon.json', prov: '.jsonld' }
 const placeOf = (n: number, format: Options['format']): string => `${n + 1}${extensions[format]}`
 
-/** Records the export, once each conversation is known to be there. */
-const recorded = async (
-  { store, host }: Session,
-  conversations: readonly string[],
-  { format, calls: chosen, redact: withheld, by, reason }: Options,
-): Promise<void> => {
-  for (const id of conversations) await store.conversation(id).position()
-  await store.audit.recordExport({
-    conversations,
-    format,
-    by: actorIn(host, by),
-    reason,
-    withheld,
-    calls: chosen,
-  })
-}
-
 const written = async (
-  { store }: Session,
+  { store, host }: Session,
   id: string,
-  { out, format, calls: chosen, redact: withhold }: Options,
+  { out, format, calls: chosen, redact: withhold, by, reason }: Options,
 ): Promise<Written> => {
   const chat = store.conversation(id)
-  if (format !== 'bundle') return { file: out, ...(await chat.document({ file: out, format, withhold })) }
+  const onReady = (): Promise<void> =>
+    store.audit.recordExport({
+      conversations: [id],
+      format,
+      by: actorIn(host, by),
+      reason,
+      withheld: withhold,
+      calls: chosen,
+    })
+  if (format !== 'bundle')
+    return { file: out, ...(await chat.document({ file: out, format, withhold, onReady })) }
   const ledger = await store.audit.proof(id).catch((error: unknown) => {
     if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
     throw error
   })
-  const evidence = await chat.evidence({ folder: out, calls: chosen, withhold, ledger })
+  const evidence = await chat.evidence({ folder: out, calls: chosen, withhold, ledger, onReady })
   return { folder: out, isSealed: ledger !== undefined, ...evidence }
 }
 

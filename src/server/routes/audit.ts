@@ -140,7 +140,7 @@ export const evidence = route({
   }),
   answers: {},
   media: ['application/zip'],
-  errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
+  errors: ['ConversationNotFound', 'CallOutOfRange', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, store, identity: { by } }) =>
     inTurn(async () =>
       evidenceOf(store, await looked(store, id, `audit export ${id} --out FOLDER`), body, by),
