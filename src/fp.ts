@@ -54,6 +54,7 @@ export type { CopyConversations } from './api/copy-conversations.ts'
 export type { Copied } from './jobs/copy.ts'
 export type { CopyError } from './jobs/copy-stream.ts'
 export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/new-notes.ts'
+export type { LinksOptions } from './conversation/noting.ts'
 export type { NotesOptions } from './history/note-reader.ts'
 export type {
   AppendError,

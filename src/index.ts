@@ -127,6 +127,7 @@ export type {
   WriteOptions,
 } from './conversation/inputs.ts'
 export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/new-notes.ts'
+export type { LinksOptions } from './conversation/noting.ts'
 export type { NotesOptions } from './history/note-reader.ts'
 export type {
   AppendError,

@@ -9,7 +9,7 @@ import type {
   StreamedEvent,
 } from '../index.ts'
 import { conversation } from './conversation.ts'
-import { audited } from './investigating.ts'
+import { audited, costOfAll } from './investigating.ts'
 import { resumed } from './streams.ts'
 import { type ClientOptions, pause, transport } from './transport.ts'
 import { searching, whole } from './turning.ts'
@@ -82,6 +82,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
     search: (text, its) => searching(server, undefined, text, its),
     steps,
     audit: () => audited(server),
+    cost: () => costOfAll(server),
     workers,
     follow,
   }

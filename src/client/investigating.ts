@@ -68,6 +68,9 @@ export const audited = async ({ get }: Transport): Promise<LedgerStatus | undefi
   return ledger
 }
 
+/** Of all conversations. */
+export const costOfAll = ({ get }: Transport): Promise<Cost> => get('/cost')
+
 export const investigating = ({ get, post, open, place }: Transport, id: string): InvestigatingClient => {
   const of = { id }
   return {

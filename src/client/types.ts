@@ -28,6 +28,7 @@ import type {
 import type { Asking } from '../events/events.ts'
 import type { fullDiffShape, requestDiffShape } from '../server/shapes/diffs.ts'
 import type { previewShape } from '../server/shapes/written.ts'
+import type { Cost } from '../investigate/index.ts'
 import type { InvestigatingClient } from './investigating.ts'
 import type { AskedMessage, ClaimedMessage, Outcome, ReleasedMessage } from '../server/turn-messages.ts'
 
@@ -203,6 +204,8 @@ export interface Client {
   readonly steps: (options?: StepsQuery) => AsyncIterable<OpenStepInfo>
   /** The ledger of the store; undefined if none was ever begun. Needs the scope `audit`. Throws `LedgerDamaged`. */
   readonly audit: () => Promise<LedgerStatus | undefined>
+  /** What all conversations cost, of 100,000 events at most (`TooLong`). Rejects with `Overloaded`. */
+  readonly cost: () => Promise<Cost>
   /** Which workers there are, and what each works on: once, or every so many milliseconds. Throws `StoreUnavailable`. */
   readonly workers: (options?: RosterOptions) => AsyncIterable<Workers>
   /** The events of all conversations, then new ones as they come, until the signal aborts. Continues by itself after a broken connection. */

@@ -4,7 +4,7 @@ import type { InvalidInput } from '../events/errors.ts'
 import type { Actor } from '../events/events.ts'
 import type { NoteEvent, NoteType } from '../events/notes.ts'
 import type { Envelope } from '../history/encode.ts'
-import { type NoteIndex, noteIndex } from '../history/note-index.ts'
+import { type NoteIndex, noteIndex, type OnUnreadable } from '../history/note-index.ts'
 import { type NotesOptions, readNotes, readOwnLinks } from '../history/note-reader.ts'
 import { type NewFact, type NoteWriter, noteWriter } from '../history/note-writer.ts'
 import { type Link, linkOf, type Note, noteOf } from '../projections/notes.ts'
@@ -45,12 +45,19 @@ export interface Noting<W extends Way = 'task'> {
   readonly notes: (options?: NotesOptions) => Answer<W, ReadError, readonly Note[]>
   /**
    * The links of the conversation, each once, and after them those that other conversations of the store have to it (`from` says which).
-   * A fork does not have the links of the conversation that it was forked from. Errors: a `ReadError`.
+   * A fork does not have the links of the conversation that it was forked from. The links of others whose notes cannot be read are missing:
+   * `onUnreadable` is told of them. Errors: a `ReadError`.
    *
    * @example
    * for (const { relation, conversation } of await chat.links()) console.log(relation, conversation)
    */
-  readonly links: () => Answer<W, ReadError, readonly Link[]>
+  readonly links: (options?: LinksOptions) => Answer<W, ReadError, readonly Link[]>
+}
+
+/** How links are looked for. */
+export interface LinksOptions {
+  /** Called for each conversation whose notes cannot be read, with the reason: it may have links to this one. */
+  readonly onUnreadable?: OnUnreadable | undefined
 }
 
 /** What writes and finds the notes of a store. */
@@ -102,10 +109,11 @@ export const noting = (
       return E.map((one: NoteEvent) => answer(one as NoteEvent<T>))(event)
     }
 
-  async function* links(): Steps<ReadError, readonly Link[]> {
+  async function* links(options: LinksOptions = {}): Steps<ReadError, readonly Link[]> {
+    const { onUnreadable = ignored } = yield* ok(checkedOptions(options, { onUnreadable: kinds.call }))
     yield* ok(checkedId)
     const own = yield* readOwnLinks(store, id)
-    const others = yield* index.linksTo(id)
+    const others = yield* index.linksTo(id, onUnreadable)
     return [...own, ...others.filter(({ from }) => from !== id)]
   }
 
@@ -128,6 +136,8 @@ export const noting = (
         yield* ok(checkedId)
         return yield* readNotes(store, id, given)
       }),
-    links: () => task(links),
+    links: (options) => task(() => links(options)),
   }
 }
+
+const ignored = (): void => undefined

@@ -21,9 +21,12 @@ export interface NoteIndex {
   /** To be called before what may be remembered is asked for. */
   readonly refresh: () => Steps<StoreError, void>
   readonly glance: (conversation: string) => Steps<StoreError, NoteGlance>
-  /** The links that others have to this conversation; those of notes that cannot be read are missing. */
-  readonly linksTo: (conversation: string) => Steps<StoreError, readonly Link[]>
+  /** The links that others have to this conversation; those of notes that cannot be read are missing, and told. */
+  readonly linksTo: (conversation: string, unreadable: OnUnreadable) => Steps<StoreError, readonly Link[]>
 }
+
+/** Told of a conversation whose notes cannot be read, and why. */
+export type OnUnreadable = (conversation: string, problem: string) => void
 
 const maxKnown = 10_000
 
@@ -48,16 +51,21 @@ export const noteIndex = (store: EventStore): NoteIndex => {
     return found
   }
 
-  async function* linksTo(conversation: string): Steps<StoreError, readonly Link[]> {
+  async function* linksTo(
+    conversation: string,
+    unreadable: OnUnreadable,
+  ): Steps<StoreError, readonly Link[]> {
     yield* refresh()
     const found: Link[] = []
     for (let before: string | undefined; ;) {
       const names: readonly string[] = yield* ok(store.newest([notesStreamOf('')], before, maxPage))
       for (const name of names) {
-        const seen = await run(glance(notedIn(name) ?? name))
+        const from = notedIn(name) ?? name
+        const seen = await run(glance(from))
         if (E.isRight(seen))
           found.push(...seen.right.links.filter((link) => link.conversation === conversation))
-        else if (!isOfNotes(seen.left)) return yield seen.left
+        else if (isOfNotes(seen.left)) unreadable(from, seen.left.message)
+        else return yield seen.left
         await breath()
       }
       before = names.at(-1)

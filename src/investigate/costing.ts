@@ -81,10 +81,12 @@ const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<S
   const children = new Map<string, readonly string[]>()
   const ids = new Set([id])
   const problems: Scope['problems'] = []
+  const unreadable = new Map<string, string>()
+  const onUnreadable = (one: string, problem: string): void => void unreadable.set(one, problem)
   for (const each of ids) {
     let links: readonly Link[] = []
     try {
-      links = await store.conversation(each).links()
+      links = await store.conversation(each).links({ onUnreadable })
     } catch (error) {
       if (each === id || !isTyped(error)) throw error
       problems.push({ id: each, problem: `which subagents it has cannot be read: ${error.message}` })
@@ -93,5 +95,8 @@ const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<S
     children.set(each, own)
     for (const child of own) ids.add(child)
   }
+  for (const [one, problem] of unreadable)
+    if (!ids.has(one))
+      problems.push({ id: one, problem: `its notes cannot say whether it is a subagent: ${problem}` })
   return { ids: familyOf(id, children), children, problems }
 }

@@ -34,6 +34,20 @@ export const looked = async (
   return chat
 }
 
+/** Refuses a store whose conversations have too many events all together. Reads where each of them ends, until they are too many. */
+export const refuseMany = async (store: Pick<Store, 'conversations'>, command: string): Promise<void> => {
+  let events = 0
+  for await (const { events: own } of store.conversations()) {
+    events += own
+    if (events > longest)
+      throw refused(
+        'TooLong',
+        `the conversations of this store have more than ${longest} events, which is as many as this server looks into: run palimpsest ${command}`,
+        { limit: longest },
+      )
+  }
+}
+
 /** Does what takes long when there is room for it. Throws `Overloaded` if too many wait already. */
 export const lane = (): (<A>(work: () => Promise<A>) => Promise<A>) => {
   let working = 0

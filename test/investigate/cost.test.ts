@@ -225,6 +225,27 @@ describe('cost', () => {
       expect(found.total).toMatchObject({ calls: 2, input: 20 })
     }))
 
+  test('says of which subagents nobody knows, as their notes cannot be read', () =>
+    inDirectory(async (directory) => {
+      const file = join(directory, 'palimpsest.db')
+      const store = await openStore(`sqlite:${file}`)
+      for (const [id, above] of [['a'], ['b', 'a'], ['c', 'a']] as const) {
+        const chat = await begun(store, id, reply('claude-opus-5-5', { usage: usage(10, 2) }))
+        if (above) await chat.link({ relation: 'subagent-of', conversation: above })
+      }
+      await store.close()
+      const database = new DatabaseSync(file)
+      database
+        .prepare(
+          `UPDATE events SET data = '{}' WHERE stream = (SELECT id FROM streams WHERE name = 'notes-b')`,
+        )
+        .run()
+      database.close()
+      const { stdout, stderr } = await shell('palimpsest cost a', directory)
+      expect(stdout).toMatch(/^total\t2\t20\t/m)
+      expect(stderr).toMatch(/^not counted: b: its notes cannot say whether it is a subagent: .+\n$/)
+    }))
+
   test('is printed by conversation, model, day and tool, with what is missing', () =>
     inDirectory(async (directory) => {
       const store = await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)

@@ -233,6 +233,7 @@ const rows: Readonly<Record<string, Row>> = {
     ],
   },
   cache: { right: [`${a}/cache`], wrong: [[404, `${none}/cache`]] },
+  costOfAll: { right: ['cost'], wrong: [[400, 'cost?x=1']] },
   cost: { right: [`${a}/cost`], wrong: [[404, `${none}/cost`]] },
   why: {
     right: ['conversations/w/calls/1/why'],

@@ -177,12 +177,13 @@ describe('an archive of evidence', () => {
 })
 
 test('what is told of a conversation is what the library tells', async () => {
-  const { store, chat, remote } = await sampled()
+  const { store, chat, client, remote } = await sampled()
   const policy = { context: { window: 20_000 }, mode: 'truncate' } as const
   const { resuming: _, ...told } = await remote.cache()
   const { resuming: __, ...known } = await cache(chat)
   expect(told).toEqual(JSON.parse(JSON.stringify(known)))
   expect(await remote.cost()).toEqual(JSON.parse(JSON.stringify(await cost(store, { conversation: id }))))
+  expect(await client.cost()).toEqual(JSON.parse(JSON.stringify(await cost(store))))
   expect(await remote.why(3)).toEqual(JSON.parse(JSON.stringify(await why(chat, { call: 3 }))))
   expect(await remote.replay(policy)).toEqual(JSON.parse(JSON.stringify(await replay(chat, { policy }))))
 })
@@ -197,6 +198,12 @@ test('what is too long to look into here names the command that does', async () 
     limit: 5_000,
   })
   expect((await ask('conversations/long/cost')).status).toBe(200)
+  expect((await ask('cost')).status).toBe(200)
+  for (let n = 0; n < 20; n++) await store.conversation('long').fork(`long-${n}`)
+  expect(await ask('cost')).toMatchObject({
+    status: 413,
+    json: { tag: 'TooLong', detail: expect.stringContaining('palimpsest cost --all') as string },
+  })
 })
 
 describe('a bisection over HTTP', () => {

@@ -63,6 +63,7 @@ interface Options {
   readonly FullWithoutNotes: api.FullWithoutNotes
   readonly GcOptions: api.GcOptions
   readonly ImportOptions: api.ImportOptions
+  readonly LinksOptions: api.LinksOptions
   readonly ListOptions: api.ListOptions
   readonly McpOptions: api.McpOptions
   readonly MessageInput: api.MessageInput

@@ -36,7 +36,8 @@ export const addCost = (program: Command, shell: Shell): void => {
 Counts every call of a model that has an answer, on every branch, once: the
 calls of a fork's parent count for the parent. A reply that calls several tools
 is shared among them. "≥" before an amount says that a price or a usage is
-missing; what is missing is printed on standard error.
+missing; what is missing is printed on standard error, and "not counted: …" for
+what cannot be read.
 
 In a pipe, each line is name, calls (of a tool: how often it was called),
 input, cache reads, cache writes, output, US dollars, and of a conversation the
@@ -117,6 +118,6 @@ const missingIn = ({ total, models, problems, conversations }: Cost): readonly s
       : []),
     ...(uncounted > 0 ? [`${plural(uncounted, 'call')} without recorded usage: not in the sums`] : []),
     ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: counted for what was forked`] : []),
-    ...problems.map(({ id, problem }) => `${id} cannot be read: ${problem}`),
+    ...problems.map(({ id, problem }) => `not counted: ${id}: ${problem}`),
   ]
 }

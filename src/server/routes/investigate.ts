@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cache, cost, replay, why } from '../../investigate/index.ts'
 import { policySchema } from '../../investigate/replay-policy.ts'
-import { lane, looked, shorter } from '../bounded.ts'
+import { lane, looked, refuseMany, shorter } from '../bounded.ts'
 import { cacheShape, costShape, replayedShape, whyShape } from '../shapes/investigate.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
@@ -38,6 +38,21 @@ export const costs = route({
     inTurn(async () => {
       await looked(store, id, `cost ${id}`)
       return { body: await cost(store, { conversation: id }) }
+    }),
+})
+
+export const costsOfAll = route({
+  method: 'get',
+  path: '/cost',
+  name: 'costOfAll',
+  summary: 'What all conversations cost, by conversation, model, day and tool',
+  scope: 'read',
+  answers: { 200: costShape },
+  errors: ['TooLong', 'Overloaded'],
+  handle: ({ store }) =>
+    inTurn(async () => {
+      await refuseMany(store, 'cost --all')
+      return { body: await cost(store) }
     }),
 })
 
