@@ -11,6 +11,7 @@ export type { EventsOptions } from './conversation/following.ts'
 export type {
   At,
   DiffOptions,
+  End,
   Entries,
   FullWithNotes,
   FullWithoutNotes,
@@ -100,6 +101,7 @@ export type { PalimpsestError, ErrorOf } from './api/errors.ts'
 export type { OpenError } from './api/schemes.ts'
 export type { BackupError } from './jobs/backup.ts'
 export type {
+  BranchesPage,
   BucketsPage,
   CallsOptions,
   Catalogue,
@@ -112,6 +114,7 @@ export type {
   SearchPage,
 } from './catalogue/catalogue.ts'
 export type { CallsPage } from './catalogue/calls.ts'
+export type { Abandoned, ForkedOff } from './catalogue/branches.ts'
 export type { HiddenByMarker, Hit, TitleHit } from './projections/lookups.ts'
 export type {
   Audit,

@@ -96,6 +96,7 @@ export type { EventsOptions } from './conversation/following.ts'
 export type {
   At,
   DiffOptions,
+  End,
   Entries,
   FullWithNotes,
   FullWithoutNotes,
@@ -174,6 +175,7 @@ export type { PalimpsestError, ErrorOf } from './api/errors.ts'
 export type { OpenError } from './api/schemes.ts'
 export type { BackupError } from './jobs/backup.ts'
 export type {
+  BranchesPage,
   BucketsPage,
   CallsOptions,
   Catalogue,
@@ -186,6 +188,7 @@ export type {
   SearchPage,
 } from './catalogue/catalogue.ts'
 export type { CallsPage } from './catalogue/calls.ts'
+export type { Abandoned, ForkedOff } from './catalogue/branches.ts'
 export type { HiddenByMarker, Hit, TitleHit } from './projections/lookups.ts'
 export type {
   Audit,

@@ -10,6 +10,7 @@ import type { ReadError } from '../store/errors.ts'
 import { checkedOptions, isListOf, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { type CallsPage, callsBefore, callsPage } from './calls.ts'
+import { type Branches, branchesOf } from './branches.ts'
 import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
 import { type Filter, listed, type ListOrder, type ThreadList } from './list.ts'
@@ -43,6 +44,7 @@ export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
 export interface BucketsPage extends BucketColumns, UpTo {}
+export interface BranchesPage extends Branches, UpTo {}
 /**
  * What is looked up, in an index beside the store: it is kept up to date from the store's events, and built again if it is lost. An
  * answer waits until everything that was there is indexed, at most two seconds; then it says how far it knows.
@@ -81,6 +83,14 @@ export interface Catalogue<W extends Way> {
     id: string,
     markers: readonly number[],
   ) => Answer<W, ReadError, readonly HiddenByMarker[]>
+  /**
+   * What rewinds have taken off the path of a conversation, and its forks: the newest 100 of each. Waits a quarter of a second for the index
+   * at most, as it comes along with other answers. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const { abandoned, forks } = await store.catalogue.branches('task-42')
+   */
+  readonly branches: (id: string) => Answer<W, ReadError, BranchesPage>
   /**
    * The messages, summaries and system prompts that have a text of 3 to 500 characters, as it is but for upper and lower case: what was
    * said, also in thoughts, tool calls and results, with the names and ids of calls; abandoned branches included. And the conversations
@@ -157,6 +167,7 @@ export interface FindPage extends ThreadList {
 const longest = 100_000
 /** How long an answer waits for the index, in milliseconds. */
 const patience = 2_000
+const littlePatience = 250
 
 export interface OwnCatalogue extends Catalogue<'task'> {
   readonly close: () => Promise<void>
@@ -167,9 +178,9 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
   const feed = feedOf(store, place)
 
   /** A conversation, as far as it is indexed. */
-  async function* upTo(id: string): Steps<ReadError, UpTo> {
+  async function* upTo(id: string, most = patience): Steps<ReadError, UpTo> {
     const { last } = yield* ok(openAt(store, id))
-    const { problem } = yield* feed.catchUp(patience)
+    const { problem } = yield* feed.catchUp(most)
     const row = feed.read(({ rows }) => rows.byId(id))
     const why = row?.problem ?? problem
     const indexed = Math.min(last, row?.last ?? -1)
@@ -227,6 +238,11 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return (yield* hiddenBy(id, [marker]))[0]
   }
 
+  async function* branches(id: string): Steps<ReadError, BranchesPage> {
+    const known = yield* upTo(id, littlePatience)
+    return { ...(read(id, known, (row, { rows }, db) => branchesOf(db, rows, row)) ?? noBranches), ...known }
+  }
+
   async function* search(text: string, options?: SearchOptions): Steps<ReadError, SearchPage> {
     const unfit = unsearchable(text)
     if (unfit) return yield unfit
@@ -266,6 +282,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     hidden: (id, marker) => task(() => hidden(id, marker)),
     hiddenBy: (id, markers) => task(() => hiddenBy(id, markers)),
     calls: (id, options) => task(() => calls(id, options)),
+    branches: (id) => task(() => branches(id)),
     close: feed.close,
   }
 }
@@ -299,4 +316,5 @@ const nothing = {
   rewinds: [],
   restores: [],
 }
+const noBranches: Branches = { abandoned: [], forks: [], isAll: false }
 const noBuckets: BucketColumns = { buckets: 0, first: [], min: [], max: [], markers: [], rewinds: [] }

@@ -40,6 +40,10 @@ export const lateCatalogue = (
       (...args) =>
       async () =>
         (await loaded()).calls(...args)(),
+    branches:
+      (...args) =>
+      async () =>
+        (await loaded()).branches(...args)(),
     search:
       (...args) =>
       async () =>

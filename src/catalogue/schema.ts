@@ -1,5 +1,5 @@
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 6
+export const formatVersion = 7
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
@@ -26,6 +26,7 @@ export const schema = `
   ) STRICT;
   CREATE INDEX threads_by_time ON threads (updated, n);
   CREATE INDEX threads_by_tokens ON threads (tokens, n);
+  CREATE INDEX threads_by_parent ON threads (parent, n);
   CREATE TABLE chunks (
     thread INTEGER NOT NULL,
     number INTEGER NOT NULL,
@@ -50,6 +51,7 @@ export const schema = `
     calls INTEGER,
     PRIMARY KEY (thread, position)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX rewinds ON marks (thread, position) WHERE kind = 'W';
   CREATE TABLE actors (name TEXT NOT NULL, thread INTEGER NOT NULL, PRIMARY KEY (name, thread)) STRICT, WITHOUT ROWID;
   CREATE TABLE models (name TEXT NOT NULL, thread INTEGER NOT NULL, PRIMARY KEY (name, thread)) STRICT, WITHOUT ROWID;
   CREATE TABLE docs (

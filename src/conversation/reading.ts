@@ -25,6 +25,14 @@ export interface Reading<W extends Way = 'task'> {
    */
   readonly position: () => Read<W, number>
   /**
+   * The last position and the hash of the event there, which chains all before it: whoever has noted it can tell later that nothing before it
+   * was changed. Reads one event. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const { position, hash } = await chat.end()
+   */
+  readonly end: () => Read<W, End>
+  /**
    * The effective history: the messages, summaries and truncations that the model sees, in the order in which it sees them. Reads what
    * it shows, however long the log is. Errors: `OutOfRange`, `ConversationNotFound`.
    *
@@ -84,6 +92,14 @@ export interface Reading<W extends Way = 'task'> {
    * console.log(discrepancy ?? `${events} events are as they were written`)
    */
   readonly verify: (options?: VerifyOptions) => Read<W, Verified>
+}
+
+/** Where a conversation ends. */
+export interface End {
+  /** The last position. */
+  readonly position: number
+  /** SHA-256 of the event there as it is stored, in hex: `prev` of the next one. */
+  readonly hash: string
 }
 
 /** Which entries of a full history to give, and whether with the notes and links. */

@@ -1,8 +1,10 @@
 import type * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { decode, decodeTimed } from '../events/codec.ts'
+import { decode, decodeTimed, hashOf } from '../events/codec.ts'
+import { conversationNotFound } from '../commands/rejections.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { START } from '../events/events.ts'
+import { lastPosition, readConversationEnd } from '../history/ends.ts'
 import { loadDiff } from '../history/differing.ts'
 import { loadEffective } from '../history/load.ts'
 import { loadLog, openAt, openShown, outsideOf } from '../history/log.ts'
@@ -23,7 +25,7 @@ import type { Own } from '../history/lineage.ts'
 import type { ReadError } from '../store/errors.ts'
 import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
-import type { DiffOptions, Entries, FullReader, FullWithNotes, Reading } from './reading.ts'
+import type { DiffOptions, End, Entries, FullReader, FullWithNotes, Reading } from './reading.ts'
 
 type Read<A> = TaskEither<ReadError, A>
 type Reads<A> = Steps<ReadError, A>
@@ -103,6 +105,12 @@ export const reading = (
       look({}, {}, async function* (): Reads<number> {
         const { last } = yield* ok(openAt(store, id, undefined, own))
         return last
+      }),
+    end: () =>
+      look({}, {}, async function* (): Reads<End> {
+        const { lineage, last } = yield* readConversationEnd(store, id, own.lineage)
+        if (!last) return yield conversationNotFound(id)
+        return { position: lastPosition({ lineage, revision: last.revision }), hash: hashOf(last) }
       }),
     effective: (options) =>
       look(options, atFields, async function* ({ at }): Reads<readonly Item[]> {

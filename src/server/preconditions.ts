@@ -5,8 +5,9 @@ import { refused } from './problem.ts'
 
 // Optimistic concurrency and repeats, as HTTP says them.
 
-/** The ETag of a conversation that ends at this position. */
-export const revisionTag = (position: number): string => `"r${position}"`
+/** The ETag of a conversation that ends at this position. @param body what more its answer says, which changes without an event */
+export const revisionTag = (position: number, body?: object): string =>
+  body === undefined ? `"r${position}"` : `"r${position}.${digestOf(body).slice(0, 12)}"`
 
 /**
  * The position that a command was decided on: from its body, or of `If-Match`; undefined for `If-Match: *`. Throws `PreconditionRequired`
@@ -25,7 +26,7 @@ export const fenceOf = (after: number | undefined, headers: HeaderFields): numbe
 export const optionalFence = (after: number | undefined, headers: HeaderFields): number | undefined => {
   const match = headers.get('if-match')
   if (match === null || match === '*') return after
-  const position = /^"r(-?\d{1,16})"$/.exec(match)?.[1]
+  const position = /^"r(-?\d{1,16})(?:\.[^"]{1,64})?"$/.exec(match)?.[1]
   if (position === undefined)
     throw refused('InvalidRequest', 'If-Match is the ETag of a conversation, like "r12", or *')
   if (after !== undefined && after !== Number(position))

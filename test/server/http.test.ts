@@ -99,6 +99,29 @@ describe('a conversation over HTTP', () => {
     )
   })
 
+  test('says where it ends, what was tried beside it, and that something of that has changed', async () => {
+    const { ask, store } = await talking()
+    const chat = store.conversation('a')
+    await chat.rewind({ to: 1 })
+    const now = await ask('conversations/a')
+    expect(now.json).toMatchObject({
+      position: 3,
+      head: 1,
+      branches: { abandoned: [{ first: 2, last: 2, by: 3 }], forks: [], isAll: true, indexed: 3 },
+    })
+    await chat.fork('b', { at: 0 })
+    const etag = now.headers.get('etag') ?? ''
+    const known = await ask('conversations/a', { headers: { 'if-none-match': etag } })
+    expect(known.json).toMatchObject({ position: 3, branches: { forks: [{ id: 'b', at: 0 }] } })
+    expect((await ask('conversations/b')).json).toMatchObject({ branches: { abandoned: [], forks: [] } })
+    // What it was decided on is the same.
+    const json = { type: 'append', messages: [hello] }
+    expect((await ask(commands, { json, headers: { 'if-match': etag } })).status).toBe(200)
+    const { metadata } = (await ask('conversations/a/events/4')).json as { readonly metadata: object }
+    expect(metadata).toMatchObject({ prev: now.json['hash'] })
+    expect(await ask(commands, { json, headers: { 'if-match': etag } })).toMatchObject({ status: 412 })
+  })
+
   test('takes notes and links', async () => {
     const { ask } = await talking()
     const json = { kind: 'title', data: 'Hello' }
@@ -130,7 +153,7 @@ describe('a command', () => {
   test('says what it was decided on, or is not carried out', async () => {
     const { ask, store } = await talking()
     expect(await ask(commands, { json: append })).toMatchObject({ status: 428 })
-    expect((await ask('conversations/a')).headers.get('etag')).toBe('"r2"')
+    expect((await ask('conversations/a')).headers.get('etag')).toMatch(/^"r2\./)
     for (const asked of [
       { json: { ...append, after: 1 } },
       { json: append, headers: { 'if-match': '"r1"' } },

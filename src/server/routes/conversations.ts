@@ -10,6 +10,7 @@ import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
 import { type Answer, route } from '../route.ts'
+import { branchesShape } from '../shapes/lookups.ts'
 import { listedShape } from '../shapes/list.ts'
 
 const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
@@ -104,11 +105,16 @@ const conversationShape = z
   .object({
     id: conversationIdSchema,
     position: z.int().describe('The last position'),
+    head: z.int().describe('The position that it is at: where the last rewind leads, or the last position'),
+    hash: z
+      .string()
+      .describe('SHA-256 of the last event, which chains all before it: `prev` of the next one'),
     items: z.int().describe('How many items the model sees'),
     tokens: z.int().describe('Of the next request, estimated where no reply says it'),
     model: z.string().optional(),
     queued: z.int().describe('Messages that wait in the inbox'),
     waiting: z.int().describe('Calls that wait for a person or a result'),
+    branches: branchesShape,
   })
   .meta({ id: 'Conversation' })
 
@@ -123,26 +129,29 @@ export const get = route({
   errors: ['ConversationNotFound'],
   handle: async ({ params: { id }, store }) => {
     const chat = store.conversation(id)
-    const position = await chat.position()
-    const [{ items, outline }, { total }, queued, waiting] = await Promise.all([
-      chat.context({ at: position }),
-      chat.tokens(),
-      chat.queued(),
-      chat.waiting(),
-    ])
+    const { position, hash } = await chat.end()
+    const [{ head, items, outline }, { total }, queued, waiting, { last: _, ...branches }] =
+      await Promise.all([
+        chat.context({ at: position }),
+        chat.tokens(),
+        chat.queued(),
+        chat.waiting(),
+        store.catalogue.branches(id),
+      ])
     const model = outline.configuration?.model
-    return {
-      headers: { etag: revisionTag(position) },
-      body: {
-        id,
-        position,
-        items: items.length,
-        tokens: total,
-        ...(model !== undefined && { model }),
-        queued: queued.length,
-        waiting: waiting.length,
-      },
+    const body = {
+      id,
+      position,
+      head,
+      hash,
+      items: items.length,
+      tokens: total,
+      ...(model !== undefined && { model }),
+      queued: queued.length,
+      waiting: waiting.length,
+      branches,
     }
+    return { headers: { etag: revisionTag(position, body) }, body }
   },
 })
 

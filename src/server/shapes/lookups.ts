@@ -53,6 +53,22 @@ export const bucketsShape = z
   })
   .meta({ id: 'Buckets' })
 
+export const branchesShape = z
+  .object({
+    abandoned: z
+      .array(
+        z.object({ first: position, last: position, by: position.describe('The rewind that left them') }),
+      )
+      .describe('Positions that are not on the path, the newest first'),
+    forks: z
+      .array(z.object({ id: z.string(), at: position.describe('The last position that it has of this one') }))
+      .describe('Begun last first'),
+    isAll: z.boolean().describe('Whether these are all: there are at most 100 of each'),
+    indexed: upTo.indexed,
+    problem: upTo.problem,
+  })
+  .meta({ id: 'Branches', description: 'What was tried beside the path, as far as it is indexed' })
+
 export const hiddenShape = z
   .object({
     marker: position,

@@ -1,0 +1,78 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { catalogueOf } from '../../src/catalogue/catalogue.ts'
+import { path } from '../../src/projections/path.ts'
+import { openStore } from '../../src/index.ts'
+import { atEnd } from '../support/at-end.ts'
+import { storedForked } from '../support/catalogue/stored.ts'
+import { right } from '../support/either.ts'
+import { histories, rawLogs } from '../support/histories.ts'
+import { runs } from '../support/runs.ts'
+
+const places = fc.array(fc.nat(200), { maxLength: 3 })
+
+describe.each([
+  ['logs that commands wrote', histories(60), 60],
+  ['logs of any events', rawLogs(60), 100],
+])('of %s, whole or forked,', (_, logs, numRuns) => {
+  test('what is abandoned is what is not on the path, each stretch by the rewind after it', async () => {
+    await fc.assert(
+      fc.asyncProperty(logs, places, async (any, cuts) => {
+        if (any.length === 0) return
+        const { store, id, log } = await storedForked(any, cuts)
+        const catalogue = catalogueOf(store, undefined)
+        const { abandoned, isAll, last, indexed } = right(await catalogue.branches(id)())
+        expect([isAll, last, indexed]).toEqual([true, log.length - 1, log.length - 1])
+        const left = abandoned.flatMap(({ first, last: end, by }) => {
+          expect(log[by]).toMatchObject({ type: 'Rewound', data: { to: first - 1 } })
+          expect(end).toBe(by - 1)
+          return Array.from({ length: by - first + 1 }, (__, index) => first + index)
+        })
+        const all = log.map(({ position }) => position)
+        expect([...path(log), ...left].toSorted((one, other) => one - other)).toEqual(all)
+        expect(abandoned.map(({ by }) => by)).toEqual(
+          abandoned.map(({ by }) => by).toSorted((one, other) => other - one),
+        )
+        await catalogue.close()
+      }),
+      { numRuns: runs(numRuns) },
+    )
+  })
+})
+
+test('of more than a hundred branches, the newest are given', async () => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  const chat = store.conversation('a')
+  await chat.append({ role: 'user', content: 'Begin.' })
+  for (let turn = 0; turn < 101; turn++) {
+    await chat.append({ role: 'assistant', content: `Try ${turn}.` })
+    await chat.rewind({ to: 0 })
+  }
+  const { abandoned, forks, isAll } = await store.catalogue.branches('a')
+  expect([abandoned.length, forks, isAll]).toEqual([1, [], true])
+  for (let turn = 0; turn < 101; turn++) await chat.fork(`fork-${turn}`, { at: 0 })
+  const many = await store.catalogue.branches('a')
+  expect([many.forks.length, many.isAll]).toEqual([100, false])
+  expect(many.forks[0]).toEqual({ id: 'fork-100', at: 0 })
+})
+
+test('each rewind that was followed by something is a branch of its own', async () => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  const chat = store.conversation('a')
+  await chat.append({ role: 'user', content: 'Begin.' })
+  for (let turn = 0; turn < 101; turn++) {
+    const { position } = await chat.append({ role: 'user', content: 'More.' })
+    await chat.append({ role: 'assistant', content: `Try ${turn}.` })
+    await chat.rewind({ to: position })
+  }
+  const { abandoned, isAll, last } = await store.catalogue.branches('a')
+  expect([abandoned.length, isAll]).toEqual([100, false])
+  expect(abandoned[0]).toEqual({ first: last - 1, last: last - 1, by: last })
+  const fork = await chat.fork('f', { at: last - 3 })
+  await fork.append({ role: 'user', content: 'Other.' })
+  const inherited = await store.catalogue.branches('f')
+  expect(inherited.abandoned[0]?.by).toBe(last - 3)
+  expect([inherited.abandoned.length, inherited.isAll]).toEqual([100, true])
+})
