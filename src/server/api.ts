@@ -114,7 +114,9 @@ const withKnownChats = (store: Store): Store => {
   return {
     ...store,
     conversation: (id) => {
-      const chat = chats.get(id) ?? store.conversation(id)
+      const known = chats.get(id)
+      if (known) return known
+      const chat = store.conversation(id)
       chats.set(id, chat)
       return chat
     },

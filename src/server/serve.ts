@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
 import { pino } from 'pino'
 import type { Store } from '../index.ts'
 import { toError } from '../result/typed.ts'
@@ -58,6 +59,9 @@ const sweepEvery = 20
 export const serve = async (options: ServeOptions): Promise<Listening> => {
   const { store, port = 4141, host = '127.0.0.1', names = [], isReadOnly, tokenFile, relay, log } = options
   const { stall = 60_000 } = options
+  // While many requests wait for the disk, V8 takes what they are made of for what stays. It makes the next ones among what is old, where each
+  // keeps alive all that it refers to until the next full collection: a sixth of the server's time in appends, and 50 MB.
+  setFlagsFromString('--no-allocation-site-pretenuring')
   const isLocal = loopback.includes(host) || host === '::1'
   if (!isLocal && tokenFile === undefined)
     throw serveError(
