@@ -80,6 +80,11 @@ async function* inclusionIn(
   { index, text, checkpoint }: { readonly index: number; readonly text: string; readonly checkpoint: string },
 ): Steps<LedgerError, Inclusion> {
   const { size, root } = yield* ok(parseCheckpoint((yield* ok(parseNote(checkpoint))).text))
+  if (index >= size || size > ledger.edge.size)
+    return yield ledgerDamaged(
+      ledger.origin,
+      `a checkpoint of ${size} entries was kept elsewhere, and it has ${ledger.edge.size}: entries were removed`,
+    )
   const proof = yield* nodes.inclusion(ledger, size, index)
   if (!checkInclusion({ leaf: leafHash(text), index, size, root, proof }))
     return yield ledgerDamaged(ledger.origin, `entry ${index} is not in its checkpoint of ${size} entries`)

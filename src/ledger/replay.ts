@@ -86,7 +86,13 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
     const { from, entries } = batch
     if (from !== edge.size)
       return {
-        wrong: [ledger(`entries ${edge.size} to ${from - 1} are missing`)],
+        wrong: [
+          ledger(
+            from > edge.size
+              ? `entries ${edge.size} to ${from - 1} are missing`
+              : `entries from ${from} on come again after ${edge.size} entries`,
+          ),
+        ],
         completed: [],
         isBroken: true,
       }

@@ -236,6 +236,32 @@ describe('what the chain does not show, the sealed ledger does', () => {
     expect(await problemsIn(store, { anchors })).toEqual([{ kind: 'anchor' }])
   })
 
+  it('the ledger cut, or its beginning put after its end, while the store still says what anchors have', async () => {
+    const { file, anchors, open } = sealed()
+    const log = `(SELECT id FROM streams WHERE name = 'ledger-0')`
+    const again = sealed()
+    sql(
+      file,
+      `DELETE FROM events WHERE stream = ${log} AND revision = 1; UPDATE streams SET last = NULL, hash = NULL WHERE id = ${log}`,
+    )
+    const store = await open()
+    expect(await problemsIn(store, { anchors })).toEqual([{ kind: 'anchor' }])
+    await expect(store.audit.proof('other')).rejects.toMatchObject({
+      _tag: 'LedgerDamaged',
+      message: expect.stringContaining('it has 1: entries were removed') as string,
+    })
+    sql(
+      again.file,
+      `INSERT INTO events (stream, revision, id, type, data, metadata)
+        SELECT stream, 2, id, type, data, metadata FROM events WHERE stream = ${log} AND revision = 0;
+       UPDATE streams SET last = NULL, hash = NULL WHERE id = ${log}`,
+    )
+    const found = []
+    for await (const finding of (await again.open()).audit.verify())
+      if (finding.type === 'problem') found.push(finding.message)
+    expect(found[0]).toBe('entries from 0 on come again after 2 entries')
+  })
+
   it('the ledger written again by somebody without the key, or removed', async () => {
     const { file, anchors, open } = sealed()
     const forged = new DatabaseSync(file)
