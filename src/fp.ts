@@ -105,6 +105,8 @@ export type {
   BucketsPage,
   CallsOptions,
   Catalogue,
+  EntryFate,
+  FatesOptions,
   FindFilter,
   FindPage,
   OutlineOptions,

@@ -179,6 +179,8 @@ export type {
   BucketsPage,
   CallsOptions,
   Catalogue,
+  EntryFate,
+  FatesOptions,
   FindFilter,
   FindPage,
   OutlineOptions,

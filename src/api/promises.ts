@@ -235,6 +235,7 @@ export const promiseStore = (store: TaskStore): Store => ({
     hiddenBy: promised(store.catalogue.hiddenBy),
     calls: promised(store.catalogue.calls),
     branches: promised(store.catalogue.branches),
+    fates: promised(store.catalogue.fates),
     search: promised(store.catalogue.search),
     find: promised(store.catalogue.find),
   },

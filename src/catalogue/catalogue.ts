@@ -3,6 +3,7 @@ import { outOfRange } from '../commands/rejections.ts'
 import { invalidInput } from '../events/errors.ts'
 import { openAt } from '../history/log.ts'
 import type { BucketColumns, OutlineColumns } from '../projections/columns.ts'
+import type { Fate } from '../projections/full.ts'
 import type { HiddenByMarker, Hits } from '../projections/lookups.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
@@ -18,6 +19,7 @@ import { bucketsOf, outlineOf, tallyAt } from './outline.ts'
 import { searched, unsearchable } from './search.ts'
 import type { ThreadRow } from './thread.ts'
 import { traitNames } from './traits.ts'
+import { fateIn, viewIn } from './views.ts'
 
 /** How far the answer's conversation is indexed. */
 export interface UpTo {
@@ -117,6 +119,30 @@ export interface Catalogue<W extends Way> {
    * const { items, next } = await store.catalogue.calls('task-42', { from: 90_000, limit: 10 })
    */
   readonly calls: (id: string, options?: CallsOptions) => Answer<W, ReadError, CallsPage>
+  /**
+   * What became of messages and markers by a position, as the full history there says it, however far they are from it; undefined if the
+   * conversation is not indexed through `at` yet. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const fates = await store.catalogue.fates('task-42', { at: 6, of: [0, 1] })
+   */
+  readonly fates: (
+    id: string,
+    options: FatesOptions,
+  ) => Answer<W, ReadError, readonly EntryFate[] | undefined>
+}
+
+/** What became of the message or marker at a position. */
+export interface EntryFate extends Fate {
+  readonly position: number
+}
+
+/** Which messages and markers are asked about. */
+export interface FatesOptions {
+  /** The position to look from. */
+  readonly at: number
+  /** Their positions: what is no entry of the full history there is left out. */
+  readonly of: readonly number[]
 }
 
 /** Which calls to list. */
@@ -274,6 +300,24 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return yield* callsPage(yield* ok(openAt(store, id)), { ...asked, before, limit })
   }
 
+  async function* fates(
+    id: string,
+    options: FatesOptions,
+  ): Steps<ReadError, readonly EntryFate[] | undefined> {
+    const { at, of = [] } = yield* ok(checkedOptions(options, fatesFields))
+    if (at === undefined) return yield invalidInput('at', 'name the position to look from')
+    const known = yield* upTo(id)
+    if (at > known.last) return yield outOfRange(id, at, known.last)
+    if (known.indexed < at) return undefined
+    return read(id, { ...known, indexed: at }, (row, { rows }, db) => {
+      const view = viewIn(db, rows, row)
+      return of.flatMap((position): readonly EntryFate[] => {
+        const fate = position >= 0 && position <= at ? fateIn(view, position, at) : undefined
+        return fate ? [{ position, ...fate }] : []
+      })
+    })
+  }
+
   return {
     find: (options) => task(() => find(options)),
     search: (text, options) => task(() => search(text, options)),
@@ -283,6 +327,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     hiddenBy: (id, markers) => task(() => hiddenBy(id, markers)),
     calls: (id, options) => task(() => calls(id, options)),
     branches: (id) => task(() => branches(id)),
+    fates: (id, options) => task(() => fates(id, options)),
     close: feed.close,
   }
 }
@@ -290,6 +335,13 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
 const limit = {
   is: (value: unknown) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 1_000,
   needed: 'is 1 to 1,000',
+}
+const fatesFields = {
+  at: kinds.first,
+  of: {
+    is: (value: unknown) => isListOf(value, Number.isInteger),
+    needed: 'is a list of positions',
+  },
 }
 const callsFields = { from: kinds.first, number: kinds.several, limit }
 const searchFields = { conversation: kinds.text, limit, cursor: kinds.text }

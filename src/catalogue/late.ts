@@ -44,6 +44,10 @@ export const lateCatalogue = (
       (...args) =>
       async () =>
         (await loaded()).branches(...args)(),
+    fates:
+      (...args) =>
+      async () =>
+        (await loaded()).fates(...args)(),
     search:
       (...args) =>
       async () =>

@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { EventKind } from '../projections/columns.ts'
+import type { Fate, Status } from '../projections/full.ts'
 import type { Hit, Visibility } from '../projections/lookups.ts'
+import { isMessage } from './facts.ts'
 import { type Part, partsOf } from './lineage.ts'
 import type { Rows } from './rows.ts'
 import { type Mark, stateAt, turningsOf } from './states.ts'
@@ -9,6 +11,7 @@ import { placeIn, type ThreadRow } from './thread.ts'
 /** A conversation, to be looked at from several positions. */
 export interface View {
   readonly statesOf: (entry: number) => Pick<Hit, 'now' | 'then'>
+  readonly stateAt: (entry: number, at: number) => Visibility
   readonly kindAt: (position: number) => EventKind
 }
 
@@ -16,11 +19,15 @@ export interface View {
 export const viewIn = (db: DatabaseSync, rows: Rows, row: ThreadRow): View => {
   const parts = partsOf(rows, row)
   const turnings = turningsOf(parts.flatMap((part) => marksIn(db, part)))
+  const stateIn: View['stateAt'] = (entry, at) => stateAt(turnings, entry, at)
   return {
+    stateAt: stateIn,
     statesOf: (entry) => {
       const reply = replyAfter(rows, parts, entry)
-      const state = (at: number): Visibility => stateAt(turnings, entry, at)
-      return { now: state(row.last), then: state(reply === undefined ? row.last : reply - 1) }
+      return {
+        now: stateIn(entry, row.last),
+        then: stateIn(entry, reply === undefined ? row.last : reply - 1),
+      }
     },
     kindAt: (position) => {
       const part = parts.find(({ last }) => position <= last)
@@ -56,4 +63,22 @@ const replyAfter = (rows: Rows, parts: readonly Part[], position: number): numbe
           if ('ac'.includes(columns.kindAt(index))) return start + index
   }
   return undefined
+}
+
+const isEntry = (kind: EventKind): boolean => isMessage(kind) || kind === 'C' || kind === 'T'
+const statuses: Readonly<Partial<Record<EventKind, Status>>> = {
+  C: 'condensed',
+  T: 'truncated',
+  R: 'restored',
+}
+
+/** What became of an entry by a position, as the full history there says it; undefined for what is not an entry. */
+export const fateIn = ({ stateAt: at, kindAt }: View, entry: number, position: number): Fate | undefined => {
+  if (!isEntry(kindAt(entry))) return undefined
+  const seen = at(entry, position)
+  if (seen.state === 'shown') return { status: 'active' }
+  const { state, by } = seen
+  const status = state === 'abandoned' ? state : statuses[kindAt(by)]
+  // A marker that hides nothing is said to be hidden by itself.
+  return status && by !== entry ? { status, by } : undefined
 }

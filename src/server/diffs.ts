@@ -1,6 +1,30 @@
-import type { Entry, Rendered } from '../index.ts'
+import type { Conversation, Diff, Entry, Rendered, Store } from '../index.ts'
+import { differenceOf, goneIn } from '../projections/diff.ts'
 
-// How full histories and requests of two positions differ. (How effective ones do, the library says.)
+// How histories and requests of two positions differ.
+
+/** How far apart the library compares effective histories, as it reads what is between them: the index knows what became of the rest. */
+const near = 2_000
+
+/** How what is seen at two positions differs. */
+export const effectiveChanges = async (
+  { catalogue }: Pick<Store, 'catalogue'>,
+  chat: Conversation,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<Diff> => {
+  if (to - from <= near) return chat.diff({ from, to })
+  const [before, after] = await Promise.all([chat.effective({ at: from }), chat.effective({ at: to })])
+  const gone = goneIn({ before, after })
+  const fates = await catalogue.fates(chat.id, { at: to, of: gone.map(({ position }) => position) })
+  // It is not indexed yet.
+  if (!fates) return chat.diff({ from, to })
+  const fateOf = new Map(fates.map(({ position, ...fate }) => [position, fate]))
+  const entries = gone.flatMap((item): readonly Entry[] => {
+    const fate = fateOf.get(item.position)
+    return fate ? [{ ...item, ...fate }] : []
+  })
+  return differenceOf({ from, to, before, after }, entries)
+}
 
 /** What an entry was before. */
 interface Fate {

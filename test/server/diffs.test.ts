@@ -100,3 +100,30 @@ test('a difference of nothing that there is is refused', async () => {
       json: { tag: 'OutOfRange' },
     })
 })
+
+test('the difference of positions that are far apart is the one that a reading of the whole log gives', async () => {
+  const { store, ask } = await serving()
+  const chat = store.conversation('a')
+  const say = (count: number) =>
+    chat.append(Array.from({ length: count }, (_, n) => ({ role: 'user' as const, content: `Say ${n}.` })))
+  await say(1_500)
+  await chat.condense({ covers: { first: 10, last: 1_400 }, summary: 'Said.' })
+  await say(1_500)
+  const { position } = await chat.truncate({ covers: { first: 2_000, last: 2_100 } })
+  await say(300)
+  await chat.rewind({ to: position + 100 })
+  await chat.condense({ covers: { first: 1_500, last: 1_600 }, summary: 'Said again.' })
+  await chat.restore({ marker: position })
+  const last = (await say(100)).position
+  for (const [from, to] of [
+    [5, last],
+    [1_499, last],
+    [-1, last],
+    [0, position],
+    [1_200, position + 250],
+    [last, 5],
+  ] as const) {
+    const { json } = await ask(`conversations/a/diff?from=${from}&to=${to}`)
+    expect(json).toEqual(JSON.parse(JSON.stringify(await chat.diff({ from, to }))))
+  }
+})

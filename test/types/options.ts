@@ -56,6 +56,7 @@ interface Options {
   readonly DocumentOptions: api.DocumentOptions
   readonly EventsOptions: api.EventsOptions
   readonly EvidenceOptions: api.EvidenceOptions
+  readonly FatesOptions: api.FatesOptions
   readonly FollowConversations: api.FollowConversations
   readonly FollowOptions: api.FollowOptions & client.FollowOptions
   readonly FullOptions: api.FullOptions

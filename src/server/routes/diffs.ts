@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { clippedItem } from '../../core.ts'
-import type { Conversation, Entry } from '../../index.ts'
-import { entryChanges, requestChanges } from '../diffs.ts'
+import type { Conversation, Entry, Store } from '../../index.ts'
+import { effectiveChanges, entryChanges, requestChanges } from '../diffs.ts'
 import { clip, ofConversation, whole } from '../parameters.ts'
 import { type Answer, route } from '../route.ts'
 import { diffShape, fullDiffShape, requestDiffShape } from '../shapes/diffs.ts'
@@ -36,15 +36,15 @@ export const diff = route({
     const chat = store.conversation(params.id)
     const { from: first, to = await chat.position(), of, clip: longest } = query
     const wanted = { from: first, to, clip: longest }
-    return from(chat, Math.max(to, first), ['diff', of, wanted], await differences[of](chat, wanted))
+    return from(chat, Math.max(to, first), ['diff', of, wanted], await differences[of](chat, wanted, store))
   },
 })
 
 const differences: Readonly<
-  Record<(typeof subjects)[number], (chat: Conversation, wanted: Wanted) => Promise<object>>
+  Record<(typeof subjects)[number], (chat: Conversation, wanted: Wanted, store: Store) => Promise<object>>
 > = {
-  effective: async (chat, { from: first, to, clip: longest }) => {
-    const { changes, ...of } = await chat.diff({ from: first, to })
+  effective: async (chat, { from: first, to, clip: longest }, store) => {
+    const { changes, ...of } = await effectiveChanges(store, chat, { from: first, to })
     return { ...of, changes: changes.map(clippedTo(longest)) }
   },
   full: async (chat, { from: first, to, clip: longest }) => {
