@@ -47,6 +47,7 @@ export const keymap = {
   whole: look('open the selected row in full', 'o'),
   diff: look('compare with another position …', 'd'),
   request: look('show the request of this call', 'r'),
+  why: look('why the model saw what it saw', 'w'),
   compare: look('compare with another conversation …', 'v'),
   inspector: look('show or hide the inspector', 'i'),
   audit: look('audit', 'g a'),

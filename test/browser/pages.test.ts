@@ -101,6 +101,28 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     expect(new URL(page.url()).search).toBe('?as=sent')
   })
 
+  test('of a request says why it was so: from the inspector, by its key, and on paper', async () => {
+    const { page, shows } = await looking(await servedSample(), `/c/${id}?at=23`)
+    await shows(23)
+    await page.getByRole('button', { name: /^Why/ }).click()
+    const panel = page.getByRole('tabpanel', { name: 'why' })
+    await panel.getByText('Changed since call 10').waitFor()
+    expect(await panel.getByRole('listitem').allTextContents()).toEqual(
+      expect.arrayContaining([
+        'src/report.js is in 3, hidden by 22 · no summary names it',
+        '− 16 messages 2–17 disappeared, condensed by 22 · 3,811 tokens',
+        '+ 2 messages 20–21 appeared, said since · 72 tokens',
+      ]),
+    )
+    await page.emulateMedia({ media: 'print' })
+    expect(await panel.isVisible()).toBe(true)
+    await page.emulateMedia({ media: 'screen' })
+    await page.getByRole('tab', { name: 'reading' }).click()
+    await page.keyboard.press('w')
+    await panel.getByText('Hidden then').waitFor()
+    expect(new URL(page.url()).search).toBe('?as=why')
+  })
+
   test('of a conversation stays at its end when something comes in below', async () => {
     const { page, shows, row } = await looking(await servedSample(), `/c/${id}`)
     await shows(48)

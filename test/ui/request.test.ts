@@ -7,6 +7,7 @@ import { inOrder, isAt, partsOf, secretsIn } from '../../src/ui/request/parts.ts
 import { placeOf } from '../../src/ui/request/neighbours.ts'
 import { toldOf } from '../../src/ui/request/receipt.ts'
 import { bodyOf } from '../../src/ui/request/shapes.ts'
+import { groupsOf } from '../../src/ui/request/why.ts'
 import { runs } from '../support/runs.ts'
 
 const text = (letters: number, isBreakpoint = false) => ({
@@ -185,4 +186,29 @@ test('the body has the model and the parameters as it was sent', () => {
     max_tokens: 5,
     messages,
   })
+})
+
+test('what one event made of several items is one line, and what was said meanwhile another', () => {
+  const item = (change: 'appeared' | 'disappeared', position: number, because: string, event = position) => ({
+    change,
+    position,
+    kind: because === 'condense' && change === 'appeared' ? 'summary' : 'message',
+    tokens: 10,
+    because,
+    event,
+  })
+  const groups = groupsOf([
+    item('disappeared', 2, 'condense', 30),
+    item('disappeared', 3, 'condense', 30),
+    item('disappeared', 7, 'rewind', 31),
+    item('appeared', 30, 'condense'),
+    item('appeared', 32, 'message'),
+    item('appeared', 33, 'message'),
+  ])
+  expect(groups.map(({ first, last, items, tokens, event }) => [first, last, items, tokens, event])).toEqual([
+    [2, 3, 2, 20, 30],
+    [7, 7, 1, 10, 31],
+    [30, 30, 1, 10, 30],
+    [32, 33, 2, 20, undefined],
+  ])
 })

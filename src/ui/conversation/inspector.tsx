@@ -68,6 +68,7 @@ const looks: readonly Action[] = [
   'goToRow',
   'cover',
   'request',
+  'why',
   'diff',
   'tokens',
   'bisect',
@@ -122,6 +123,7 @@ const Button = ({ action, off }: ButtonProps) => (
 const buttons: Partial<Record<Action, string>> = {
   goToRow: 'Go here',
   request: 'Request',
+  why: 'Why',
   diff: 'Diff with …',
   copyLink: 'Copy link',
   copyContent: 'Copy content',

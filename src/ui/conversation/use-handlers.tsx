@@ -97,6 +97,7 @@ export const useHandlers = (parts: Parts): Doing => {
     diff: () => compare(parts),
     compare: source.isLive ? () => go(hrefs.compare(id, '', at)) : undefined,
     ...(source.isLive && {
+      why: outline && (() => moves.request(position, 'why')),
       audit: () => go(hrefs.audit(id)),
       tokens: () => go(hrefs.tokens(id)),
       bisect: () => go(hrefs.bisect(id, undefined, at === undefined ? {} : { bad: at })),

@@ -26,8 +26,8 @@ export interface Moves {
   readonly moveBy: (by: 1 | -1) => void
   /** To the next position of a kind. */
   readonly step: (kind: StepKind, by: 1 | -1) => void
-  /** To the request of the call that is nearest to a position. */
-  readonly request: (position: number) => void
+  /** To the request of the call that is nearest to a position. @param as how it is shown, if not for reading */
+  readonly request: (position: number, as?: string) => void
 }
 
 export const useMoves = (source: Source, id: string, sight: Sight): Moves => {
@@ -86,14 +86,14 @@ export const useMoves = (source: Source, id: string, sight: Sight): Moves => {
         else jump(far)
       })
     },
-    request: (position) => {
+    request: (position, as) => {
       if (!outline) return
       const next = (from: number, by: 1 | -1) => stepFrom(outline, from, 'call', by)
       const reply = next(position - 1, 1) === position ? position : (next(position, 1) ?? next(position, -1))
       if (reply === undefined) return
       goAfter(callNameAt(source, id, reply), (name) => {
         if (name === undefined) announced(`Nothing is known of a call that ${number(reply)} answers`)
-        else go(hrefs.call(id, name))
+        else go(hrefs.call(id, name, as))
       })
     },
   }

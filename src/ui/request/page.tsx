@@ -14,6 +14,7 @@ import { toldOf } from './receipt.ts'
 import { Reply } from './reply.tsx'
 import { bodyOf, type Call, type Listed, nameOf } from './shapes.ts'
 import { RequestView, wayOf } from './view.tsx'
+import { WhyView } from './why.tsx'
 
 /** The request of a call, exactly as it was sent. */
 export const CallPage = ({ source, params: { id = '', call: name = '' }, search }: PageProps) => {
@@ -30,10 +31,12 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
   // Where the request was made: a rewind there has the call made again.
   const at = value?.receipt?.position ?? (value?.position ?? 1) - 1
   const answer = value?.position
+  const whyPath = source.isLive ? whyPathOf(id, value) : undefined
   useActions({
     previousCall: to(previous),
     nextCall: to(next),
     goToRow: () => go(hrefs.conversation(id, { at: answer })),
+    why: whyPath === undefined ? undefined : () => go(hrefOf(name, 'why'), { replace: true }),
   })
   useActs({ source, id, last: now?.position ?? at, at })
   useEffect(() => {
@@ -79,6 +82,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
               usage={value.origin?.usage}
               usd={value.usd}
               way={way}
+              why={whyPath === undefined ? undefined : <WhyView source={source} id={id} path={whyPath} />}
               show={(as) => go(hrefOf(name, as), { replace: true })}
             />
             {answer !== undefined && (
@@ -90,6 +94,12 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
     </>
   )
 }
+
+/** Only what a receipt proves can be told. */
+const whyPathOf = (id: string, call: Call | undefined): string | undefined =>
+  call?.number === undefined || call.position === undefined
+    ? undefined
+    : `${apiOf(id)}/calls/${call.number}/why`
 
 const titleOf = ({ kind, state, number: nth, position = 0 }: Call): string => {
   if (state === 'pending') return 'The next request'

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { announced } from '../announcer.tsx'
 import { Text } from '../blocks/text.tsx'
@@ -12,7 +13,7 @@ import { Reading } from './reading.tsx'
 import type { Told } from './receipt.ts'
 
 /** Ways to show a request, by their names in addresses. */
-const ways = { reading: 'reading', json: 'JSON', sent: 'as sent', curl: 'curl' } as const
+const ways = { reading: 'reading', json: 'JSON', sent: 'as sent', curl: 'curl', why: 'why' } as const
 export type Way = keyof typeof ways
 const wayNames = Object.keys(ways) as readonly Way[]
 
@@ -35,12 +36,15 @@ interface RequestViewProps {
   readonly usage?: unknown
   readonly usd?: number | undefined
   readonly way: Way
+  /** Why the model was shown this; undefined where nobody can tell. */
+  readonly why: ComponentChildren
   readonly show: (way: Way) => void
 }
 
 /** A request: whether it is the one that was sent, what of it was cached, and what is in it. */
 export const RequestView = (props: RequestViewProps) => {
-  const { source, body, told, repairs = {}, usage, usd, way, show } = props
+  const { source, body, told, repairs = {}, usage, usd, why, show } = props
+  const way = props.way === 'why' && why === undefined ? 'reading' : props.way
   const text = useText(props)
   const parts = partsOf(body)
   const counts = usageIn(usage)
@@ -57,20 +61,37 @@ export const RequestView = (props: RequestViewProps) => {
       <Departures repairs={repairs} secrets={secretsIn(body)} />
       <div class="ways">
         <div role="tablist" aria-label="How the request is shown">
-          {wayNames.map((one) => (
-            <button key={one} type="button" role="tab" aria-selected={one === way} onClick={() => show(one)}>
-              {ways[one]}
-            </button>
-          ))}
+          {wayNames
+            .filter((one) => one !== 'why' || why !== undefined)
+            .map((one) => (
+              <button
+                key={one}
+                type="button"
+                role="tab"
+                aria-selected={one === way}
+                onClick={() => show(one)}
+              >
+                {ways[one]}
+              </button>
+            ))}
         </div>
         <span class="spacer" />
         <span class="faint figures wide-only">{sizesOf(parts)}</span>
-        <button type="button" class="quiet" disabled={way !== 'reading' && text === undefined} onClick={copy}>
-          copy
-        </button>
+        {way !== 'why' && (
+          <button
+            type="button"
+            class="quiet"
+            disabled={way !== 'reading' && text === undefined}
+            onClick={copy}
+          >
+            copy
+          </button>
+        )}
       </div>
       <div role="tabpanel" aria-label={ways[way]} class="way">
-        {way === 'reading' ? (
+        {way === 'why' ? (
+          why
+        ) : way === 'reading' ? (
           <Reading
             source={source}
             parts={parts}

@@ -1,0 +1,83 @@
+// What the API tells of why a model was shown what it was shown, in lines to read.
+
+interface Difference {
+  readonly change: 'appeared' | 'disappeared'
+  readonly position: number
+  readonly kind: string
+  readonly tokens: number
+  readonly because: string
+  /** Position of the event that caused it. */
+  readonly event: number
+}
+
+/** Of `GET …/calls/{call}/why`. */
+export interface Why {
+  readonly at: number
+  readonly tokens: number
+  readonly shown: readonly unknown[]
+  readonly hidden: readonly {
+    readonly by: number
+    readonly kind: string
+    readonly messages: number
+    readonly tokens: number
+  }[]
+  readonly abandoned: number
+  /** The call that it is compared with. */
+  readonly before?: number | undefined
+  readonly differences: readonly Difference[]
+  readonly configuration?: { readonly event: number; readonly fields: readonly string[] } | undefined
+  readonly repairs: readonly {
+    readonly kind: string
+    readonly position: number
+    readonly detail: string
+    readonly isNew: boolean
+  }[]
+  readonly needed: readonly {
+    readonly term: string
+    readonly hidden: readonly number[]
+    readonly by: readonly number[]
+    readonly inSummary: boolean
+  }[]
+}
+
+/** Items that came or went together, for the same reason. */
+export interface Group extends Pick<Difference, 'change' | 'kind' | 'because'> {
+  readonly first: number
+  readonly last: number
+  readonly items: number
+  readonly tokens: number
+  /** The event that did it; undefined if each item was said by itself. */
+  readonly event: number | undefined
+}
+
+/** The differences in their order, with those together that one event made, or that were said one after the other. */
+export const groupsOf = (differences: readonly Difference[]): readonly Group[] => {
+  const groups: Group[] = []
+  for (const { change, position, kind, tokens, because, event: cause } of differences) {
+    const event = because === 'message' ? undefined : cause
+    const last = groups.at(-1)
+    const isSame =
+      last?.change === change && last.kind === kind && last.because === because && last.event === event
+    if (last && isSame)
+      groups[groups.length - 1] = {
+        ...last,
+        last: position,
+        items: last.items + 1,
+        tokens: last.tokens + tokens,
+      }
+    else groups.push({ change, kind, because, event, first: position, last: position, items: 1, tokens })
+  }
+  return groups
+}
+
+const causes: Readonly<Record<string, string>> = {
+  message: 'said since',
+  condense: 'condensed by',
+  edit: 'edited by',
+  truncate: 'truncated by',
+  restore: 'restored by',
+  rewind: 'rewound by',
+}
+
+/** Why a group is there, or no longer; the number of its event follows. */
+export const causeOf = ({ because }: Pick<Group, 'because'>): string => causes[because] ?? because

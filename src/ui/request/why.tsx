@@ -1,0 +1,115 @@
+import type { ComponentChildren, VNode } from 'preact'
+import type { Source } from '../source/source.ts'
+import { Failed, Skeleton, useFetched } from '../states.tsx'
+import { hrefs } from '../url.ts'
+import { count, number } from '../words.ts'
+import { causeOf, type Group, groupsOf, type Why } from './why.ts'
+
+interface WhyViewProps {
+  readonly source: Source
+  readonly id: string
+  /** The API's path of the answer. */
+  readonly path: string
+}
+
+/** Why the model was shown what it was shown: what the answer names and was hidden, what differs from the call before, what was hidden. */
+export const WhyView = ({ source, id, path }: WhyViewProps) => {
+  const { value, error, retry } = useFetched<Why>(source, path)
+  if (error !== undefined) return <Failed error={error} retry={retry} />
+  if (!value) return <Skeleton />
+  const { shown, tokens, abandoned, before } = value
+  const to: To = (at) => (
+    <a key={at} class="figures" href={hrefs.conversation(id, { at })}>
+      {number(at)}
+    </a>
+  )
+  return (
+    <div class="why-call">
+      <Part title="Needed, and hidden" lines={value.needed.map((one) => neededLine(one, to))}>
+        {value.needed.length === 0 && 'The answer names nothing that only hidden messages have.'}
+      </Part>
+      <Part
+        title={before === undefined ? 'What it was shown' : `Changed since call ${number(before)}`}
+        lines={changesIn(value, to)}
+      >
+        {before === undefined && 'There is no call before it to compare with. '}
+        {count(shown.length, 'item')} shown, {count(tokens, 'token')} in all
+      </Part>
+      <Part
+        title="Hidden then"
+        lines={value.hidden.map(({ by, kind, messages, tokens: own }) => (
+          <li key={by}>
+            {count(messages, 'message')} {kind} by {to(by)}
+            <Tokens of={own} />
+          </li>
+        ))}
+      >
+        {value.hidden.length === 0 && 'Nothing was condensed or truncated. '}
+        {abandoned > 0 && `${count(abandoned, 'message')} of abandoned branches, which it never sees`}
+      </Part>
+    </div>
+  )
+}
+
+/** A link to a position. */
+type To = (at: number) => VNode
+
+interface PartProps {
+  readonly title: string
+  readonly lines: readonly VNode[]
+  readonly children: ComponentChildren
+}
+const Part = ({ title, lines, children }: PartProps) => (
+  <section>
+    <h2>{title}</h2>
+    {lines.length > 0 && <ul>{lines}</ul>}
+    <p class="faint">{children}</p>
+  </section>
+)
+
+const Tokens = ({ of }: { readonly of: number }) => <span class="faint figures"> · {count(of, 'token')}</span>
+
+const placesOf = (positions: readonly number[], to: To): ComponentChildren =>
+  positions.map((at, index) => [index > 0 && ', ', to(at)])
+
+const neededLine = ({ term, hidden, by, inSummary }: Why['needed'][number], to: To): VNode => (
+  <li key={term} class={inSummary ? '' : 'lacking'}>
+    <code>{term}</code> is in {placesOf(hidden, to)}, hidden by {placesOf(by, to)}
+    <span class="faint"> · {inSummary ? 'a summary names it' : 'no summary names it'}</span>
+  </li>
+)
+
+const changesIn = ({ differences, configuration, repairs }: Why, to: To): readonly VNode[] => [
+  ...groupsOf(differences).map((group) => groupLine(group, to)),
+  ...(configuration
+    ? [
+        <li key="configuration">
+          {configuration.fields.join(', ')} changed by {to(configuration.event)}
+        </li>,
+      ]
+    : []),
+  ...repairs
+    .filter(({ isNew }) => isNew)
+    .map(({ kind, position, detail }) => (
+      <li key={`${kind} ${position}`}>
+        <span aria-hidden="true">⚒ </span>
+        {to(position)} repaired: {detail}
+      </li>
+    )),
+]
+
+const groupLine = (group: Group, to: To): VNode => {
+  const { change, kind, first, last, items, tokens, event } = group
+  const what = items === 1 ? kind : count(items, kind, kind === 'summary' ? 'summaries' : `${kind}s`)
+  return (
+    <li key={`${change} ${first}`}>
+      <span class={change} aria-hidden="true">
+        {change === 'appeared' ? '+' : '−'}
+      </span>{' '}
+      {what} {to(first)}
+      {items > 1 && ['–', to(last)]} {change}, {causeOf(group)}
+      {event !== undefined && [' ', to(event)]}
+      <Tokens of={tokens} />
+    </li>
+  )
+}
