@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -15,6 +14,7 @@ import {
   textFrom,
   textIn,
 } from './broken.ts'
+import { linesIn } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'
 import { openWithheld } from './withheld.ts'
 
@@ -101,31 +101,16 @@ const newline = Buffer.from('\n')
 const joined = (lines: readonly Buffer[]): Buffer =>
   Buffer.concat(lines.flatMap((line, index) => (index > 0 ? [newline, line] : [line])))
 
+const unfinished = 'events.txt ends in the middle of an event'
+
 async function* eventsIn(path: string): AsyncGenerator<Lines, void> {
   let lines: Buffer[] = []
-  for await (const line of linesIn(path)) {
+  for await (const line of linesIn(path, unfinished)) {
     lines.push(line)
     if (lines.length < 4) continue
     const [id, type, data, metadata] = lines
     yield [given(id), given(type), given(data), given(metadata)]
     lines = []
   }
-  need(lines.length === 0, 'events.txt ends in the middle of an event')
-}
-
-const atOnce = 1024 * 1024
-
-async function* linesIn(path: string): AsyncGenerator<Buffer, void> {
-  let pieces: Buffer[] = []
-  for await (const chunk of createReadStream(path, { highWaterMark: atOnce }) as AsyncIterable<Buffer>) {
-    let from = 0
-    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
-      const line = chunk.subarray(from, end)
-      yield pieces.length > 0 ? Buffer.concat([...pieces, line]) : line
-      pieces = []
-      from = end + 1
-    }
-    if (from < chunk.length) pieces.push(chunk.subarray(from))
-  }
-  need(pieces.length === 0, 'events.txt ends in the middle of an event')
+  need(lines.length === 0, unfinished)
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { bytesIn, field, given, listIn, need, numberIn, parse } from './broken.ts'
+import { field, fileIn, given, listIn, need, numberIn, parse } from './broken.ts'
 import type { Digests } from './check-chain.ts'
+import { linesIn } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'
 
 /**
@@ -44,13 +45,8 @@ export const checkRequests = async (
 }
 
 const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]> => {
-  const bytes = await bytesIn(folder, name)
-  need(bytes.length === 0 || bytes.at(-1) === 10, `${name} ends in the middle of a line`)
+  const path = await fileIn(folder, name)
   const lines: Buffer[] = []
-  for (let from = 0; from < bytes.length;) {
-    const end = bytes.indexOf(10, from)
-    lines.push(bytes.subarray(from, end))
-    from = end + 1
-  }
+  for await (const line of linesIn(path, `${name} ends in the middle of a line`)) lines.push(line)
   return lines
 }

@@ -1,0 +1,21 @@
+import { createReadStream } from 'node:fs'
+import { need } from './broken.ts'
+
+/** Bytes that are read at once. */
+export const atOnce = 1024 * 1024
+
+/** The lines of a file without their newlines, however large it is: files of more than 2 GiB cannot be read whole. @param problem if the last one has none */
+export async function* linesIn(path: string, problem: string): AsyncGenerator<Buffer, void> {
+  let pieces: Buffer[] = []
+  for await (const chunk of createReadStream(path, { highWaterMark: atOnce }) as AsyncIterable<Buffer>) {
+    let from = 0
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
+      const line = chunk.subarray(from, end)
+      yield pieces.length > 0 ? Buffer.concat([...pieces, line]) : line
+      pieces = []
+      from = end + 1
+    }
+    if (from < chunk.length) pieces.push(chunk.subarray(from))
+  }
+  need(pieces.length === 0, problem)
+}
