@@ -20,3 +20,6 @@ const workerSchemas = {
 export type WorkerFact = FactOf<typeof workerSchemas, keyof typeof workerSchemas>
 
 export const workerCodec: Codec<typeof workerSchemas> = codecOf(workerSchemas)
+
+/** The kind of who begins a fork in which a model is asked again: workers that answer whatever awaits the model leave it alone. */
+export const counterfactualActor = 'counterfactual'

@@ -7,7 +7,7 @@ import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor, type WorkPolicy } from './policy.ts'
 import { type Progress, progress } from './progress.ts'
 import { recent } from './recent.ts'
-import { conversationIn, mayMatter, readEvent, seenEvent, seenWorker } from './seen.ts'
+import { beginsSample, conversationIn, mayMatter, readEvent, seenEvent, seenWorker } from './seen.ts'
 import { type Spending, spending } from './spending.ts'
 
 /** A worker as its observers know it. */
@@ -71,6 +71,8 @@ export const knownBy = (
   const mail = recent<number>(steps)
   const lastClaims = recent<LastClaim>(steps)
   const paused = new Set<string>()
+  /** Forks in which a model is asked again: what they await is what whoever began them asks for. */
+  const samples = new Set<string>()
   const counts = progress()
   const open = lanes()
   const spent = spending(policy.prices)
@@ -136,12 +138,14 @@ export const knownBy = (
   const seeConversation = (conversation: string, event: RecordedEvent, now: number): void => {
     if (event.stream.startsWith('turns-')) seeTurns(conversation, event)
     if (event.stream.startsWith('inbox-')) mail.set(conversation, event.revision)
+    if (answersAll && beginsSample(event)) samples.add(conversation)
+    const isAnswered = answersAll && !samples.has(conversation)
     const before = steps.get(conversation) ?? others.get(conversation)
-    if (!before && !answersAll && !mayMatter(event)) return
+    if (!before && !isAnswered && !mayMatter(event)) return
     const read = readEvent(event)
     if (before && before.stage !== 'over') spent.see(tenantOf(before), read)
     const seen = seenEvent(conversation, read)
-    const step = evolved(before, seen, now, answersAll)
+    const step = evolved(before, seen, now, isAnswered)
     if (over !== undefined && over !== conversation) setStep(over, undefined)
     over = step?.stage === 'over' ? conversation : undefined
     setStep(conversation, step)

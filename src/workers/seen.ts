@@ -2,6 +2,7 @@ import type { Asking } from '../events/events.ts'
 import { conversationOf, queuedIn, turnedIn, workerOf } from '../events/ids.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import type { TurnEventData, TurnEventType } from '../events/turn-events.ts'
+import { counterfactualActor } from '../events/worker-events.ts'
 import type { RecordedEvent } from '../store/port.ts'
 
 // What workers have to know of stored events, read without loading or decoding any history.
@@ -51,6 +52,13 @@ const askingOf = (asked: unknown): Asking | undefined =>
 /** Whether an event matters even if nothing is known of its conversation: it asks for an answer, or a program gives a turn. */
 export const mayMatter = ({ type, metadata }: RecordedEvent): boolean =>
   type === 'TurnRequested' || type === 'TurnClaimed' || metadata.includes('"answer":')
+
+/** Whether an event begins a fork in which a model is asked again. */
+export const beginsSample = ({ type, metadata }: RecordedEvent): boolean => {
+  if (type !== 'Forked') return false
+  const { actor } = fieldsIn(metadata)
+  return isFields(actor) && actor['kind'] === counterfactualActor
+}
 
 /** Whether the model has finished with a reply. */
 export const isFinal = ({ content, origin }: Pick<MessageFields, 'content' | 'origin'>): boolean => {

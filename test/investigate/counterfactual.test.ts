@@ -2,8 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import Anthropic from '@anthropic-ai/sdk'
+import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
-import { type Conversation, openStore, type Store } from '../../src/index.ts'
+import { type Conversation, type Model, openStore, type Store } from '../../src/index.ts'
 import { type AgentOptions, counterfactual, type SamplePlan } from '../../src/investigate/index.ts'
 import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../src/testing/messages-api/request.ts'
@@ -112,6 +113,36 @@ describe('a call that is asked again', () => {
         { kind: 'palimpsest/counterfactual', data: { of: 'c', call: 2, kind } },
       ])
     }
+  })
+
+  test('that fails is answered by no worker, not even by one that answers all', async () => {
+    const { store, chat, api, agent, says } = await played()
+    says(() => yes)
+    const refusing = async () => E.left({ _tag: 'ModelFailed' as const, message: 'No.' })
+    const client: Model = { call: refusing, countTokens: refusing }
+    const { samples } = await counterfactual(chat, { agent: { ...agent, client }, call: 1 })
+    expect(new Set(samples.map(({ replies }) => replies))).toEqual(new Set([0]))
+    await store.conversation('later').append({ role: 'user', content: 'Is it there?' })
+    const ending = new AbortController()
+    const answered: string[] = []
+    const worker = store.worker({
+      answerAll: true,
+      slots: 1,
+      turn: ({ id }) => {
+        answered.push(id)
+        return { ...agent, client: new Anthropic({ baseURL: api.url, apiKey: 'key' }) }
+      },
+    })
+    const running = worker.run({ signal: ending.signal })
+    atEnd(async () => {
+      ending.abort()
+      await running
+    })
+    // What waits longest comes first.
+    await expect.poll(async () => (await store.conversation('later').effective()).length).toBe(2)
+    expect(answered).toEqual(['later'])
+    for (const { conversation } of samples)
+      expect((await store.conversation(conversation).effective()).length).toBe(1)
   })
 
   test('is not sent if nobody agrees, and leaves nothing then', async () => {

@@ -1,6 +1,7 @@
 import type { Conversation } from '../../api/promises.ts'
 import type { Block } from '../../events/block-types.ts'
 import type { ModelCall } from '../../receipts/calls.ts'
+import { counterfactualActor } from '../../events/worker-events.ts'
 import { isTyped } from '../../result/typed.ts'
 import { isCall } from '../../turn/calls/open-calls.ts'
 import type { WaitingCall } from '../../turn/stream/turn-event.ts'
@@ -93,7 +94,7 @@ const callsIn = (content: readonly Block[]): string =>
 
 const longestId = 200
 
-/** A fork of its own, labelled by its title, a link and a note. */
+/** A fork of its own, labelled by who begins it, its title, a link and a note: no worker answers it. */
 const forked = async (
   chat: Conversation,
   { number: call, position, receipt }: ModelCall,
@@ -105,6 +106,7 @@ const forked = async (
     try {
       const fork = await chat.fork(`${chat.id.slice(0, longestId - name.length)}${name}`, {
         at: receipt.position,
+        actor: { kind: counterfactualActor, id: kind },
       })
       await fork.note({ kind: 'title', data: `counterfactual (${kind}) of call ${call} of ${chat.id}` })
       await fork.note({ kind: counterfactualKind, data: { of: chat.id, call, position, kind } })
