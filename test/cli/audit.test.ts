@@ -150,7 +150,7 @@ test.skipIf(!hasOpenssl)(
       })
       const status = await shell('palimpsest audit status', directory)
       expect(status.stdout).toContain(`${name} has 1 entry`)
-      expect(status.stdout).toContain('none: all that was written is kept elsewhere')
+      expect(status.stdout).toContain('none: all that was written is sealed, and an anchor has seen it')
       expect(await shell(`palimpsest audit verify ${anchor}`, directory)).toMatchObject({ code: 0 })
 
       await shell('palimpsest audit export a --out e', directory)

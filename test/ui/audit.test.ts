@@ -79,7 +79,7 @@ describe('what proves a conversation', () => {
     )
     expect(storeVerdict(store)).toMatchObject({
       tone: 'open',
-      title: 'Everything is sealed, and kept elsewhere',
+      title: 'Everything is sealed, and an anchor has seen it',
     })
   })
 

@@ -85,7 +85,7 @@ const patrol = ({
   `${plural(problems, 'problem')} in ${plural(conversations, 'conversation')}, ${plural(withoutReceipt, 'reply', 'replies')} without a receipt; the last round ended ${time}`
 
 const exposure = ({ exposedSince }: LedgerStatus): string => {
-  if (exposedSince === undefined) return 'none: all that was written is kept elsewhere, sealed'
+  if (exposedSince === undefined) return 'none: all that was written is sealed, and an anchor has seen it'
   return exposedSince === 'beginning'
     ? 'everything: no checkpoint was ever kept elsewhere, so whoever has the key and the database can rewrite all of it unseen (--anchor)'
     : `what was written since ${exposedSince} could be rewritten unseen, by somebody who has the key and the database`

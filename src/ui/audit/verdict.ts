@@ -164,7 +164,7 @@ const proven = ({ last, ledger }: Standing): Verdict => {
   return {
     tone: 'good',
     title: 'As it was sealed, to its last event',
-    words: 'The ledger holds the hash of its last event, and a checkpoint of the ledger is kept elsewhere.',
+    words: 'The ledger holds the hash of its last event, and an anchor has seen a checkpoint that covers it.',
   }
 }
 
@@ -206,7 +206,7 @@ export const storeVerdict = (ledger: StoreLedger | undefined): Verdict => {
     }
   return {
     tone: 'open',
-    title: 'Everything is sealed, and kept elsewhere',
+    title: 'Everything is sealed, and an anchor has seen it',
     words:
       'What is changed from now on can be noticed. Whether anything was changed already is not checked on this page.',
   }
