@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
-import { loadLineage } from '../history/lineage.ts'
+import { loadLineage, originOf } from '../history/lineage.ts'
 import { caught, orThrow, run, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import { brokenAt, isLoss } from './chain.ts'
@@ -59,7 +59,7 @@ export async function* standingOf(
   if (E.isLeft(read) && read.left._tag !== 'ConversationNotFound' && !isLoss(read.left))
     return yield read.left
   const lineage = E.isRight(read) ? (read.right ?? []) : []
-  const first = lineage[0]?.offset ?? 0
+  const first = lineage[0]?.offset ?? (yield* beginningOf(store, conversation))
   const found = yield* headsOf(store, ledger, conversation, first)
   const through = found[0]?.position ?? -1
   const broken = E.isLeft(read)
@@ -71,6 +71,15 @@ export async function* standingOf(
   const { origin, edge, sealed } = ledger
   const key = keyText(signingKey(ledger))
   return { origin, key, size: edge.size, ...(sealed !== undefined && { sealed }), anchors, first, heads }
+}
+
+/** The position of a conversation's own first event, whatever became of what it was forked from; 0 if it cannot be read. */
+async function* beginningOf(store: EventStore, conversation: string): Steps<LedgerError, number> {
+  const stream = streamOf(conversation)
+  const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()
+  if (E.isLeft(read)) return isLoss(read.left) ? 0 : yield read.left
+  const from = read.right[0] ? originOf(read.right[0]) : E.right(undefined)
+  return E.isRight(from) && from.right ? from.right.position + 1 : 0
 }
 
 type Sealed = Omit<SealedHead, 'position' | 'state'>

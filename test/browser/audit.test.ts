@@ -25,7 +25,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     const says = (title: string) => page.getByRole('heading', { level: 1, name: title }).waitFor()
     await says('The hash chain fits, and nothing else proves it')
     await page.getByText('palimpsest audit init').waitFor()
-    expect(await page.getByRole('list', { name: 'Calls' }).getByRole('link').count()).toBe(23)
+    await expect.poll(() => page.getByRole('list', { name: 'Calls' }).getByRole('link').count()).toBe(23)
     const signer = await newSigner()
     await store.audit.init({ signer, origin: 'example.com/agents' })
     await page.reload()
@@ -175,6 +175,30 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     await asks(32)
   })
 
+  test('is not asked of a conversation that is not there', async () => {
+    const { page } = await looking(await servedSample(), '/c/nobody/bisect', { allowed: [/status of 404/] })
+    await page.getByRole('alert').getByText('nobody').first().waitFor()
+    expect(await page.getByRole('button', { name: 'Begin' }).count()).toBe(0)
+  })
+
+  test('shows what happened at each position once the index knows it', async () => {
+    const scene = await servedSample()
+    const { id: name } = await bisect(scene.store.conversation(id), { good: 2, bad: 44 })
+    let asked = 0
+    const { page } = await looking(scene, `/c/${id}/bisect/${name}`, {
+      before: (opened) =>
+        opened.route('**/outline?*', async (route) => {
+          if (++asked > 1) return route.continue()
+          // As it is while the index is being built.
+          const answer = await route.fetch()
+          const whole = (await answer.json()) as object
+          return route.fulfill({ response: answer, json: { ...whole, indexed: -1, kinds: '' } })
+        }),
+    })
+    await page.getByText('Most likely').waitFor()
+    await expect.poll(() => asked).toBeGreaterThan(1)
+  })
+
   test('is not asked of somebody who may only read', async () => {
     const scene = await servedSample()
     const { id: name } = await bisect(scene.store.conversation(id), { good: 2, bad: 44 })
@@ -196,6 +220,8 @@ describe.skipIf(noBrowser !== '')(`the page of tokens${noBrowser}`, () => {
     await page.getByLabel('when it is full').selectOption('truncate')
     await page.getByRole('button', { name: 'Replay' }).click()
     await page.getByText('what the policy would have sent').waitFor()
+    // Summaries are numbered as calls, too.
+    await page.getByText('21 replies and 2 summaries').waitFor()
     const words = await page.getByText(/of 21 calls the same/).textContent()
     expect(new URL(page.url()).search).toBe('?window=24000&mode=truncate')
     await page.reload()

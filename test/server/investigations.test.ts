@@ -84,6 +84,32 @@ describe('the standing of a conversation', () => {
     expect(first).toBeGreaterThan(0)
   })
 
+  test('counts the positions of a fork on, also if what it was forked from cannot be read', async () => {
+    const file = join(temporaryFolder(), 'store.db')
+    const store = await openStore(`sqlite:${file}`)
+    atEnd(store.close)
+    const parent = store.conversation('parent')
+    for (let n = 0; n < 3; n++) await parent.append({ role: 'user', content: 'Hi.' })
+    await parent.fork('child')
+    const signer = await newSigner()
+    await store.audit.init({ signer })
+    await store.audit.seal({ signer })
+    const { heads: before } = await store.audit.standing('child')
+    await store.close()
+    const db = new DatabaseSync(file)
+    db.exec(
+      "DELETE FROM events WHERE revision = 0 AND stream = (SELECT id FROM streams WHERE name = 'conversation-parent')",
+    )
+    db.close()
+    const torn = await openStore(`sqlite:${file}`)
+    atEnd(torn.close)
+    expect(await torn.audit.standing('child')).toMatchObject({
+      first: 3,
+      heads: before.map(({ position }) => ({ position, state: 'changed' })),
+    })
+    expect(before.map(({ position }) => position)).toEqual([3])
+  })
+
   test('is that it is gone, of a sealed conversation that was removed', async () => {
     const file = join(temporaryFolder(), 'store.db')
     const store = await openStore(`sqlite:${file}`)

@@ -5,7 +5,12 @@ import { rewrittenIn, storeVerdict, verdictOf } from '../../src/ui/audit/verdict
 import { callsIn, positionsIn, rangesOf } from '../../src/ui/audit/withhold.ts'
 import { columnsOf } from '../../src/ui/investigate/heat.ts'
 import { areaOf, lineOf, plotOf, rounded } from '../../src/ui/investigate/curve.ts'
-import { draftIn, isAsked, policyOf, queryFields, wrongIn } from '../../src/ui/investigate/policy.ts'
+import * as E from 'fp-ts/lib/Either.js'
+import { limitsOf } from '../../src/context/policy/settings.ts'
+import { check } from '../../src/events/check.ts'
+import type { ReplayPolicy } from '../../src/investigate/index.ts'
+import { policySchema } from '../../src/investigate/replay-policy.ts'
+import { draftIn, isAsked, limitOf, policyOf, queryFields, wrongIn } from '../../src/ui/investigate/policy.ts'
 import { queryOf } from '../../src/ui/url.ts'
 
 const head = (position: number, state: Head['state'] = 'same', index = position): Head => ({
@@ -196,6 +201,31 @@ describe('a policy', () => {
       expect(policyOf({ ...draft, window })).toBeUndefined()
       expect(wrongIn({ ...draft, window, keepLast: '3' })).toEqual(['window'])
     }
+  })
+
+  test('is refused where the API would, by field', () => {
+    const draft = draftIn('', 50_000)
+    const refused = (given: object): boolean =>
+      E.isLeft(check(policySchema, given)) || E.isLeft(limitsOf((given as ReplayPolicy).context, 'm'))
+    for (const [name, texts] of Object.entries({
+      window: ['0', '9103', '9104', '50000'],
+      percentage: ['0', '4', '5', '100', '101'],
+      keepLast: ['0', '1'],
+      clearResults: ['0'],
+    }))
+      for (const text of texts) {
+        const given = { ...draft, [name]: text }
+        const policy = {
+          context: {
+            window: Number(given.window),
+            ...(name === 'percentage' && { percentage: Number(text) }),
+            ...(name === 'keepLast' && { keepLast: Number(text) }),
+          },
+          ...(name === 'clearResults' && { clearResults: { keepLast: Number(text) } }),
+        }
+        expect([text, wrongIn(given)]).toEqual([text, refused(policy) ? [name] : []])
+      }
+    expect(limitOf('percentage')).toBe('It is full at a whole number from 5 to 100.')
   })
 
   test('comes back from its address', () => {

@@ -28,10 +28,18 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   const off = offBecause(source.isLive, useSession(source))
   const value = answered ?? fetched
   const { candidates = [] } = fetched ?? {}
-  const { value: outline } = useFetched<Outline>(
+  const { value: outline, retry: again } = useFetched<Outline>(
     source,
     fetched && `${apiOf(id)}/outline${queryOf({ from: candidates[0] ?? 0, to: candidates.at(-1) ?? 0 })}`,
   )
+  // The index beside the store still catches up.
+  const isIndexing =
+    outline?.indexed !== undefined && outline.indexed < Math.min(candidates.at(-1) ?? 0, outline.last)
+  useEffect(() => {
+    if (!isIndexing) return undefined
+    const timer = setTimeout(again, 250)
+    return () => clearTimeout(timer)
+  }, [outline])
   useEffect(() => {
     document.title = `since when ${id} · Palimpsest`
   }, [id])

@@ -29,6 +29,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   useEffect(() => {
     document.title = `since when ${id} · Palimpsest`
   }, [id])
+  const isThere = error === undefined || problemOf(error).tag !== 'ConversationNotFound'
   const isReady = isPosition(good) && isPosition(bad) && off === undefined && !isBeginning
   const begin = async (): Promise<void> => {
     setRefusal(undefined)
@@ -60,28 +61,30 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
           Name a position at which all was well, and a later one at which it was not. You are asked about as
           few positions in between as possible; what changes the context is suspected first.
         </p>
-        <form
-          class="inputs begin"
-          onSubmit={(event) => {
-            event.preventDefault()
-            if (isReady) void begin()
-          }}
-        >
-          <PositionField label="good at (-1: the beginning)" value={good} set={setGood} />
-          <PositionField label="bad at" value={bad} set={setBad} />
-          <label class="whole">
-            question (optional)
-            <input
-              type="text"
-              placeholder="Does it still know which file to change?"
-              value={question}
-              onInput={(event) => setQuestion(event.currentTarget.value)}
-            />
-          </label>
-          <button type="submit" class="primary" disabled={!isReady} title={off}>
-            Begin
-          </button>
-        </form>
+        {isThere && (
+          <form
+            class="inputs begin"
+            onSubmit={(event) => {
+              event.preventDefault()
+              if (isReady) void begin()
+            }}
+          >
+            <PositionField label="good at (-1: the beginning)" value={good} set={setGood} />
+            <PositionField label="bad at" value={bad} set={setBad} />
+            <label class="whole">
+              question (optional)
+              <input
+                type="text"
+                placeholder="Does it still know which file to change?"
+                value={question}
+                onInput={(event) => setQuestion(event.currentTarget.value)}
+              />
+            </label>
+            <button type="submit" class="primary" disabled={!isReady} title={off}>
+              Begin
+            </button>
+          </form>
+        )}
         {(isWrong(good) || isWrong(bad)) && <p class="refusal">Give positions, as whole numbers.</p>}
         {off !== undefined && <p class="faint">{off}</p>}
         {refusal !== undefined && (

@@ -48,16 +48,45 @@ export const isAsked = (search: string): boolean => new URLSearchParams(search).
 
 const whole = (text: string): number | undefined => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined)
 
-const numbers = ['window', 'percentage', 'keepLast', 'clearResults'] as const
-export type NumberField = (typeof numbers)[number]
+/** Of a window, a tenth stays free, and so many tokens are for the answer. */
+const free = 0.1
+const reserved = 8_192
 
-/** The fields that are no whole number; only the window has to be given. */
+/** What the numbers of a policy may be, and how that is said. */
+const limits = {
+  window: {
+    least: Math.ceil((reserved + 1) / (1 - free)),
+    most: 999_999_999,
+    words:
+      'The window is a whole number of tokens, 9,104 or more: 8,192 are for the answer, a tenth stays free.',
+  },
+  percentage: { least: 5, most: 100, words: 'It is full at a whole number from 5 to 100.' },
+  keepLast: {
+    least: 1,
+    most: 999_999_999,
+    words: 'The newest messages to keep are a whole number, 1 or more.',
+  },
+  clearResults: {
+    least: 0,
+    most: 999_999_999,
+    words: 'The newest messages with tool results are a whole number, 0 or more.',
+  },
+} as const
+export type NumberField = keyof typeof limits
+const numbers = Object.keys(limits) as readonly NumberField[]
+
+/** The fields that the server would refuse; only the window has to be given. */
 export const wrongIn = (draft: PolicyDraft): readonly NumberField[] =>
-  numbers.filter(
-    (name) => (name === 'window' || draft[name].trim() !== '') && whole(draft[name]) === undefined,
-  )
+  numbers.filter((name) => {
+    if (name !== 'window' && draft[name].trim() === '') return false
+    const value = whole(draft[name])
+    return value === undefined || value < limits[name].least || value > limits[name].most
+  })
 
-/** As the API takes it; undefined if a field is not a number. */
+/** What a field may be, as a sentence. */
+export const limitOf = (name: NumberField): string => limits[name].words
+
+/** As the API takes it; undefined if it would refuse a field. */
 export const policyOf = (draft: PolicyDraft): object | undefined => {
   if (wrongIn(draft).length > 0) return undefined
   const [window, percentage, keepLast, cleared] = [
@@ -81,5 +110,5 @@ export const policyOf = (draft: PolicyDraft): object | undefined => {
 /** A window in which the largest of these requests would not have fitted. */
 export const tighter = (tokens: readonly number[]): number => {
   const most = tokens.reduce((all, one) => Math.max(all, one), 0)
-  return Math.max(12_000, Math.round((most * 0.6 + 8_192) / 0.9 / 1_000) * 1_000)
+  return Math.max(12_000, Math.round((most * 0.6 + reserved) / (1 - free) / 1_000) * 1_000)
 }

@@ -13,6 +13,7 @@ import { Curves } from './curves.tsx'
 import {
   draftIn,
   isAsked,
+  limitOf,
   modes,
   type NumberField,
   type PolicyDraft,
@@ -90,9 +91,16 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
 
 const dollars = (usd: number): string => `$${usd < 0.01 && usd > 0 ? usd.toFixed(4) : usd.toFixed(2)}`
 
+/** Calls are numbered with the requests for summaries, which no policy would send again. */
+const callsOf = (calls: Replayed['calls']): string => {
+  const numbered = calls.filter(({ call }) => call !== undefined)
+  const summaries = (numbered.at(-1)?.call ?? 0) - numbered.length
+  return `${count(calls.length, 'reply', 'replies')}${summaries > 0 ? ` and ${count(summaries, 'summary', 'summaries')}` : ''}`
+}
+
 const sumsOf = ({ calls, total }: Replayed, cache: CacheReport | undefined, cost: Cost | undefined): string =>
   [
-    count(calls.length, 'call'),
+    callsOf(calls),
     `${brief(total.tokens)} tokens sent`,
     `${percent(total.read, total.tokens) || '0 %'} read from the cache`,
     ...(cost && cost.total.usd > 0 ? [`${dollars(cost.total.usd)} in all`] : []),
@@ -228,7 +236,11 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
       <button type="submit" class="primary" disabled={wrong.length > 0 || isBusy}>
         Replay
       </button>
-      {wrong.length > 0 && <p class="refusal whole">Give whole numbers.</p>}
+      {wrong.map((name) => (
+        <p key={name} class="refusal whole">
+          {limitOf(name)}
+        </p>
+      ))}
     </form>
   )
 }
