@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 // Sheets: what is laid over the page for a moment. One at a time; Escape closes it, and the focus returns to where it was.
 
@@ -43,7 +43,8 @@ export interface SheetProps {
 export const Sheet = ({ title, children, actions, class: own = '', onClose }: SheetProps) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const isPressedOutside = useRef(false)
-  useEffect(() => {
+  // At once: what is typed next is meant for it.
+  useLayoutEffect(() => {
     dialog.current?.showModal()
   }, [])
   const close = (): void => {

@@ -71,4 +71,16 @@ describe.skipIf(noBrowser !== '')(`with the keyboard alone${noBrowser}`, () => {
     await keyboard.type('jR')
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
+
+  test.each(['/', '?'])('what is typed right after %s is meant for what it opens', async (key) => {
+    const { page } = await looking(await servedSample(), `/c/${id}?at=35`)
+    await page.getByRole('listitem').first().waitFor()
+    // Nothing but what the key itself leads to has happened: no frame, no timer.
+    const isThere = await page.evaluate(`(async () => {
+      document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true }))
+      for (let turn = 0; turn < 50; turn++) await undefined
+      return document.activeElement.closest('dialog[open], search input') !== null
+    })()`)
+    expect(isThere).toBe(true)
+  })
 })

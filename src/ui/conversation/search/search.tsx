@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { Excerpt, Hit, Visibility } from '../../../core.ts'
 import { Exact } from '../../blocks/shown.tsx'
 import { problemOf } from '../../source/source.ts'
@@ -27,7 +27,8 @@ export const Search = ({ finding, words, current }: SearchProps) => {
   const { found, asked, close, goTo } = finding
   const { hits, title, error, isStale } = found
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => {
+  // At once: what is typed next is meant for it.
+  useLayoutEffect(() => {
     if (asked > 0) field.current?.select()
   }, [asked])
   const index = hits.findIndex(({ position }) => position === current)
