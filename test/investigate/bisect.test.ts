@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
@@ -226,4 +226,21 @@ describe('bisect', () => {
     expect(process.listenerCount('SIGINT')).toBe(listeners)
     expect(await bisect(chat, { ...asked, judge: knowsFile })).toMatchObject({ result: { position: 21 } })
   })
+
+  test.skipIf(process.platform !== 'linux')(
+    'does not wait for what has left the group of a command that takes too long',
+    () =>
+      inDirectory(async (directory) => {
+        const { chat } = await begun()
+        const file = join(directory, 'pid')
+        const judge = commandJudge(`setsid sleep 1000 & echo $! > '${file}'; wait`, process.env, 1)
+        try {
+          await expect(bisect(chat, { good: 0, bad: 31, question: 'is it right?', judge })).rejects.toThrow(
+            'took longer than 1 s',
+          )
+        } finally {
+          process.kill(Number(readFileSync(file, 'utf8')), 'SIGKILL')
+        }
+      }),
+  )
 })

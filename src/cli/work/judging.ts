@@ -32,14 +32,18 @@ const killGroup = (child: ChildProcess): void => {
 /** How a text begins; the rest is read, so that whoever writes it is not held up, and forgotten. */
 const beginningOf = async (stream: Readable): Promise<string> => {
   let kept = ''
-  for await (const part of stream.setEncoding('utf8')) if (kept.length < mostKept) kept += String(part)
+  try {
+    for await (const part of stream.setEncoding('utf8')) if (kept.length < mostKept) kept += String(part)
+  } catch {
+    // It was closed here, as its writer took too long.
+  }
   // The end may be in the middle of a character.
   return kept.slice(0, mostKept).toWellFormed()
 }
 
 /**
  * Judges by the exit code of a shell command: 0 good, 125 skip, others up to 124 bad, as for `git bisect run`. It gets the state as JSON on
- * standard input, and its place in the environment. After `timeout` seconds it is killed, with all that it has started. Throws `RunFailed`.
+ * standard input, and its place in the environment. After `timeout` seconds it is killed, with all that it has started and that is still in its group. Throws `RunFailed`.
  */
 export const commandJudge =
   (command: string, env: NodeJS.ProcessEnv, timeout = defaultTimeout): Judge =>
@@ -57,6 +61,9 @@ export const commandJudge =
     const timer = setTimeout(() => {
       isLate = true
       end()
+      // What has left the group is not killed, and may hold the pipes open.
+      child.stdout.destroy()
+      child.stderr.destroy()
     }, timeout * 1_000)
     process.once('exit', end)
     for (const name of ends) process.once(name, endWith)
