@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
+import { writeTable } from '../../src/cli/views/table.ts'
 import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/formats/visible.ts'
 import { cut, rangesText, widthOf } from '../../src/cli/text.ts'
 
@@ -106,6 +107,18 @@ describe('output', () => {
     // oxlint-disable-next-line no-control-regex -- colours
     expect(lines[1]?.replaceAll(/\u001b\[\d+m/g, '')).toBe(`${'x'.repeat(50)}${'y'.repeat(9)}…`)
     expect(lines.slice(2).join('')).toBe('{  "a": 1}')
+  })
+
+  test('of a table the last column is cut, but the first if the last one has numbers', async () => {
+    const table = async (rightAligned: readonly number[]): Promise<readonly string[]> => {
+      const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 40 })
+      const row = ['a'.repeat(25), '12', '0.1374 (≥)']
+      await writeTable(outputOn(stream), ['name', 'calls', 'usd'], [row], rightAligned)
+      stream.end()
+      return (await text(stream)).split('\n')
+    }
+    expect((await table([1]))[1]).toBe(`${'a'.repeat(25)}     12  0.137…`)
+    expect((await table([1, 2]))[1]).toBe(`${'a'.repeat(20)}…     12  0.1374 (≥)`)
   })
 
   test('in a pipe lines are whole and plain', async () => {

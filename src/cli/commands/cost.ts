@@ -64,14 +64,14 @@ const print = async (
   if (isJson) return out.json(found)
   await writeTable(
     out,
-    [by, ...headings, ...(by === 'conversation' ? ['with subagents'] : [])],
+    [by, ...headings, ...(by === 'conversation' ? ['in all'] : [])],
     rowsOf(found, by),
     [1, 2, 3, 4, 5, 6, 7],
   )
   for (const line of missingIn(found)) host.stderr.write(`${line}\n`)
 }
 
-const headings = ['calls', 'input', 'cache read', 'cache write', 'output', 'usd']
+const headings = ['calls', 'input', 'read', 'written', 'output', 'usd']
 
 const rowsOf = (found: Cost, by: By): readonly (readonly string[])[] => {
   const { conversations, models, days, tools, total } = found

@@ -22,7 +22,13 @@ const blank = {
   middle: '  ',
 }
 
-/** Rows under headings on a terminal, the last column cut to its width; tab-separated lines without headings in a pipe. */
+/** What is left of a name on a narrow terminal. */
+const leastName = 8
+
+/**
+ * Rows under headings on a terminal, the last column cut to its width, or the first if the last one has numbers; tab-separated lines
+ * without headings in a pipe.
+ */
 export const writeTable = async (
   out: Output,
   headings: readonly string[],
@@ -34,18 +40,18 @@ export const writeTable = async (
     for (const row of shown) await out.text(`${row.join('\t')}\n`)
     return
   }
-  const others = headings
-    .slice(0, -1)
-    .map((heading, column) =>
-      shown.reduce((width, row) => Math.max(width, widthOf(row[column] ?? '')), heading.length),
-    )
-  const left = out.columns - others.reduce((sum, width) => sum + width + 2, 0)
+  const at = rightAligned.includes(headings.length - 1) ? 0 : -1
+  const widths = headings.map((heading, column) =>
+    shown.reduce((width, row) => Math.max(width, widthOf(row[column] ?? '')), heading.length),
+  )
+  const left = out.columns - widths.toSpliced(at, 1).reduce((sum, width) => sum + width + 2, 0)
   const table = new Table({
     head: headings.map((heading) => pc.dim(heading)),
     chars: blank,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: headings.map((_, column) => (rightAligned.includes(column) ? 'right' : 'left')),
   })
-  for (const row of shown) table.push([...row.slice(0, -1), cut(row.at(-1) ?? '', left)])
+  for (const row of shown)
+    table.push(row.with(at, cut(row.at(at) ?? '', at === 0 ? Math.max(left, leastName) : left)))
   for (const line of table.toString().split('\n')) await out.text(`${line.trimEnd()}\n`)
 }
