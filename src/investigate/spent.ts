@@ -20,9 +20,11 @@ export const nothingSpent: Spent = { ...noUsage, calls: 0, failed: 0, usd: 0, un
 
 export const spentOn = ({ kind, calls, model, counts }: PaidCall, prices: Prices): Spent => {
   const failed = kind === 'failed' ? calls : 0
-  if (!counts) return { ...nothingSpent, calls, failed, uncounted: calls }
   const price = model === undefined ? undefined : priceOf(prices, model)
-  const isFree = tokensOfUsage(counts) === 0
+  const isFree = counts !== undefined && tokensOfUsage(counts) === 0
+  // No model answers without tokens: the program gave up before it was told of any. A reply of no model, which some record, is free.
+  const isUntold = isFree && kind !== 'failed' && price !== undefined
+  if (!counts || isUntold) return { ...nothingSpent, calls, failed, uncounted: calls }
   return {
     ...usageOfCounts(counts),
     calls,

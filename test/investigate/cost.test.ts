@@ -85,11 +85,15 @@ describe('cost', () => {
       reply('home-made', { usage: usage(5, 5) }),
     )
     await store.conversation('c').append(reply('claude-opus-5-5', { requestId: 'r' }))
+    await store.conversation('c').append(reply('claude-opus-5-5', { usage: usage(0, 0) }))
+    // What a program says by itself, as Claude Code does, costs nothing.
+    await store.conversation('c').append(reply('<synthetic>', { usage: usage(0, 0) }))
     const { total, models } = await cost(store, { conversation: 'c' })
-    expect(total).toMatchObject({ calls: 3, usd: 4, unpriced: 1, uncounted: 1, input: 1_000_005 })
+    expect(total).toMatchObject({ calls: 5, usd: 4, unpriced: 1, uncounted: 2, input: 1_000_005 })
     expect(models.map(({ model, unpriced, uncounted }) => [model, unpriced, uncounted])).toEqual([
-      ['claude-opus-5-5', 0, 1],
+      ['claude-opus-5-5', 0, 2],
       ['home-made', 1, 0],
+      ['<synthetic>', 0, 0],
     ])
     const rates = { input: 1, output: 1, cacheRead: 1, cacheWrite5m: 1, cacheWrite1h: 1 }
     const priced = await cost(store, { conversation: 'c', prices: { 'home-made': rates } })
