@@ -7,10 +7,13 @@ import { describe, expect, test, vi } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openClient } from '../../src/client/index.ts'
 import { openStore } from '../../src/index.ts'
+import type { BisectionView } from '../../src/investigate/by-hand.ts'
 import { cache, cost, replay, why } from '../../src/investigate/index.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { parseKey } from '../../src/ledger/keys.ts'
 import { lane } from '../../src/server/bounded.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import type { EventStore } from '../../src/store/port.ts'
 import { atEnd } from '../support/at-end.ts'
 import { exportsOf, newSigner } from '../ledger/scene.ts'
 import { right } from '../support/either.ts'
@@ -265,6 +268,30 @@ describe('a bisection over HTTP', () => {
     expect((await say(taken === 'good' ? 'bad' : 'good')).json).toMatchObject({ tag: 'NotAsked' })
     expect((await say('good', position === 3 ? 4 : 3)).status).toBe(409)
     expect((await remote.bisection(name)).verdicts.filter((one) => one.position === position)).toHaveLength(1)
+  })
+
+  test('reads the conversation once for each answer, however much it works out', async () => {
+    const inner = memoryStore()
+    let readings = 0
+    const events: EventStore = {
+      ...inner,
+      read: (range) => {
+        if (range.stream === 'conversation-a' && range.from === 0 && range.limit > 1) readings++
+        return inner.read(range)
+      },
+    }
+    const own = await openStore(events)
+    atEnd(own.close)
+    const { ask } = await serving({ store: own })
+    await own.conversation('a').append(Array.from({ length: 9 }, () => ({ role: 'user', content: 'So.' })))
+    const begin = { good: 0, bad: 8, reliability: 0.8 }
+    const begun = (await ask('conversations/a/bisections', { json: begin })).json
+    expect(readings).toBe(1)
+    const { id: name, result, probabilities } = begun as unknown as BisectionView
+    const json = { position: result.type === 'ask' ? result.position : -1, verdict: 'good' }
+    const said = await ask(`conversations/a/bisections/${name}/verdicts`, { json })
+    expect([said.status, readings]).toEqual([200, 2])
+    for (const probability of probabilities) expect(String(probability).length).toBeLessThan(8)
   })
 
   test('is not disturbed by notes that only look like one', async () => {

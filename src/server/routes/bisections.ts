@@ -1,6 +1,9 @@
 import { z } from 'zod'
 import type { Conversation } from '../../index.ts'
+import type { BisectedChat } from '../../investigate/bisecting.ts'
 import { bisect } from '../../investigate/index.ts'
+import { logOf } from '../../investigate/log.ts'
+import type { Log } from '../../projections/path.ts'
 import { answered, type BisectionView, bisectionOf, bisectionsOf } from '../../investigate/by-hand.ts'
 import { lane, looked } from '../bounded.ts'
 import { bisectionListedShape, bisectionShape, saidShape } from '../shapes/investigate.ts'
@@ -17,9 +20,20 @@ const ofBisection = ofConversation.extend({ bisection: z.string().min(1).max(200
 /** The newest so many are listed. */
 const mostListed = 100
 
+/** Reads the events once, though several steps look at them: what is written meanwhile comes after what they look at. */
+const readOnce = (chat: Conversation): BisectedChat => {
+  let log: Promise<Log> | undefined
+  return {
+    ...chat,
+    events: async function* () {
+      yield* await (log ??= logOf(chat))
+    },
+  }
+}
+
 /** A conversation in which whoever asks writes the notes. */
-const noted = (chat: Conversation, { actor }: Identity): Conversation => ({
-  ...chat,
+const noted = (chat: Conversation, { actor }: Identity): BisectedChat => ({
+  ...readOnce(chat),
   note: (note, envelope) => chat.note(note, { ...envelope, actor }),
 })
 
@@ -61,14 +75,22 @@ export const bisection = route({
   answers: { 200: bisectionShape },
   errors: [...errors, 'NotFound'],
   handle: ({ params: { id, bisection: name }, store }) =>
-    inTurn(async () => ({ body: await found(await looked(store, id, `bisect ${id}`), name) })),
+    inTurn(async () => ({
+      body: shortened(await found(await looked(store, id, `bisect ${id}`), name)),
+    })),
 })
 
-const found = async (chat: Conversation, name: string): Promise<BisectionView> => {
+const found = async (chat: BisectedChat, name: string): Promise<BisectionView> => {
   const view = await bisectionOf(chat, name)
   if (!view) throw refused('NotFound', `conversation ${chat.id} has no bisection ${name}`)
   return view
 }
+
+/** Nobody looks at more digits of a probability, and there may be 100,000. */
+const shortened = (view: BisectionView): BisectionView => ({
+  ...view,
+  probabilities: view.probabilities.map((probability) => Number(probability.toPrecision(4))),
+})
 
 export const begun = route({
   method: 'post',
@@ -90,7 +112,7 @@ export const begun = route({
     inTurn(async () => {
       const chat = noted(await looked(store, id, `bisect ${id}`), identity)
       const { id: name } = await bisect(chat, body)
-      return { body: await found(chat, name) }
+      return { body: shortened(await found(chat, name)) }
     }),
 })
 
@@ -109,7 +131,7 @@ export const verdicts = route({
       const chat = noted(await looked(store, id, `bisect ${id}`), identity)
       const { view, isTaken } = await answered(chat, await found(chat, name), body)
       if (!isTaken) throw refused('NotAsked', notAsked(view, body.position), { position: body.position })
-      return { body: view }
+      return { body: shortened(view) }
     }),
 })
 

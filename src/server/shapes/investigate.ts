@@ -145,7 +145,7 @@ export const bisectionShape = z
     begun: z.iso.datetime(),
     by: z.looseObject({ kind: z.string(), id: z.string().optional() }),
     candidates: z.array(position).describe('The first bad position is one of these'),
-    probabilities: z.array(z.number()).describe('How likely each candidate is it'),
+    probabilities: z.array(z.number()).describe('How likely each candidate is it, to four digits'),
   })
   .meta({ id: 'Bisection' })
 export const bisectionListedShape = bisectionShape
