@@ -408,5 +408,13 @@ describe('replay --agent', () => {
         ['other', own],
       ] as const)
         expect(await replayed(id, file)).toMatchObject({ code: 2, stdout: '' })
+      write('waiting.ts', 'export default () => new Promise(() => {})')
+      // In a process of its own: it ends where nothing is left to be done.
+      const waiting = 'palimpsest replay hours-invoice --agent ./waiting.ts || exit $?'
+      expect(await shell(waiting, directory)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'error: the agent ./waiting.ts failed: it waits for something that never comes\n',
+      })
     }))
 })

@@ -23,10 +23,22 @@ export const printReplayedAgent = async (
   return isJson ? out.json(found) : write(out, found)
 }
 
+/** Fails where nothing is left that could end the work: Node would end the process without a word. */
+const settled = async <A>(work: Promise<A>): Promise<A> => {
+  const { promise: never, reject } = Promise.withResolvers<never>()
+  const stop = (): void => reject(new Error('it waits for something that never comes'))
+  process.once('beforeExit', stop)
+  try {
+    return await Promise.race([work, never])
+  } finally {
+    process.off('beforeExit', stop)
+  }
+}
+
 /** For a build, what cannot be compared is another thing than what differs. What has no tag comes from the agent. */
 const asMisuse = async <A>(file: string, work: () => Promise<A>): Promise<A> => {
   try {
-    return await work()
+    return await settled(work())
   } catch (error) {
     const failure = isTyped(error)
       ? failureOf(error)
