@@ -7,6 +7,7 @@ import { forgetSession } from './acts/session.ts'
 import { ToastHost } from './acts/toast.tsx'
 import { KeysSheet } from './keys-sheet.tsx'
 import type { Page } from './page.ts'
+import { part, withPart } from './part.tsx'
 import { go, usePlace } from './router.ts'
 import { routeOf } from './routes.tsx'
 import { nextTheme, set, setting } from './settings.ts'
@@ -38,7 +39,7 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   }
   useActions({
     keys: () => openSheet(<KeysSheet />),
-    palette: () => void openPalette(),
+    palette: openPalette,
     workers: () => go(hrefs.workers),
     conversations: () => go(hrefs.list),
     theme: () => announced(`Theme: ${nextTheme()}`),
@@ -60,10 +61,8 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
 }
 
 /** It is loaded when it is first asked for. */
-const openPalette = async (): Promise<void> => {
-  const { Palette } = await import('./palette/palette.tsx')
-  openSheet(<Palette />)
-}
+const openPalette = (): void =>
+  withPart(import('./palette/palette.tsx'), ({ Palette }) => openSheet(<Palette />))
 
 const loaded = new Map<string, Page>()
 
@@ -77,7 +76,7 @@ const Routed = ({ source, path, search }: { readonly source: Source } & Place) =
     setFailure(undefined)
     if (!route || !('load' in route) || loaded.has(route.path)) return
     const load = async (): Promise<void> => {
-      loaded.set(route.path, await route.load())
+      loaded.set(route.path, await part(route.load()))
       setLoaded(loaded.size)
     }
     load().catch(setFailure)

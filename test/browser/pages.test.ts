@@ -218,6 +218,27 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await page.getByRole('button', { name: /paused · ○ offline since/ }).waitFor()
   })
 
+  test('says that a part of it cannot be loaded, such as after the server was replaced by another version', async () => {
+    const { page } = await looking(await servedSample(), `/c/${id}?at=20`, { allowed: [/ERR_FAILED/] })
+    await page.getByRole('listitem').first().waitFor()
+    await page.route('**/assets/**', (route) => route.abort())
+    const lost = page.getByText('it is another version by now')
+    const told = page.getByRole('status').filter({ has: lost })
+    for (const key of ['R', 'g e', 'x', 'Control+k']) {
+      for (const one of key.split(' ')) await page.keyboard.press(one)
+      await told.getByRole('button', { name: 'Load it again' }).waitFor()
+      await told.getByRole('button', { name: 'Dismiss' }).click()
+      await told.waitFor({ state: 'detached' })
+    }
+    await page.evaluate(
+      `history.pushState(null, '', '/c/${id}/diff?from=22&to=35'), dispatchEvent(new PopStateEvent('popstate'))`,
+    )
+    await page.getByRole('alert').filter({ has: lost }).waitFor()
+    await page.unroute('**/assets/**')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'What changed' }).waitFor()
+  })
+
   test('asks before a link in what was said is followed, however it is clicked', async () => {
     const scene = await served()
     await scene.store

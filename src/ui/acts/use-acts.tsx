@@ -1,3 +1,4 @@
+import { withPart } from '../part.tsx'
 import { go } from '../router.ts'
 import { announced } from '../announcer.tsx'
 import { openSheet } from '../sheet.tsx'
@@ -56,13 +57,10 @@ export const useActs = (seen: Seen): Acts => {
 }
 
 /** The sheet is loaded when it is first opened. */
-const open = (acting: Acting, draft: Draft): void => {
-  const show = async (): Promise<void> => {
-    const { ActSheet } = await import('./act-sheet.tsx')
-    openSheet(<ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />)
-  }
-  void show()
-}
+const open = (acting: Acting, draft: Draft): void =>
+  withPart(import('./act-sheet.tsx'), ({ ActSheet }) =>
+    openSheet(<ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />),
+  )
 
 /** Says what was done, and offers to undo it. */
 const tell = (acting: Acting, draft: Draft): void => {

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { withPart } from '../part.tsx'
 import { openSheet, Sheet } from '../sheet.tsx'
 import { chunks, exact } from './exact.ts'
 import type { Place } from './finding.ts'
@@ -86,11 +87,10 @@ const Markdown = ({ text }: { readonly text: string }) => {
   const [html, setHtml] = useState<string | undefined>(() => render?.(text))
   useEffect(() => {
     let isGone = false
-    const make = async (): Promise<void> => {
-      render ??= (await import('./markdown.ts')).rendered
-      if (!isGone) setHtml(render(text))
-    }
-    void make()
+    withPart(import('./markdown.ts'), ({ rendered }) => {
+      render = rendered
+      if (!isGone) setHtml(rendered(text))
+    })
     return () => {
       isGone = true
     }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { withPart } from '../part.tsx'
 import { go } from '../router.ts'
 import { set, setting } from '../settings.ts'
 import { openSheet } from '../sheet.tsx'
@@ -93,7 +94,7 @@ export const useHandlers = (parts: Parts): Doing => {
     copyLink: () => copyLink(hrefs.conversation(id, { ...view, at })),
     copyContent: () => copyContent(source, id, position),
     request: outline ? () => moves.request(position) : undefined,
-    export: source.isLive && at !== undefined && at >= 0 ? () => void openExport(source, id, at) : undefined,
+    export: source.isLive && at !== undefined && at >= 0 ? () => openExport(source, id, at) : undefined,
     diff: () => compare(parts),
     compare: source.isLive ? () => go(hrefs.compare(id, '', at)) : undefined,
     ...(source.isLive && {
@@ -144,7 +145,7 @@ const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row 
 }
 
 /** It is loaded when it is first asked for. */
-const openExport = async (source: Source, id: string, at: number): Promise<void> => {
-  const { ExportSheet } = await import('./export-sheet.tsx')
-  openSheet(<ExportSheet {...{ source, id, at }} />)
-}
+const openExport = (source: Source, id: string, at: number): void =>
+  withPart(import('./export-sheet.tsx'), ({ ExportSheet }) =>
+    openSheet(<ExportSheet {...{ source, id, at }} />),
+  )

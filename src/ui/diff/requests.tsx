@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
+import { withPart } from '../part.tsx'
 import type { Request } from '../request/parts.ts'
 import type { Source } from '../source/source.ts'
 import { Failed, Skeleton, useAsked } from '../states.tsx'
@@ -119,13 +120,11 @@ const Messages = ({ before, after }: { readonly before: Request; readonly after:
   const [rows, setRows] = useState<readonly DiffRow<Told>[]>()
   useEffect(() => {
     let isGone = false
-    const compare = async (): Promise<void> => {
-      const { listsChanged } = await import('./words.ts')
+    withPart(import('./words.ts'), ({ listsChanged }) => {
       const [was, is] = [saidIn(before), saidIn(after)]
       const stretches = listsChanged(keysOf(was), keysOf(is))
       if (!isGone) setRows(saidRows(was, is, stretches))
-    }
-    void compare()
+    })
     return () => {
       isGone = true
     }

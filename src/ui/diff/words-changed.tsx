@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
+import { withPart } from '../part.tsx'
 import type { Piece } from './words.ts'
 
 interface WordsChangedProps {
@@ -12,11 +13,9 @@ export const WordsChanged = ({ before, after }: WordsChangedProps) => {
   const [pieces, setPieces] = useState<readonly Piece[]>()
   useEffect(() => {
     let isGone = false
-    const compare = async (): Promise<void> => {
-      const { wordsChanged } = await import('./words.ts')
+    withPart(import('./words.ts'), ({ wordsChanged }) => {
       if (!isGone) setPieces(wordsChanged(before, after))
-    }
-    void compare()
+    })
     return () => {
       isGone = true
     }

@@ -1,0 +1,31 @@
+import { toast } from './acts/toast.tsx'
+import { failed } from './source/source.ts'
+
+// Parts of the page that are loaded when they are first needed. The server may be gone by then, or a newer one runs, whose parts have other names.
+
+const lost = (): Error =>
+  failed({
+    title: 'This part of the page could not be loaded',
+    detail: 'The server cannot be reached, or it is another version by now: load the page again.',
+    status: 0,
+  })
+
+/** A part, as `import()` loads it. Rejects with a `Problem` that says what to do. */
+export const part = <A,>(loading: Promise<A>): Promise<A> =>
+  loading.catch(() => {
+    throw lost()
+  })
+
+/** Uses a part once it is loaded; the foot of the page says so if it cannot be. */
+export const withPart = <A,>(loading: Promise<A>, use: (loaded: A) => void): void => {
+  const tell = (): void =>
+    toast(
+      <span>
+        {lost().message}{' '}
+        <button type="button" class="link" onClick={() => location.reload()}>
+          Load it again
+        </button>
+      </span>,
+    )
+  void loading.then(use, tell)
+}
