@@ -101,6 +101,29 @@ describe('a turn that is asked for over HTTP', () => {
     })
   })
 
+  test('is refused where nothing is asked, as nothing would ever come of it', async () => {
+    const { turns, store } = await scene()
+    const refusal = async (messages: readonly object[]): Promise<unknown> => {
+      const response = await fetch(turns, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ messages }),
+        signal: AbortSignal.timeout(10_000),
+      })
+      await response.body?.cancel()
+      return response.status
+    }
+    const [done, calls] = [yes({} as Body), calling('look')] as readonly Reply[]
+    expect(await refusal([{ role: 'assistant', ...done }])).toBe(400)
+    expect(
+      await refusal([hello, { role: 'assistant', ...done }, { role: 'system', content: 'Be brief.' }]),
+    ).toBe(400)
+    expect(await refusal([{ role: 'system', content: 'Be brief.' }])).toBe(400)
+    await expect(store.conversation('a').position()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
+    expect(await refusal([hello, { role: 'system', content: 'Be brief.' }])).toBe(200)
+    expect(await refusal([hello, { role: 'assistant', ...calls }])).toBe(200)
+  })
+
   test('is given by a worker that tells nothing: events come as they are recorded, and the stream says so at first', async () => {
     const { turns, worker } = await scene()
     worker(false)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { commandSchemas } from '../../commands/command.ts'
 import { staleContext } from '../../commands/rejections.ts'
+import { invalidInput } from '../../events/errors.ts'
 import { askingShape } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import type { Conversation, ConversationEvent, ServedEvent, Written } from '../../index.ts'
@@ -13,6 +14,7 @@ import { route } from '../route.ts'
 import { servedShape } from '../shapes/turns.ts'
 import { checkAccepts, eventStream } from '../sse.ts'
 import { type Asked, turnTold } from '../turn-stream.ts'
+import { isFinal } from '../../workers/seen.ts'
 
 // Asking workers for a turn, and what they tell of it.
 
@@ -28,6 +30,14 @@ const messageIn = async (
   for await (const event of chat.events({ from: position, to: position }))
     if (event.type === 'MessageAppended') return event
   return undefined
+}
+
+/** Refuses messages that workers take for no question: nothing would ever come of these. */
+const checkAsks = (said: z.output<typeof messages>): void => {
+  const last = said.findLast(({ role }) => role !== 'system')
+  if (last?.role === 'user' || (last?.role === 'assistant' && !isFinal(last))) return
+  const problem = 'ask for nothing: the last one that is not of the system is to be what the user says'
+  throw toError(invalidInput('messages', problem))
 }
 
 /** Where the request of a command was recorded; undefined if it was not. */
@@ -74,6 +84,7 @@ export const turn = route({
     checkAccepts(headers)
     const { leaving, heartbeat, relay, roster } = around
     const { messages: said, after: _, commandId: __, ...asking } = body
+    if (said) checkAsks(said)
     const commandId = commandIdOf(body.commandId, headers) ?? randomUUID()
     const seen = lastSeen(headers) ?? -1
     const chat = store.conversation(id)
