@@ -120,7 +120,7 @@ def check_ledger(folder, manifest, sealed, key):
 def check(folder, key):
     manifest = parse(there(folder / 'bundle.json').read_bytes())
     need(manifest['format'] == 'palimpsest evidence 1', 'bundle.json names a format that is not known here')
-    need(re.fullmatch('[A-Za-z0-9._:-]{1,200}', manifest['conversation']), 'bundle.json names what cannot be a conversation')
+    need(re.fullmatch(r'(?!\.\.?$)[A-Za-z0-9._:-]{1,200}', manifest['conversation']), 'bundle.json names what cannot be a conversation')
     places = {('first', 'last', 'requests'): manifest, ('revision', 'index'): inner(manifest, 'ledger', {'revision': 0, 'index': 0})}
     for names, place in places.items(): place.update({name: number(place[name]) for name in names})
     manifest['withheld'] = [*map(number, of(list, manifest['withheld']))]

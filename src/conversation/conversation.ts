@@ -35,7 +35,7 @@ import { split, type Writing, writing } from './writing.ts'
  */
 export interface ConversationOf<W extends Way, Forked>
   extends Writing<W>, Previewing<W>, Reading<W>, Following, Noting<W> {
-  /** 1 to 200 characters of `A–Z a–z 0–9 . _ : -`. */
+  /** 1 to 200 characters of `A–Z a–z 0–9 . _ : -`; not `.` or `..`. */
   readonly id: string
   /**
    * A new conversation that begins with this one's history up to `at` (default: all of it). Copies nothing. Errors: `ConversationExists`,

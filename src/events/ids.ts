@@ -1,11 +1,12 @@
 import { hash, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 
-const idPattern = /^[A-Za-z0-9._:-]{1,200}$/
+// `.` and `..` are no names in an address, however they are escaped.
+const idPattern = /^(?!\.{1,2}$)[A-Za-z0-9._:-]{1,200}$/
 
-/** 1–200 characters of `A–Z a–z 0–9 . _ : -`. */
+/** 1–200 characters of `A–Z a–z 0–9 . _ : -`; not `.` or `..`. */
 export const conversationIdSchema = z.string().regex(idPattern, {
-  error: 'a conversation id has 1 to 200 characters of A–Z a–z 0–9 . _ : -',
+  error: 'a conversation id has 1 to 200 characters of A–Z a–z 0–9 . _ : -, and is not . or ..',
 })
 
 /** Whether this is a conversation id; the schema says what is wrong with one that is not. */

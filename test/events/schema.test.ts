@@ -259,7 +259,9 @@ describe('ids', () => {
       ...wrong.map(() => false),
     ])
     expect(check(conversationIdSchema, 'a b')).toMatchObject({
-      left: { message: 'a conversation id has 1 to 200 characters of A–Z a–z 0–9 . _ : -' },
+      left: {
+        message: 'a conversation id has 1 to 200 characters of A–Z a–z 0–9 . _ : -, and is not . or ..',
+      },
     })
   })
 
