@@ -173,7 +173,7 @@ describe('a page without a server', () => {
           content: 'So it is.',
         })),
       )
-    const blind = { ...store, catalogue: noCatalogue }
+    const blind = { ...store, catalogue: noCatalogue(store) }
     const { tokens } = await gathered(blind, chat, {})
     expect(tokens).toHaveLength(3_000)
     expect(tokens).toEqual((await store.catalogue.outline('long')).tokens)
@@ -307,10 +307,12 @@ interface Listed {
   readonly matching?: number
 }
 
-/** An index that knows nothing yet. */
-const noCatalogue = new Proxy({} as Store['catalogue'], {
-  get: () => () => Promise.reject(new Error('the index was asked')),
-})
+/** An index that knows nothing yet: calls, it reads in the log. */
+const noCatalogue = ({ catalogue }: Store): Store['catalogue'] =>
+  new Proxy(catalogue, {
+    get: (_, name) =>
+      name === 'calls' ? catalogue.calls : () => Promise.reject(new Error('the index was asked')),
+  })
 const busy = toError({ _tag: 'StoreBusy' as const, message: 'the store is busy', store: 'memory:' })
 
 /** How many values there are in a JSON value, at all levels. */
