@@ -93,9 +93,12 @@ const hasSigned = (key: VerifierKey, text: string, signature: Buffer): boolean =
 export const cosigned = (text: string, time: number): Buffer =>
   Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
 
+/** The last second that a date has. */
+const endOfTime = 8.64e12
+
 /** When a witness signed, in seconds since 1970; undefined if this is no cosignature. */
 export const cosignedAt = (signature: Buffer): number | undefined => {
   if (signature.length !== timeBytes + signatureBytes) return undefined
   const time = Number(signature.readBigUInt64BE())
-  return Number.isSafeInteger(time) ? time : undefined
+  return time <= endOfTime ? time : undefined
 }

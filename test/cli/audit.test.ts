@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -130,6 +130,12 @@ test('audit verify says which witnesses have signed the checkpoint of a bundle',
     })
     for (const wrong of [`${verify} ${key}`, `palimpsest audit verify --witness ${own.key}`])
       expect((await shell(wrong, directory)).code).toBe(2)
+    // Nobody writes into the pipe.
+    execFileSync('sh', ['-c', 'rm checkpoint.txt && mkfifo checkpoint.txt'], { cwd: join(directory, 'e') })
+    expect(await shell(`${verify} ${own.key}`, directory)).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('NOT COSIGNED') as string,
+    })
   }))
 
 test.skipIf(!hasOpenssl)(

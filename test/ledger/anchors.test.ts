@@ -15,6 +15,7 @@ import {
 } from '../../src/audit.ts'
 import { right } from '../support/either.ts'
 import { stores, temporaryFolder } from '../support/stores.ts'
+import { answering } from '../support/timestamp-authority.ts'
 import { witness } from '../support/witness.ts'
 import { newSigner, problemsIn, say, storeOf } from './scene.ts'
 
@@ -144,6 +145,10 @@ describe('a witness', () => {
     await expect(store.audit.seal({ signer, anchors: [away] })).rejects.toMatchObject({
       _tag: 'AnchorFailed',
     })
+    const long = await answering(() => Promise.resolve(Buffer.alloc(100_000, 'x')))
+    await expect(
+      store.audit.seal({ signer, anchors: [witnessAnchor({ url: long, key: right(parseKey(one.key)) })] }),
+    ).rejects.toThrow('with more than 65536 bytes')
     const another = await scene()
     await say(another.store, ['a'])
     const { anchored } = await another.store.audit.seal({

@@ -84,6 +84,10 @@ describe('a signed note', () => {
     expect(signersOf({ text, signatures }, [witness])).toEqual(E.right([witness]))
     expect(E.isLeft(signersOf({ text: `${text}x\n`, signatures }, [witness]))).toBe(true)
     expect(right(parseKey(keyText(witness)))).toEqual(witness)
+    time.writeBigUInt64BE(8_640_000_000_001n)
+    const late = Buffer.concat([time, sign(null, cosigned(text, 8_640_000_000_001), key)])
+    const beyond = [{ name: witness.name, id: witness.id, signature: late }]
+    expect(E.isLeft(signersOf({ text, signatures: beyond }, [witness])), 'a time that no date has').toBe(true)
   })
 
   it('names no key that was not copied whole', () => {

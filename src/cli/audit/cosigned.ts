@@ -1,9 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
-import { files } from '../../evidence/manifest.ts'
 import { keyText, type VerifierKey } from '../../ledger/keys.ts'
-import { cosignedAt, parseNote, signersOf } from '../../ledger/notes.ts'
+import { cosignedAt, signersOf } from '../../ledger/notes.ts'
+import { checkpointIn } from './checkpoint.ts'
 
 /** A witness that has signed the checkpoint of a bundle, and when, or undefined: it has not. */
 export interface Cosigned {
@@ -18,7 +16,7 @@ export const cosignedBy = async (
   witnesses: readonly VerifierKey[],
 ): Promise<readonly Cosigned[]> => {
   if (witnesses.length === 0) return []
-  const note = parseNote(await readFile(join(folder, files.checkpoint), 'utf8').catch(() => ''))
+  const note = await checkpointIn(folder)
   return witnesses.map((key) => {
     const signers = E.flatMap((parsed: Parameters<typeof signersOf>[0]) => signersOf(parsed, [key]))(note)
     if (E.isLeft(note) || E.isLeft(signers) || signers.right.length === 0)

@@ -1,13 +1,10 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
-import { files } from '../../evidence/manifest.ts'
 import { certificatesIn } from '../../ledger/certificates.ts'
-import { parseNote } from '../../ledger/notes.ts'
 import { checkTimestamp, timestampLines } from '../../ledger/timestamp.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
+import { checkpointIn } from './checkpoint.ts'
 
 /** The first timestamp of a checkpoint that certificates vouch for; or why there is none. */
 export interface Timestamped {
@@ -25,19 +22,16 @@ export const timestampedBy = async (
   trusts: readonly string[],
 ): Promise<readonly Timestamped[]> => {
   if (trusts.length === 0) return []
-  const note = parseNote(await readFile(join(folder, files.checkpoint), 'utf8').catch(() => ''))
+  const parsed = await checkpointIn(folder)
+  const note = E.isRight(parsed) ? parsed.right : { text: '', signatures: [] }
   return Promise.all(
     trusts.map(async (tsa) => {
       const trusted = certificatesIn(await fileText(tsa))
       if (E.isLeft(trusted)) throw toError(usage(`--tsa ${tsa} must hold certificates in PEM`))
       let problem = 'the checkpoint has no timestamp'
       let first: Timestamped | undefined
-      for (const { name, signature } of E.isRight(note) ? timestampLines(note.right) : []) {
-        const checked = await checkTimestamp(
-          signature,
-          E.isRight(note) ? note.right.text : '',
-          trusted.right,
-        )()
+      for (const { name, signature } of timestampLines(note)) {
+        const checked = await checkTimestamp(signature, note.text, trusted.right)()
         if (E.isLeft(checked)) problem = `${name} ${checked.left}`
         else {
           const time = checked.right.time.toISOString()

@@ -10,6 +10,7 @@ import { certificatesIn } from '../certificates.ts'
 import { type AnchorFailed, anchorFailed } from '../errors.ts'
 import { type Note, noteText, parseNote } from '../notes.ts'
 import { checkTimestamp, nonceBytes, timestampLine, timestampLines, timestampRequest } from '../timestamp.ts'
+import { bytesOf } from './bytes.ts'
 import { causeOf } from './cause.ts'
 
 export interface TimestampOptions {
@@ -21,8 +22,6 @@ export interface TimestampOptions {
   readonly timeout?: number | undefined
 }
 
-/** Bytes of a reply. With all certificates they are some 6,000. */
-const longest = 65_536
 /** Milliseconds that the authority's clock and this one may differ. */
 const tolerance = 300_000
 
@@ -93,12 +92,5 @@ const answerOf = async (url: string, body: Buffer, timeout: number): Promise<Buf
   const headers = { 'content-type': 'application/timestamp-query' }
   const answer = await fetch(url, { method: 'POST', headers, body: new Uint8Array(body), signal })
   if (answer.status !== 200) throw new Error(`HTTP ${answer.status}`)
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of answer.body ?? []) {
-    bytes += chunk.length
-    if (bytes > longest) throw new Error(`with more than ${longest} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+  return bytesOf(answer)
 }

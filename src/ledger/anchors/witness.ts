@@ -7,6 +7,7 @@ import { parseCheckpoint } from '../checkpoints.ts'
 import { type AnchorAhead, anchorAhead, type AnchorFailed, anchorFailed } from '../errors.ts'
 import type { VerifierKey } from '../keys.ts'
 import { noteText, parseNote, parseSignatures, signersOf } from '../notes.ts'
+import { bytesOf } from './bytes.ts'
 import { causeOf } from './cause.ts'
 
 export interface WitnessOptions {
@@ -87,7 +88,7 @@ interface Answer {
 const answerOf = async (url: string, body: string | undefined): Promise<Answer> => {
   const post = body === undefined ? {} : { method: 'POST', body }
   const answer = await fetch(url, { ...post, signal: AbortSignal.timeout(timeout) })
-  return { status: answer.status, text: await answer.text() }
+  return { status: answer.status, text: String(await bytesOf(answer)) }
 }
 
 const sizeIn = (text: string): number | undefined => (/^\d{1,15}\n$/.test(text) ? Number(text) : undefined)

@@ -338,7 +338,8 @@ export const tamper = async (folder: string, kind: number, pick: Pick): Promise<
     const name = allFiles[pick(allFiles.length)] as string
     const bytes = readFileSync(join(folder, name))
     if (which > kinds.length || bytes.length === 0) rmSync(join(folder, name))
-    else writeFileSync(join(folder, name), bytes.subarray(0, pick(bytes.length)))
+    // The newline at the end says nothing.
+    else writeFileSync(join(folder, name), bytes.subarray(0, pick(bytes.toString('latin1').trimEnd().length)))
     return `${name} ${which > kinds.length ? 'missing' : 'not written to its end'}`
   }
   for (let n = which; ; n++) {
