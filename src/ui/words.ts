@@ -22,6 +22,10 @@ export const size = (bytes: number): string => {
   return `${value < 100 ? Number(value.toFixed(1)) : number(Math.round(value))} ${unit}`
 }
 
+/** $0.12; of what is less than a cent, two digits: $0.0055. */
+export const dollars = (usd: number): string =>
+  `$${usd > 0 && usd < 0.01 ? usd.toPrecision(2) : usd.toFixed(2)}`
+
 /** 94 %; what is little is not nothing: < 1 %, > 99 %. */
 export const percent = (part: number, whole: number): string => {
   if (whole <= 0) return ''

@@ -3,6 +3,7 @@ import {
   ago,
   brief,
   count,
+  dollars,
   duration,
   isKind,
   kindOf,
@@ -26,6 +27,13 @@ describe('figures in words', () => {
       '0 replies',
     ])
     expect([percent(1, 3), percent(1, 0)]).toEqual(['33 %', ''])
+    expect([0, 0.004, 0.00549, 0.12, 12].map(dollars)).toEqual([
+      '$0.00',
+      '$0.0040',
+      '$0.0055',
+      '$0.12',
+      '$12.00',
+    ])
     expect([percent(0, 9), percent(7, 4_416), percent(4_409, 4_416), percent(9, 9)]).toEqual([
       '0 %',
       '< 1 %',

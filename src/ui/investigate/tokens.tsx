@@ -7,7 +7,7 @@ import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useAsked, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
-import { brief, count, number, percent } from '../words.ts'
+import { brief, count, dollars, number, percent } from '../words.ts'
 import { brokenBy } from './breaks.ts'
 import { Curves } from './curves.tsx'
 import {
@@ -88,8 +88,6 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
     </>
   )
 }
-
-const dollars = (usd: number): string => `$${usd < 0.01 && usd > 0 ? usd.toFixed(4) : usd.toFixed(2)}`
 
 /** Calls are numbered with the requests for summaries, which no policy would send again. */
 const callsOf = (calls: Replayed['calls']): string => {

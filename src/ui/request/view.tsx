@@ -5,7 +5,7 @@ import { Text } from '../blocks/text.tsx'
 import { newRepairs } from '../acts/preview.ts'
 import { problemOf, type Source } from '../source/source.ts'
 import { Skeleton } from '../states.tsx'
-import { count, number, percent } from '../words.ts'
+import { count, dollars, number, percent } from '../words.ts'
 import { linesOf, type Usage, usageIn } from './cached.ts'
 import { curlOf } from './curl.ts'
 import { type Parts, partsOf, type Request, secretsIn } from './parts.ts'
@@ -175,9 +175,7 @@ const Tokens = ({ usage: { read, written, fresh, input, output }, usd }: TokensP
         )}
         {' · '}
         <b>{number(output)}</b> out
-        {usd !== undefined && (
-          <span title="at list prices"> · {usd < 0.01 ? usd.toPrecision(2) : usd.toFixed(2)} $</span>
-        )}
+        {usd !== undefined && <span title="at list prices"> · {dollars(usd)}</span>}
       </figcaption>
     </figure>
   )
