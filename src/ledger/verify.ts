@@ -123,6 +123,13 @@ async function* heldBy(
         all.push({ ...checkpoint, anchor: anchor.name, note })
       }
   }
+  // Where no anchor is named, there is what the store has recorded of the last one: who cuts the ledger may forget it.
+  if (anchors.length === 0)
+    for await (const { anchor, checkpoint: text } of anchoredIn(of.store, of)) {
+      const { note, checkpoint } = await orThrow(readCheckpoint(text))
+      all.push({ ...checkpoint, anchor, note })
+      break
+    }
   return all.toSorted((a, b) => a.size - b.size)
 }
 
