@@ -62,15 +62,20 @@ export async function* sealOn(
 ): Steps<SealError, void> {
   let state: State | undefined
   let anchoredAt = -Infinity
-  let anchored = 0
+  /** How many entries each anchor has seen, by its name. */
+  const seen = new Map<string, number>()
   while (!signal.aborted) {
     const next = await run(round(sealing, pace, state, signal, tell))
     if (E.isRight(next)) {
       state = next.right
-      const isNew = state.ledger.edge.size > anchored
-      if (isNew && Date.now() - anchoredAt >= pace.anchorEvery) {
+      const { ledger } = state
+      const lacking = sealing.anchors.filter(({ name }) => (seen.get(name) ?? 0) < ledger.edge.size)
+      if (lacking.length > 0 && Date.now() - anchoredAt >= pace.anchorEvery) {
         anchoredAt = Date.now()
-        anchored = await anchorNow(sealing, state.ledger, tell)
+        for (const anchored of await anchorCheckpoint(sealing, ledger, lacking)) {
+          if (!anchored.error) seen.set(anchored.anchor, ledger.edge.size)
+          tell({ type: 'anchored', ...anchored })
+        }
       }
     } else {
       if (!passing.has(next.left._tag)) return yield next.left
@@ -130,15 +135,4 @@ async function* lookAt(
     for (const stream of unfinished) await look(stream)
   })
   return { ledger, place, pending }
-}
-
-/** @returns the size of the ledger that the anchors were given */
-const anchorNow = async (
-  sealing: Sealing,
-  ledger: Ledger,
-  tell: (event: SealerEvent) => void,
-): Promise<number> => {
-  for (const anchored of await anchorCheckpoint(sealing, ledger, sealing.anchors))
-    tell({ type: 'anchored', ...anchored })
-  return ledger.edge.size
 }

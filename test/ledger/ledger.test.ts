@@ -1,8 +1,10 @@
 import { appendFileSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
 import { describe, expect, it } from 'vitest'
 import {
+  type Anchor,
   checkInclusion,
   fileAnchor,
   leafHash,
@@ -12,6 +14,7 @@ import {
   signersOf,
 } from '../../src/audit.ts'
 import { openStore, type Store } from '../../src/index.ts'
+import { anchorFailed } from '../../src/ledger/errors.ts'
 import type { LedgerProof } from '../../src/ledger/prove.ts'
 import { batchSize } from '../../src/ledger/seal.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -201,6 +204,37 @@ describe('the sealer', () => {
     })
     expect(sealed).toBe(ids.length)
     expect(await store.audit.status()).toMatchObject({ size: ids.length, unsealed: 0 })
+  })
+
+  it('gives a checkpoint again to the anchors that could not take it, though nothing was sealed since', async () => {
+    const { store, signer } = await begun()
+    await say(store, ['a'])
+    const ending = new AbortController()
+    atEnd(() => ending.abort())
+    let isAway = true
+    const anchor = (name: string, put: Anchor['put']): Anchor => ({ name, held: () => TE.right([]), put })
+    const anchors = [
+      anchor('near', ({ checkpoint }) => TE.right(checkpoint)),
+      anchor('far', ({ checkpoint }) =>
+        isAway ? TE.left(anchorFailed('far', 'is away')) : TE.right(checkpoint),
+      ),
+    ]
+    const told: string[] = []
+    await store.audit.follow({
+      signer,
+      anchors,
+      signal: ending.signal,
+      every: 1,
+      anchorEvery: 1,
+      quiet: 0,
+      onEvent: (event) => {
+        if (event.type !== 'anchored') return
+        told.push(`${event.anchor} ${event.error ? 'failed' : 'has it'}`)
+        if (told.length === 3) isAway = false
+        if (told.length === 4) ending.abort()
+      },
+    })
+    expect(told).toEqual(['near has it', 'far failed', 'far failed', 'far has it'])
   })
 })
 
