@@ -28,11 +28,11 @@ const longest = 8
 
 /** Whether a certificate is trusted, or was issued by one that is, directly or through others, and all of them were valid at that time. */
 export const isTrusted = (signer: X509Certificate, { others, trusted, time }: Around): boolean => {
-  let one: X509Certificate | undefined = signer
+  let one = wasValid(signer, time) ? signer : undefined
   for (let links = 0; one && links < longest; links++) {
-    if (!wasValid(one, time)) return false
     if (trusted.some(({ raw }) => one?.raw.equals(raw))) return true
-    one = [...trusted, ...others].find((issuer) => one && hasIssued(issuer, one))
+    // Of one that was renewed with the same key, there are several.
+    one = [...trusted, ...others].find((issuer) => one && wasValid(issuer, time) && hasIssued(issuer, one))
   }
   return false
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { timestampAnchor } from '../../src/audit.ts'
@@ -13,14 +13,16 @@ const making = () => {
   const folder = temporaryFolder()
   const openssl = (...args: readonly string[]): void =>
     void execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
-  return (file: string, { name = file, by = '', ca = true, days = 2 }): X509Certificate => {
+  return (file: string, { name = file, by = '', ca = true, days = 2, renews = '' }): X509Certificate => {
     const [key, csr, pem, ext] = [`${file}.key`, `${file}.csr`, `${file}.pem`, `${file}.ext`] as const
     writeFileSync(
       join(folder, ext),
       `basicConstraints=CA:${ca}\nsubjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n`,
     )
     const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-    openssl('req', ...curve, '-keyout', key, '-out', csr, '-subj', `/CN=${name}`)
+    if (renews !== '') copyFileSync(join(folder, `${renews}.key`), join(folder, key))
+    const own = renews === '' ? [...curve, '-keyout', key] : ['-new', '-key', key]
+    openssl('req', ...own, '-out', csr, '-subj', `/CN=${name}`)
     const issuer =
       by === '' ? ['-signkey', key] : ['-CA', `${by}.pem`, '-CAkey', `${by}.key`, '-CAcreateserial']
     openssl('x509', '-req', '-in', csr, '-out', pem, '-extfile', ext, '-days', `${days}`, ...issuer)
@@ -58,6 +60,9 @@ describe.skipIf(!hasOpenssl)(`a certificate is trusted${onlyOpenssl}`, () => {
       time: new Date(Date.now() + hours * 3_600_000),
     })
     expect([-1, 1, 30].map((hours) => isTrusted(leaf, at(hours)))).toEqual([false, true, false])
+
+    const renewed = made('renewed', { name: 'between', renews: 'between', by: 'root', days: 2 })
+    expect(isTrusted(leaf, { ...at(30), others: [between, renewed] })).toBe(true)
   })
 })
 
