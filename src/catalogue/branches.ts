@@ -22,7 +22,7 @@ export interface Branches {
   readonly abandoned: readonly Abandoned[]
   /** Those that name it as what they were forked from, begun last first. */
   readonly forks: readonly ForkedOff[]
-  /** Whether these are all: there are at most 100 of each. */
+  /** Whether these are all: there are at most 100 of each, and others may not be indexed yet. */
   readonly isAll: boolean
 }
 

@@ -203,14 +203,21 @@ export interface OwnCatalogue extends Catalogue<'task'> {
 export const catalogueOf = (store: EventStore, place: string | undefined): OwnCatalogue => {
   const feed = feedOf(store, place)
 
-  /** A conversation, as far as it is indexed. */
-  async function* upTo(id: string, most = patience): Steps<ReadError, UpTo> {
+  /** How far a conversation is indexed, and whether it is to its end, as is the rest of the store. */
+  async function* caughtUp(
+    id: string,
+    most: number,
+  ): Steps<ReadError, { readonly known: UpTo; readonly isComplete: boolean }> {
     const { last } = yield* ok(openAt(store, id))
-    const { problem } = yield* feed.catchUp(most)
+    const { problem, isComplete } = yield* feed.catchUp(most)
     const row = feed.read(({ rows }) => rows.byId(id))
     const why = row?.problem ?? problem
     const indexed = Math.min(last, row?.last ?? -1)
-    return { last, indexed, ...(indexed < last && why !== undefined && { problem: why }) }
+    const known = { last, indexed, ...(indexed < last && why !== undefined && { problem: why }) }
+    return { known, isComplete: isComplete && indexed === last }
+  }
+  async function* upTo(id: string): Steps<ReadError, UpTo> {
+    return (yield* caughtUp(id, patience)).known
   }
 
   /** Reads a conversation as far as is known of it; undefined if that is nothing. */
@@ -265,8 +272,9 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
   }
 
   async function* branches(id: string): Steps<ReadError, BranchesPage> {
-    const known = yield* upTo(id, littlePatience)
-    return { ...(read(id, known, (row, { rows }, db) => branchesOf(db, rows, row)) ?? noBranches), ...known }
+    const { known, isComplete } = yield* caughtUp(id, littlePatience)
+    const found = read(id, known, (row, { rows }, db) => branchesOf(db, rows, row)) ?? noBranches
+    return { ...found, isAll: found.isAll && isComplete, ...known }
   }
 
   async function* search(text: string, options?: SearchOptions): Steps<ReadError, SearchPage> {

@@ -3,11 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { catalogueOf } from '../../src/catalogue/catalogue.ts'
 import { path } from '../../src/projections/path.ts'
 import { openStore } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { storedForked } from '../support/catalogue/stored.ts'
 import { right } from '../support/either.ts'
 import { histories, rawLogs } from '../support/histories.ts'
+import { user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
+import { write } from '../support/write.ts'
 
 const places = fc.array(fc.nat(200), { maxLength: 3 })
 
@@ -55,6 +58,32 @@ test('of more than a hundred branches, the newest are given', async () => {
   const many = await store.catalogue.branches('a')
   expect([many.forks.length, many.isAll]).toEqual([100, false])
   expect(many.forks[0]).toEqual({ id: 'fork-100', at: 0 })
+})
+
+test('while forks may not be indexed yet, these are not all', async () => {
+  const store = memoryStore()
+  await write(store, 'a', [user('Begin.')])
+  let isHeld = false
+  const held = Promise.withResolvers<void>()
+  const catalogue = catalogueOf(
+    {
+      ...store,
+      readAll: (range) => async () => {
+        if (isHeld) await held.promise
+        return store.readAll(range)()
+      },
+    },
+    undefined,
+  )
+  atEnd(catalogue.close)
+  const whole = { forks: [], isAll: true, indexed: 0, last: 0 }
+  expect(right(await catalogue.branches('a')())).toMatchObject(whole)
+  isHeld = true
+  const behind = right(await catalogue.branches('a')())
+  isHeld = false
+  held.resolve()
+  expect(behind).toMatchObject({ ...whole, isAll: false })
+  expect(right(await catalogue.branches('a')())).toMatchObject(whole)
 })
 
 test('each rewind that was followed by something is a branch of its own', async () => {

@@ -63,7 +63,9 @@ export const branchesShape = z
     forks: z
       .array(z.object({ id: z.string(), at: position.describe('The last position that it has of this one') }))
       .describe('Begun last first'),
-    isAll: z.boolean().describe('Whether these are all: there are at most 100 of each'),
+    isAll: z
+      .boolean()
+      .describe('Whether these are all: there are at most 100 of each, and others may not be indexed yet'),
     indexed: upTo.indexed,
     problem: upTo.problem,
   })
