@@ -12,8 +12,10 @@ export async function* loadDiff(reading: Reader, from: number, to: number): Step
   const gone = goneIn({ before, after })
     .map(({ position }) => position)
     .filter((position) => position <= to)
-  const [first, last] = [Math.min(...gone), Math.max(...gone)]
+    .toSorted((one, other) => one - other)
+  const [first, last] = [gone[0], gone.at(-1)]
+  if (first === undefined || last === undefined) return differenceOf({ from, to, before, after }, [])
   const range = { at: to, from: first, before: last + 1, last: Infinity, abandoned: true }
-  const fates = gone.length === 0 ? [] : yield* loadNewest(reading, range)
+  const fates = yield* loadNewest(reading, range)
   return differenceOf({ from, to, before, after }, fates)
 }

@@ -12,7 +12,9 @@ import type { EventStore } from '../../src/store/port.ts'
 import { counting } from '../support/counting.ts'
 import { right } from '../support/either.ts'
 import { apply, steps } from '../support/histories.ts'
+import { condensed, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
+import { write } from '../support/write.ts'
 
 const actor = { kind: 'test' }
 const said = (content: string) => ({ role: 'user', content }) as const
@@ -130,6 +132,18 @@ test('how two positions differ is read without what came before them, but for wh
   )
   expect(changes.filter(({ change }) => change !== 'kept')).toHaveLength(12)
   expect(read).toBeLessThan(500)
+})
+
+test('how two positions differ is told of more messages than a call takes arguments', async () => {
+  const count = 130_000
+  const store = memoryStore()
+  await write(store, 'c', [...Array.from({ length: count }, (_, n) => user(`${n}`)), condensed(0, count - 1)])
+  const { changes } = right(
+    await storeOn(store, actor)
+      .conversation('c')
+      .diff({ from: count - 1 })(),
+  )
+  expect(changes).toHaveLength(count + 1)
 })
 
 const logAt = async (store: EventStore): Promise<Log> => {
