@@ -4,7 +4,7 @@ import type { Fate, Status } from '../projections/full.ts'
 import type { Hit, Visibility } from '../projections/lookups.ts'
 import { isMessage } from './facts.ts'
 import { type Part, partsOf } from './lineage.ts'
-import type { Rows } from './rows.ts'
+import type { Chunk, Rows } from './rows.ts'
 import { type Mark, stateAt, turningsOf } from './states.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 
@@ -19,6 +19,8 @@ export interface View {
 export const viewIn = (db: DatabaseSync, rows: Rows, row: ThreadRow): View => {
   const parts = partsOf(rows, row)
   const turnings = turningsOf(parts.flatMap((part) => marksIn(db, part)))
+  /** Whoever asks of many positions asks of those beside each other. */
+  const read = new Map<string, Chunk>()
   const stateIn: View['stateAt'] = (entry, at) => stateAt(turnings, entry, at)
   return {
     stateAt: stateIn,
@@ -33,7 +35,10 @@ export const viewIn = (db: DatabaseSync, rows: Rows, row: ThreadRow): View => {
       const part = parts.find(({ last }) => position <= last)
       if (!part) return '-'
       const { number, index } = placeIn(part.row, position)
-      return rows.chunks(part.row, number, number)[0]?.columns.kindAt(index) ?? '-'
+      const name = `${part.row.n} ${number}`
+      const chunk = read.get(name) ?? rows.chunks(part.row, number, number)[0]
+      if (chunk) read.set(name, chunk)
+      return chunk?.columns.kindAt(index) ?? '-'
     },
   }
 }
