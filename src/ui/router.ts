@@ -20,12 +20,17 @@ export const here = (): Place =>
 export const linkTo = (href: string): string =>
   isFile ? `${location.href.replace(/#.*$/s, '')}#${href}` : location.origin + href
 
+let hasReturned = false
+/** Whether Back or Forward led to the place of now. */
+export const isReturn = (): boolean => hasReturned
+
 /** Goes to an address of the page. `replace`: Back does not come here again. */
 export const go = (href: string, { replace = false }: { readonly replace?: boolean } = {}): void => {
   clearTimeout(resting)
   const { path, search } = here()
   if (href === path + search) return
   const address = isFile ? `#${href}` : href
+  hasReturned &&= replace
   if (replace) history.replaceState(null, '', address)
   else history.pushState(null, '', address)
   tell()
@@ -47,7 +52,10 @@ export const usePlace = (): Place => {
   useEffect(() => {
     const listener = (): void => setPlace(here())
     // Who goes back goes where that leads, whatever was about to be noted.
-    const left = (): void => clearTimeout(resting)
+    const left = (): void => {
+      clearTimeout(resting)
+      hasReturned = true
+    }
     listeners.add(listener)
     addEventListener('popstate', left)
     addEventListener('popstate', listener)

@@ -134,6 +134,31 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await expect.poll(isInSight).toBe(true)
   })
 
+  test('of the list is where it was left when Back leads to it, and at its beginning when a link does', async () => {
+    const scene = await served()
+    for (let n = 0; n < 300; n++)
+      await scene.store.conversation(`c${n}`).append({ role: 'user', content: `Question ${n}.` })
+    const { page } = await looking(scene, '/')
+    const link = page.getByRole('link', { name: 'Question 140.' })
+    await page.getByText('300 conversations').waitFor()
+    const isThere = async (): Promise<boolean> => {
+      if ((await link.count()) > 0) return true
+      await page.evaluate('scrollBy(0, 500)')
+      return false
+    }
+    await expect.poll(isThere).toBe(true)
+    await link.evaluate((it) => it.scrollIntoView({ block: 'center' }))
+    const before = await link.boundingBox()
+    await link.click()
+    await page.getByRole('heading', { name: 'c140' }).waitFor()
+    await page.goBack()
+    await expect.poll(async () => (await link.boundingBox())?.y).toBe(before?.y)
+    await link.click()
+    await page.getByRole('link', { name: 'palimpsest' }).click()
+    await page.getByText('300 conversations · 100 loaded').waitFor()
+    expect(await page.evaluate('scrollY')).toBe(0)
+  })
+
   test('of the list asks for all that was chosen, however quickly', async () => {
     const scene = await served()
     await scene.store.conversation('talk').append({ role: 'user', content: 'Hello there.' })

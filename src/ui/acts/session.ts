@@ -3,10 +3,14 @@ import type { Source } from '../source/source.ts'
 import type { Session } from './preview.ts'
 
 let known: Promise<Session | undefined> | undefined
+let forgotten = 0
 /** Has it asked for again: after signing in, one may do other things. */
 export const forgetSession = (): void => {
   known = undefined
+  forgotten++
 }
+/** Another number after signing in: what was kept before may be somebody else's. */
+export const sessionNumber = (): number => forgotten
 
 const sessionOf = (source: Source): Promise<Session | undefined> =>
   (known ??= source.get<Session>('/session').catch(() => {

@@ -1,10 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { sessionNumber } from '../acts/session.ts'
+import { isReturn } from '../router.ts'
 import type { Connection, Source } from '../source/source.ts'
 import { queryOf } from '../url.ts'
 import { type Asked, happened, type Listed, pathOf, refreshed, withPage } from './rows.ts'
 
 /** How many conversations are fetched at once. */
 const page = 100
+
+/** The list that was left last: with its rows there at once, the browser scrolls to where it was. */
+let left: { readonly path: string; readonly session: number; readonly listed: Listed } | undefined
 
 export interface List {
   /** What is there of the answer; undefined before the first one. */
@@ -20,10 +25,13 @@ export interface List {
 
 /** The conversations that are asked for, page by page, kept up to date by what happens in the store. */
 export const useList = (source: Source, asked: Asked): List => {
-  const [listed, setListed] = useState<Listed>()
-  const [error, setError] = useState<unknown>()
-  const [isBusy, setBusy] = useState(true)
   const path = pathOf(asked)
+  const [kept] = useState(() =>
+    isReturn() && left?.path === path && left.session === sessionNumber() ? left.listed : undefined,
+  )
+  const [listed, setListed] = useState(kept)
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(!kept)
   const asking = useRef<AbortController>(undefined)
   const refreshing = useRef<AbortController>(undefined)
   /** Where the page began that could not be had. */
@@ -53,8 +61,11 @@ export const useList = (source: Source, asked: Asked): List => {
     }
     void ask()
   }
+  const isKept = useRef(kept !== undefined)
   useEffect(() => {
-    load(undefined)
+    if (isKept.current) refresh.current()
+    else load(undefined)
+    isKept.current = false
     return () => {
       asking.current?.abort()
       refreshing.current?.abort()
@@ -85,6 +96,13 @@ export const useList = (source: Source, asked: Asked): List => {
     const timer = setTimeout(() => refresh.current(), pause)
     return () => clearTimeout(timer)
   }, [listed])
+  const leave = useRef((): void => undefined)
+  leave.current = () => {
+    // The first page of what is asked for now may still be missing: then the rows are of what was asked before.
+    const isOfPath = missed.current !== undefined || (!isBusy && error === undefined)
+    left = listed && isOfPath ? { path, session: sessionNumber(), listed } : undefined
+  }
+  useEffect(() => () => leave.current(), [])
   const { connection, live } = useLive(source, setListed, () => refresh.current())
   const more = (): void => {
     if (!isBusy && error === undefined && listed?.next !== undefined) load(listed.next)
