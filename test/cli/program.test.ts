@@ -224,6 +224,14 @@ describe('the program', () => {
     expect(stdout).toContain('"ok":false')
   })
 
+  test('append says how the text is given when it is not an option', async () => {
+    const { stderr, code } = await after(`palimpsest append ${sample} --role user "Hello there"`)
+    expect({ stderr, code }).toEqual({
+      stderr: 'error: the text of the message is given with --text\n(see --help for usage)\n',
+      code: 2,
+    })
+  })
+
   test('one conversation that cannot be read is no obstacle to the others', async () => {
     await started(async (directory) => {
       await shell(`palimpsest fork ${sample} orphan`, directory)

@@ -24,6 +24,10 @@ export const addAppend = (program: Command, shell: Shell): void => {
     .option('--text <text>', 'text of the message')
     .addOption(exclusive('--file <file>', 'file with the text (default: standard input)', ['text']))
     .option('--answer', 'ask workers to answer it')
+    .allowExcessArguments()
+    .hook('preAction', (_, { args }) => {
+      if (args.length > 1) command.error('error: the text of the message is given with --text')
+    })
   withWriteOptions(command)
     .addHelpText(
       'after',
