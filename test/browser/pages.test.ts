@@ -159,6 +159,17 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     expect(await page.evaluate('scrollY')).toBe(0)
   })
 
+  test('says before anything is filled in that a conversation is too long to look into, and what to run', async () => {
+    const scene = await served()
+    const messages = Array.from({ length: 100_001 }, () => ({ role: 'user' as const, content: 'x' }))
+    await scene.store.conversation('long').append(messages)
+    const { page } = await looking(scene, '/c/long/bisect?bad=70', { allowed: [/status of 413/] })
+    await page.getByText('This conversation has 100,001 events').waitFor()
+    await page.getByText('palimpsest bisect long --good POSITION --bad 70', { exact: true }).waitFor()
+    expect(await page.locator('form').count()).toBe(0)
+    expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
   test('of the list asks for all that was chosen, however quickly', async () => {
     const scene = await served()
     await scene.store.conversation('talk').append({ role: 'user', content: 'Hello there.' })

@@ -6,7 +6,7 @@ import { useSession } from '../acts/session.ts'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
-import { problemOf } from '../source/source.ts'
+import { type Problem, problemOf } from '../source/source.ts'
 import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { ago, count, moment, number } from '../words.ts'
@@ -29,7 +29,8 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   useEffect(() => {
     document.title = `since when ${id} · Palimpsest`
   }, [id])
-  const isThere = error === undefined || problemOf(error).tag !== 'ConversationNotFound'
+  const { tag, events, limit }: Partial<Problem> = error === undefined ? {} : problemOf(error)
+  const isTooLong = tag === 'TooLong'
   const isReady = isPosition(good) && isPosition(bad) && off === undefined && !isBeginning
   const begin = async (): Promise<void> => {
     setRefusal(undefined)
@@ -57,11 +58,14 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
       </Header>
       <main class="plain investigate">
         <h1>Since when is it wrong?</h1>
-        <p>
-          Name a position at which all was well, and a later one at which it was not. You are asked about as
-          few positions in between as possible; what changes the context is suspected first.
-        </p>
-        {isThere && (
+        {isTooLong && <TooLong {...{ id, events, limit }} good={good} bad={bad} />}
+        {!isTooLong && (
+          <p>
+            Name a position at which all was well, and a later one at which it was not. You are asked about as
+            few positions in between as possible; what changes the context is suspected first.
+          </p>
+        )}
+        {!isTooLong && tag !== 'ConversationNotFound' && (
           <form
             class="inputs begin"
             onSubmit={(event) => {
@@ -86,13 +90,13 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
           </form>
         )}
         {(isWrong(good) || isWrong(bad)) && <p class="refusal">Give positions, as whole numbers.</p>}
-        {off !== undefined && <p class="faint">{off}</p>}
+        {off !== undefined && !isTooLong && <p class="faint">{off}</p>}
         {refusal !== undefined && (
           <p class="refusal" role="alert">
             {refusal}
           </p>
         )}
-        {error !== undefined && <Failed error={error} retry={retry} />}
+        {error !== undefined && !isTooLong && <Failed error={error} retry={retry} />}
         {value && value.items.length > 0 && (
           <section>
             <h2>Begun before</h2>
@@ -114,6 +118,28 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
     </>
   )
 }
+
+interface TooLongProps {
+  readonly id: string
+  /** How many it has, and how many the server looks into, as its answer says. */
+  readonly events: unknown
+  readonly limit: unknown
+  /** The positions, if they are given; empty if not. */
+  readonly good: string
+  readonly bad: string
+}
+
+/** The server does not look into so long a conversation: the command does. */
+const TooLong = ({ id, events, limit, good, bad }: TooLongProps) => (
+  <>
+    <p>
+      {`This conversation has ${number(Number(events))} events, and this server looks into ${number(Number(limit))} at most. On the command line there is no such limit: name a position at which all was well, and a later one at which it was not.`}
+    </p>
+    <p>
+      <code>{`palimpsest bisect ${id} --good ${isPosition(good) ? good : 'POSITION'} --bad ${isPosition(bad) ? bad : 'POSITION'}`}</code>
+    </p>
+  </>
+)
 
 interface PositionFieldProps {
   readonly label: string
