@@ -1,15 +1,28 @@
 /** What stands in place of what was redacted. */
 export const mark = '[redacted]'
 
-/** What says what something is, to what it belongs, and when it was. */
-const structural: ReadonlySet<string> = new Set(
-  [
-    'type role kind method media_type ttl',
-    'id tool_use_id call conversation from relation messageId commandId requestId starts',
-    '$correlationId $causationId prev hash digest signature',
-    'time updated expires_at state',
-  ].flatMap((names) => names.split(' ')),
-)
+/** What says what a part of a message is, and to what it belongs. */
+const ofBlocks = 'type role id tool_use_id signature media_type ttl'
+
+/** The names of fields whose texts stay: in what is said there are fewer, since anything may be said under any name. */
+const kept = {
+  around: new Set(
+    [
+      ofBlocks,
+      'kind method call conversation from relation messageId commandId requestId starts',
+      '$correlationId $causationId prev hash digest',
+      'time updated expires_at state',
+    ].flatMap((names) => names.split(' ')),
+  ),
+  said: new Set(ofBlocks.split(' ')),
+  free: new Set<string>(),
+} as const satisfies Record<string, ReadonlySet<string>>
+
+/** `said`: in messages and prompts; `free`: in something that has a shape of its own; `around`: elsewhere. */
+type Place = keyof typeof kept
+
+/** What is in these was said, or is part of a prompt. */
+const saying: ReadonlySet<string> = new Set(['content', 'system', 'tools'])
 
 /** What only this library writes, by its name and by a field that tells it from content of the same name: it stays whole. */
 const ours: ReadonlyMap<string, string> = new Map([
@@ -48,7 +61,7 @@ export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
 
 /**
  * The same JSON with every match in its texts replaced by the mark; in inputs, schemas and other free data also in numbers and in the names
- * of fields. Structure stays elsewhere: types, ids, times, hashes, receipts and what is encoded. No recursion: inputs may be nested deeply.
+ * of fields. Structure stays elsewhere: types, ids and what is encoded, and around what is said times, hashes and receipts. No recursion: inputs may be nested deeply.
  *
  * @param alsoFree names of fields whose content has a shape of its own too
  */
@@ -61,34 +74,38 @@ export const redacted = <A>(value: A, pattern: RegExp, alsoFree: readonly string
     if (now !== text) places += 1
     return now
   }
-  const leaf = (given: unknown, key: string, isFree: boolean): unknown => {
-    if (typeof given === 'string') return !isFree && structural.has(key) ? given : clean(given)
-    if (typeof given !== 'number' || !isFree) return given
+  const leaf = (given: unknown, key: string, place: Place): unknown => {
+    if (typeof given === 'string') return kept[place].has(key) ? given : clean(given)
+    if (typeof given !== 'number' || place !== 'free') return given
     const now = clean(String(given))
     return now === String(given) ? given : now
   }
   const whole: Fields = {}
-  const open: Step[] = [{ given: value, into: whole, key: 'value', isFree: false }]
+  const open: Step[] = [{ given: value, into: whole, key: 'value', place: 'around' }]
   for (let next = open.pop(); next; next = open.pop()) {
     const { given, into, key } = next
-    const isFree = next.isFree || isFreeIn.has(key)
+    const place = isFreeIn.has(key)
+      ? 'free'
+      : saying.has(key) && next.place === 'around'
+        ? 'said'
+        : next.place
     if (typeof given !== 'object' || given === null) {
-      into[key] = leaf(given, key, isFree)
+      into[key] = leaf(given, key, place)
       continue
     }
-    if (!isFree && isOurs(given, key)) {
+    if (place === 'around' && isOurs(given, key)) {
       into[key] = given
       continue
     }
-    const keepsData = !isFree && encoded.has(Reflect.get(given, 'type'))
+    const keepsData = place !== 'free' && encoded.has(Reflect.get(given, 'type'))
     const isList = Array.isArray(given)
     const made = (isList ? [] : Object.create(null)) as Fields
     into[key] = made
     for (const [name, inner] of Object.entries(given)) {
-      const named = isFree && !isList ? freeName(made, clean(name)) : name
+      const named = place === 'free' && !isList ? freeName(made, clean(name)) : name
       // In the order in which it was.
       made[named] = keepsData && name === 'data' ? inner : undefined
-      if (made[named] === undefined) open.push({ given: inner, into: made, key: named, isFree })
+      if (made[named] === undefined) open.push({ given: inner, into: made, key: named, place })
     }
   }
   return { value: whole['value'] as A, places }
@@ -108,10 +125,9 @@ const freeName = (fields: Fields, name: string): string => {
   return own
 }
 
-/** `isFree`: in something that has a shape of its own. */
 interface Step {
   readonly given: unknown
   readonly into: Fields
   readonly key: string
-  readonly isFree: boolean
+  readonly place: Place
 }
