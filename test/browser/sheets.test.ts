@@ -9,7 +9,7 @@ import { servedSample } from '../support/served.ts'
 const [id] = sampleIds
 const opened = async () => {
   // What cannot be hidden is refused, and what is stale.
-  const allowed = [/status of (?:409|412)/]
+  const allowed = [/status of (?:400|409|412)/]
   const scene = await servedSample()
   const looked = await looking(scene, `/c/${id}?at=45`, { allowed })
   await looked.shows(45)
@@ -94,6 +94,20 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await page.goBack()
     await page.locator(`a[href="/c/${id}"]`).waitFor()
     await noSheet(page)
+  })
+
+  test('of a fork says before it is confirmed that its id is taken', async () => {
+    const { page } = await opened()
+    await page.keyboard.press('F')
+    const fork = sheet(page, 'Fork')
+    const confirm = fork.getByRole('button', { name: /^Fork/ })
+    await fork.getByLabel('id of the new conversation').fill(id)
+    await fork.getByText('exists').waitFor()
+    expect(await confirm.isDisabled()).toBe(true)
+    await fork.getByLabel('id of the new conversation').fill('two words')
+    await fork.getByText('a conversation id has').waitFor()
+    await fork.getByLabel('id of the new conversation').fill('free')
+    await expect.poll(() => confirm.isDisabled()).toBe(false)
   })
 
   test('saves what is seen as a file, of the position that one looks from', async () => {

@@ -231,6 +231,20 @@ describe('a command', () => {
     expect((await ask(commands, json.type === 'truncate' ? marker : undo)).status).toBeLessThan(500)
   })
 
+  test('a fork is refused in a dry run as it would be, answers the same, and is not written', async () => {
+    const { ask, store } = await talking()
+    await store.conversation('there').append({ role: 'user', content: 'Hello.' })
+    const dry = async (fork: object) => ask(`${commands}?dryRun=true`, { json: { type: 'fork', ...fork } })
+    expect(await dry({ id: 'there' })).toMatchObject({ status: 409, json: { tag: 'ConversationExists' } })
+    expect(await dry({ id: 'a b' })).toMatchObject({ status: 400, json: { path: 'id' } })
+    expect(await dry({ id: 'b', at: 99 })).toMatchObject({ status: 404, json: { tag: 'OutOfRange' } })
+    for (const given of [{ id: 'b' }, { id: 'c', at: 1 }]) {
+      const { json } = await dry(given)
+      expect((await ask(`conversations/${given.id}`)).status).toBe(404)
+      expect((await ask(commands, { json: { type: 'fork', ...given } })).json).toEqual(json)
+    }
+  })
+
   test('that cannot be carried out says why, as a problem', async () => {
     const { ask } = await talking()
     const headers = { 'if-match': '*' }

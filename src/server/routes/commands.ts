@@ -1,14 +1,15 @@
 import { z } from 'zod'
 import { commandSchemas } from '../../commands/command.ts'
+import { conversationExists, outOfRange } from '../../commands/rejections.ts'
 import { askedSchema } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import { countTokens } from '../../context/tokens/tokens.ts'
 import { render } from '../../core.ts'
-import type { CommandInput, Conversation, Effective, Written } from '../../index.ts'
+import { type CommandInput, type Conversation, type Effective, isError, type Written } from '../../index.ts'
 import { countsOf } from '../../receipts/receipt.ts'
+import { toError } from '../../result/typed.ts'
 import { flag, ofConversation } from '../parameters.ts'
 import { commandIdOf, fenceOf, revisionTag } from '../preconditions.ts'
-import { refused } from '../problem.ts'
 import { route } from '../route.ts'
 import { awaitedShape, decidedShape } from '../shapes/workers.ts'
 import { linkShape, noteShape, previewShape, saidShape, writtenShape } from '../shapes/written.ts'
@@ -112,8 +113,14 @@ export const commands = route({
     const commandId = commandIdOf(body.commandId, headers)
     const own = { ...(commandId !== undefined && { commandId }), actor: identity.actor }
     if (body.type === 'fork') {
-      if (query.dryRun) throw refused('InvalidRequest', 'a fork writes one event: it has no dry run')
       const { type: _, id: target, ...options } = body
+      if (query.dryRun) {
+        const last = await chat.position()
+        if (await isThere(store.conversation(target))) throw toError(conversationExists(target))
+        const { at = last } = options
+        if (at > last) throw toError(outOfRange(id, at, last))
+        return { body: { conversation: target, position: at + 1, events: [] } }
+      }
       const fork = await chat.fork(target, { ...options, ...own })
       const position = await fork.position()
       return {
@@ -131,6 +138,16 @@ export const commands = route({
     return { headers: { etag: revisionTag(answer.position) }, body: answer }
   },
 })
+
+const isThere = async (chat: Conversation): Promise<boolean> => {
+  try {
+    await chat.position()
+    return true
+  } catch (error) {
+    if (isError(error, 'ConversationNotFound')) return false
+    throw error
+  }
+}
 
 const message = commandSchemas.append.shape.messages
 

@@ -30,7 +30,10 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
   const stale = failure && staleIn(failure)
   const lack = lackOf(draft)
   const isReady =
-    lack === undefined && !isSending && !stale && (draft.act === 'fork' || preview !== undefined)
+    lack === undefined &&
+    !isSending &&
+    !stale &&
+    (draft.act === 'fork' ? problem === undefined : preview !== undefined)
 
   const confirm = (after = preview?.position ?? acting.last): void => {
     if (isSending) return
@@ -81,7 +84,7 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
       <Fields draft={draft} change={change} />
       <div class="dry-run" aria-live="polite" aria-busy={isBusy}>
         {draft.act === 'fork' ? (
-          lack === undefined && <p>One event is written, into the new conversation.</p>
+          lack === undefined && !failure && <p>One event is written, into the new conversation.</p>
         ) : (
           <Outcome preview={preview} />
         )}

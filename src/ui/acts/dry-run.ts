@@ -33,11 +33,12 @@ export interface DryRun {
 /** How long a draft has to rest before it is tried, in milliseconds. */
 const rest = 200
 
-/** What a draft would do, a moment after it has changed. The last answer stays until the next one is there. */
+/** What a draft would do (of a fork only whether it would be refused), a moment after it has changed. The last answer stays until the next one is there. */
 export const useDryRun = ({ source, id, last }: Acting, draft: Draft): DryRun => {
   const [state, setState] = useState<DryRun>({ preview: undefined, problem: undefined, isBusy: true })
-  const isReady = lackOf(draft) === undefined && draft.act !== 'fork'
-  const body = JSON.stringify({ ...commandOf(draft), after: last })
+  const isReady = lackOf(draft) === undefined
+  const isFork = draft.act === 'fork'
+  const body = JSON.stringify({ ...commandOf(draft), ...(isFork ? {} : { after: last }) })
   useEffect(() => {
     if (!isReady) {
       setState({ preview: undefined, problem: undefined, isBusy: false })
@@ -48,7 +49,9 @@ export const useDryRun = ({ source, id, last }: Acting, draft: Draft): DryRun =>
     setState((before) => ({ ...before, isBusy: true }))
     const ask = (): void => {
       source.post<Preview>(`${apiOf(id)}/commands?dryRun=true`, JSON.parse(body) as object, { signal }).then(
-        (preview) => signal.aborted || setState({ preview, problem: undefined, isBusy: false }),
+        (preview) =>
+          signal.aborted ||
+          setState({ preview: isFork ? undefined : preview, problem: undefined, isBusy: false }),
         (error: unknown) =>
           signal.aborted || setState({ preview: undefined, problem: problemOf(error), isBusy: false }),
       )
