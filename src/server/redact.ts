@@ -84,11 +84,7 @@ export const redacted = <A>(value: A, pattern: RegExp, alsoFree: readonly string
   const open: Step[] = [{ given: value, into: whole, key: 'value', place: 'around' }]
   for (let next = open.pop(); next; next = open.pop()) {
     const { given, into, key } = next
-    const place = isFreeIn.has(key)
-      ? 'free'
-      : saying.has(key) && next.place === 'around'
-        ? 'said'
-        : next.place
+    const place = isFreeIn.has(key) ? 'free' : within(next.place, key)
     if (typeof given !== 'object' || given === null) {
       into[key] = leaf(given, key, place)
       continue
@@ -110,6 +106,8 @@ export const redacted = <A>(value: A, pattern: RegExp, alsoFree: readonly string
   }
   return { value: whole['value'] as A, places }
 }
+
+const within = (place: Place, key: string): Place => (place === 'around' && saying.has(key) ? 'said' : place)
 
 const isOurs = (given: object, key: string): boolean => {
   const told = ours.get(key)
