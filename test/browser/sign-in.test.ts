@@ -20,8 +20,9 @@ const guarded = async () => {
     { role: 'user', content: 'What is the secret?' },
     { role: 'assistant', content: 'The secret is 42.', origin: { model: 'claude-opus-5-5' } },
   ])
-  // What is refused is written to the console by the browser itself.
-  const page = await browsing({ allowed: [/status of 40[13]/] })
+  // What is refused is written to the console by the browser itself. On a busy machine a sheet asks before its field is filled: a rewind
+  // to where one is changes nothing, which is a 409.
+  const page = await browsing({ allowed: [/status of 40[139]/] })
   const goTo = (address: string) => page.goto(scene.url + address)
   return { chat, tokenFile, ann, eve, sam, page, goTo }
 }
