@@ -64,7 +64,9 @@ test('who waits for something to happen, or for a slow answer, is not cut off', 
   const chat = store.conversation('a')
   await chat.append({ role: 'user', content: 'Begin.' })
   const gate = Promise.withResolvers<void>()
-  const slow = { ...chat, position: () => gate.promise.then(chat.position) }
+  const other = store.conversation('slow')
+  await other.append({ role: 'user', content: 'Begin.' })
+  const slow = { ...other, end: () => gate.promise.then(other.end) }
   const { url } = await serving({ ...store, conversation: (id) => (id === 'slow' ? slow : chat) })
   const answer = fetch(`${url}/api/v1/conversations/slow`)
   const socket = await reused(url)
