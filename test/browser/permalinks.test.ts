@@ -39,6 +39,8 @@ const views: readonly (readonly [what: string, address: string, reach: (page: Pa
 
 /** What is there for readers of the screen, and for the eye. Nothing has the focus: an address does not say what has. */
 const seen = async (page: Page) => {
+  // Parts of the page are loaded, not asked for: who waits for answers does not wait for them.
+  await page.getByRole('status', { name: 'Loading' }).waitFor({ state: 'detached' })
   await settled(page)
   await page.evaluate('document.activeElement.blur()')
   await page.mouse.move(0, 0)

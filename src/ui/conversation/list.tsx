@@ -49,6 +49,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
   const time = useRef(0)
   /** What stays in sight while rows come in, are measured and lose room: the end, or a row that was brought there, until somebody scrolls. */
   const held = useRef<Held>('end')
+  const scrolled = useRef(0)
   const keep = useRef((): void => undefined)
   keep.current = () => {
     if (held.current === undefined || rows.length === 0) return
@@ -97,9 +98,13 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
       onPointerDown={letGo}
       onKeyDown={letGo}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        const isUp = scrollTop < scrolled.current
+        scrolled.current = scrollTop
         // Whoever holds a row has not scrolled.
         if (typeof held.current === 'object') return
-        held.current = scrollTop + clientHeight > scrollHeight - 24 ? 'end' : undefined
+        if (scrollTop + clientHeight > scrollHeight - 24) held.current = 'end'
+        // Rows that were measured may have taken the end away from where it was: nobody has scrolled then.
+        else if (isUp) held.current = undefined
       }}
     >
       <div
