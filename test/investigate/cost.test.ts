@@ -34,6 +34,25 @@ const begun = async (store: Store, id: string, ...replies: readonly object[]) =>
   return chat
 }
 
+/** A store of `a` and its subagents `b` and `c`, in which the first event of a stream cannot be read. @returns its file */
+const withTorn = async (directory: string, stream: string): Promise<string> => {
+  const file = join(directory, 'palimpsest.db')
+  const store = await openStore(`sqlite:${file}`)
+  for (const [id, above] of [['a'], ['b', 'a'], ['c', 'a']] as const) {
+    const chat = await begun(store, id, reply('claude-opus-5-5', { usage: usage(10, 2) }))
+    if (above) await chat.link({ relation: 'subagent-of', conversation: above })
+  }
+  await store.close()
+  const database = new DatabaseSync(file)
+  database
+    .prepare(
+      `UPDATE events SET data = '{}' WHERE stream = (SELECT id FROM streams WHERE name = ?) AND revision = 0`,
+    )
+    .run(stream)
+  database.close()
+  return file
+}
+
 describe('cost', () => {
   test('is what the API billed, abandoned branches included, shared among the tools that were called', async () => {
     const run = { read: () => 'its content', list: () => 'a, b' }
@@ -207,20 +226,7 @@ describe('cost', () => {
 
   test('of a conversation names a subagent that cannot be read, and counts the rest', () =>
     inDirectory(async (directory) => {
-      const file = join(directory, 'palimpsest.db')
-      const store = await openStore(`sqlite:${file}`)
-      for (const [id, above] of [['a'], ['b', 'a'], ['c', 'a']] as const) {
-        const chat = await begun(store, id, reply('claude-opus-5-5', { usage: usage(10, 2) }))
-        if (above) await chat.link({ relation: 'subagent-of', conversation: above })
-      }
-      await store.close()
-      const database = new DatabaseSync(file)
-      database
-        .prepare(
-          `UPDATE events SET data = '{}' WHERE stream = (SELECT id FROM streams WHERE name = 'conversation-b') AND revision = 0`,
-        )
-        .run()
-      database.close()
+      const file = await withTorn(directory, 'conversation-b')
       const torn = await openStore(`sqlite:${file}`)
       const found = await cost(torn, { conversation: 'a' })
       await torn.close()
@@ -231,20 +237,7 @@ describe('cost', () => {
 
   test('says of which subagents nobody knows, as their notes cannot be read', () =>
     inDirectory(async (directory) => {
-      const file = join(directory, 'palimpsest.db')
-      const store = await openStore(`sqlite:${file}`)
-      for (const [id, above] of [['a'], ['b', 'a'], ['c', 'a']] as const) {
-        const chat = await begun(store, id, reply('claude-opus-5-5', { usage: usage(10, 2) }))
-        if (above) await chat.link({ relation: 'subagent-of', conversation: above })
-      }
-      await store.close()
-      const database = new DatabaseSync(file)
-      database
-        .prepare(
-          `UPDATE events SET data = '{}' WHERE stream = (SELECT id FROM streams WHERE name = 'notes-b')`,
-        )
-        .run()
-      database.close()
+      await withTorn(directory, 'notes-b')
       const { stdout, stderr } = await shell('palimpsest cost a', directory)
       expect(stdout).toMatch(/^total\t2\t20\t/m)
       expect(stderr).toMatch(/^not counted: b: its notes cannot say whether it is a subagent: .+\n$/)

@@ -7,7 +7,6 @@ import { describe, expect, test, vi } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openClient } from '../../src/client/index.ts'
 import { openStore } from '../../src/index.ts'
-import type { BisectionView } from '../../src/investigate/by-hand.ts'
 import { cache, cost, replay, why } from '../../src/investigate/index.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { parseKey } from '../../src/ledger/keys.ts'
@@ -24,13 +23,15 @@ const [id] = sampleIds
 const of = `conversations/${id}`
 
 /** The sample with receipts, and a client that reaches its server. */
+const clientOf = ({ fetch }: Pick<Awaited<ReturnType<typeof serving>>, 'fetch'>) =>
+  openClient('http://localhost', {
+    fetch: (url, init) =>
+      fetch(`/api/v1${(url as string).slice('http://localhost/api/v1'.length)}`, askedOf(init)),
+  })
 const sampled = async () => {
   const scene = await serving()
   await loadSample(scene.store)
-  const client = openClient('http://localhost', {
-    fetch: (url, init) =>
-      scene.fetch(`/api/v1${(url as string).slice('http://localhost/api/v1'.length)}`, askedOf(init)),
-  })
+  const client = clientOf(scene)
   return { ...scene, chat: scene.store.conversation(id), client, remote: client.conversation(id) }
 }
 const askedOf = (init: RequestInit = {}) => ({
@@ -282,14 +283,13 @@ describe('a bisection over HTTP', () => {
     }
     const own = await openStore(events)
     atEnd(own.close)
-    const { ask } = await serving({ store: own })
+    const scene = await serving({ store: own })
+    const remote = clientOf(scene).conversation('a')
     await own.conversation('a').append(Array.from({ length: 9 }, () => ({ role: 'user', content: 'So.' })))
-    const begin = { good: 0, bad: 8, reliability: 0.8 }
-    const begun = (await ask('conversations/a/bisections', { json: begin })).json
+    const { id: name, result, probabilities } = await remote.bisect({ good: 0, bad: 8, reliability: 0.8 })
     expect(readings).toBe(1)
-    const { id: name, result, probabilities } = begun as unknown as BisectionView
     const json = { position: result.type === 'ask' ? result.position : -1, verdict: 'good' }
-    const said = await ask(`conversations/a/bisections/${name}/verdicts`, { json })
+    const said = await scene.ask(`conversations/a/bisections/${name}/verdicts`, { json })
     expect([said.status, readings]).toEqual([200, 2])
     for (const probability of probabilities) expect(String(probability).length).toBeLessThan(8)
   })
