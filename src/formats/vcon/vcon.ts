@@ -4,7 +4,7 @@ import { type ConversationEvent, contentOf } from '../../events/events.ts'
 import type { Log } from '../../projections/path.ts'
 import { entriesOf, type Withheld } from './trace.ts'
 
-// A vCon (draft-ietf-vcon-vcon-core-02, syntax 0.4.0) with the extension draft-howe-vcon-agent-session-00, whose trace is a record as in
+// A vCon (draft-ietf-vcon-vcon-core-03, syntax 0.4.0) with the extension draft-howe-vcon-agent-session-00, whose trace is a record as in
 // draft-birkholz-verifiable-agent-conversations-00. docs/interchange.md says what of these is here; docs/vcon.schema.json checks it.
 
 const traceSchema = 'https://datatracker.ietf.org/doc/draft-birkholz-verifiable-agent-conversations/00/'
@@ -60,7 +60,7 @@ export function* vcon(log: Log, conversation: string, withheld: Withheld = new M
         product: model,
         schema: traceSchema,
         encoding: 'json',
-        body: JSON.stringify(trace),
+        body: trace,
       },
     ],
   }
