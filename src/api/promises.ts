@@ -16,7 +16,7 @@ import type { Turned } from '../turn/turned.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import type { ConversationOf, Conversation as TaskConversation } from '../conversation/conversation.ts'
 import type { MessageInput } from '../conversation/inputs.ts'
-import type { FullReader } from '../conversation/reading.ts'
+import type { At, FullReader } from '../conversation/reading.ts'
 import { toError } from '../result/typed.ts'
 import type { Worker as WorkerOf } from '../workers/serving.ts'
 import { type Requesting, requesting } from '../workers/requests.ts'
@@ -67,12 +67,13 @@ export interface Conversation
    */
   readonly cancel: (options?: CancelOptions) => Promise<void>
   /**
-   * What waits in the inbox, in the order in which it was said. Rejects with a `StoreError`.
+   * What waits in the inbox, in the order in which it was said; with `at`, what waited while the conversation ended at that position. Rejects
+   * with a `StoreError`.
    *
    * @example
    * for (const { id, messages } of await chat.queued()) console.log(id, messages.length)
    */
-  readonly queued: () => Promise<readonly QueuedMessages[]>
+  readonly queued: (options?: At) => Promise<readonly QueuedMessages[]>
   /**
    * How many tokens the next request has: counted from the log, and by the API if a client is given. Rejects with a `ReadError`, or a
    * `ModelError` of the client.

@@ -33,8 +33,8 @@ const most = 100
 export const branchesOf = (db: DatabaseSync, rows: Rows, thread: ThreadRow): Branches => {
   const abandoned = abandonedIn(db, rows, thread)
   const forks = db
-    .prepare('SELECT id, "from" FROM threads WHERE parent = ? ORDER BY n DESC LIMIT ?')
-    .all(thread.n, most + 1)
+    .prepare('SELECT id, "from" FROM threads WHERE parent = ? AND "from" <= ? ORDER BY n DESC LIMIT ?')
+    .all(thread.n, thread.last + 1, most + 1)
     .map((row) => ({ id: String(row['id']), at: Number(row['from']) - 1 }))
   return {
     abandoned: abandoned.slice(0, most),

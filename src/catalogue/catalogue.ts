@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { outOfRange } from '../commands/rejections.ts'
 import { invalidInput } from '../events/errors.ts'
-import { openAt } from '../history/log.ts'
+import { openAt, outsideOf } from '../history/log.ts'
 import type { BucketColumns, OutlineColumns } from '../projections/columns.ts'
 import type { Fate } from '../projections/full.ts'
 import type { HiddenByMarker, Hits } from '../projections/lookups.ts'
@@ -86,13 +86,17 @@ export interface Catalogue<W extends Way> {
     markers: readonly number[],
   ) => Answer<W, ReadError, readonly HiddenByMarker[]>
   /**
-   * What rewinds have taken off the path of a conversation, and its forks: the newest 100 of each. Waits a quarter of a second for the index
-   * at most, as it comes along with other answers. Errors: `ConversationNotFound`.
+   * What rewinds have taken off the path of a conversation by a position (default: the last one), and its forks up to there: the newest 100 of
+   * each. Waits a quarter of a second for the index at most, as it comes along with other answers. Errors: `OutOfRange`,
+   * `ConversationNotFound`.
    *
    * @example
    * const { abandoned, forks } = await store.catalogue.branches('task-42')
    */
-  readonly branches: (id: string) => Answer<W, ReadError, BranchesPage>
+  readonly branches: (
+    id: string,
+    options?: { readonly at?: number | undefined },
+  ) => Answer<W, ReadError, BranchesPage>
   /**
    * The messages, summaries and system prompts that have a text of 3 to 500 characters, as it is but for upper and lower case: what was
    * said, also in thoughts, tool calls and results, with the names and ids of calls; abandoned branches included. And the conversations
@@ -271,8 +275,15 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return (yield* hiddenBy(id, [marker]))[0]
   }
 
-  async function* branches(id: string): Steps<ReadError, BranchesPage> {
-    const { known, isComplete } = yield* caughtUp(id, littlePatience)
+  async function* branches(
+    id: string,
+    options?: Parameters<Catalogue<'task'>['branches']>[1],
+  ): Steps<ReadError, BranchesPage> {
+    const { at } = yield* ok(checkedOptions(options, { at: kinds.position }))
+    const { known: all, isComplete } = yield* caughtUp(id, littlePatience)
+    const outside = outsideOf(id, at, all.last)
+    if (outside) return yield outside
+    const known = { ...all, indexed: Math.min(all.indexed, at ?? Infinity) }
     const found = read(id, known, (row, { rows }, db) => branchesOf(db, rows, row)) ?? noBranches
     return { ...found, isAll: found.isAll && isComplete, ...known }
   }
@@ -334,7 +345,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     hidden: (id, marker) => task(() => hidden(id, marker)),
     hiddenBy: (id, markers) => task(() => hiddenBy(id, markers)),
     calls: (id, options) => task(() => calls(id, options)),
-    branches: (id) => task(() => branches(id)),
+    branches: (id, options) => task(() => branches(id, options)),
     fates: (id, options) => task(() => fates(id, options)),
     close: feed.close,
   }

@@ -72,7 +72,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
       return inOrder(() => post('/conversations/{id}/messages', of, said as never))
     },
     cancel: (options = {}) => done(post('/conversations/{id}/cancel', of, options)),
-    waiting: () => items(get('/conversations/{id}/waiting', of)),
+    waiting: (options) => items(get('/conversations/{id}/waiting', of, { ...options })),
     approve: (call, options = {}) =>
       done(post('/conversations/{id}/waiting/{call}/approve', { id, call }, options as never)),
     deny: (call, options = {}) =>

@@ -18,8 +18,12 @@ export type Queued = InboxEvent<'Queued'>
 
 /** Holds what the user says while the model is busy. */
 export interface Inbox {
-  /** What is not known to be in the conversation, in the order in which it was said. */
-  readonly pending: () => Steps<StoreError, readonly Queued[]>
+  /**
+   * What is not known to be in the conversation, in the order in which it was said.
+   *
+   * @param at by what was recorded while the conversation ended at this position or before it; default: by all
+   */
+  readonly pending: (at?: number) => Steps<StoreError, readonly Queued[]>
   /** Whether `pending` has found nothing when the stream ended with that revision, or later. */
   readonly wasEmptyAt: (revision: number) => boolean
   /** What was queued under a command id, moved or not. */
@@ -43,7 +47,7 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
 
   const decoded = (event: RecordedEvent): E.Either<StoreError, InboxEvent> => inboxCodec.decode(event, event)
 
-  async function* pending(): Steps<StoreError, readonly Queued[]> {
+  async function* pending(at = Infinity): Steps<StoreError, readonly Queued[]> {
     const queued: Queued[] = []
     let taken = -1
     let last = -1
@@ -53,13 +57,14 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
       for (const recorded of events) {
         if (recorded.revision <= taken) break
         const event = yield* ok(decoded(recorded))
+        if (event.data.at > at) continue
         if (event.type === 'Queued') queued.push(event)
         else taken = Math.max(taken, event.data.through)
       }
       from = (events.at(-1)?.revision ?? 0) - 1
     }
     const left = queued.filter(({ revision }) => revision > taken).toReversed()
-    empty = left.length === 0 ? last : undefined
+    if (at === Infinity) empty = left.length === 0 ? last : undefined
     return left
   }
 

@@ -18,14 +18,16 @@ describe.each([
   ['logs that commands wrote', histories(60), 60],
   ['logs of any events', rawLogs(60), 100],
 ])('of %s, whole or forked,', (_, logs, numRuns) => {
-  test('what is abandoned is what is not on the path, each stretch by the rewind after it', async () => {
+  test('what is abandoned by a position is what is not on its path, each stretch by the rewind after it', async () => {
     await fc.assert(
-      fc.asyncProperty(logs, places, async (any, cuts) => {
+      fc.asyncProperty(logs, places, fc.option(fc.nat(200)), async (any, cuts, place) => {
         if (any.length === 0) return
-        const { store, id, log } = await storedForked(any, cuts)
+        const { store, id, log: whole } = await storedForked(any, cuts)
+        const at = place === null ? undefined : place % whole.length
+        const log = whole.slice(0, at === undefined ? undefined : at + 1)
         const catalogue = catalogueOf(store, undefined)
-        const { abandoned, isAll, last, indexed } = right(await catalogue.branches(id)())
-        expect([isAll, last, indexed]).toEqual([true, log.length - 1, log.length - 1])
+        const { abandoned, isAll, last, indexed } = right(await catalogue.branches(id, { at })())
+        expect([isAll, last, indexed]).toEqual([true, whole.length - 1, log.length - 1])
         const left = abandoned.flatMap(({ first, last: end, by }) => {
           expect(log[by]).toMatchObject({ type: 'Rewound', data: { to: first - 1 } })
           expect(end).toBe(by - 1)
@@ -58,6 +60,10 @@ test('of more than a hundred branches, the newest are given', async () => {
   const many = await store.catalogue.branches('a')
   expect([many.forks.length, many.isAll]).toEqual([100, false])
   expect(many.forks[0]).toEqual({ id: 'fork-100', at: 0 })
+  await chat.fork('late')
+  expect((await store.catalogue.branches('a')).forks[0]?.id).toBe('late')
+  expect(await store.catalogue.branches('a', { at: 0 })).toMatchObject({ abandoned: [], forks: many.forks })
+  await expect(store.catalogue.branches('a', { at: 999 })).rejects.toMatchObject({ _tag: 'OutOfRange' })
 })
 
 test('while forks may not be indexed yet, these are not all', async () => {

@@ -335,6 +335,7 @@ const rows: Readonly<Record<string, Row>> = {
     right: ['conversations/w/waiting'],
     wrong: [
       [404, `${none}/waiting`],
+      [404, `${a}/waiting?at=99`],
       [400, `${a}/waiting?x=1`],
     ],
   },

@@ -125,6 +125,55 @@ describe('a conversation over HTTP', () => {
     expect(await ask(commands, { json, headers: { 'if-match': etag } })).toMatchObject({ status: 412 })
   })
 
+  test('is of one position, whatever others write while it is read', async () => {
+    const { ask, store } = await talking()
+    const chat = store.conversation('a')
+    await chat.say({ role: 'user', content: 'And now?' })
+    const waits = store.conversation('w')
+    await waits.append(hello as never)
+    await waits.turn({
+      client: wiper,
+      model: 'm',
+      tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
+      run: { wipe: { run: () => 'wiped', approve: true } },
+    })
+    const writes: Readonly<Record<string, () => Promise<unknown>>> = {
+      a: async () => {
+        await chat.append(yes as never)
+        await chat.rewind({ to: 1 })
+        await chat.say({ role: 'user', content: 'Then this.' })
+      },
+      w: () =>
+        waits.append({
+          role: 'user',
+          content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'wiped' }],
+        }),
+    }
+    const racing = await serving({
+      store: {
+        ...store,
+        conversation: (id) => {
+          const its = store.conversation(id)
+          const end = async () => {
+            const found = await its.end()
+            await writes[id]?.()
+            return found
+          }
+          return { ...its, end }
+        },
+      },
+    })
+    for (const [id, { queued, waiting }] of Object.entries({
+      a: { queued: 1, waiting: 0 },
+      w: { queued: 0, waiting: 1 },
+    })) {
+      const before = await ask(`conversations/${id}`)
+      expect(before.json).toMatchObject({ queued, waiting })
+      expect((await racing.ask(`conversations/${id}`)).json).toEqual(before.json)
+      expect((await ask(`conversations/${id}`)).json).toMatchObject({ queued: 0, waiting: 0 })
+    }
+  })
+
   test('takes notes and links', async () => {
     const { ask } = await talking()
     const json = { kind: 'title', data: 'Hello' }

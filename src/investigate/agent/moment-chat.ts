@@ -26,7 +26,7 @@ const writers = [
 
 /**
  * A conversation as it was at a position, for an agent that looks at it before it begins a turn. It cannot be written to: `InvalidInput`.
- * Notes, links and what is queued are those of today.
+ * Notes and links are those of today.
  */
 export const chatAt = (chat: Conversation, at: number): Conversation => {
   const refuse = (): never => {
@@ -45,6 +45,8 @@ export const chatAt = (chat: Conversation, at: number): Conversation => {
     full: (options?: object) => chat.full({ at, ...options }),
     render: (options) => chat.render({ at, ...options }),
     tokens: (options) => chat.tokens({ at, ...options }),
+    waiting: (options) => chat.waiting({ at, ...options }),
+    queued: (options) => chat.queued({ at, ...options }),
     timeline: (options) => chat.timeline({ at, ...options }),
     events: (options) => chat.events({ to: at, ...options }),
     stored: (options) => chat.stored({ to: at, ...options }),

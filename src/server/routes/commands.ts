@@ -8,7 +8,7 @@ import { render } from '../../core.ts'
 import { type CommandInput, type Conversation, type Effective, isError, type Written } from '../../index.ts'
 import { countsOf } from '../../receipts/receipt.ts'
 import { toError } from '../../result/typed.ts'
-import { flag, ofConversation } from '../parameters.ts'
+import { at, flag, ofConversation } from '../parameters.ts'
 import { commandIdOf, fenceOf, revisionTag } from '../preconditions.ts'
 import { route } from '../route.ts'
 import { awaitedShape, decidedShape } from '../shapes/workers.ts'
@@ -117,9 +117,9 @@ export const commands = route({
       if (query.dryRun) {
         const last = await chat.position()
         if (await isThere(store.conversation(target))) throw toError(conversationExists(target))
-        const { at = last } = options
-        if (at > last) throw toError(outOfRange(id, at, last))
-        return { body: { conversation: target, position: at + 1, events: [] } }
+        const { at: end = last } = options
+        if (end > last) throw toError(outOfRange(id, end, last))
+        return { body: { conversation: target, position: end + 1, events: [] } }
       }
       const fork = await chat.fork(target, { ...options, ...own })
       const position = await fork.position()
@@ -198,10 +198,11 @@ export const waiting = route({
   summary: 'The calls that wait for an approval, or for a result from outside',
   scope: 'read',
   params: ofConversation,
+  query: z.strictObject({ at }),
   answers: { 200: z.object({ items: z.array(awaitedShape) }) },
-  errors: ['ConversationNotFound'],
-  handle: async ({ params, store }) => ({
-    body: { items: await store.conversation(params.id).waiting() },
+  errors: ['ConversationNotFound', 'OutOfRange'],
+  handle: async ({ params, query, store }) => ({
+    body: { items: await store.conversation(params.id).waiting(query) },
   }),
 })
 

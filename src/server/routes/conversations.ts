@@ -130,13 +130,14 @@ export const get = route({
   handle: async ({ params: { id }, store }) => {
     const chat = store.conversation(id)
     const { position, hash } = await chat.end()
+    const then = { at: position }
     const [{ head, items, outline }, { total }, queued, waiting, { last: _, ...branches }] =
       await Promise.all([
-        chat.context({ at: position }),
-        chat.tokens(),
-        chat.queued(),
-        chat.waiting(),
-        store.catalogue.branches(id),
+        chat.context(then),
+        chat.tokens(then),
+        chat.queued(then),
+        chat.waiting(then),
+        store.catalogue.branches(id, then),
       ])
     const model = outline.configuration?.model
     const body = {

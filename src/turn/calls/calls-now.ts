@@ -12,7 +12,7 @@ export interface CallsNow {
   readonly held?: Held | undefined
   /** Position of the first of that; Infinity if it is nothing. */
   readonly said: number
-  /** Where the conversation was rewound since the position given. */
+  /** Where the conversation was rewound after the position given, through that of the history. */
   readonly rewinds: readonly Rewind[]
 }
 
@@ -27,7 +27,7 @@ export async function* callsNow(
   now: Effective,
   since = now.at,
 ): Steps<ReadError, CallsNow> {
-  const rewinds = yield* rewindsAfter(chat, since)
+  const rewinds = (yield* rewindsAfter(chat, since)).filter(({ position }) => position <= now.at)
   const position = overtakenSince(now)
   if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
   const held = saidLast(now, yield* chat.later(position), position)

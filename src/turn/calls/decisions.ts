@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../../conversation/conversation.ts'
 import { objectOf } from '../../conversation/envelope.ts'
+import type { At } from '../../conversation/reading.ts'
 import { checkJson } from '../../events/check.ts'
 import type { EventTooLarge } from '../../events/errors.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
@@ -67,13 +68,13 @@ export interface Deciding<W extends Way = 'task'> {
    */
   readonly deny: (call: string, denial: Denial) => Answer<W, DecisionError, Decided>
   /**
-   * The calls that wait for an approval, or for a result from outside, in the order in which the model made them. Errors: a
-   * `ReadError`.
+   * The calls that wait for an approval, or for a result from outside, in the order in which the model made them; with `at`, by what was
+   * written and decided while the conversation ended at that position or before it. Errors: a `ReadError`.
    *
    * @example
    * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
    */
-  readonly waiting: () => Answer<W, ReadError, readonly Awaited[]>
+  readonly waiting: (options?: At) => Answer<W, ReadError, readonly Awaited[]>
 }
 
 const by = z.string().min(1, { error: 'say who decides' })
@@ -113,11 +114,12 @@ const problemWith = (
 export const deciding = (chat: Conversation): Deciding => {
   const log = chat.turnLog
 
-  /** The newest wait for a call, however long ago. */
-  const lookFor = (call: string): Steps<StoreError, Found | undefined> =>
+  /** The newest wait for a call, however long ago. @param at of what was recorded at this position or before it */
+  const lookFor = (call: string, at = Infinity): Steps<StoreError, Found | undefined> =>
     caught(async () => {
       const decisions = new Map<number, RecordedTurnFact<'CallDecided'>>()
       for await (const fact of log.newest()) {
+        if (fact.data.at > at) continue
         if (fact.type === 'CallDecided' && fact.data.call === call) decisions.set(fact.data.wait, fact)
         if (fact.type !== 'CallsWaiting' || !fact.data.calls.includes(call)) continue
         const decision = decisions.get(fact.revision)
@@ -160,12 +162,12 @@ export const deciding = (chat: Conversation): Deciding => {
     }
   }
 
-  async function* awaited(): Steps<ReadError, readonly Awaited[]> {
-    const now = yield* ok(chat.context())
+  async function* awaited(options?: At): Steps<ReadError, readonly Awaited[]> {
+    const now = yield* ok(chat.context(options))
     const { open } = yield* callsNow(chat, now)
     const all: Awaited[] = []
     for (const { call, use } of open) {
-      const found = yield* lookFor(call.id)
+      const found = yield* lookFor(call.id, now.at)
       if (!found || found.decision || found.wait.data.reply !== use) continue
       const { wait } = found
       const calls = yield* callsNow(chat, now, wait.data.at)
@@ -186,6 +188,6 @@ export const deciding = (chat: Conversation): Deciding => {
   return {
     approve: (call, approval) => checked(approvalSchema, call, approval, 'approved'),
     deny: (call, denial) => checked(denialSchema, call, denial, 'denied'),
-    waiting: () => task(awaited),
+    waiting: (options) => task(() => awaited(options)),
   }
 }

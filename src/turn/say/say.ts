@@ -8,6 +8,7 @@ import { blocksOf } from '../../commands/append.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
 import { objectOf, splitEnvelope } from '../../conversation/envelope.ts'
 import type { MessageInput } from '../../conversation/inputs.ts'
+import type { At } from '../../conversation/reading.ts'
 import { check, checkJson } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { newMessage, type NewMessage } from '../../events/new-message.ts'
@@ -17,6 +18,7 @@ import type { Queued } from '../../history/inbox.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { ReadError, StoreError, WriteError } from '../../store/errors.ts'
+import { checkedOptions, kinds } from '../../store/options.ts'
 import { isBusy, turnStart } from './busy.ts'
 import { busy, type Busy } from './errors.ts'
 import { moveIn } from './inbox-moves.ts'
@@ -130,10 +132,11 @@ export const saying = (chat: Conversation) => {
 
 /** What waits in a conversation's inbox, in the order in which it was said. */
 export const queuedIn =
-  (chat: Conversation): (() => TaskEither<StoreError, readonly QueuedMessages[]>) =>
-  () =>
-    task(async function* (): Steps<StoreError, readonly QueuedMessages[]> {
-      const pending = yield* chat.inbox.pending()
+  (chat: Conversation) =>
+  (options?: At): TaskEither<StoreError | InvalidInput, readonly QueuedMessages[]> =>
+    task(async function* (): Steps<StoreError | InvalidInput, readonly QueuedMessages[]> {
+      const { at } = yield* ok(checkedOptions(options, { at: kinds.position }))
+      const pending = yield* chat.inbox.pending(at)
       return pending.map(({ id, data, metadata }) => ({ id, time: metadata.time, messages: data.messages }))
     })
 
