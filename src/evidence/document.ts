@@ -1,5 +1,4 @@
-import { open, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../events/codec.ts'
 import { invalidInput } from '../events/errors.ts'
@@ -7,14 +6,13 @@ import type { ConversationEvent } from '../events/events.ts'
 import { type DocumentFormatName, documentWriter } from '../formats/registry.ts'
 import { historyOf } from '../receipts/passing.ts'
 import { caught, ok, type Steps, task } from '../result/steps.ts'
-import { toError } from '../result/typed.ts'
-import { fileExists } from '../store/errors.ts'
 import { makeFolder } from '../store/make-folder.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
-import { onDisk } from './folder.ts'
+import { checked } from './checked.ts'
+import { type OnReady, onDisk, writing } from './folder.ts'
 import { positionsIn } from './options.ts'
 import type { Repeated } from './repeats.ts'
-import { checkWithholdable, stillTold } from './still-told.ts'
+import { stillTold } from './still-told.ts'
 import type { EvidenceError, Source } from './source.ts'
 import type { Tainted } from './taint.ts'
 
@@ -25,7 +23,7 @@ export interface DocumentOptions {
   /** Positions of events that are not shown: only their hashes are. Default: none. */
   readonly withhold?: readonly number[] | undefined
   /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
-  readonly onReady?: (() => Promise<void>) | undefined
+  readonly onReady?: OnReady | undefined
 }
 
 const fields = { file: kinds.text, format: kinds.text, withhold: kinds.anything, onReady: kinds.call }
@@ -55,15 +53,18 @@ async function* exported(chat: Source, options: DocumentOptions): Steps<Evidence
   const last = yield* ok(chat.position())
   const withheld = yield* positionsIn(withhold, last)
   return yield* caught(async () => {
-    const { log, hashes, ...told } = await gathered(chat, withheld, last)
-    await writeNew(file, write(log, chat.id, hashes), onReady)
+    const { instead: hashes, hidden } = await checked(chat, { withheld, lastCall: 0, last }, hashOf)
+    const { log, ...told } = await gathered(chat, hidden, last)
+    await onDisk(() => makeFolder(dirname(file)))
+    const out = await writing(dirname(file), basename(file), onReady)
+    for (const piece of write(log, chat.id, hashes)) await out.write(piece)
+    await out.close()
     return { conversation: chat.id, events: log.length, withheld: [...hashes.keys()], ...told }
   })
 }
 
-const gathered = async (chat: Source, withheld: ReadonlySet<number>, last: number) => {
-  const hashes = await hashesOf(chat, withheld, last)
-  const still = await stillTold(chat, withheld)
+const gathered = async (chat: Source, hidden: readonly ConversationEvent[], last: number) => {
+  const still = stillTold(hidden)
   const history = historyOf(chat)
   const log: ConversationEvent[] = []
   for await (const event of chat.events({ to: last })) {
@@ -71,53 +72,5 @@ const gathered = async (chat: Source, withheld: ReadonlySet<number>, last: numbe
     history.pass(event)
     await still.pass(event, history.at)
   }
-  return { log, hashes, ...still.told() }
-}
-
-/** The hashes of these events, by position, ascending. */
-const hashesOf = async (
-  chat: Source,
-  withheld: ReadonlySet<number>,
-  last: number,
-): Promise<ReadonlyMap<number, string>> => {
-  const hashes = new Map<number, string>()
-  if (withheld.size === 0) return hashes
-  let position = 0
-  for await (const event of chat.stored({ to: last })) {
-    if (withheld.has(position)) {
-      checkWithholdable(event, position)
-      hashes.set(position, hashOf(event))
-    }
-    position++
-  }
-  return hashes
-}
-
-const writeNew = async (
-  file: string,
-  pieces: Iterable<string>,
-  onReady: DocumentOptions['onReady'],
-): Promise<void> => {
-  await onDisk(() => makeFolder(dirname(file)))
-  const handle = await open(file, 'wx').catch((error: NodeJS.ErrnoException) => {
-    throw toError(
-      error.code === 'EEXIST'
-        ? fileExists(file, 'exists: name a new file')
-        : invalidInput('file', `cannot be written (${error.message})`),
-    )
-  })
-  try {
-    try {
-      await onReady?.()
-    } catch (error) {
-      await rm(file)
-      throw error
-    }
-    await onDisk(async () => {
-      for (const piece of pieces) await handle.appendFile(piece)
-      await handle.sync()
-    })
-  } finally {
-    await handle.close()
-  }
+  return { log, ...still.told() }
 }

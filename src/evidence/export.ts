@@ -1,22 +1,20 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../events/codec.ts'
-import { invalidInput } from '../events/errors.ts'
 import { parseNote } from '../ledger/notes.ts'
 import { timestampLines } from '../ledger/timestamp.ts'
-import { callsIn, numberedCalls } from '../receipts/calls.ts'
-import { callOutOfRange } from '../receipts/errors.ts'
+import { numberedCalls } from '../receipts/calls.ts'
 import { historyOf } from '../receipts/passing.ts'
 import { caught, ok, orThrow, run, type Steps, task } from '../result/steps.ts'
-import { toError } from '../result/typed.ts'
-import { emptyFolder, writeWhole, writing } from './folder.ts'
+import { checked, type Withheld } from './checked.ts'
+import { emptyFolder, type Writing, writeWhole, writing } from './folder.ts'
 import { bundleFormat, files, type Manifest, rotationsIn } from './manifest.ts'
 import { type Chosen, chosenIn, type EvidenceOptions } from './options.ts'
 import { readme, verifier } from './readme.ts'
 import { requestWriter } from './request-lines.ts'
 import { type Omission, shown } from './showing.ts'
 import type { Repeated } from './repeats.ts'
-import { checkWithholdable, stillTold } from './still-told.ts'
+import { stillTold } from './still-told.ts'
 import type { EvidenceError, Source } from './source.ts'
 import type { Tainted } from './taint.ts'
 import { withheldText } from './withheld.ts'
@@ -52,53 +50,27 @@ async function* exported(chat: Source, options: EvidenceOptions): Steps<Evidence
   const last = yield* ok(chat.position())
   const chosen = yield* chosenIn(options, last)
   return yield* caught(async () => {
-    if (chosen.lastCall > 0) await checkCalls(chat, chosen.lastCall, last)
-    const closed = await closedIn(chat, chosen.withheld, last)
+    const withheld = await checked(chat, { ...chosen, last }, withheldText)
     await orThrow(run(emptyFolder(chosen.folder)))
-    await chosen.onReady()
-    return written(chat, chosen, closed, last)
+    const events = await writing(chosen.folder, files.events, chosen.onReady)
+    return written(chat, chosen, { events, withheld, last })
   })
 }
 
-/** Throws `CallOutOfRange` if there is no such call. */
-const checkCalls = async (chat: Source, lastCall: number, last: number): Promise<void> => {
-  let calls = 0
-  for await (const { number } of callsIn(chat.events({ to: last }))) calls = number
-  if (lastCall > calls) throw toError(callOutOfRange(chat.id, lastCall, calls))
+/** What there is once an export can no longer be refused. */
+interface Ready {
+  /** The first file. */
+  readonly events: Writing
+  readonly withheld: Withheld
+  readonly last: number
 }
 
-/** What stands in place of these events, by position. Throws `InvalidInput` if one cannot be withheld. */
-const closedIn = async (
-  chat: Source,
-  withheld: ReadonlySet<number>,
-  last: number,
-): Promise<ReadonlyMap<number, string>> => {
-  const closed = new Map<number, string>()
-  if (withheld.size === 0) return closed
-  let position = 0
-  for await (const event of chat.stored({ to: last })) {
-    if (withheld.has(position)) {
-      checkWithholdable(event, position)
-      const text = withheldText(event)
-      if (text === undefined) throw toError(invalidInput('withhold', `event ${position} ${foreign}`))
-      closed.set(position, text)
-    }
-    position++
-  }
-  return closed
-}
-
-const written = async (
-  chat: Source,
-  chosen: Chosen,
-  closed: ReadonlyMap<number, string>,
-  last: number,
-): Promise<Evidence> => {
+const written = async (chat: Source, chosen: Chosen, ready: Ready): Promise<Evidence> => {
   const { folder, ledger } = chosen
-  const chain = await writeEvents(chat, folder, closed, last)
-  const { bytes, ...sent } = await writeRequests(chat, chosen, last)
+  const chain = await writeEvents(chat, ready)
+  const { bytes, ...sent } = await writeRequests(chat, chosen, ready)
   const { requests, omitted } = sent
-  const withheld = [...chosen.withheld].toSorted((a, b) => a - b)
+  const withheld = [...ready.withheld.instead.keys()]
   const { bytes: eventBytes, ...ends } = chain
   const manifest: Manifest = {
     format: bundleFormat,
@@ -123,7 +95,7 @@ const written = async (
   )
   await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
   const sizes = { events: eventBytes, requests: bytes }
-  return { conversation: chat.id, events: last + 1, withheld, ...sent, bytes: sizes }
+  return { conversation: chat.id, events: ready.last + 1, withheld, ...sent, bytes: sizes }
 }
 
 /** The names of those that have signed a time for the checkpoint, as far as they are fit for a line of a shell. */
@@ -137,20 +109,14 @@ interface Chain extends Pick<Manifest, 'first' | 'last' | 'head'> {
   readonly bytes: number
 }
 
-const writeEvents = async (
-  chat: Source,
-  folder: string,
-  closed: ReadonlyMap<number, string>,
-  last: number,
-): Promise<Chain> => {
-  const file = await writing(folder, files.events)
+const writeEvents = async (chat: Source, { events: file, withheld, last }: Ready): Promise<Chain> => {
   let position = 0
   let first = 0
   let head = ''
   for await (const event of chat.stored({ to: last })) {
     const { id, type, data, metadata } = event
     if (type === 'Forked') first = position
-    await file.write(closed.get(position) ?? `${id}\n${type}\n${data}\n${metadata}\n`)
+    await file.write(withheld.instead.get(position) ?? `${id}\n${type}\n${data}\n${metadata}\n`)
     head = hashOf(event)
     position++
   }
@@ -158,18 +124,16 @@ const writeEvents = async (
   return { first, last, head, bytes: file.bytes() }
 }
 
-const foreign = 'was written by another program: its hash cannot be given without its text'
-
 interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted' | 'repeated'> {
   readonly bytes: number
 }
 
-const writeRequests = async (chat: Source, chosen: Chosen, last: number): Promise<Requests> => {
+const writeRequests = async (chat: Source, chosen: Chosen, { withheld, last }: Ready): Promise<Requests> => {
   const parts = await writing(chosen.folder, files.parts)
   const lines = await writing(chosen.folder, files.requests)
   const history = historyOf(chat)
   const callsOf = numberedCalls()
-  const still = await stillTold(chat, chosen.withheld)
+  const still = stillTold(withheld.hidden)
   const add = requestWriter()
   const omitted: Evidence['omitted'][number][] = []
   let requests = 0

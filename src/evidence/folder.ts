@@ -1,4 +1,4 @@
-import { open, readdir, rename, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { caught, type Steps } from '../result/steps.ts'
@@ -29,6 +29,9 @@ export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExi
   if (names.length > 0) yield fileExists(folder, 'is not empty: name a folder that is new or empty')
 }
 
+/** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
+export type OnReady = () => Promise<void>
+
 /** A file that is written from its beginning to its end. Its methods throw `InvalidInput` if the disk refuses. */
 export interface Writing {
   readonly write: (text: string) => Promise<void>
@@ -39,29 +42,37 @@ export interface Writing {
 
 const atOnce = 1024 * 1024
 
-export const writing = async (folder: string, name: string): Promise<Writing> => {
-  const file = await onDisk(() => open(join(folder, name), 'wx'))
+/** Begins a file that is not there. @param onReady called once it is; the file goes again if that throws */
+export const writing = async (folder: string, name: string, onReady?: OnReady): Promise<Writing> => {
+  const path = join(folder, name)
+  await writeFile(path, '', { flag: 'wx' }).catch((error: unknown) => {
+    const isThere = Reflect.get(Object(error), 'code') === 'EEXIST'
+    throw toError(isThere ? fileExists(path, 'exists: name a new file') : unwritable(error))
+  })
+  try {
+    await onReady?.()
+  } catch (error) {
+    await rm(path)
+    throw error
+  }
   let waiting: string[] = []
   let length = 0
   let bytes = 0
-  const flush = async (): Promise<void> => {
+  // Nothing stays open between two of these: whoever writes may stop anywhere.
+  const flush = async (isLast: boolean): Promise<void> => {
     const text = Buffer.from(waiting.join(''))
     bytes += text.length
     waiting = []
     length = 0
-    await onDisk(() => file.appendFile(text))
+    await onDisk(() => appendFile(path, text, { flush: isLast }))
   }
   return {
     write: async (text) => {
       waiting.push(text)
       length += text.length
-      if (length >= atOnce) await flush()
+      if (length >= atOnce) await flush(false)
     },
-    close: async () => {
-      await flush()
-      await onDisk(() => file.sync())
-      await file.close()
-    },
+    close: () => flush(true),
     bytes: () => bytes,
   }
 }

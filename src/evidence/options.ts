@@ -1,6 +1,7 @@
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
+import type { OnReady } from './folder.ts'
 import type { LedgerProof } from './manifest.ts'
 import type { Choice } from './showing.ts'
 
@@ -14,7 +15,7 @@ export interface EvidenceOptions {
   /** What the ledger of the store says of the conversation. Without it, nothing is proven against those who can write to the store. */
   readonly ledger?: LedgerProof | undefined
   /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
-  readonly onReady?: (() => Promise<void>) | undefined
+  readonly onReady?: OnReady | undefined
 }
 
 const fields = {
@@ -31,19 +32,11 @@ export interface Chosen extends Choice {
   readonly ledger: LedgerProof | undefined
   /** The number of the last call that is to be there. */
   readonly lastCall: number
-  readonly onReady: () => Promise<void>
+  readonly onReady: OnReady | undefined
 }
 
-const nothing = (): Promise<void> => Promise.resolve()
-
 export async function* chosenIn(options: EvidenceOptions, last: number): Steps<InvalidInput, Chosen> {
-  const {
-    folder = '',
-    calls,
-    withhold = [],
-    ledger,
-    onReady = nothing,
-  } = yield* ok(checkedOptions(options, fields))
+  const { folder = '', calls, withhold = [], ledger, onReady } = yield* ok(checkedOptions(options, fields))
   if (folder === '' || folder.includes('\0'))
     return yield invalidInput('folder', 'must be the path of a folder, such as evidence/task-42')
   if (calls !== undefined && !(isNumber(calls.first, 1) && isNumber(calls.last, calls.first)))

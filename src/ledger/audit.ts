@@ -143,11 +143,12 @@ export interface Audit<W extends Way> {
    */
   readonly patrol: (options?: PatrolOptions) => Answer<W, LedgerError, void>
   /**
-   * Records that conversations are exported: call it before you hand anything out. `palimpsest audit export` does.
+   * Records that conversations are exported: call it before anything of them is written, in `onReady` of `evidence` and `document`.
    *
    * @example
-   * await store.audit.recordExport({ conversations: ['task-42'], format: 'bundle', by: 'ann', reason: 'complaint 7' })
-   * await store.conversation('task-42').evidence({ folder: 'evidence' })
+   * const record = { conversations: ['task-42'], format: 'bundle', by: 'ann', reason: 'complaint 7' }
+   * const onReady = () => store.audit.recordExport(record)
+   * await store.conversation('task-42').evidence({ folder: 'evidence', onReady })
    */
   readonly recordExport: (record: ExportRecord) => Answer<W, LedgerError, void>
   /**

@@ -16,7 +16,7 @@ export interface EvidenceWanted {
   readonly reason?: string | undefined
 }
 
-/** The bundle that `palimpsest audit export` writes, as a ZIP archive. The export is recorded once it is made, before it is sent. @param by the caller */
+/** The bundle that `palimpsest audit export` writes, as a ZIP archive. @param by the caller */
 export const evidenceOf = async (
   store: Pick<Store, 'audit'>,
   chat: Conversation,
@@ -29,15 +29,16 @@ export const evidenceOf = async (
   const end = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
     const bundle = join(folder, 'bundle')
-    const evidence = await chat.evidence({ ...wanted, folder: bundle, ledger })
-    await store.audit.recordExport({
-      conversations: [chat.id],
-      format: 'bundle',
-      by,
-      reason,
-      withheld: wanted.withhold,
-      calls: wanted.calls,
-    })
+    const onReady = (): Promise<void> =>
+      store.audit.recordExport({
+        conversations: [chat.id],
+        format: 'bundle',
+        by,
+        reason,
+        withheld: wanted.withhold,
+        calls: wanted.calls,
+      })
+    const evidence = await chat.evidence({ ...wanted, folder: bundle, ledger, onReady })
     const name = fileNameOf(`${chat.id}-evidence`, 'zip')
     return {
       headers: {

@@ -9,6 +9,10 @@ import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { openWithheld, withheldText } from '../../src/evidence/withheld.ts'
 import { parseKey } from '../../src/ledger/keys.ts'
 import { isError, openStore, type Store } from '../../src/index.ts'
+import { promiseStore } from '../../src/api/promises.ts'
+import { storeOn } from '../../src/api/open.ts'
+import { exportEvidence } from '../../src/evidence/export.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
 import { loadSample } from '../../src/cli/sample.ts'
 import { chatPlans, plans } from '../support/agent-runs/random-plans.ts'
 import { runAgents } from '../support/agent-runs/run.ts'
@@ -112,6 +116,47 @@ describe('a bundle', () => {
     const error: unknown = await chat.evidence({ folder, ...options }).catch((thrown: unknown) => thrown)
     expect(error).toMatchObject({ _tag: 'InvalidInput', path })
     expect(existsSync(folder)).toBe(false)
+  })
+
+  it('is recorded once a folder is known to take files, and before there is anything in them', async () => {
+    const chat = (await sample()).conversation('hours-invoice')
+    const folder = join(temporaryFolder(), 'evidence')
+    let found = 'not recorded'
+    const onReady = async () => void (found = textsIn(folder))
+    await chat.evidence({ folder, onReady })
+    expect(found).toBe('events.txt\n')
+  })
+
+  it('leaves nothing behind if it cannot be recorded', async () => {
+    const chat = (await sample()).conversation('hours-invoice')
+    const folder = join(temporaryFolder(), 'evidence')
+    const onReady = () => Promise.reject(new Error('not recorded'))
+    await expect(chat.evidence({ folder, onReady })).rejects.toThrow('not recorded')
+    expect(readdirSync(folder)).toEqual([])
+    await expect(chat.document({ file: join(folder, 'a.json'), format: 'vcon', onReady })).rejects.toThrow(
+      'not recorded',
+    )
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('reads the log once to check what is wanted, and no further than that takes', async () => {
+    const tasks = storeOn(memoryStore(), { kind: 'test' })
+    await loadSample(promiseStore(tasks))
+    const chat = tasks.conversation('hours-invoice')
+    const counts: number[] = []
+    const counting = <O, A>(events: (options?: O) => AsyncIterable<A>) =>
+      async function* (options?: O): AsyncGenerator<A, void> {
+        const n = counts.push(0) - 1
+        for await (const event of events(options)) {
+          counts[n] = (counts[n] ?? 0) + 1
+          yield event
+        }
+      }
+    const watched = { ...chat, events: counting(chat.events), stored: counting(chat.stored) }
+    const folder = join(temporaryFolder(), 'evidence')
+    right(await exportEvidence(watched, { folder, withhold: [2, 5], calls: { first: 1, last: 2 } })())
+    // What is checked, the events, and the requests.
+    expect(counts).toEqual([6, 49, 49])
   })
 
   it('that was not written to its end is no bundle, whichever file was the last', async () => {

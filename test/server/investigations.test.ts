@@ -11,6 +11,7 @@ import { cache, cost, replay, why } from '../../src/investigate/index.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { parseKey } from '../../src/ledger/keys.ts'
 import { lane } from '../../src/server/bounded.ts'
+import { toError } from '../../src/result/typed.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -195,6 +196,24 @@ describe('an archive of evidence', () => {
     const reading = await serving({ store, isReadOnly: true })
     expect((await reading.ask(`${of}/evidence`, { json: {} })).status).toBe(403)
     expect(await exportsOf(store)).toHaveLength(1)
+  })
+
+  test('is recorded before anything of the conversation is written, and not made if that fails', async () => {
+    const { store } = await sampled()
+    const temporary = watched()
+    let found: string | undefined
+    const recordExport = (): Promise<void> => {
+      const files = readdirSync(temporary, { recursive: true, withFileTypes: true })
+      found = files
+        .filter((file) => file.isFile())
+        .map(({ name, parentPath }) => `${name}: ${readFileSync(join(parentPath, name), 'utf8')}`)
+        .join()
+      return Promise.reject(toError({ _tag: 'StoreUnavailable', message: 'it is away' }))
+    }
+    const { fetch } = await serving({ store: { ...store, audit: { ...store.audit, recordExport } } })
+    expect((await fetch(`${of}/evidence`, { json: {} })).status).toBe(503)
+    expect(found).toBe('events.txt: ')
+    expect(readdirSync(temporary)).toEqual([])
   })
 
   test('leaves nothing behind when nobody takes it', async () => {
