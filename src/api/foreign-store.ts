@@ -23,7 +23,7 @@ import { withoutSecrets } from './secrets.ts'
  * What it throws as an `Error` without a tag is a bug of its own, and stays what it is.
  */
 export const foreignStore = (store: EventStore): EventStore => {
-  const { url, blobs, maxAppendBytes, integrity, backup } = store
+  const { url, blobs, maxAppendBytes, integrity, backup, liveness } = store
   const faulty = (method: string) => (what: string, answer: unknown) => storeFaulty(url, method, what, answer)
   const asked = <Err, A>(
     method: string,
@@ -69,6 +69,7 @@ export const foreignStore = (store: EventStore): EventStore => {
     ...(backup && {
       backup: (file, options) => asked('backup', () => backup.call(store, file, options)),
     }),
+    ...(liveness && { liveness }),
     close: () => asked('close', () => store.close()),
   }
 }

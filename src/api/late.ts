@@ -22,6 +22,8 @@ export const lateStore = (
   let store = empty
   let opening: Promise<unknown> = Promise.resolve()
   let isClosed = false
+  /** Names that are to be held once there is a store to hold them in. */
+  const names = new Set<() => void>()
   /** One at a time: whoever comes second finds what the first has opened. */
   const opened =
     (attempt: TE.TaskEither<StoreError, EventStore>): TE.TaskEither<StoreError, EventStore> =>
@@ -31,6 +33,7 @@ export const lateStore = (
         if (isClosed || store !== empty) return E.right(store)
         const tried = await attempt()
         if (E.isRight(tried)) store = tried.right
+        for (const hold of store === empty ? [] : names) hold()
         return tried
       })
       opening = made
@@ -77,6 +80,22 @@ export const lateStore = (
     },
     integrity: () => read((it) => it.integrity?.() ?? TE.right(undefined)),
     backup: (file, options) => written(({ backup }) => backup?.(file, options) ?? TE.left(storeClosed(url))),
+    liveness: {
+      hold: (name) => {
+        if (store !== empty) return store.liveness?.hold(name)
+        let release: (() => void) | undefined
+        const hold = (): void => {
+          release = store.liveness?.hold(name)
+        }
+        names.add(hold)
+        return () => {
+          names.delete(hold)
+          release?.()
+        }
+      },
+      inherit: (name) => store.liveness?.inherit(name),
+      names: () => store.liveness?.names() ?? [],
+    },
     maxAppendBytes: empty.maxAppendBytes,
     close: () => async () => {
       isClosed = true

@@ -3,7 +3,7 @@ import type { Actor } from '../events/events.ts'
 import { openStore, type Store } from '../index.ts'
 import { toError } from '../result/typed.ts'
 import { ambiguousId, failureOf, usage } from './errors.ts'
-import { type Host, indexFolder } from './host.ts'
+import { type Host, indexFolder, patiently } from './host.ts'
 import { type Output, outputOn } from './output.ts'
 
 /** The options that every command has. */
@@ -59,11 +59,7 @@ export const shellOf = (program: Command, host: Host, fail: () => void): Shell =
     (access, work) =>
     async (...args) => {
       const { store: url } = program.opts<GlobalOptions>()
-      const store = await opened(
-        url,
-        typeof access === 'string' ? access : access(...args),
-        indexFolder(host, url),
-      )
+      const store = await opened(host, url, typeof access === 'string' ? access : access(...args))
       try {
         await work({ ...surroundings(), store }, ...args)
       } catch (error) {
@@ -87,9 +83,10 @@ export const shellOf = (program: Command, host: Host, fail: () => void): Shell =
   return { action, look, surroundings }
 }
 
-const opened = async (url: string, access: Access, index: string | undefined): Promise<Store> => {
+const opened = async (host: Host, url: string, access: Access): Promise<Store> => {
+  const options = { actor, create: access === 'created' && 'late', index: indexFolder(host, url) } as const
   try {
-    return await openStore(url, { actor, create: access === 'created' && 'late', index })
+    return await patiently(host, url, openStore(url, options))
   } catch (error) {
     throw asUsage(error)
   }

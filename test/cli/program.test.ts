@@ -36,6 +36,16 @@ const works = async (commands: readonly string[], directory: string): Promise<vo
     expect(await shell(command, directory)).toMatchObject({ stderr: '', code: 0 })
 }
 
+test('a server that does not answer is named while it is waited for, without credentials', () =>
+  inDirectory(async (directory) => {
+    const url = 'esdb://dana:s3cret@127.0.0.1:1?tls=false&patience=2000'
+    const { stderr, code } = await shell(`palimpsest list --store "${url}"`, directory)
+    const [first, ...rest] = stderr.trim().split('\n')
+    expect(first).toBe('waiting for esdb://…@127.0.0.1:1?tls=false&patience=2000')
+    expect(rest.join()).toContain('error: ')
+    expect(code).toBe(1)
+  }))
+
 /** The keys of what a command answers with --json, and of the first of a list in it. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)

@@ -30,6 +30,11 @@ describe('a store of one’s own, as the library sees it, keeps the contract', (
   })
 })
 
+test('a store of one’s own may tell who lives', () => {
+  const liveness = { hold: () => () => {}, inherit: () => undefined, names: () => ['a'] }
+  expect(foreignStore({ ...memoryStore(), liveness }).liveness).toBe(liveness)
+})
+
 test('an object with methods of a class is a store', async () => {
   class Own {
     readonly #inner = memoryStore()

@@ -15,6 +15,10 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openStore, type Store } from 'palimpsest'
 import { afterEach, describe, expect, test } from 'vitest'
+import { openEvents, storeOn } from '../../src/api/open.ts'
+import type { EventStore } from '../../src/store/port.ts'
+import { atEnd } from '../support/at-end.ts'
+import { right } from '../support/either.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const hello = { role: 'user', content: 'hello' } as const
@@ -199,6 +203,27 @@ describe('a store that is created late', () => {
     await writer.conversation('c').append({ role: 'user', content: 'x'.repeat(100_000) })
     expect(await reader.conversation('c').effective()).toHaveLength(1)
     expect(await reader.conversations()[Symbol.asyncIterator]().next()).toMatchObject({ value: { id: 'c' } })
+  })
+
+  test('holds names from when it is there: those that were given before, and those after', async () => {
+    const url = `sqlite:${file()}`
+    const events = async (): Promise<EventStore> => {
+      const store = right(await openEvents(url, 'late')())
+      atEnd(store.close())
+      return store
+    }
+    const [own, other] = [await events(), await events()]
+    const [early, left] = [own.liveness?.hold('early'), own.liveness?.hold('left')]
+    left?.()
+    expect([own.liveness?.names(), own.liveness?.inherit('early')]).toEqual([[], undefined])
+    await storeOn(own, { kind: 'program' }).conversation('c').append(hello)()
+    const next = own.liveness?.hold('next')
+    right(await other.streams('', '', 1)())
+    expect(other.liveness?.names().toSorted()).toEqual(['early', 'next'])
+    expect(other.liveness?.inherit('early')).toBeUndefined()
+    early?.()
+    next?.()
+    expect(other.liveness?.names()).toEqual([])
   })
 
   test('is never there if it is closed before, and then says so', async () => {
