@@ -3,7 +3,7 @@ import { notedIn, notesStreamOf } from '../events/ids.ts'
 import { type Link, linkOf, refined } from '../projections/notes.ts'
 import { caught, ok, run, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
-import { isOfEvent, type StoreError } from '../store/errors.ts'
+import { isLoss, type StoreError } from '../store/errors.ts'
 import { remembered } from '../store/lru.ts'
 import { type Checkpoint, type EventStore, maxPage } from '../store/port.ts'
 import { newestNotes } from './note-reader.ts'
@@ -64,7 +64,7 @@ export const noteIndex = (store: EventStore): NoteIndex => {
         const seen = await run(glance(from))
         if (E.isRight(seen))
           found.push(...seen.right.links.filter((link) => link.conversation === conversation))
-        else if (isOfNotes(seen.left)) unreadable(from, seen.left.message)
+        else if (isLoss(seen.left)) unreadable(from, seen.left.message)
         else return yield seen.left
         await breath()
       }
@@ -95,6 +95,3 @@ async function* glanceAt(store: EventStore, conversation: string): Steps<StoreEr
     return { titles, links: refined(links.toReversed()) }
   })
 }
-
-/** Whether an error is about these notes, not about the store. */
-const isOfNotes = (error: StoreError): boolean => error._tag === 'HistoryLost' || isOfEvent(error)

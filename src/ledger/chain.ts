@@ -3,12 +3,9 @@ import { hashOf } from '../events/codec.ts'
 import type { Lineage } from '../history/lineage.ts'
 import { orThrow } from '../result/steps.ts'
 import { pacer } from '../store/breath.ts'
-import { isOfEvent, type StoreError } from '../store/errors.ts'
+import { isLoss } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
-
-/** Whether an error says that what was written is not there as it was, not that the store cannot be read. */
-export const isLoss = (error: StoreError): boolean => isOfEvent(error) || error._tag === 'HistoryLost'
 
 /**
  * Reads a conversation, with what it was forked from, through a position.

@@ -3,7 +3,7 @@ import { hashOf } from '../events/codec.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
-import { isOfEvent, type StoreError } from '../store/errors.ts'
+import { isLoss, type StoreError } from '../store/errors.ts'
 import { namePages } from '../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
 import { streamEndFrom } from '../store/whole/whole-writes.ts'
@@ -123,8 +123,7 @@ export async function* headOf(
 ): Steps<StoreError, Head | string | undefined> {
   const from = Number.MAX_SAFE_INTEGER
   const page = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
-  if (E.isLeft(page))
-    return isOfEvent(page.left) || page.left._tag === 'HistoryLost' ? page.left.message : yield page.left
+  if (E.isLeft(page)) return isLoss(page.left) ? page.left.message : yield page.left
   const [newest] = page.right
   const end = newest?.part ? yield* ok(run(streamEndFrom(store, newest))) : { last: newest }
   const isUnfinished = 'unfinished' in end

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { orThrow, run } from '../result/steps.ts'
-import { isOfEvent } from '../store/errors.ts'
+import { isLoss } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
@@ -177,7 +177,7 @@ async function* entryProblems(store: EventStore, text: string): AsyncGenerator<A
     limit: 1,
   })()
   if (E.isLeft(read)) {
-    if (!isOfEvent(read.left) && read.left._tag !== 'HistoryLost') await orThrow(read)
+    if (!isLoss(read.left)) await orThrow(read)
     return yield found(read.left.message)
   }
   const [event] = read.right

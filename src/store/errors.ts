@@ -28,6 +28,9 @@ export const isOfEvent = <E extends { readonly _tag: string }>(
 ): error is Extract<E, DecodeFailed | BlobMissing | BlobDamaged> =>
   error._tag === 'DecodeFailed' || error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
 
+/** Whether an error says that what was written is not there as it was, and not that the store cannot be read. */
+export const isLoss = (error: StoreError): boolean => isOfEvent(error) || error._tag === 'HistoryLost'
+
 /** Why something could not be read. */
 export type ReadError = StoreError | InvalidInput | ConversationNotFound | OutOfRange
 /** Why something was not written. No part of it was. */
