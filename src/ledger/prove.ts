@@ -1,18 +1,16 @@
-import * as E from 'fp-ts/lib/Either.js'
-import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { caught, ok, orThrow, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import { checkInclusion } from './checks.ts'
 import { parseCheckpoint } from './checkpoints.ts'
-import { parseEntry } from './entries.ts'
+import { entryText } from './entries.ts'
 import { type LedgerError, ledgerDamaged, notSealed, type ProofError } from './errors.ts'
-import { logStream } from './facts.ts'
 import { leafHash } from './hashes.ts'
+import { type HeadEntry, headsOf } from './heads.ts'
 import { keyText } from './keys.ts'
-import { batchIn, type Ledger, loadLedger } from './log.ts'
+import { type Ledger, loadLedger } from './log.ts'
 import type { Nodes } from './nodes.ts'
 import { type Note, type NoteSignature, noteText, parseNote } from './notes.ts'
-import { backwards } from './stored.ts'
 
 /** That a conversation is in the ledger, in texts that need nothing else to be checked. */
 export interface LedgerProof {
@@ -55,9 +53,13 @@ export async function* proofOf(
   conversation: string,
 ): Steps<ProofError, LedgerProof> {
   const ledger = yield* loadLedger(store)
-  const found = yield* latestEntry(store, ledger, conversation)
-  if (!found) return yield notSealed(conversation)
-  const { index, text, revision, head } = found
+  const latest = yield* caught<LedgerError, HeadEntry | undefined>(async () => {
+    for await (const entry of headsOf(store, ledger, conversation)) return entry
+    return undefined
+  })
+  if (!latest) return yield notSealed(conversation)
+  const { index, revision, head } = latest
+  const text = yield* ok(entryText({ type: 'head', conversation, revision, head }))
   const checkpoint = yield* bestCheckpoint(store, ledger, index)
   const proven = yield* inclusionIn(nodes, ledger, { index, text, checkpoint })
   return { conversation, revision, head, ...proven, keys: yield* proofKeys(nodes, ledger) }
@@ -113,40 +115,4 @@ async function* bestCheckpoint(store: EventStore, ledger: Ledger, index: number)
         if (!lines.has(key)) lines.set(key, each)
       }
   return noteText({ text: first.text, signatures: [...lines.values()] })
-}
-
-interface Found {
-  readonly index: number
-  readonly text: string
-  readonly revision: number
-  readonly head: string
-}
-
-/** The last entry of a conversation. Searches the ledger backwards. */
-async function* latestEntry(
-  store: EventStore,
-  ledger: Ledger,
-  conversation: string,
-): Steps<LedgerError, Found | undefined> {
-  const beginning = `${conversation}\n`
-  // As it is in the JSON of a batch, which need not be parsed to see that it is not there.
-  const sought = JSON.stringify(beginning).slice(0, -1)
-  return yield* caught<LedgerError, Found | undefined>(async () => {
-    for await (const event of backwards(store, logStream(ledger.number), ledger.revision)) {
-      const recorded = await orThrow(event)
-      if (!recorded.data.includes(sought)) continue
-      const { from, entries } = await orThrow(run(batchIn(recorded)))
-      const at = entries.findLastIndex((text) => text.startsWith(beginning) && isHead(text))
-      const text = entries[at]
-      const entry = text === undefined ? undefined : await orThrow(parseEntry(text))
-      if (text !== undefined && entry?.type === 'head')
-        return { index: from + at, text, revision: entry.revision, head: entry.head }
-    }
-    return undefined
-  })
-}
-
-const isHead = (text: string): boolean => {
-  const entry = parseEntry(text)
-  return E.isRight(entry) && entry.right.type === 'head'
 }

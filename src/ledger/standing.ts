@@ -2,18 +2,16 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { loadLineage, originOf } from '../history/lineage.ts'
-import { caught, orThrow, run, type Steps } from '../result/steps.ts'
+import { caught, orThrow, type Steps } from '../result/steps.ts'
 import { isLoss } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import { brokenAt } from './chain.ts'
-import { parseEntry } from './entries.ts'
 import type { LedgerError } from './errors.ts'
-import { logStream } from './facts.ts'
+import { type HeadEntry, headsOf } from './heads.ts'
 import { keyText } from './keys.ts'
-import { type Batch, batchIn, type Ledger, loadLedger } from './log.ts'
+import { loadLedger } from './log.ts'
 import { signingKey } from './sign.ts'
 import { type AnchorStatus, lastByAnchor } from './status.ts'
-import { backwards } from './stored.ts'
 
 /** What the ledger has of a conversation, and whether that is still so. */
 export interface LedgerStanding {
@@ -32,17 +30,10 @@ export interface LedgerStanding {
   readonly heads: readonly SealedHead[]
 }
 
-/** An entry of the ledger. */
-export interface SealedHead {
-  /** Of the event in the conversation's own stream, and its position there. */
-  readonly revision: number
+/** An entry of the ledger for a conversation, and whether that still holds. */
+export interface SealedHead extends HeadEntry {
+  /** Of the event in the conversation. */
   readonly position: number
-  /** The event's hash when it was sealed: it covers all before it. */
-  readonly head: string
-  /** Of the entry. */
-  readonly index: number
-  /** When it was sealed. */
-  readonly sealed: string
   /** `changed`: the event there now, or one before it, is not the one that was sealed; `gone`: there is none, or it cannot be read. */
   readonly state: 'same' | 'changed' | 'gone'
 }
@@ -61,7 +52,15 @@ export async function* standingOf(
     return yield read.left
   const lineage = E.isRight(read) ? (read.right ?? []) : []
   const first = lineage[0]?.offset ?? (yield* beginningOf(store, conversation))
-  const found = yield* headsOf(store, ledger, conversation, first)
+  const found = yield* caught<LedgerError, readonly SealedHead[]>(async () => {
+    const newest: SealedHead[] = []
+    for await (const entry of headsOf(store, ledger, conversation)) {
+      const state = await stateOf(store, conversation, entry)
+      newest.push({ ...entry, position: first + entry.revision, state })
+      if (newest.length === most) break
+    }
+    return newest
+  })
   const through = found[0]?.position ?? -1
   const broken = E.isLeft(read)
     ? 0
@@ -83,48 +82,10 @@ async function* beginningOf(store: EventStore, conversation: string): Steps<Ledg
   return E.isRight(from) && from.right ? from.right.position + 1 : 0
 }
 
-type Sealed = Omit<SealedHead, 'position' | 'state'>
-
-async function* headsOf(
-  store: EventStore,
-  ledger: Ledger,
-  conversation: string,
-  first: number,
-): Steps<LedgerError, readonly SealedHead[]> {
-  // As it is in the JSON of a batch, which need not be parsed to see that it is not there.
-  const sought = JSON.stringify(`${conversation}\n`).slice(0, -1)
-  return yield* caught<LedgerError, readonly SealedHead[]>(async () => {
-    const heads: SealedHead[] = []
-    for await (const event of backwards(store, logStream(ledger.number), ledger.revision)) {
-      const recorded = await orThrow(event)
-      if (!recorded.data.includes(sought)) continue
-      for (const sealed of sealedIn(await orThrow(run(batchIn(recorded))), conversation)) {
-        const position = first + sealed.revision
-        heads.push({ ...sealed, position, state: await stateOf(store, conversation, sealed) })
-        if (heads.length === most) return heads
-      }
-    }
-    return heads
-  })
-}
-
-/** The newest first. */
-const sealedIn = ({ from, entries, time }: Batch, conversation: string): readonly Sealed[] =>
-  entries
-    .flatMap((text, n): readonly Sealed[] => {
-      const entry = parseEntry(text)
-      const isIt =
-        E.isRight(entry) && entry.right.type === 'head' && entry.right.conversation === conversation
-      if (!isIt) return []
-      const { revision, head } = entry.right
-      return [{ revision, head, index: from + n, sealed: time }]
-    })
-    .toReversed()
-
 const stateOf = async (
   store: EventStore,
   conversation: string,
-  { revision, head }: Sealed,
+  { revision, head }: HeadEntry,
 ): Promise<SealedHead['state']> => {
   const stream = streamOf(conversation)
   const read = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
