@@ -1,5 +1,4 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Actor } from '../events/events.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import type { Anchor } from './anchors.ts'
@@ -16,7 +15,7 @@ import { anchorsStream } from './facts.ts'
 import type { Ledger } from './log.ts'
 import type { Nodes } from './nodes.ts'
 import { parseNote, signersOf } from './notes.ts'
-import { appendLast, backwards, dataOf, encoded } from './stored.ts'
+import { backwards, dataOf, record, type Writer } from './stored.ts'
 
 /** What became of a checkpoint at an anchor. */
 export interface Anchored {
@@ -81,7 +80,7 @@ export async function* anchoredIn(
   store: EventStore,
   { number }: Pick<Ledger, 'number'>,
 ): AsyncGenerator<LastAnchored, void> {
-  for await (const event of backwards(store, anchorsStream(number), Number.MAX_SAFE_INTEGER)) {
+  for await (const event of backwards(store, anchorsStream(number))) {
     const { data, time } = await orThrow(run(dataOf(await orThrow(event), 'LedgerAnchored')))
     yield { ...data, time: data.sealed ?? time }
   }
@@ -89,21 +88,25 @@ export async function* anchoredIn(
 
 /** Gives the last checkpoint to the anchors, and records which of them have it. */
 export const anchorCheckpoint = async (
-  { store, actor, nodes }: { readonly store: EventStore; readonly actor: Actor; readonly nodes: Nodes },
+  sealing: Writer & { readonly nodes: Nodes },
   ledger: Ledger,
   anchors: readonly Anchor[],
 ): Promise<readonly Anchored[]> => {
-  const { origin, checkpoint, edge } = ledger
+  const { origin, number, checkpoint, edge, sealed } = ledger
   const outcomes: Anchored[] = []
   for (const anchor of checkpoint === undefined ? [] : anchors) {
-    const consistency = (old: number) => orThrow(run(nodes.consistency(ledger, edge.size, old)))
+    const consistency = (old: number) => orThrow(run(sealing.nodes.consistency(ledger, edge.size, old)))
     const put = await anchor.put({ origin, size: edge.size, checkpoint: checkpoint ?? '', consistency })()
     const { name } = anchor
     if (E.isLeft(put)) outcomes.push({ anchor: name, error: put.left })
     else {
-      const kept = await run(
-        record(store, actor, ledger, { anchor: name, size: edge.size, checkpoint: put.right }),
-      )
+      const data = {
+        anchor: name,
+        size: edge.size,
+        checkpoint: put.right,
+        ...(sealed !== undefined && { sealed }),
+      }
+      const kept = await run(record(sealing, anchorsStream(number), { type: 'LedgerAnchored', data }))
       const error = E.isLeft(kept)
         ? anchorFailed(name, `has the checkpoint, but ${kept.left.message}`, kept.left)
         : undefined
@@ -111,16 +114,4 @@ export const anchorCheckpoint = async (
     }
   }
   return outcomes
-}
-
-async function* record(
-  store: EventStore,
-  actor: Actor,
-  { number, sealed }: Ledger,
-  kept: { readonly anchor: string; readonly size: number; readonly checkpoint: string },
-): Steps<LedgerError, void> {
-  const data = { ...kept, ...(sealed !== undefined && { sealed }) }
-  const stream = anchorsStream(number)
-  const event = yield* ok(encoded(stream, { type: 'LedgerAnchored', data }, actor))
-  yield* appendLast(store, stream, event)
 }

@@ -1,20 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Actor } from '../events/events.ts'
 import { ok, type Steps } from '../result/steps.ts'
-import type { Checkpoint as StorePlace, EventStore } from '../store/port.ts'
+import type { Checkpoint as StorePlace } from '../store/port.ts'
 import type { LedgerError } from './errors.ts'
 import { ledgerCodec, logStream, tilesStream } from './facts.ts'
 import { leafHash } from './hashes.ts'
 import type { Signer } from './keys.ts'
 import { type Ledger, recentIn } from './log.ts'
 import { checkpointOf } from './sign.ts'
-import { encoded } from './stored.ts'
+import { encoded, type Writer } from './stored.ts'
 import { type Completed, grown } from './tiles.ts'
 
 /** Who writes to a ledger, and with which key. */
-export interface Writing {
-  readonly store: EventStore
-  readonly actor: Actor
+export interface Writing extends Writer {
   readonly signer: Signer
 }
 

@@ -277,7 +277,7 @@ export const auditOf = (audited: Audited): Audit<'task'> => {
     patrol: (options) => task(() => patrol(options)),
     proof: (conversation) => task(() => proofOf({ store, nodes }, conversation)),
     standing: (conversation) => task(() => standingOf(store, conversation)),
-    recordExport: (record) => task(() => recordExport(store, actor, record)),
+    recordExport: (record) => task(() => recordExport(audited, record)),
     exports: () => exportsIn(store),
     verify: (options) => verified(audited, options),
   }

@@ -1,9 +1,8 @@
-import type { Actor } from '../events/events.ts'
-import { ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { orThrow, run, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import type { LedgerError } from './errors.ts'
 import { exportsStream } from './facts.ts'
-import { appendLast, backwards, dataOf, encoded } from './stored.ts'
+import { backwards, dataOf, record, type Writer } from './stored.ts'
 
 /** An export, as it is recorded. */
 export interface ExportRecord {
@@ -25,17 +24,11 @@ export interface RecordedExport extends ExportRecord {
   readonly time: string
 }
 
-export async function* recordExport(
-  store: EventStore,
-  actor: Actor,
-  data: ExportRecord,
-): Steps<LedgerError, void> {
-  const event = yield* ok(encoded(exportsStream, { type: 'ConversationsExported', data }, actor))
-  yield* appendLast(store, exportsStream, event)
-}
+export const recordExport = (writer: Writer, data: ExportRecord): Steps<LedgerError, void> =>
+  record(writer, exportsStream, { type: 'ConversationsExported', data })
 
 export async function* exportsIn(store: EventStore): AsyncGenerator<RecordedExport, void> {
-  for await (const event of backwards(store, exportsStream, Number.MAX_SAFE_INTEGER)) {
+  for await (const event of backwards(store, exportsStream)) {
     const { data, time } = await orThrow(run(dataOf(await orThrow(event), 'ConversationsExported')))
     yield { ...data, time }
   }

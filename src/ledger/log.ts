@@ -150,7 +150,7 @@ async function* batchesFrom(
   index: number,
 ): Steps<StoreError, readonly Batch[]> {
   const batches: Batch[] = []
-  for await (const event of backwards(store, logStream(number), Number.MAX_SAFE_INTEGER)) {
+  for await (const event of backwards(store, logStream(number))) {
     const batch = yield* batchIn(yield* ok(event))
     batches.unshift(batch)
     if (batch.from <= index) break

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { Actor } from '../events/events.ts'
-import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { caught, orThrow, run, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import { count } from '../telemetry/metrics.ts'
 import type { Anchor } from './anchors.ts'
 import { type AuditDone, auditing, type Progress } from './auditing.ts'
 import type { LedgerError } from './errors.ts'
 import { patrolStream, placeStream } from './facts.ts'
-import { appendLast, backwards, dataOf, encoded, lastOf } from './stored.ts'
+import { backwards, dataOf, lastOf, record } from './stored.ts'
 import type { AuditProblem } from './verify.ts'
 
 /** How a patrol goes its rounds. */
@@ -79,8 +79,10 @@ const round = async (patrolling: Patrolling): Promise<void> => {
   let keptAt = Date.now()
   let kept = progress
   const keep = async (): Promise<void> => {
-    if (progress !== undefined && progress !== kept)
-      await record(patrolling, { type: 'PatrolReached', data: { round: before, ...progress } }, placeStream)
+    if (progress !== undefined && progress !== kept) {
+      const data = { round: before, ...progress }
+      await orThrow(run(record(patrolling, placeStream, { type: 'PatrolReached', data })))
+    }
     kept = progress
     keptAt = Date.now()
   }
@@ -91,7 +93,7 @@ const round = async (patrolling: Patrolling): Promise<void> => {
       if (finding.type === 'problem') await alarmed(patrolling, finding, known)
       if (finding.type === 'done') {
         const { type: _type, ...gone } = finding
-        await record(patrolling, { type: 'PatrolRound', data: gone })
+        await orThrow(run(record(patrolling, patrolStream, { type: 'PatrolRound', data: gone })))
         progress = undefined
         return tell({ type: 'round', ...gone })
       }
@@ -120,7 +122,7 @@ const alarmed = async (patrolling: Patrolling, problem: AuditProblem, known: Set
   const name = nameOf(data)
   if (known.has(name)) return
   known.add(name)
-  await record(patrolling, { type: 'PatrolAlarm', data })
+  await orThrow(run(record(patrolling, patrolStream, { type: 'PatrolAlarm', data })))
   patrolling.tell({ type: 'alarm', problem })
 }
 
@@ -134,21 +136,6 @@ interface Alarm {
 /** Tells problems apart. */
 const nameOf = ({ kind, conversation, revision, message }: Alarm): string =>
   JSON.stringify([kind, conversation, revision, message])
-
-const record = (
-  { store, actor }: Patrolling,
-  fact: Parameters<typeof encoded>[1],
-  stream = patrolStream,
-): Promise<void> => orThrow(run(recorded(store, actor, fact, stream)))
-
-async function* recorded(
-  store: EventStore,
-  actor: Actor,
-  fact: Parameters<typeof encoded>[1],
-  stream: string,
-): Steps<LedgerError, void> {
-  yield* appendLast(store, stream, yield* ok(encoded(stream, fact, actor)))
-}
 
 /** How far the round after that one is, if it was interrupted. */
 const interrupted = async (store: EventStore, before: number): Promise<Progress | undefined> => {
@@ -164,7 +151,7 @@ const most = 1_000
 const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
   const alarms = new Set<string>()
   let read = 0
-  for await (const page of backwards(store, patrolStream, Number.MAX_SAFE_INTEGER)) {
+  for await (const page of backwards(store, patrolStream)) {
     const event = await orThrow(page)
     if (event.type === 'PatrolAlarm') {
       const { data } = await orThrow(run(dataOf(event, 'PatrolAlarm')))
@@ -181,7 +168,7 @@ export const lastRound = async (
 ): Promise<
   { readonly round: PatrolRound & { readonly time: string }; readonly revision: number } | undefined
 > => {
-  for await (const page of backwards(store, patrolStream, Number.MAX_SAFE_INTEGER)) {
+  for await (const page of backwards(store, patrolStream)) {
     const event = await orThrow(page)
     if (event.type !== 'PatrolRound') continue
     const { data, time, revision } = await orThrow(run(dataOf(event, 'PatrolRound')))

@@ -3,7 +3,8 @@ import { decode } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { isUnproven } from '../receipts/calls.ts'
 import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
-import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
+import { allPages } from '../store/pages.ts'
+import type { EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import type { LedgerError } from './errors.ts'
 import { keyText } from './keys.ts'
@@ -100,17 +101,14 @@ export async function* lastByAnchor(
 /** How many replies of models have no receipt. What cannot be read does not count. */
 async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> {
   let found = 0
-  for (let place: StorePlace | undefined; ;) {
-    const page = yield* ok(store.readAll({ prefixes: [streamOf('')], after: place, limit: maxPage }))
-    for (const event of page.events) {
+  for await (const page of allPages(store, { prefixes: [streamOf('')] }))
+    for (const event of yield* ok(page)) {
       const { stream, revision } = event
       if (event.type !== 'MessageAppended' || !event.data.includes('"origin"')) continue
       const decoded = decode(event, { stream, revision, position: revision })
       if (E.isRight(decoded) && isUnproven(decoded.right)) found++
     }
-    if (page.isEnd === true || page.checkpoint === place) return found
-    place = page.checkpoint
-  }
+  return found
 }
 
 /** How many conversations have events that are not sealed. */

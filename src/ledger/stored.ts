@@ -9,6 +9,7 @@ import type { StoreError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { ledgerCodec } from './facts.ts'
 
+/** A fact of `facts.ts`. */
 type Encoded = Parameters<typeof ledgerCodec.encode>[0]
 type Type = Encoded['type']
 type Data<T extends Type> = Extract<Encoded, { readonly type: T }>['data']
@@ -49,12 +50,18 @@ export async function* lastOf(
 
 const maxTries = 10
 
-/** Appends an event whoever else does. */
-export async function* appendLast(
-  store: EventStore,
+export interface Writer {
+  readonly store: EventStore
+  readonly actor: Actor
+}
+
+/** Appends a fact whoever else does. */
+export async function* record(
+  { store, actor }: Writer,
   stream: string,
-  event: StoredEvent,
+  fact: Encoded,
 ): Steps<StoreError | InvalidInput | EventTooLarge, void> {
+  const event = yield* ok(encoded(stream, fact, actor))
   for (let tries = 1; ; tries++) {
     const expected = (yield* lastOf(store, stream))?.revision ?? -1
     const written = await store.append({ stream, events: [event], expected, isNew: true })()
@@ -63,11 +70,11 @@ export async function* appendLast(
   }
 }
 
-/** Events from a revision on, backwards, page by page. */
+/** Events backwards, from the last or another revision on, page by page. */
 export async function* backwards(
   store: EventStore,
   stream: string,
-  from: number,
+  from = Number.MAX_SAFE_INTEGER,
 ): AsyncGenerator<E.Either<StoreError, RecordedEvent>, void> {
   for (let next = from; next >= 0;) {
     const page = await store.read({ stream, from: next, direction: 'backwards', limit: 16 })()

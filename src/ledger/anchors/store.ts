@@ -4,7 +4,7 @@ import { pagesOf } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor, Anchoring } from '../anchors.ts'
 import { anchorFailed, type LedgerError } from '../errors.ts'
-import { appendLast, dataOf, encoded } from '../stored.ts'
+import { dataOf, record } from '../stored.ts'
 import { originName } from './held.ts'
 
 const actor = { kind: 'sealer' }
@@ -28,8 +28,7 @@ export const storeAnchor = (store: EventStore): Anchor => {
   async function* put({ origin, size, checkpoint }: Anchoring): Steps<LedgerError, string> {
     if ((yield* held(origin)).at(-1) === checkpoint) return checkpoint
     const data = { anchor: store.url, size, checkpoint }
-    const stream = streamOf(origin)
-    yield* appendLast(store, stream, yield* ok(encoded(stream, { type: 'LedgerAnchored', data }, actor)))
+    yield* record({ store, actor }, streamOf(origin), { type: 'LedgerAnchored', data })
     return checkpoint
   }
 
