@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { checkInclusion } from '../ledger/checks.ts'
-import { parseCheckpoint } from '../ledger/checkpoints.ts'
+import { readCheckpoint } from '../ledger/checkpoints.ts'
 import { leafHash } from '../ledger/hashes.ts'
 import { parseKey, type VerifierKey } from '../ledger/keys.ts'
-import { type Note, parseNote, signersOf } from '../ledger/notes.ts'
+import { isSignedBy } from '../ledger/notes.ts'
 import {
   Broken,
   bytesIn,
@@ -56,12 +56,11 @@ const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
 
 /** The key has signed the note, and the leaf is in its tree. */
 const checkLeaf = (leaf: string, text: string, place: unknown, key: VerifierKey): void => {
-  const note = parseNote(text)
-  const checkpoint = E.flatMap(({ text: signedText }: Note) => parseCheckpoint(signedText))(note)
-  if (E.isLeft(note) || E.isLeft(checkpoint)) throw new Malformed()
-  const { origin, size, root } = checkpoint.right
-  const signers = signersOf(note.right, [key])
-  const isSigned = origin === key.name && E.isRight(signers) && signers.right.length > 0
+  const read = readCheckpoint(text)
+  if (E.isLeft(read)) throw new Malformed()
+  const { note, checkpoint } = read.right
+  const { origin, size, root } = checkpoint
+  const isSigned = origin === key.name && isSignedBy(note, [key])
   need(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
   const index = numberIn(field(place, 'index'))
   const proof = listIn(field(place, 'proof'))

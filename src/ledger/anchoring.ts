@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import type { Anchor } from './anchors.ts'
-import { type Checkpoint, parseCheckpoint } from './checkpoints.ts'
+import { type Checkpoint, readCheckpoint } from './checkpoints.ts'
 import {
   type AnchorAhead,
   anchorAhead,
@@ -14,7 +14,7 @@ import {
 import { anchorsStream } from './facts.ts'
 import type { Ledger } from './log.ts'
 import type { Nodes } from './nodes.ts'
-import { parseNote, signersOf } from './notes.ts'
+import { isSignedBy } from './notes.ts'
 import { backwards, dataOf, record, type Writer } from './stored.ts'
 
 /** What became of a checkpoint at an anchor. */
@@ -27,16 +27,11 @@ export interface Anchored {
 /** Reads a checkpoint that somebody holds, and fails unless a key of the ledger has signed it. */
 export async function* heldCheckpoint(
   { origin, keys }: Ledger,
-  note: string,
+  text: string,
 ): Steps<LedgerError, Checkpoint> {
-  const parsed = yield* ok(parseNote(note))
-  const checkpoint = yield* ok(parseCheckpoint(parsed.text))
-  const signers = signersOf(
-    parsed,
-    keys.map(({ key }) => key),
-  )
-  const isOurs = E.isRight(signers) && signers.right.length > 0 && checkpoint.origin === origin
-  return isOurs
+  const { note, checkpoint } = yield* ok(readCheckpoint(text))
+  const verifiers = keys.map(({ key }) => key)
+  return checkpoint.origin === origin && isSignedBy(note, verifiers)
     ? checkpoint
     : yield ledgerDamaged(origin, 'a checkpoint that is kept elsewhere is not signed by a key of it')
 }

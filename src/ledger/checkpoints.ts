@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { hashBytes } from './hashes.ts'
+import { type Note, parseNote } from './notes.ts'
 
 /** What a log says of itself (C2SP tlog-checkpoint); signed, it is a note. */
 export interface Checkpoint {
@@ -31,3 +33,14 @@ export const parseCheckpoint = (text: string): E.Either<InvalidInput, Checkpoint
         invalidInput('checkpoint', 'must be three lines: an origin, a size, and the root hash in base64'),
       )
 }
+
+/** Reads a signed note whose text is a checkpoint. Verifies nothing. */
+export const readCheckpoint = (
+  text: string,
+): E.Either<InvalidInput, { readonly note: Note; readonly checkpoint: Checkpoint }> =>
+  pipe(
+    parseNote(text),
+    E.flatMap((note) =>
+      E.map((checkpoint: Checkpoint) => ({ note, checkpoint }))(parseCheckpoint(note.text)),
+    ),
+  )

@@ -2,13 +2,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import { ok, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { Checkpoint as StorePlace, EventStore, RecordedEvent } from '../store/port.ts'
-import { parseCheckpoint } from './checkpoints.ts'
+import { readCheckpoint } from './checkpoints.ts'
 import { parseEntry } from './entries.ts'
 import { type LedgerError, ledgerDamaged, ledgerNotFound } from './errors.ts'
 import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { hashBytes, leafHash } from './hashes.ts'
 import { parseKey, type VerifierKey } from './keys.ts'
-import { parseNote } from './notes.ts'
 import { backwards, dataOf, lastOf } from './stored.ts'
 import { type Completed, type Edge, edgeAfter, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
@@ -105,8 +104,7 @@ export const recentIn = (
 
 async function* isAsSigned(edge: Edge, checkpoint: string | undefined): Steps<LedgerError, boolean> {
   if (checkpoint === undefined) return edge.size === 0
-  const { text } = yield* ok(parseNote(checkpoint))
-  const { size, root } = yield* ok(parseCheckpoint(text))
+  const { size, root } = (yield* ok(readCheckpoint(checkpoint))).checkpoint
   return size === edge.size && root.equals(edgeRoot(edge))
 }
 

@@ -83,6 +83,12 @@ export const signersOf = (
   return E.right([...found])
 }
 
+/** Whether one of the keys has signed the note, and no signature of them is wrong. */
+export const isSignedBy = (note: Note, keys: readonly VerifierKey[]): boolean => {
+  const signers = signersOf(note, keys)
+  return E.isRight(signers) && signers.right.length > 0
+}
+
 const hasSigned = (key: VerifierKey, text: string, signature: Buffer): boolean => {
   if (key.use === 'log') return isSigned(key, Buffer.from(text), signature)
   const time = cosignedAt(signature)

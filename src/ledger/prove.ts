@@ -2,7 +2,7 @@ import { caught, ok, orThrow, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import { checkInclusion } from './checks.ts'
-import { parseCheckpoint } from './checkpoints.ts'
+import { readCheckpoint } from './checkpoints.ts'
 import { entryText } from './entries.ts'
 import { type LedgerError, ledgerDamaged, notSealed, type ProofError } from './errors.ts'
 import { leafHash } from './hashes.ts'
@@ -81,7 +81,7 @@ async function* inclusionIn(
   ledger: Ledger,
   { index, text, checkpoint }: { readonly index: number; readonly text: string; readonly checkpoint: string },
 ): Steps<LedgerError, Inclusion> {
-  const { size, root } = yield* ok(parseCheckpoint((yield* ok(parseNote(checkpoint))).text))
+  const { size, root } = (yield* ok(readCheckpoint(checkpoint))).checkpoint
   if (index >= size || size > ledger.edge.size)
     return yield ledgerDamaged(
       ledger.origin,

@@ -1,12 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import type { InvalidInput } from '../events/errors.ts'
-import { type Checkpoint, parseCheckpoint } from './checkpoints.ts'
+import { type Checkpoint, readCheckpoint } from './checkpoints.ts'
 import { parseEntry } from './entries.ts'
 import { leafHash } from './hashes.ts'
 import { keyText, parseKey, type VerifierKey } from './keys.ts'
 import type { Batch } from './log.ts'
-import { type Note, parseNote, signersOf } from './notes.ts'
+import { isSignedBy, type Note } from './notes.ts'
 import { type Completed, type Edge, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
 /** A checkpoint that is kept elsewhere. */
@@ -38,17 +37,6 @@ export interface Replay {
   readonly end: () => readonly Wrong[]
 }
 
-/** A signed note that is a checkpoint. */
-export const readCheckpoint = (
-  text: string,
-): E.Either<InvalidInput, { readonly note: Note; readonly checkpoint: Checkpoint }> =>
-  pipe(
-    parseNote(text),
-    E.flatMap((note) =>
-      E.map((checkpoint: Checkpoint) => ({ note, checkpoint }))(parseCheckpoint(note.text)),
-    ),
-  )
-
 /** @param held by size */
 export const replayOf = (origin: string, first: VerifierKey, held: readonly Held[]): Replay => {
   let edge = emptyEdge
@@ -74,8 +62,7 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
     const read = readCheckpoint(text)
     if (E.isLeft(read)) return `the checkpoint after entry ${edge.size - 1} cannot be read`
     const { note, checkpoint } = read.right
-    const signers = signersOf(note, keys.slice(-1))
-    if (checkpoint.origin !== origin || E.isLeft(signers) || signers.right.length === 0)
+    if (checkpoint.origin !== origin || !isSignedBy(note, keys.slice(-1)))
       return `the checkpoint of ${checkpoint.size} entries is not signed with the key of the ledger`
     return checkpoint.size === edge.size && checkpoint.root.equals(edgeRoot(edge))
       ? undefined
@@ -118,18 +105,12 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
       kind: 'anchor',
       message: `${anchor} has seen ${size} entries, and the ledger has ${edge.size}: the store is an older copy, or entries were removed`,
     })),
-    ...held.flatMap(({ note, anchor, size }): readonly Wrong[] => {
-      const signers = signersOf(note, keys)
-      const isOurs = E.isRight(signers) && signers.right.length > 0
-      return isOurs
-        ? []
-        : [
-            {
-              kind: 'anchor',
-              message: `${anchor} holds a checkpoint of ${size} entries that is not signed with a key of the ledger`,
-            },
-          ]
-    }),
+    ...held
+      .filter(({ note }) => !isSignedBy(note, keys))
+      .map(({ anchor, size }): Wrong => ({
+        kind: 'anchor',
+        message: `${anchor} holds a checkpoint of ${size} entries that is not signed with a key of the ledger`,
+      })),
   ]
   return { edge: () => edge, signers: () => [...signed], take, end }
 }

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { keyText, type VerifierKey } from '../../ledger/keys.ts'
-import { cosignedAt, signersOf } from '../../ledger/notes.ts'
+import { cosignedAt, isSignedBy } from '../../ledger/notes.ts'
 import { checkpointIn } from './checkpoint.ts'
 
 /** A witness that has signed the checkpoint of a bundle, and when, or undefined: it has not. */
@@ -18,9 +18,7 @@ export const cosignedBy = async (
   if (witnesses.length === 0) return []
   const note = await checkpointIn(folder)
   return witnesses.map((key) => {
-    const signers = E.flatMap((parsed: Parameters<typeof signersOf>[0]) => signersOf(parsed, [key]))(note)
-    if (E.isLeft(note) || E.isLeft(signers) || signers.right.length === 0)
-      return { witness: keyText(key), time: undefined }
+    if (E.isLeft(note) || !isSignedBy(note.right, [key])) return { witness: keyText(key), time: undefined }
     const own = note.right.signatures.find(({ name, id }) => name === key.name && id === key.id)
     const seconds = own && cosignedAt(own.signature)
     return { witness: keyText(key), time: new Date((seconds ?? 0) * 1_000).toISOString() }

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import { parseCheckpoint } from '../checkpoints.ts'
-import { parseNote } from '../notes.ts'
+import { readCheckpoint } from '../checkpoints.ts'
 
 /** A short name of an origin, for files and streams. */
 export const originName = (origin: string): string => hash('sha256', origin).slice(0, 16)
@@ -18,7 +17,6 @@ export const ofOrigin = (notes: readonly string[], origin: string): readonly str
   notes.filter((note) => originIn(note) === origin)
 
 const originIn = (source: string): string | undefined => {
-  const note = parseNote(source)
-  const checkpoint = E.isRight(note) ? parseCheckpoint(note.right.text) : note
-  return E.isRight(checkpoint) ? checkpoint.right.origin : undefined
+  const read = readCheckpoint(source)
+  return E.isRight(read) ? read.right.checkpoint.origin : undefined
 }

@@ -3,10 +3,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { ok, type Steps, task } from '../../result/steps.ts'
 import type { Anchor, Anchoring } from '../anchors.ts'
-import { parseCheckpoint } from '../checkpoints.ts'
+import { readCheckpoint } from '../checkpoints.ts'
 import { type AnchorAhead, anchorAhead, type AnchorFailed, anchorFailed } from '../errors.ts'
 import type { VerifierKey } from '../keys.ts'
-import { noteText, parseNote, parseSignatures, signersOf } from '../notes.ts'
+import { isSignedBy, noteText, parseNote, parseSignatures } from '../notes.ts'
 import { bytesOf } from './bytes.ts'
 import { causeOf } from './cause.ts'
 
@@ -33,9 +33,9 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
   const cosigned = (checkpoint: string, lines: string): string | undefined => {
     const signatures = parseSignatures(lines)?.filter(({ name, id }) => name === key.name && id === key.id)
     const note = parseNote(checkpoint)
-    if (!signatures || signatures.length === 0 || E.isLeft(note)) return undefined
+    if (!signatures || E.isLeft(note)) return undefined
     const { text } = note.right
-    return E.isRight(signersOf({ text, signatures }, [key]))
+    return isSignedBy({ text, signatures }, [key])
       ? noteText({ text, signatures: [...note.right.signatures, ...signatures] })
       : undefined
   }
@@ -64,17 +64,15 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
     anchorFailed(key.name, `refused the checkpoint (${status} ${text.trim().slice(0, 200)})`)
 
   async function* sizeHeld(origin: string): Steps<AnchorFailed, number> {
-    const note = parseNote((yield* ok(held(origin))).at(-1) ?? '')
-    const checkpoint = E.isRight(note) ? parseCheckpoint(note.right.text) : note
-    return E.isRight(checkpoint) ? checkpoint.right.size : 0
+    const read = readCheckpoint((yield* ok(held(origin))).at(-1) ?? '')
+    return E.isRight(read) ? read.right.checkpoint.size : 0
   }
 
   /** What it serves counts if it has signed it. A witness need not serve anything. */
   const held = (origin: string): TE.TaskEither<AnchorFailed, readonly string[]> =>
     TE.map(({ status, text }: Answer) => {
       const note = status === 200 ? parseNote(text) : E.left(undefined)
-      const signers = E.isRight(note) ? signersOf(note.right, [key]) : note
-      return E.isRight(signers) && signers.right.length > 0 ? [text] : []
+      return E.isRight(note) && isSignedBy(note.right, [key]) ? [text] : []
     })(asked(`${hash('sha256', origin)}/checkpoint`))
 
   return { name: key.name, held, put: (anchoring) => task(() => put(anchoring)) }
