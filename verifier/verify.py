@@ -1,5 +1,5 @@
 """Checks evidence bundles with the verifier key of their ledger, which must come from somewhere other than the bundles."""
-import argparse, base64, functools, hashlib, json, pathlib, re, struct, sys
+import argparse, base64, functools, hashlib, json, pathlib, re, signal, struct, sys
 class Broken(Exception): "The bundle is not what was written."
 def need(is_so, problem):
     if not is_so: raise Broken(problem)
@@ -133,13 +133,14 @@ def check(folder, key):
     doubt, partly = check_ledger(folder, manifest, sealed, key), missing or manifest['withheld']
     return (4, f'NOT PROVEN: {doubt}') if doubt else (3, 'PROVEN, APART FROM WHAT IS LEFT OUT') if partly else (0, 'PROVEN')
 if __name__ == '__main__':
+    if hasattr(signal, 'SIGPIPE'): signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.setrecursionlimit(5000), sys.stdout.reconfigure(errors='backslashreplace')
     parser, codes = argparse.ArgumentParser(description=__doc__, epilog='Exit code: 0 or 3 proven, 4 not proven, 1 broken'), set()
     parser.add_argument('bundles', nargs='+', type=pathlib.Path)
     parser.add_argument('--key', help='verifier key of the ledger, or a file with it')
     bundles, key = vars(parser.parse_args()).values()
     try: key = None if key is None else key_from(open(key).read().strip() if pathlib.Path(key).is_file() else key.strip())
-    except Exception: parser.error('KEY must be a verifier key, such as example.com/log+1a2b3c4d+AZ...')
+    except Exception: parser.error('KEY must be a verifier key, such as example.com/log+1a2b3c4d+AZ..., or a file with one')
     for bundle in bundles:
         print(bundle)
         try: code, verdict = check(bundle, key)

@@ -32,15 +32,16 @@ export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
   if (pem === undefined)
     return yield invalidInput(
       'key',
-      `${file} cannot be read: restore the file of the key, or see docs/audit.md for what to do if it is lost`,
+      `${file} cannot be read: palimpsest audit init makes a key, and begins the ledger that it signs; docs/audit.md says what to do if it is lost`,
     )
+  const signer = yield* ok(signerFrom(pem))
   const { mode: actual } = await stat(file)
   if (process.platform !== 'win32' && (actual & others) !== 0)
     return yield invalidInput(
       'key',
       `others can read ${file}: chmod 600 it, and replace the key with palimpsest audit rotate-key if somebody may have`,
     )
-  return yield* ok(signerFrom(pem))
+  return signer
 }
 
 /** Makes a key in a new file. */

@@ -63,6 +63,25 @@ describe('serve --seal', () => {
       expect(await ended).toEqual([0, null])
     }))
 
+  test('ends, with its patrol, if its key was replaced', () =>
+    inDirectory(async (directory) => {
+      await shell(`${begin}; palimpsest audit rotate-key next.key`, directory)
+      const args = ['serve', '--port', '0', '--json', '--seal', 'palimpsest-audit.key', '--patrol']
+      const child = spawn(node, [await program(), ...args], {
+        cwd: directory,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      const ended = once(child, 'exit')
+      const patience = setTimeout(() => child.kill('SIGKILL'), 60_000)
+      try {
+        expect(await lineOf(child, '"KeyMismatch"')).toContain('is signed with')
+        expect(await ended).toEqual([1, null])
+      } finally {
+        clearTimeout(patience)
+        child.kill('SIGKILL')
+      }
+    }))
+
   test('ends if an anchor has seen more than the store has', () =>
     inDirectory(async (directory) => {
       await shell(`${begin}; palimpsest backup old.db > b.txt`, directory)

@@ -41,6 +41,22 @@ describe('options that contradict each other are wrong usage', () => {
     expect([code, error]).toEqual([2, expect.stringContaining("without option '--after <position>'")])
   })
 
+  test.each([
+    ['audit seal --anchor https://witness.example', '--anchor https://witness.example: a witness is'],
+    ['audit verify --anchor tsa:https://tsa.example', 'a timestamp authority is'],
+    ['audit verify e --key typo', '--key typo is neither a file nor a verifier key'],
+    ['serve --port 0 --anchor seen.txt', '--anchor needs --seal or --patrol'],
+    ['serve --port 0 --slots 2', '--slots needs --work'],
+    ['work agent.ts --anchor seen.txt', '--anchor needs --seal'],
+  ])('%s: what nothing can use is said', async (command, problem) => {
+    const begun =
+      'palimpsest append a --role user --text Hello. > /dev/null; palimpsest audit init > /dev/null'
+    const { code, stderr } = await inDirectory((directory) =>
+      shell(`${begun}; palimpsest ${command}`, directory),
+    )
+    expect([code, stderr]).toEqual([2, expect.stringContaining(problem)])
+  })
+
   test('as an error in JSON too', async () => {
     const { error } = await answered('rewind t --to 1 --turns 1 --json')
     expect(JSON.parse(error)).toMatchObject({ error: { _tag: 'Usage' } })

@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { text as textOf } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { publicBytes } from '../../src/ledger/keys.ts'
 import { onlyPython, python, runPython, script } from '../support/evidence/python.ts'
@@ -74,8 +76,14 @@ describe(`verify.py${onlyPython}`, () => {
       ([, names = '']) => names.split(', '),
     )
     expect(imported.toSorted()).toEqual(
-      'argparse base64 functools hashlib json pathlib re struct sys'.split(' '),
+      'argparse base64 functools hashlib json pathlib re signal struct sys'.split(' '),
     )
+  })
+
+  it.skipIf(!python || process.platform === 'win32')('ends quietly when nobody reads on', async () => {
+    const child = spawn(python as string, [script, 'a', 'b'])
+    child.stdout.destroy()
+    expect(await textOf(child.stderr)).toBe('')
   })
 
   it.skipIf(!python)('accepts the signatures of RFC 8032, and none with a bit changed', () => {

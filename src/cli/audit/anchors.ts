@@ -1,9 +1,10 @@
-import { InvalidArgumentError } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import { openEvents } from '../../api/open.ts'
 import { toPromise } from '../../api/promises.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from '../../index.ts'
+import { toError } from '../../result/typed.ts'
+import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 
 /** The anchors that were named, and what ends with them. */
@@ -39,16 +40,14 @@ const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> =>
   if (place.startsWith('tsa:')) {
     const [, url, file] = /^tsa:(https?:[^#]+)#(.+)$/.exec(place) ?? []
     if (url === undefined || file === undefined)
-      throw new InvalidArgumentError(
-        'A timestamp authority is tsa:, its URL, # and the file of a certificate that is trusted.',
-      )
+      throw unusable(place, 'a timestamp authority is tsa:, its URL, # and the file of its certificates')
     return timestampAnchor({ url, trust: await fileText(file) })
   }
   if (/^https?:/.test(place)) {
     const [url = '', key = ''] = place.split('#')
     const known = parseKey(decodeURIComponent(key))
     if (E.isLeft(known) || known.right.use !== 'witness')
-      throw new InvalidArgumentError('A witness is its URL, # and its verifier key.')
+      throw unusable(place, 'a witness is its URL, # and its verifier key')
     return witnessAnchor({ url, key: known.right })
   }
   if (!/^[a-z][a-z0-9+.-]+:/.test(place)) return fileAnchor(place)
@@ -56,3 +55,5 @@ const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> =>
   stores.push(store)
   return storeAnchor(store)
 }
+
+const unusable = (place: string, form: string): Error => toError(usage(`--anchor ${place}: ${form}`))

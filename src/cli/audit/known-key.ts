@@ -17,6 +17,10 @@ const keyGiven = async (option: string, key: string, use: VerifierKey['use']): P
   const { parseKey } = await import('../../ledger/keys.ts')
   const isThere = existsSync(key)
   if (isThere && statSync(key).isDirectory()) throw toError(usage(`${option} ${key} is a folder`))
+  if (!isThere && !key.includes('+'))
+    throw toError(
+      usage(`${option} ${key} is neither a file nor a verifier key, such as example.com/log+1a2b3c4d+AZ…`),
+    )
   const parsed = parseKey((isThere ? await fileText(key) : key).trim())
   if (E.isLeft(parsed)) throw toError(usage(`${option} ${parsed.left.message.replace(/^key: /, '')}`))
   if (parsed.right.use === use) return parsed.right

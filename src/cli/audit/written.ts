@@ -51,7 +51,7 @@ export const writeSealed = async (
     await writeFinding(
       out,
       error
-        ? [['FAILED', 'warning'], [anchor, 'bold'], [error.message]]
+        ? [['FAILED', 'warning'], [anchor, 'bold'], [error.message.replace(`${anchor} `, '')]]
         : [['kept', 'user'], [anchor, 'bold'], ['has the checkpoint']],
     )
 }

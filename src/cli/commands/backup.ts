@@ -28,7 +28,7 @@ Examples:
         const { streams, events, bytes } = made
         await out.line(
           [file, 'bold'],
-          [`  ${plural(streams, 'conversation')}, ${plural(events, 'event')}, ${bytesText(bytes)}, checked`],
+          [`  ${plural(streams, 'stream')}, ${plural(events, 'event')}, ${bytesText(bytes)}, checked`],
         )
       }),
     )

@@ -5,6 +5,7 @@ import { toError } from '../../result/typed.ts'
 import { newRelay } from '../../server/relay.ts'
 import type { ServeOptions } from '../../server/serve.ts'
 import { patrolBeside, patrolOption, type PatrolOptions } from '../audit/patrolling.ts'
+import { usage } from '../errors.ts'
 import { sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
 import { port, several } from '../options.ts'
 import type { Session, Shell } from '../shell.ts'
@@ -54,6 +55,10 @@ Examples:
   palimpsest serve --host 0.0.0.0 --token-file tokens.json`,
     )
     .action(async ({ allowHost: names, readOnly: isReadOnly, ...options }: Options) => {
+      if (options.slots !== undefined && options.work === undefined)
+        throw toError(usage('--slots needs --work'))
+      if (options.anchor && options.seal === undefined && !options.patrol)
+        throw toError(usage('--anchor needs --seal or --patrol: who is to use it'))
       let isWhole = true
       await shell.action('created', async ({ store, out, isJson, host: { stderr }, fail }: Session) => {
         const all = { ...options, names, isReadOnly, log: stderr }
@@ -101,11 +106,14 @@ export const serveUntilEnded = async (
     try {
       await began(server.url)
       await Promise.race([...beside, drained])
+      if (!drain.signal.aborted) throw toError(workerEnded)
     } finally {
       await server.close()
+      // If one of them has failed, the others are told now.
+      drain.abort()
+      await Promise.race([Promise.allSettled(beside), aborted(end.signal)])
     }
-    if (!drain.signal.aborted) throw toError(workerEnded)
-    await Promise.race([Promise.all(beside), aborted(end.signal)])
+    if (!end.signal.aborted) await Promise.all(beside)
     return !end.signal.aborted
   } finally {
     await sealer?.close()

@@ -65,6 +65,7 @@ Examples:
     )
     .action(
       shell.action('created', async ({ store, out, isJson, host, fail }, agent: string, options: Options) => {
+        if (options.anchor && options.seal === undefined) throw toError(usage('--anchor needs --seal'))
         if (store.url === 'memory:')
           throw toError(usage('the processes share no memory: name another store with --store'))
         const given = program.opts<GlobalOptions>()
