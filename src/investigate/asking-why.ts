@@ -1,8 +1,7 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
 import { check } from '../events/check.ts'
-import { toError } from '../result/typed.ts'
+import { orThrow } from '../result/steps.ts'
 import { logOf } from './log.ts'
 import { type Why, whyCall } from './why.ts'
 
@@ -32,9 +31,6 @@ export const why = async (
   chat: Pick<Conversation, 'id' | 'events'>,
   options: WhyOptions = {},
 ): Promise<Why> => {
-  const checked = check(optionsSchema, options)
-  if (E.isLeft(checked)) throw toError(checked.left)
-  const found = whyCall(chat.id, await logOf(chat), options.call)
-  if (E.isLeft(found)) throw toError(found.left)
-  return found.right
+  await orThrow(check(optionsSchema, options))
+  return orThrow(whyCall(chat.id, await logOf(chat), options.call))
 }

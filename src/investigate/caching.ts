@@ -1,8 +1,7 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
 import { check } from '../events/check.ts'
-import { toError } from '../result/typed.ts'
+import { orThrow } from '../result/steps.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../turn/spending/prices.ts'
 import { type CacheReport, cacheReport } from './cache.ts'
 import { logOf } from './log.ts'
@@ -34,8 +33,7 @@ export const cache = async (
   chat: Pick<Conversation, 'id' | 'events'>,
   options: CacheOptions = {},
 ): Promise<CacheReport> => {
-  const checked = check(optionsSchema, options)
-  if (E.isLeft(checked)) throw toError(checked.left)
+  await orThrow(check(optionsSchema, options))
   const prices = { ...listPrices, ...options.prices }
   return cacheReport(chat.id, await logOf(chat), prices, (options.now ?? new Date()).getTime())
 }

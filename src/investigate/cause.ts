@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../events/events.ts'
 import { configurationOf, type Effective, type Item, messageIn } from '../projections/effective.ts'
-import { lastOf, type Log } from '../projections/path.ts'
+import type { Log } from '../projections/path.ts'
 import { toolsOf } from '../projections/render/renderer.ts'
 import { canonicalText } from './canonical.ts'
 
@@ -63,12 +63,13 @@ const itemChange = (log: Log, before: Effective, after: Effective): Change | und
   return { kind: 'rewind', ...(event !== undefined && { event }) }
 }
 
-const markerKind = (item: Item): ChangeKind =>
+/** By what an item that is no message took the place of others. */
+export const markerKind = (item: Item): 'truncate' | 'edit' | 'condense' =>
   item.kind === 'truncation' ? 'truncate' : messageIn(item) ? 'edit' : 'condense'
 
-const lastRewind = (log: Log, after: number, at: number): number | undefined =>
+export const lastRewind = (log: Log, after: number, at: number): number | undefined =>
   eventsIn(log, after, at).findLast(({ type }) => type === 'Rewound')?.position
 
 /** The events after one position through another, abandoned ones included. */
-export const eventsIn = (log: Log, after: number, at = lastOf(log)): readonly ConversationEvent[] =>
+const eventsIn = (log: Log, after: number, at: number): readonly ConversationEvent[] =>
   log.slice(after + 1, at + 1)

@@ -1,9 +1,9 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Store } from '../api/promises.ts'
 import { check } from '../events/check.ts'
 import type { Link } from '../projections/notes.ts'
-import { isTyped, toError } from '../result/typed.ts'
+import { orThrow } from '../result/steps.ts'
+import { isTyped } from '../result/typed.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../turn/spending/prices.ts'
 import { type Cost, costOfAll } from './cost.ts'
 import { childrenIn, familyOf } from './family.ts'
@@ -38,8 +38,7 @@ export const cost = async (
   store: Pick<Store, 'conversation' | 'conversations'>,
   options: CostOptions = {},
 ): Promise<Cost> => {
-  const checked = check(optionsSchema, options)
-  if (E.isLeft(checked)) throw toError(checked.left)
+  await orThrow(check(optionsSchema, options))
   const { conversation } = options
   const prices = { ...listPrices, ...options.prices }
   const { ids, children, problems } = await (conversation === undefined

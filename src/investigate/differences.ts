@@ -3,7 +3,7 @@ import type { Effective, Item } from '../projections/effective.ts'
 import { messageIn } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import { lastOf, type Log } from '../projections/path.ts'
-import { eventsIn } from './cause.ts'
+import { lastRewind, markerKind } from './cause.ts'
 
 /** What made an item appear or disappear. */
 export type Because = 'message' | 'condense' | 'edit' | 'truncate' | 'restore' | 'rewind'
@@ -77,10 +77,8 @@ const goneBy = (log: Log, { position }: Item, before: Moment, after: Moment): Re
 
 const comeBy = (log: Log, item: Item, before: Moment, after: Moment): Reason => {
   const { position: event } = item
-  if (event > before.effective.at) {
-    if (item.kind === 'message') return { because: 'message', event }
-    return { because: item.kind === 'truncation' ? 'truncate' : messageIn(item) ? 'edit' : 'condense', event }
-  }
+  if (event > before.effective.at)
+    return { because: item.kind === 'message' ? 'message' : markerKind(item), event }
   const hiddenBy = before.entries.find(({ position }) => position === event)?.by
   const marker = after.entries.find(({ position }) => position === hiddenBy)
   return marker?.status === 'restored' && marker.by !== undefined && marker.by > before.effective.at
@@ -95,5 +93,4 @@ const isEdit = ({ entries }: Moment, marker: number): boolean => {
 
 /** The rewind between two calls; the end of the log if there is none, which no log of ours has. */
 const rewindIn = (log: Log, before: Moment, after: Moment): number =>
-  eventsIn(log, before.effective.at, after.effective.at).findLast(({ type }) => type === 'Rewound')
-    ?.position ?? Math.min(after.effective.at, lastOf(log))
+  lastRewind(log, before.effective.at, after.effective.at) ?? Math.min(after.effective.at, lastOf(log))

@@ -1,10 +1,9 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { isBlock, textBlock } from '../events/blocks.ts'
 import { modelOf } from '../context/tokens/count.ts'
 import type { AnthropicClient } from '../models/anthropic/model.ts'
 import { callModel } from '../models/asking.ts'
 import type { Model, ModelRequest } from '../models/model.ts'
-import { toError } from '../result/typed.ts'
+import { orThrow } from '../result/steps.ts'
 import type { Verdict } from './bisection.ts'
 import type { Judge } from './judging.ts'
 
@@ -39,9 +38,7 @@ export const modelJudge = ({ client, model, question }: ModelJudge): Judge => {
     const told = `${JSON.stringify({ system, tools, messages: said })}\n\n${words}`
     const messages: ModelRequest['messages'] = [{ role: 'user', content: [textBlock(told)] }]
     const asking = { model, system: instructions, messages, parameters: { max_tokens: 1_024 } }
-    const reply = await callModel(modelOf(client), asking, {})
-    if (E.isLeft(reply)) throw toError(reply.left)
-    const { content, origin } = reply.right
+    const { content, origin } = await orThrow(callModel(modelOf(client), asking, {}))
     const answer = content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])).join('\n')
     return {
       verdict: verdictIn(answer),

@@ -1,9 +1,8 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
 import { limitsOf } from '../context/policy/settings.ts'
 import { check } from '../events/check.ts'
-import { toError } from '../result/typed.ts'
+import { orThrow } from '../result/steps.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../turn/spending/prices.ts'
 import { logOf } from './log.ts'
 import { type Replayed, replayLog } from './replay.ts'
@@ -35,9 +34,7 @@ export const replay = async (
   chat: Pick<Conversation, 'id' | 'events'>,
   options: ReplayOptions = {},
 ): Promise<Replayed> => {
-  const checked = check(optionsSchema, options)
-  if (E.isLeft(checked)) throw toError(checked.left)
-  const limits = options.policy && limitsOf(options.policy.context, undefined)
-  if (limits && E.isLeft(limits)) throw toError(limits.left)
+  await orThrow(check(optionsSchema, options))
+  if (options.policy) await orThrow(limitsOf(options.policy.context, undefined))
   return replayLog(chat.id, await logOf(chat), options.policy, { ...listPrices, ...options.prices })
 }

@@ -1,13 +1,12 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../../api/promises.ts'
 import { check } from '../../events/check.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
-import { toError } from '../../result/typed.ts'
+import { orThrow } from '../../result/steps.ts'
 import { logOf } from '../log.ts'
 import { waitsIn } from './recorded.ts'
 import { type AgentReplayed, replayedLog } from './replay-agent.ts'
-import type { ReplayedAgent } from './replayed-agent.ts'
+import { agentSchema, type ReplayedAgent } from './replayed-agent.ts'
 
 /** What to replay. */
 export interface ReplayAgentOptions {
@@ -16,12 +15,7 @@ export interface ReplayAgentOptions {
   readonly from?: number | undefined
 }
 
-const isAgent = (value: unknown): boolean => ['function', 'object'].includes(typeof value) && value !== null
-
-const optionsSchema = z.strictObject({
-  agent: z.custom(isAgent, { error: 'is the options of a turn, or a function that returns them' }),
-  from: z.int().min(1).optional(),
-})
+const optionsSchema = z.strictObject({ agent: agentSchema, from: z.int().min(1).optional() })
 
 /**
  * Runs an agent's code again on what is recorded, without a model: at each event that a turn has written, what the agent would have sent or
@@ -41,8 +35,7 @@ export const replayAgent = async (
   chat: Conversation,
   options: ReplayAgentOptions,
 ): Promise<AgentReplayed> => {
-  const checked = check(optionsSchema, options)
-  if (E.isLeft(checked)) throw toError(checked.left)
+  await orThrow(check(optionsSchema, options))
   const log = await logOf(chat)
   const facts: RecordedTurnFact[] = []
   for await (const fact of chat.turnFacts()) facts.push(fact)

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
 import { modelOf } from '../../context/tokens/count.ts'
 import type { Model, ModelError, ModelRequest, Reply } from '../../models/model.ts'
 import type { Conversation } from '../../api/promises.ts'
@@ -15,6 +16,12 @@ export interface AgentOptions extends Omit<TurnOptions, 'client'> {
 export type ReplayedAgent =
   | AgentOptions
   | ((served: { readonly id: string; readonly chat: Conversation }) => AgentOptions | Promise<AgentOptions>)
+
+const isAgent = (value: unknown): boolean => ['function', 'object'].includes(typeof value) && value !== null
+
+export const agentSchema = z.custom<ReplayedAgent>(isAgent, {
+  error: 'is the options of a turn, or a function that returns them',
+})
 
 /** Answers a request in place of a model. */
 export type Answering = (request: ModelRequest) => E.Either<ModelError, Reply>

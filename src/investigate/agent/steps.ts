@@ -1,8 +1,7 @@
 import { freeze } from '../../events/freeze.ts'
 import type { Conversation } from '../../api/promises.ts'
 import { type Account, emptyAccount, entriesOf, withEntry } from '../../turn/spending/account.ts'
-import { toError } from '../../result/typed.ts'
-import * as E from 'fp-ts/lib/Either.js'
+import { orThrow } from '../../result/steps.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import type { StepSettings } from '../../turn/turn-step.ts'
 import { type AgentOptions, type AgentSettings, agentSettings, type ReplayedAgent } from './replayed-agent.ts'
@@ -47,14 +46,11 @@ export const stepsOf = (
     if (step?.key !== key) {
       const next = { step: number, effective: historyAt(at), usage: account.usage }
       const own = await prepareStep(freeze(next))
-      const prepared = own && withStep(own)
-      if (prepared && E.isLeft(prepared)) throw toError(prepared.left)
       step = {
         key,
-        settings:
-          own && prepared
-            ? { ...settings, options: stepped(settings.options, own), settled: prepared.right }
-            : settings,
+        settings: own
+          ? { ...settings, options: stepped(settings.options, own), settled: await orThrow(withStep(own)) }
+          : settings,
       }
     }
     return { ...step.settings, since, account }

@@ -9,6 +9,7 @@ import { configurationOf } from '../../projections/effective.ts'
 import { callOutOfRange } from '../../receipts/errors.ts'
 import type { ModelCall } from '../../receipts/calls.ts'
 import { receiptOptionsIn } from '../../receipts/receipt-options.ts'
+import { orThrow } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
 import type { TurnOptions } from '../../turn/options.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../../turn/spending/prices.ts'
@@ -17,7 +18,7 @@ import { historiesOf } from '../histories.ts'
 import { logOf } from '../log.ts'
 import { callsInLog } from '../replies.ts'
 import { waitsIn } from '../agent/recorded.ts'
-import type { ReplayedAgent } from '../agent/replayed-agent.ts'
+import { agentSchema, type ReplayedAgent } from '../agent/replayed-agent.ts'
 import { type StepAt, stepsOf } from '../agent/steps.ts'
 import { planOf, type SamplePlan } from './plan.ts'
 import { type Sample, sampled } from './samples.ts'
@@ -53,17 +54,13 @@ export interface Counterfactual {
   readonly samples: readonly Sample[]
 }
 
-const isFunction = (value: unknown): boolean => typeof value === 'function'
-const isAgent = (value: unknown): boolean =>
-  isFunction(value) || (typeof value === 'object' && value !== null)
-
 const optionsSchema = z.strictObject({
-  agent: z.custom(isAgent, { error: 'is the options of a turn, or a function that returns them' }),
+  agent: agentSchema,
   call: z.int().min(1),
   samples: z.int().min(1).max(100).optional(),
   free: z.boolean().optional(),
   runTools: z.boolean().optional(),
-  confirm: z.custom(isFunction, { error: 'is a function' }).optional(),
+  confirm: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
   prices: pricesSchema.optional(),
 })
 
@@ -87,8 +84,7 @@ export const counterfactual = async (
   chat: Conversation,
   options: CounterfactualOptions,
 ): Promise<Counterfactual> => {
-  const checked = check(optionsSchema, options)
-  if (E.isLeft(checked)) throw toError(checked.left)
+  await orThrow(check(optionsSchema, options))
   const { agent, free = false, runTools = false, confirm = () => true } = options
   const { samples = free ? 1 : 3 } = options
   const prices = { ...listPrices, ...options.prices }
