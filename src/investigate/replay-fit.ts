@@ -6,8 +6,16 @@ import { estimate } from '../context/tokens/estimate.ts'
 import { isBlock, textBlock } from '../events/blocks.ts'
 import type { Block } from '../events/block-types.ts'
 import type { CondensedData } from '../events/event-types.ts'
-import type { ConversationEvent, Covers, Policy } from '../events/events.ts'
-import { type Effective, itemOf, messageIn, messagesOf } from '../projections/effective.ts'
+import { factsOf } from '../commands/hide.ts'
+import type { ConversationEvent, Covers, Message, Policy } from '../events/events.ts'
+import {
+  type Effective,
+  type Item,
+  itemOf,
+  messageIn,
+  messagesOf,
+  sliceOf,
+} from '../projections/effective.ts'
 import { type Counts, countsIn, noUsage } from '../turn/spending/usage.ts'
 import type { Replaying } from './replayed-history.ts'
 
@@ -58,7 +66,11 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
   const left = [...fit.recorded]
   let written = 0
   let canCondense = fit.mode === 'condense'
-  const write = (type: PolicyMarker['type'], covers: Covers, more: object): void => {
+  const write = (
+    type: PolicyMarker['type'],
+    covers: Covers,
+    more: { readonly summary?: readonly Message[]; readonly policy?: Policy },
+  ): void => {
     const same = left.findIndex(
       (event) =>
         event.type === type &&
@@ -68,7 +80,8 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
     const [recorded] = same < 0 ? [] : left.splice(same, 1)
     if (recorded?.type === 'Condensed' && recorded.data.method === 'model')
       done.summarized.push(summarizedIn(recorded.data))
-    const event = recorded ?? markerAt(last, at + ++written / 1_000, type, covers, more)
+    const hidden = recorded ? [] : sliceOf(replay.effectiveAt(at), covers)
+    const event = recorded ?? markerAt(last, at + ++written / 1_000, type, hidden, more)
     const item = itemOf(event)
     if (item) replay.add(event, item)
     const isEdit = item?.kind === 'summary' && messageIn(item) !== undefined
@@ -94,7 +107,7 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
         if (content) write('Condensed', covers, { ...summaryOf(content, 'client'), policy })
       }
     } else {
-      const summary = summaryOf(standIn(fit.summaryTokens), 'model')
+      const summary = summaryOf(standIn(fit.summaryTokens, 'A summary that was not written. '), 'model')
       const isTaken = left.some(
         ({ type, data }) =>
           type === 'Condensed' &&
@@ -143,9 +156,8 @@ const summaryOf = (content: readonly Block[], method: 'model' | 'client') => ({
   method,
 })
 
-/** A text of about so many tokens, in place of a summary that nobody wrote. */
-const standIn = (tokens: number): readonly Block[] => {
-  const text = 'A summary that was not written. '
+/** A text of about so many tokens, in place of one that nobody wrote or recorded. */
+export const standIn = (tokens: number, text: string): readonly Block[] => {
   const one = estimate([textBlock(text)])
   return [textBlock(text.repeat(Math.max(1, Math.round(tokens / one))))]
 }
@@ -154,15 +166,15 @@ const markerAt = (
   { metadata }: ConversationEvent,
   position: number,
   type: PolicyMarker['type'],
-  covers: Covers,
-  more: object,
+  hidden: readonly Item[],
+  more: { readonly summary?: readonly Message[] },
 ): PolicyMarker =>
   ({
     type,
     position,
     id: `replayed-${position}`,
     metadata,
-    data: { covers, messagesHidden: 1, tokens: { before: 0, after: 0 }, ...more },
+    data: { ...factsOf(hidden, more.summary ?? []), ...more },
   }) as PolicyMarker
 
 const cleared = '[cleared]'

@@ -2,15 +2,16 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type ContextSettings, limitsOf } from '../context/policy/settings.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
-import { configurationOf, type Effective, type Item, itemOf } from '../projections/effective.ts'
+import { configurationOf, type Effective, effective, type Item, itemOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import type { Outline } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
 import { type Counts, countsIn } from '../turn/spending/usage.ts'
+import { inputOf } from './breaks.ts'
 import { type Needed, neededBut } from './needed.ts'
 import { type SentBefore, sentBefore } from './replay-cache.ts'
-import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker } from './replay-fit.ts'
+import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
 import { type Ttl, ttlOf } from './prompt-cache.ts'
 import type { ReplayPolicy } from './replay-policy.ts'
 import { nothingYet, type Replay, replaying, type Replaying } from './replayed-history.ts'
@@ -120,11 +121,12 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
   )
   const kept = new Map<number, readonly [Replay, Replay]>()
   const answered = new Map(calls.map((call) => [call.position, call]))
-  let [replay, recorded] = [replaying(nothingYet), replaying(nothingYet)]
+  const beginning = { ...nothingYet, prompt: unrecordedPrompt(log, calls) }
+  let [replay, recorded] = [replaying(beginning), replaying(beginning)]
   for (const event of log) {
     const { position } = event
     if (event.type === 'Rewound') {
-      const [other, told] = kept.get(resolve(log, position)) ?? [nothingYet, nothingYet]
+      const [other, told] = kept.get(resolve(log, position)) ?? [beginning, beginning]
       ;[replay, recorded] = [replaying(other), replaying(told)]
     } else {
       recorded.add(event)
@@ -133,6 +135,14 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
     yield { event, replay, recorded }
     if (returns.has(position)) kept.set(position, [replay.copy(), recorded.copy()])
   }
+}
+
+/** In place of the system prompt and tools of an import, which the log does not have: as large as its first counted reply tells. */
+const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): Replay['prompt'] => {
+  const first = calls.find(({ origin }) => inputOf(countsIn(origin.usage)) > 0)
+  if (!first || first.receipt) return undefined
+  const { prompt, correction } = countTokens(effective(log, first.position))
+  return standIn(prompt / correction, 'A prompt that was not recorded. ')
 }
 
 /**
@@ -194,7 +204,7 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
   const { replay, told, shown, fit, fitted, sent, ttl, prices } = around
   const isSame = isSameHistory(told, shown)
   const counts = countsIn(call.origin.usage)
-  const counted = counts.input + counts.cacheRead + counts.cacheWrite
+  const counted = inputOf(counts)
   const isCounted = isSame && counted > 0
   // Another lifetime of the cache than the recorded one leaves the request as it is, and not what is read.
   const isPaid = isCounted && (ttl === undefined || ttl === ttlOf(call))

@@ -1,3 +1,4 @@
+import type { Block } from '../events/blocks.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, type Item, itemOf } from '../projections/effective.ts'
 import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
@@ -10,6 +11,8 @@ export interface Replay {
   /** What markers replaced, and the marker that hides an item. */
   readonly replaced: ReadonlyMap<number, readonly Slot[]>
   readonly hiddenBy: ReadonlyMap<number, Item>
+  /** Stands for a system prompt and tools that the log does not have. */
+  readonly prompt?: readonly Block[] | undefined
   /** Tokens of the requests that are other ones here, by the position of the reply. */
   readonly requestTokens: ReadonlyMap<number, number>
 }
@@ -24,6 +27,7 @@ export const nothingYet: Replay = {
 
 /** A replay that events are added to in place. */
 export const replaying = (before: Replay) => {
+  const { prompt } = before
   const draft = draftOf(before.outline)
   const items = new Map(before.items)
   const replaced = new Map(before.replaced)
@@ -48,7 +52,14 @@ export const replaying = (before: Replay) => {
       const item = items.get(position)
       if (item) shown.push(item)
     }
-    const outline = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
+    const { configuration } = draft
+    const isRecorded = configuration?.system !== undefined || configuration?.tools !== undefined
+    const outline = {
+      ...draft,
+      slots: [...draft.slots],
+      restored: [...draft.restored],
+      ...(prompt && !isRecorded && { configuration: { ...configuration, system: prompt } }),
+    }
     return { at, head: at, outline, items: shown }
   }
   const copy = (): Replay => ({
@@ -56,6 +67,7 @@ export const replaying = (before: Replay) => {
     items: new Map(items),
     replaced: new Map(replaced),
     hiddenBy: new Map(hiddenBy),
+    prompt,
     requestTokens: new Map(requestTokens),
   })
   /** The outline as it is now: it changes with what is added. */

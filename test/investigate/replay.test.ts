@@ -37,7 +37,12 @@ const words = (n: number): string =>
   `Part ${n}: ${'more of what was said before, and some of what was not. '.repeat(10 + (n % 9))}`
 
 /** A conversation played with the strict stand-in, under a policy for its context. */
-const played = async (all: readonly Act[], context: TurnOptions['context'], summarized = true) => {
+const played = async (
+  all: readonly Act[],
+  context: TurnOptions['context'],
+  summarized = true,
+  system = 'You answer.',
+) => {
   let n = 0
   let wantsTool = false
   const say = (): Reply => {
@@ -53,8 +58,7 @@ const played = async (all: readonly Act[], context: TurnOptions['context'], summ
   const client = strictModel({ reply: say })
   const turn = (more: Partial<TurnOptions>) => chat.turn({ client, model: 'claude-opus-5-5', ...more })
   const options: Partial<TurnOptions> = {
-    system: 'You answer.',
-    tools: [{ name: 'read', input_schema: { type: 'object' } }],
+    ...(system !== '' && { system, tools: [{ name: 'read', input_schema: { type: 'object' } }] }),
     run: { read: () => `result ${n}: ${'lines of a file '.repeat(20 + (n % 40))}` },
     context,
     summarizer: summarized && (async () => ({ blocks: [text('They talked at length.')] })),
@@ -153,6 +157,40 @@ describe('replay', () => {
     const real = await replay(await played(all, large))
     expect(Math.abs(under.total.tokens / real.total.tokens - 1)).toBeLessThan(0.2)
     expect(Math.abs(under.total.condensed - real.total.condensed)).toBeLessThanOrEqual(1)
+  })
+
+  test('predicts the same of an agent that has neither a system prompt nor tools', async () => {
+    const all = Array.from({ length: 30 }, () => 'turn' as const)
+    const [small, large] = [
+      { window: 3_000, reserved: 100 },
+      { window: 100_000, reserved: 100 },
+    ]
+    const policy = { context: small, summaryTokens: 10 }
+    const under = await replay(await played(all, large, true, ''), { policy })
+    const real = await replay(await played(all, small, true, ''))
+    expect(under.total.over).toBe(0)
+    expect(Math.abs(under.total.tokens / real.total.tokens - 1)).toBeLessThan(0.1)
+    expect(Math.abs(under.total.condensed - real.total.condensed)).toBeLessThanOrEqual(1)
+  })
+
+  test('predicts the same of an import, which has no system prompt, no tools and no receipts', async () => {
+    const all = Array.from({ length: 30 }, (_, index) => (index % 3 === 0 ? 'tools' : 'turn'))
+    const chat = await played(all, { window: 100_000 }, true, 'You answer at length. '.repeat(600))
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const imported = store.conversation('imported')
+    for await (const { type, data } of chat.events()) {
+      if (type !== 'MessageAppended') continue
+      const { role, content, origin: { context: _, ...origin } = {} } = data
+      await imported.append({ role, content, ...(role === 'assistant' && { origin }) })
+    }
+    const policy = { context: { window: 8_000, reserved: 100 }, summaryTokens: 100 }
+    const [whole, told] = [await replay(chat, { policy }), await replay(imported, { policy })]
+    expect(whole.total.condensed).toBeGreaterThan(1)
+    expect(told.total.over).toBe(0)
+    expect(Math.abs(told.total.condensed - whole.total.condensed)).toBeLessThanOrEqual(1)
+    expect(Math.abs(told.total.tokens / whole.total.tokens - 1)).toBeLessThan(0.1)
+    expect(Math.abs(told.total.read / whole.total.read - 1)).toBeLessThan(0.1)
   })
 
   test('of the recorded policy costs what cost says, cents included', async () => {
