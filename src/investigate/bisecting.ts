@@ -7,10 +7,9 @@ import { invalidInput } from '../events/errors.ts'
 import type { EventType } from '../events/events.ts'
 import type { Note } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
-import { digestOf, type Sent } from '../receipts/canonical.ts'
 import { toError } from '../result/typed.ts'
 import { type Move, nextMove, probabilities, type Search, type Verdict } from './bisection.ts'
-import { type Judge, type Judged, judgeableAt } from './judging.ts'
+import { digestOfRequest, type Judge, type Judged, judgeableAt } from './judging.ts'
 import { logOf } from './log.ts'
 import { suspectsBetween } from './suspects.ts'
 import {
@@ -175,7 +174,7 @@ export const continued = async (
   }
   const ask = async (position: number, isMeasure: boolean): Promise<void> => {
     const state = judgeableAt(chat.id, log, position)
-    const digest = digestOf(state.request as Sent)
+    const digest = digestOfRequest(state)
     const same =
       reliability === 1 ? kept.find((one) => one.digest === digest && one.verdict !== 'skip') : undefined
     if (same)
@@ -202,11 +201,7 @@ export const continued = async (
     })
   let move = asking()
   if (mark && move.type === 'ask') {
-    await keep(
-      move.position,
-      { verdict: mark },
-      digestOf(judgeableAt(chat.id, log, move.position).request as Sent),
-    )
+    await keep(move.position, { verdict: mark }, digestOfRequest(judgeableAt(chat.id, log, move.position)))
     move = asking()
   }
   while (move.type === 'ask') {

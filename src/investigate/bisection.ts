@@ -43,8 +43,12 @@ export type Move = AskAt | FoundAt | UnclearBetween
 
 /** How sure a search must be to end. */
 const enough = 0.95
-/** What asking at the same position once more costs, in distance from the middle: of two that are as good, the other is the fresher witness. */
+/**
+ * What asking at the same position once more costs, in distance from the middle: of two that are as good, the other is the fresher witness.
+ * Ten times at most, or a search that needs many verdicts asks where they tell nothing.
+ */
 const again = 0.002
+const mostAgain = 10
 
 /**
  * The next move of a search, decided on its verdicts alone. With reliable verdicts it asks at most ⌈log₂ n⌉ + 1 times, and uses the spare
@@ -139,11 +143,15 @@ const likelyMove = (search: Search, given: readonly Given[]): Move => {
       ? { type: 'found', position, probability }
       : unclearAmong(search, given)
   const middle = nearestMiddle(search, likely, given)
-  const isEndless = given.length > 60 + 12 * Math.ceil(Math.log2(candidates.length + 1))
+  const isEndless = given.length > 60 + (4 * Math.log2(20 * candidates.length)) / bitsOf(reliability)
   if (middle === undefined) return { type: 'unclear', ...rangeOf(search, likely), why: 'skipped' }
   if (isEndless) return unclearAmong(search, given)
   return { type: 'ask', position: candidates[middle] ?? 0 }
 }
+
+/** What a verdict tells at most: the capacity of a channel that turns so many answers round. A search needs log₂ n of them, and some to be sure. */
+const bitsOf = (reliability: number): number =>
+  1 + reliability * Math.log2(reliability) + (1 - reliability) * Math.log2(1 - reliability)
 
 /** Where the probabilities halve, rather where nobody was asked yet; undefined if all was skipped. */
 const nearestMiddle = (
@@ -158,7 +166,7 @@ const nearestMiddle = (
   let middle: number | undefined
   for (const [index, position] of candidates.entries()) {
     before += likely[index] ?? 0
-    const distance = Math.abs(before - 0.5) + again * (asked.get(position) ?? 0)
+    const distance = Math.abs(before - 0.5) + again * Math.min(mostAgain, asked.get(position) ?? 0)
     if (distance >= nearest || skipped.has(position)) continue
     ;[nearest, middle] = [distance, index]
   }

@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto'
 import type { Block } from '../events/block-types.ts'
 import { configurationOf, effective, type Item } from '../projections/effective.ts'
 import type { Log } from '../projections/path.ts'
 import { render } from '../projections/render/renderer.ts'
 import type { Verdict } from './bisection.ts'
+import { canonicalText } from './canonical.ts'
 
 /** The conversation as it was at a position, for whoever judges it. */
 export interface Judgeable {
@@ -31,3 +33,6 @@ export const judgeableAt = (conversation: string, log: Log, position: number): J
   const request = { ...parameters, ...(model !== undefined && { model }), ...rendered, messages }
   return { conversation, position, items: shown.items, request }
 }
+
+/** SHA-256 (hex) of the canonical JSON of the whole request. A receipt's digest has neither model nor parameters, and these may be what is wrong. */
+export const digestOfRequest = ({ request }: Judgeable): string => hash('sha256', canonicalText(request))

@@ -55,6 +55,21 @@ describe('bisect', () => {
     expect(await bisect(chat, { ...asked, judge })).toEqual(found)
   })
 
+  test('finds the configuration since which another model is asked, though all else in the request is the same', async () => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const chat = store.conversation('c')
+    await chat.configure({ model: 'claude-opus-5-5' })
+    for (let n = 0; n < 3; n++) await chat.append({ role: 'user', content: 'Go on.' })
+    const { position } = await chat.configure({ model: 'claude-haiku-5-5' })
+    for (let n = 0; n < 4; n++) await chat.append({ role: 'user', content: 'Go on.' })
+    const judge: Judge = ({ request }) => ({
+      verdict: request['model'] === 'claude-opus-5-5' ? 'good' : 'bad',
+    })
+    const { result } = await bisect(chat, { good: 0, bad: 8, judge })
+    expect(result).toEqual({ type: 'found', position, probability: 1 })
+  })
+
   test('continues where it was interrupted', async () => {
     const { chat } = await begun()
     let left = 2

@@ -50,6 +50,16 @@ describe('a search for the first bad position', () => {
     expect(asked / 500).toBeLessThanOrEqual(40)
   })
 
+  test('goes on asking, as long as it takes, where a verdict tells little', () => {
+    const next = numbers(Number(process.env['PALIMPSEST_SEED'] ?? 1))
+    const search = searchIn(50, 0.6)
+    const ends = Array.from({ length: 20 }, () => {
+      const first = search.candidates[next(50)] ?? 0
+      return played(search, first, () => next(10) < 6).move.type
+    })
+    expect(ends.filter((type) => type === 'found').length).toBeGreaterThanOrEqual(18)
+  })
+
   test('asks what is suspected first: a likely candidate is found in two asks', () => {
     const weights = Array.from({ length: 64 }, (_, index) => (index === 40 ? 10_000 : 1))
     const search = searchIn(64, 0.99, weights)
