@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { problemOf, type Source } from './source/source.ts'
+import { type Connection, problemOf, type Source } from './source/source.ts'
+import { number } from './words.ts'
 
 /** A bar at the top while something is fetched for longer than 150 ms. What was shown stays. */
 export const Bar = ({ isBusy }: { readonly isBusy: boolean }) => (
@@ -47,6 +48,39 @@ export const Failed = ({ error, retry }: { readonly error: unknown; readonly ret
       )}
     </section>
   )
+}
+
+/** What keeps a page from continuing, in one line: what it shows stays. */
+export const Notice = ({ title, children }: NoticeProps) => (
+  <p class="notice" role="alert">
+    <b>{title}:</b> {children}
+  </p>
+)
+interface NoticeProps {
+  readonly title: string
+  readonly children: ComponentChildren
+}
+
+/** How far the index beside the store is, where something keeps it from continuing. */
+export const NotIndexed = ({ indexed = -1, problem }: UpTo) =>
+  problem === undefined ? null : (
+    <Notice title={indexed < 0 ? 'Nothing of it is indexed' : `Nothing after ${number(indexed)} is indexed`}>
+      {problem}.
+    </Notice>
+  )
+interface UpTo {
+  readonly indexed?: number | undefined
+  readonly problem?: string | undefined
+}
+
+/** Why nothing new comes, where the server says so itself. */
+export const Stopped = ({ connection }: { readonly connection: Connection }) => {
+  const why = connection.state === 'offline' ? connection.why : undefined
+  return why ? (
+    <Notice title={why.title}>
+      {why.detail}.{why.tag === 'StoreReplaced' && ' Start the server again, then load this page again.'}
+    </Notice>
+  ) : null
 }
 
 /** A value once it has not changed for so many milliseconds; until then undefined. */

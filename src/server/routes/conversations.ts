@@ -62,7 +62,9 @@ export const list = route({
     const isPlain = [q, has, actor, model].every((one) => one === undefined) && order === 'newest'
     // Who only wants to see what there is need not wait until it is indexed.
     const isFound = found && (found.isComplete || !isPlain || query.cursor !== undefined)
-    const { next, ...body } = isFound ? await withOverviews(store, found) : await notIndexed(store, query)
+    const { next, ...body } = isFound
+      ? await withOverviews(store, found)
+      : { ...(await notIndexed(store, query)), problem: found?.problem }
     return {
       headers: linkHeader(query, { next: next === undefined ? undefined : { cursor: next } }),
       body: { ...(next !== undefined && { next }), ...body },

@@ -1,3 +1,4 @@
+import { NotIndexed, Stopped } from '../states.tsx'
 import { perform } from '../use-keys.ts'
 import type { Pane, View } from '../url.ts'
 import { brief, count, kindOf, number } from '../words.ts'
@@ -20,6 +21,8 @@ interface BarOfViewProps {
 /** What is shown, in words, and what else could be. */
 export const BarOfView = ({ sight, shown, finding, isInspected, showPane }: BarOfViewProps) => (
   <div class="bar-of-view">
+    <Stopped connection={sight.connection} />
+    {!isStopped(sight) && <NotIndexed {...sight.outline} />}
     <p class="status figures">{statusOf(sight, shown).join(' · ')}</p>
     <div class="switches">
       <Panes view={sight.view} showPane={showPane} />
@@ -29,6 +32,9 @@ export const BarOfView = ({ sight, shown, finding, isInspected, showPane }: BarO
     </div>
   </div>
 )
+
+const isStopped = ({ connection }: Sight): boolean =>
+  connection.state === 'offline' && connection.why !== undefined
 
 const Panes = ({ view, showPane }: { readonly view: View; readonly showPane: (pane: Pane) => void }) => (
   <div class="switch" role="radiogroup" aria-label="Show">

@@ -9,6 +9,8 @@ export interface Outline extends OutlineColumns {
   readonly last: number
   /** The last position that the answer knows of. */
   readonly indexed?: number | undefined
+  /** What keeps the index from continuing. */
+  readonly problem?: string | undefined
   readonly next?: number | undefined
 }
 export type Marker = MarkerOutline

@@ -97,6 +97,11 @@ const Connected = ({ connection }: { readonly connection: Connection }) => {
     case 'reconnecting':
       return <>○ reconnecting {Math.max(0, Math.ceil((connection.next - Date.now()) / 1_000))} s</>
     case 'offline':
-      return <>○ offline since {new Date(connection.since).toLocaleTimeString('en-GB').slice(0, 5)}</>
+      return (
+        <>
+          ○ {connection.why ? 'stopped' : 'offline'} since{' '}
+          {new Date(connection.since).toLocaleTimeString('en-GB').slice(0, 5)}
+        </>
+      )
   }
 }

@@ -11,7 +11,7 @@ import { Crumb, Header } from '../header.tsx'
 import { keymap, printed } from '../keys.ts'
 import type { PageProps } from '../page.ts'
 import { problemOf, type Source } from '../source/source.ts'
-import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
+import { Bar, Failed, NotIndexed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { count, kindOf, number, percent } from '../words.ts'
@@ -34,7 +34,9 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   )
   // The index beside the store still catches up.
   const isIndexing =
-    outline?.indexed !== undefined && outline.indexed < Math.min(candidates.at(-1) ?? 0, outline.last)
+    outline?.indexed !== undefined &&
+    outline.problem === undefined &&
+    outline.indexed < Math.min(candidates.at(-1) ?? 0, outline.last)
   useEffect(() => {
     if (!isIndexing) return undefined
     const timer = setTimeout(again, 250)
@@ -124,6 +126,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
                 {refusal}
               </p>
             )}
+            <NotIndexed {...outline} />
             <HeatStrip bisection={value} outline={outline} />
             <Suspects id={id} value={value} />
             <Verdicts id={id} value={value} />

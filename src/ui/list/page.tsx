@@ -5,7 +5,7 @@ import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import type { Connection } from '../source/source.ts'
-import { Bar, Failed, Skeleton } from '../states.tsx'
+import { Bar, Failed, Skeleton, Stopped } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { clock, count, number } from '../words.ts'
@@ -59,6 +59,7 @@ export const ListPage = ({ source, search }: PageProps) => {
       </Header>
       <main class="plain list">
         <h1 class="sr-only">Conversations</h1>
+        <Stopped connection={connection} />
         {isEmpty ? (
           <NoConversations />
         ) : (
@@ -101,7 +102,10 @@ const Tally = ({
         : `${number(of ?? shown)}${of === undefined ? ' or more' : ''} matching of ${number(total)}`}
       {of === undefined && total === undefined && ' loaded, and there are more'}
       {of !== undefined && isPart && ` · ${number(shown)} loaded`}
-      {listed.isComplete === false && ' · the rest is still being indexed'}
+      {listed.isComplete === false &&
+        (listed.problem === undefined
+          ? ' · the rest is still being indexed'
+          : ` · the rest cannot be indexed: ${listed.problem}`)}
       {live > 0 && ` · ${number(live)} active`}
     </p>
   )
@@ -116,7 +120,8 @@ const words = {
 
 const Live = ({ connection }: { readonly connection: Connection }) => (
   <span class={`list-live ${connection.state}`} role="status">
-    <span aria-hidden="true">●</span> {words[connection.state]}
+    <span aria-hidden="true">●</span>{' '}
+    {connection.state === 'offline' && connection.why ? 'stopped' : words[connection.state]}
     {connection.state === 'offline' && ` since ${clock(connection.since)}`}
   </span>
 )

@@ -27,6 +27,8 @@ export interface Listed {
   readonly matching?: number | undefined
   /** Whether everything was indexed that was there; undefined for a server without an index. */
   readonly isComplete?: boolean | undefined
+  /** What keeps the index from continuing. */
+  readonly problem?: string | undefined
 }
 
 export interface ListRow {

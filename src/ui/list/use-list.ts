@@ -92,7 +92,8 @@ export const useList = (source: Source, asked: Asked): List => {
   }
   // What is still being indexed is asked for again, until the reader has scrolled on.
   useEffect(() => {
-    if (listed?.isComplete !== false || listed.items.length > page) return undefined
+    if (listed?.isComplete !== false || listed.problem !== undefined || listed.items.length > page)
+      return undefined
     const timer = setTimeout(() => refresh.current(), pause)
     return () => clearTimeout(timer)
   }, [listed])

@@ -1,5 +1,13 @@
 import { eventReader } from './lines.ts'
-import { type Access, type Bytes, failed, type Following, type Problem, type Source } from './source.ts'
+import {
+  type Access,
+  type Bytes,
+  failed,
+  type Following,
+  type Problem,
+  problemOf,
+  type Source,
+} from './source.ts'
 
 export interface HttpOptions {
   /** Default: this page's own server. */
@@ -13,6 +21,8 @@ export type Refusal = 'no-token' | 'no-longer' | 'may-not-read'
 
 /** How long to wait before a broken stream is asked for again, in milliseconds: by how many times it failed in a row. */
 const pauses = [500, 1_000, 2_000, 4_000, 8_000]
+/** A stream that ended with a problem counts as live again after so many milliseconds: what it says first says nothing. */
+const probation = 1_000
 /** A stream says something every 15 seconds: one that is silent for this long is broken. */
 const silence = 40_000
 
@@ -77,6 +87,13 @@ const follow = (ask: Ask, path: string, after: string | number | undefined, foll
   let lastId = after === undefined ? undefined : String(after)
   let failures = 0
   let since: number | undefined
+  let why: Problem | undefined
+  const live = (): void => {
+    failures = 0
+    since = undefined
+    why = undefined
+    connection?.({ state: 'live' })
+  }
 
   const read = async (): Promise<void> => {
     const reader = eventReader()
@@ -85,6 +102,7 @@ const follow = (ask: Ask, path: string, after: string | number | undefined, foll
     const query =
       lastId === undefined ? '' : `${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(lastId)}`
     let watch: ReturnType<typeof setTimeout> | undefined
+    let trust: ReturnType<typeof setTimeout> | undefined
     const heard = (): void => {
       clearTimeout(watch)
       watch = setTimeout(() => broken.abort(), silence)
@@ -92,30 +110,37 @@ const follow = (ask: Ask, path: string, after: string | number | undefined, foll
     try {
       heard()
       const { body } = await ask(path + query, { headers: { accept: 'text/event-stream' }, signal })
-      failures = 0
-      since = undefined
-      connection?.({ state: 'live' })
+      if (why) trust = setTimeout(live, probation)
+      else live()
       const pieces = body?.pipeThrough(new TextDecoderStream()).getReader()
       for (let got = await pieces?.read(); got && !got.done; got = await pieces?.read()) {
         heard()
-        for (const message of reader.take(got.value)) told(message)
+        const messages = reader.take(got.value)
         lastId = reader.lastId() ?? lastId
+        for (const message of messages) {
+          if (message.event === 'problem') throw failed(message.data as Problem)
+          told(message)
+        }
       }
     } finally {
       clearTimeout(watch)
+      clearTimeout(trust)
     }
   }
 
   const run = async (): Promise<void> => {
     connection?.({ state: 'connecting' })
     while (!ending.signal.aborted) {
-      await read().catch(() => undefined)
+      const problem = await read().then(() => undefined, problemOf)
       if (ending.signal.aborted) return
+      why = problem?.tag === undefined ? undefined : problem
       since ??= Date.now()
       const pause = pauses[Math.min(failures, pauses.length - 1)] ?? 0
       failures += 1
       connection?.(
-        failures > 2 ? { state: 'offline', since } : { state: 'reconnecting', next: Date.now() + pause },
+        why || failures > 2
+          ? { state: 'offline', since, why }
+          : { state: 'reconnecting', next: Date.now() + pause },
       )
       await waited(pause, ending.signal)
     }

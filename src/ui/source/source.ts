@@ -47,7 +47,8 @@ export type Connection =
   | { readonly state: 'live' }
   | { readonly state: 'connecting' }
   | { readonly state: 'reconnecting'; readonly next: number }
-  | { readonly state: 'offline'; readonly since: number }
+  /** `why`: what the server said; undefined if it could not be reached. */
+  | { readonly state: 'offline'; readonly since: number; readonly why?: Problem | undefined }
 export interface Following {
   readonly told: (message: Told) => void
   readonly connection?: ((connection: Connection) => void) | undefined

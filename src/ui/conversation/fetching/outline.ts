@@ -37,6 +37,7 @@ export const useOutline = (source: Source, id: string, at: number | undefined): 
       setOutline(next)
       setLast((before) => Math.max(before ?? -1, got.last))
       setError(undefined)
+      if (got.problem !== undefined) return
       // The index still catches up, or this was the first look at a long conversation.
       if (got.to < Math.min(to, got.last) || (around ?? got.last) > got.to)
         setTimeout(() => signal.aborted || setAttempt(attempt + 1), got.indexed === undefined ? 0 : 250)
