@@ -1,5 +1,8 @@
+import type { ComponentChildren } from 'preact'
 import { toast } from './acts/toast.tsx'
+import { openSheet } from './sheet.tsx'
 import { failed } from './source/source.ts'
+import { holdKeys } from './use-keys.ts'
 
 // Parts of the page that are loaded when they are first needed. The server may be gone by then, or a newer one runs, whose parts have other names.
 
@@ -15,6 +18,15 @@ export const part = <A,>(loading: Promise<A>): Promise<A> =>
   loading.catch(() => {
     throw lost()
   })
+
+/** Opens a sheet once its part is loaded: what is typed meanwhile is typed into it. */
+export const openPart = <A,>(loading: Promise<A>, sheetOf: (loaded: A) => ComponentChildren): void => {
+  const release = holdKeys()
+  withPart(loading, (loaded) => openSheet(sheetOf(loaded)))
+  // It is drawn by then.
+  const soon = (): void => void setTimeout(release)
+  void loading.then(soon, soon)
+}
 
 /** Uses a part once it is loaded; the foot of the page says so if it cannot be. */
 export const withPart = <A,>(loading: Promise<A>, use: (loaded: A) => void): void => {

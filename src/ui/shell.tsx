@@ -7,7 +7,7 @@ import { forgetSession } from './acts/session.ts'
 import { ToastHost } from './acts/toast.tsx'
 import { KeysSheet } from './keys-sheet.tsx'
 import type { Page } from './page.ts'
-import { part, withPart } from './part.tsx'
+import { openPart, part } from './part.tsx'
 import { go, usePlace } from './router.ts'
 import { routeOf } from './routes.tsx'
 import { nextTheme, set, setting } from './settings.ts'
@@ -61,8 +61,7 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
 }
 
 /** It is loaded when it is first asked for. */
-const openPalette = (): void =>
-  withPart(import('./palette/palette.tsx'), ({ Palette }) => openSheet(<Palette />))
+const openPalette = (): void => openPart(import('./palette/palette.tsx'), ({ Palette }) => <Palette />)
 
 const loaded = new Map<string, Page>()
 

@@ -52,6 +52,21 @@ const isTaken = (name: string, target: EventTarget | null): boolean => {
   return isTyping && !name.startsWith('Control+')
 }
 
+/** What was typed while a sheet was loading. */
+let held: string[] | undefined
+
+/** Keeps what is typed from the page, until the function that it returns is called once the sheet is there that it is meant for. */
+export const holdKeys = (): (() => void) => {
+  const own: string[] = []
+  held = own
+  return () => {
+    if (held === own) held = undefined
+    // As if it were typed now: no other way serves fields of numbers as well.
+    if (own.length > 0 && document.activeElement?.closest('dialog[open]'))
+      document.execCommand('insertText', false, own.join(''))
+  }
+}
+
 /** How long the second key of a sequence may take, in milliseconds. */
 const patience = 1_500
 
@@ -61,6 +76,11 @@ export const listenForKeys = (): void => {
   document.addEventListener('keydown', (event) => {
     const name = nameOf(event)
     if (name === undefined || name === 'Shift') return
+    if (held && !name.startsWith('Control+')) {
+      if (isCharacter(name)) held.push(name)
+      event.preventDefault()
+      return
+    }
     const before = began && event.timeStamp - began.at < patience ? began.name : undefined
     began = undefined
     if (event.defaultPrevented || event.isComposing || isTaken(name, event.target)) return

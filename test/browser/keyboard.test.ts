@@ -83,4 +83,30 @@ describe.skipIf(noBrowser !== '')(`with the keyboard alone${noBrowser}`, () => {
     })()`)
     expect(isThere).toBe(true)
   })
+
+  test.each([
+    ['Control+k', 'palette', 'Do anything', 'rewind to 12', 'An action'],
+    ['R', 'act-sheet', 'Rewind', '12', 'to position'],
+  ])('what is typed after %s is meant for its sheet, which loads', async (key, part, title, text, label) => {
+    let load = (): void => undefined
+    const { page, at, shows } = await looking(await servedSample(), `/c/${id}?at=35`, {
+      before: (its) =>
+        its.route(`**/${part}*.js`, async (route) => {
+          await new Promise<void>((resolve) => (load = resolve))
+          await route.continue()
+        }),
+    })
+    await shows(35)
+    const asked = page.waitForRequest(`**/${part}*.js`)
+    await page.keyboard.press(key)
+    await asked
+    await page.keyboard.type(text)
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    load()
+    const field = page.getByRole('dialog', { name: title }).getByLabel(label)
+    await expect.poll(() => field.inputValue()).toBe(text)
+    await page.keyboard.type('0')
+    expect(await field.inputValue()).toBe(`${text}0`)
+    expect(await at()).toBe(35)
+  })
 })

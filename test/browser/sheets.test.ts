@@ -18,10 +18,10 @@ const opened = async () => {
 const noSheet = async (page: Page): Promise<void> => {
   await expect.poll(() => page.locator('dialog').count()).toBe(0)
 }
-/** Presses keys in one task: what the first one opens is not there when the next one comes. */
-const pressTogether = (page: Page, keys: readonly string[]): Promise<unknown> =>
+/** Presses buttons in one task: what the first one opens is not there when the next one is pressed. */
+const pressTogether = (page: Page, names: readonly string[]): Promise<unknown> =>
   page.evaluate(
-    `for (const key of ${JSON.stringify(keys)}) document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))`,
+    `for (const name of ${JSON.stringify(names)}) [...document.querySelectorAll('button')].find((one) => one.textContent.includes(name)).click()`,
   )
 
 describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
@@ -65,7 +65,7 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await sheet(page, 'Rewind').waitFor()
     await page.keyboard.press('Escape')
     await noSheet(page)
-    await pressTogether(page, ['R', 'F'])
+    await pressTogether(page, ['Rewind to here', 'Fork from here'])
     await sheet(page, 'Fork').getByLabel('id of the new conversation').waitFor()
     expect(await page.locator('dialog').count()).toBe(1)
   })

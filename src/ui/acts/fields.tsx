@@ -92,6 +92,7 @@ const Position = ({ isFirst = false, label, value, set }: PositionProps) => (
       class="figures"
       min={-1}
       value={Number.isNaN(value) ? '' : value}
+      onFocus={(event) => event.currentTarget.select()}
       onInput={(event) => set(event.currentTarget.valueAsNumber)}
     />
   </label>

@@ -1,7 +1,6 @@
-import { withPart } from '../part.tsx'
+import { openPart } from '../part.tsx'
 import { go } from '../router.ts'
 import { announced } from '../announcer.tsx'
-import { openSheet } from '../sheet.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { problemOf } from '../source/source.ts'
 import { useActions } from '../use-keys.ts'
@@ -58,9 +57,9 @@ export const useActs = (seen: Seen): Acts => {
 
 /** The sheet is loaded when it is first opened. */
 const open = (acting: Acting, draft: Draft): void =>
-  withPart(import('./act-sheet.tsx'), ({ ActSheet }) =>
-    openSheet(<ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />),
-  )
+  openPart(import('./act-sheet.tsx'), ({ ActSheet }) => (
+    <ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />
+  ))
 
 /** Says what was done, and offers to undo it. */
 const tell = (acting: Acting, draft: Draft): void => {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { withPart } from '../part.tsx'
+import { openPart } from '../part.tsx'
 import { go } from '../router.ts'
 import { set, setting } from '../settings.ts'
 import { openSheet } from '../sheet.tsx'
@@ -146,6 +146,4 @@ const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row 
 
 /** It is loaded when it is first asked for. */
 const openExport = (source: Source, id: string, at: number): void =>
-  withPart(import('./export-sheet.tsx'), ({ ExportSheet }) =>
-    openSheet(<ExportSheet {...{ source, id, at }} />),
-  )
+  openPart(import('./export-sheet.tsx'), ({ ExportSheet }) => <ExportSheet {...{ source, id, at }} />)
