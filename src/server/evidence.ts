@@ -16,6 +16,14 @@ export interface EvidenceWanted {
   readonly reason?: string | undefined
 }
 
+/** What exports the same on the command line: no more than is wanted. */
+export const exporting = (id: string, { calls, withhold }: Omit<EvidenceWanted, 'reason'>): string =>
+  [
+    `audit export ${id} --out FOLDER`,
+    ...(calls ? [`--calls ${calls.first}..${calls.last}`] : []),
+    ...(withhold.length > 0 ? ['--redact POSITIONS'] : []),
+  ].join(' ')
+
 /** The bundle that `palimpsest audit export` writes, as a ZIP archive. @param by the caller */
 export const evidenceOf = async (
   store: Pick<Store, 'audit'>,
@@ -23,7 +31,7 @@ export const evidenceOf = async (
   { reason, ...wanted }: EvidenceWanted,
   by: string,
 ): Promise<Flow> => {
-  await refuseLarge(chat)
+  await refuseLarge(chat, exporting(chat.id, wanted))
   const ledger = await proofOf(store, chat.id)
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-evidence-'))
   const end = (): Promise<void> => rm(folder, { recursive: true, force: true })
@@ -54,14 +62,14 @@ export const evidenceOf = async (
   }
 }
 
-const refuseLarge = async (chat: Conversation): Promise<void> => {
+const refuseLarge = async (chat: Conversation, command: string): Promise<void> => {
   let bytes = 0
   for await (const { data, metadata } of chat.stored({ to: await chat.position() })) {
     bytes += data.length + metadata.length
     if (bytes > largest)
       throw refused(
         'TooLong',
-        `the events of ${chat.id} are larger than ${largest} bytes: run palimpsest audit export ${chat.id} --out FOLDER`,
+        `the events of ${chat.id} are larger than ${largest} bytes: run palimpsest ${command}`,
         { limit: largest },
       )
   }

@@ -19,6 +19,7 @@ import { exportsOf, newSigner } from '../ledger/scene.ts'
 import { right } from '../support/either.ts'
 import { serving } from '../support/server/asking.ts'
 import { temporaryFolder } from '../support/stores.ts'
+import { shell } from '../cli/palimpsest.ts'
 
 const [id] = sampleIds
 const of = `conversations/${id}`
@@ -253,6 +254,50 @@ test('what is too long to look into here names the command that does', async () 
     status: 413,
     json: { tag: 'TooLong', detail: expect.stringContaining('palimpsest cost --all') as string },
   })
+})
+
+test('each command that is named does what the server does not, and takes no more than was asked for', async () => {
+  const folder = temporaryFolder()
+  const url = `sqlite:${join(folder, 'store.db')}`
+  const store = await openStore(url)
+  atEnd(store.close)
+  await loadSample(store)
+  await store.audit.init({ signer: await newSigner() })
+  writeFileSync(join(folder, 'policy.json'), JSON.stringify({ context: { window: 20_000 } }))
+  const messages = Array.from({ length: 33_334 }, () => ({ role: 'user' as const, content: 'x' }))
+  for (let n = 0; n < 3; n++) await store.conversation('long').append(messages)
+  const { ask } = await serving({ store })
+  const bisected = { good: 10, bad: 48 }
+  const policy = { context: { window: 20_000 } }
+  for (const [path, json] of [
+    ['cost'],
+    ['long/cost'],
+    ['long/cache'],
+    ['long/calls/3/why'],
+    ['long/replay', {}],
+    ['long/replay', { policy }],
+    ['long/bisections', bisected],
+    ['long/bisections'],
+    ['long/bisections/x'],
+    ['long/bisections/x/verdicts', { position: 36, verdict: 'good' }],
+    ['long/verification'],
+    ['long/audit'],
+    ['long/evidence', { calls: { first: 3, last: 7 }, withhold: [2, 5] }],
+    ['long/evidence', {}],
+  ] as const) {
+    const { status, json: problem } = await ask(path === 'cost' ? path : `conversations/${path}`, { json })
+    expect([path, status]).toEqual([path, 413])
+    const [, command = ''] = /: run (palimpsest .+)$/.exec(String(problem['detail'])) ?? []
+    const own = command
+      .replace('long', id)
+      .replace('--good A --bad B', '--good 10 --bad 48')
+      .replace('FOLDER', `out-${command.length}`)
+      .replace('FILE', 'policy.json')
+      .replace('POSITIONS', '2,5')
+    const ran = await shell(`${own} --store ${url}`, folder)
+    expect([own, ran.code, ran.stderr.match(/^error: .*/m)?.[0]]).toEqual([own, 0, undefined])
+  }
+  expect(await exportsOf(store)).toMatchObject([{}, { withheld: [2, 5], calls: { first: 3, last: 7 } }])
 })
 
 describe('a bisection over HTTP', () => {

@@ -5,7 +5,7 @@ import { toError } from '../../result/typed.ts'
 import { auditShape, checkedShape, standingShape } from '../shapes/audit.ts'
 import { lane, looked } from '../bounded.ts'
 import { everyCallIn } from '../../receipts/calls.ts'
-import { evidenceOf } from '../evidence.ts'
+import { evidenceOf, exporting } from '../evidence.ts'
 import { ofConversation } from '../parameters.ts'
 import { route } from '../route.ts'
 
@@ -88,7 +88,7 @@ export const verification = route({
   errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, store }) =>
     inTurn(async () => {
-      const chat = await looked(store, id, `verify ${id}`)
+      const chat = await looked(store, id, `verify ${id} --receipts`)
       const { events, discrepancy } = await chat.verify({ file: false })
       const body = { conversation: id, last: await chat.position(), events }
       try {
@@ -142,7 +142,5 @@ export const evidence = route({
   media: ['application/zip'],
   errors: ['ConversationNotFound', 'CallOutOfRange', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, store, identity: { by } }) =>
-    inTurn(async () =>
-      evidenceOf(store, await looked(store, id, `audit export ${id} --out FOLDER`), body, by),
-    ),
+    inTurn(async () => evidenceOf(store, await looked(store, id, exporting(id, body)), body, by)),
 })

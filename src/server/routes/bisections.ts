@@ -31,6 +31,12 @@ const readOnce = (chat: Conversation): BisectedChat => {
   }
 }
 
+/** What asks the same on the command line. */
+const commandFor = (
+  id: string,
+  { good, bad }: { readonly good: number | string; readonly bad: number | string } = { good: 'A', bad: 'B' },
+): string => `bisect ${id} --good ${good} --bad ${bad}`
+
 /** A conversation in which whoever asks writes the notes. */
 const noted = (chat: Conversation, { actor }: Identity): BisectedChat => ({
   ...readOnce(chat),
@@ -48,7 +54,7 @@ export const bisections = route({
   errors,
   handle: ({ params: { id }, store }) =>
     inTurn(async () => {
-      const all = await bisectionsOf(await looked(store, id, `notes ${id}`), mostListed)
+      const all = await bisectionsOf(await looked(store, id, `log ${id} --notes`), mostListed)
       const items = all.map(
         ({
           candidates: _candidates,
@@ -76,7 +82,7 @@ export const bisection = route({
   errors: [...errors, 'NotFound'],
   handle: ({ params: { id, bisection: name }, store }) =>
     inTurn(async () => ({
-      body: shortened(await found(await looked(store, id, `bisect ${id}`), name)),
+      body: shortened(await found(await looked(store, id, commandFor(id)), name)),
     })),
 })
 
@@ -110,7 +116,7 @@ export const begun = route({
   errors,
   handle: ({ params: { id }, body, store, identity }) =>
     inTurn(async () => {
-      const chat = noted(await looked(store, id, `bisect ${id}`), identity)
+      const chat = noted(await looked(store, id, commandFor(id, body)), identity)
       const { id: name } = await bisect(chat, body)
       return { body: shortened(await found(chat, name)) }
     }),
@@ -128,7 +134,7 @@ export const verdicts = route({
   errors: [...errors, 'NotFound', 'NotAsked'],
   handle: ({ params: { id, bisection: name }, body, store, identity }) =>
     inTurn(async () => {
-      const chat = noted(await looked(store, id, `bisect ${id}`), identity)
+      const chat = noted(await looked(store, id, `${commandFor(id)} --mark ${body.verdict}`), identity)
       const { view, isTaken } = await answered(chat, await found(chat, name), body)
       if (!isTaken) throw refused('NotAsked', notAsked(view, body.position), { position: body.position })
       return { body: shortened(view) }

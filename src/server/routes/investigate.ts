@@ -87,7 +87,10 @@ export const replayed = route({
       if (JSON.stringify(body).length > largestPolicy)
         throw refused('InvalidRequest', `a policy has at most ${largestPolicy} characters`)
       return {
-        body: await replay(await looked(store, id, `replay ${id} --policy FILE`, shorter.replay), body),
+        body: await replay(
+          await looked(store, id, `replay ${id}${body.policy ? ' --policy FILE' : ''}`, shorter.replay),
+          body,
+        ),
       }
     }),
 })
