@@ -3,6 +3,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../events/check.ts'
+import { invalidInput } from '../events/errors.ts'
 import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
 import { fileUnreadable } from '../formats/errors.ts'
@@ -178,7 +179,7 @@ export const jsonFile = async (file: string): Promise<unknown> => {
     return JSON.parse(text)
   } catch (error) {
     throw toError(
-      usage(`${file} is not JSON: ${error instanceof Error ? error.message : 'it cannot be read'}`),
+      invalidInput(file, `is not JSON (${error instanceof Error ? error.message : String(error)})`),
     )
   }
 }

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { type Replayed, type ReplayedCall, type ReplayPolicy, replay } from '../../investigate/index.ts'
+import { invalidInput } from '../../events/errors.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { exclusive, jsonFile, pricesIn, several } from '../options.ts'
@@ -111,7 +112,10 @@ const writePage = async (file: string, all: readonly Replayed[]): Promise<void> 
     await writeFile(file, comparisonPage(all))
   } catch (error) {
     throw toError(
-      usage(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`),
+      invalidInput(
+        'html',
+        `${file} cannot be written (${error instanceof Error ? error.message : String(error)})`,
+      ),
     )
   }
 }

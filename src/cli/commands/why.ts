@@ -19,7 +19,8 @@ export const addWhy = (program: Command, shell: Shell): void => {
       `
 Says what was shown and hidden, the event that caused each difference from the
 reply before, and which paths, identifiers, ids and numbers the answer names
-although only hidden messages hold them. "sent --list" lists the calls.
+although only hidden messages hold them. Of calls with a receipt, which "sent
+--list" lists; those of an imported session have none.
 
 Examples:
   palimpsest why task-42

@@ -1,0 +1,77 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { inDirectory, shell } from './palimpsest.ts'
+
+const id = 'hours-invoice'
+const ends = `${id} --good 10 --bad 48`
+const agent = 'examples/sample/agent.ts'
+
+test('the exit code of an investigation says what that of every command does', () =>
+  inDirectory(async (directory) => {
+    await shell('palimpsest import examples/sessions/receipts.jsonl', directory)
+    await shell('palimpsest append plain --role user --text Hello.', directory)
+    writeFileSync(join(directory, 'torn.json'), '{')
+    writeFileSync(join(directory, 'wrong.json'), '{"mode":"x"}')
+    writeFileSync(join(directory, 'right.json'), '{"context":{"window":20000}}')
+    const codes: Record<string, number | null> = {}
+    const right = [
+      `cost ${id}`,
+      `cache ${id}`,
+      `why ${id}`,
+      `replay ${id} --policy right.json`,
+      `bisect ${ends}`,
+    ]
+    // Refused, not found, or invalid data.
+    const refused = [
+      ...[
+        'none',
+        `${id} --prices none.json`,
+        `${id} --prices torn.json`,
+        `${id} --prices wrong.json`,
+      ].flatMap((given) => [`cost ${given}`, `cache ${given}`]),
+      ...['none.json', 'torn.json', 'wrong.json'].flatMap((file) => [
+        `replay ${id} --policy ${file}`,
+        `replay ${id} --compare ${file}`,
+      ]),
+      `replay ${id} --compare right.json --html none/page.html`,
+      `replay ${id} --agent ${agent} --call 99`,
+      `replay ${id} --agent none.ts --call 1`,
+      'why none',
+      'why plain',
+      `why ${id} --call 99`,
+      `bisect ${id} --good 48 --bad 10`,
+      `bisect ${id} --good 10 --bad 99`,
+      `bisect ${ends} --run "exit 130"`,
+      `bisect ${ends} --run "exit 125"`,
+      `bisect ${ends} --ask why --agent none.ts`,
+      `replay ${id} --agent hasty.ts`,
+    ]
+    const wrong = [
+      'cost',
+      `cost ${id} --all`,
+      `cost ${id} --by hour`,
+      `why ${id} --call 0`,
+      `replay ${id} --html page.html`,
+      `replay ${id} --policy right.json --compare right.json`,
+      `bisect ${id} --good 10`,
+      `bisect ${ends} --ask why`,
+      `bisect ${ends} --timeout 5`,
+      // Of an agent, as of diff: they cannot be compared.
+      `replay ${id} --agent none.ts`,
+      `replay none --agent ${agent}`,
+      `replay ${id} --agent ${agent} --from 99`,
+    ]
+    writeFileSync(
+      join(directory, 'hasty.ts'),
+      `import { agent } from './${agent}'\nexport default () => ({ ...agent, system: 'Be quick.' })`,
+    )
+    for (const command of [...right, ...refused, ...wrong])
+      codes[command] = (await shell(`palimpsest ${command}`, directory)).code
+    const expected = [
+      ...right.map((one) => [one, 0]),
+      ...refused.map((one) => [one, 1]),
+      ...wrong.map((one) => [one, 2]),
+    ]
+    expect(codes).toEqual(Object.fromEntries(expected))
+  }))
