@@ -10,7 +10,7 @@ import { ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { checkedOptions, isListOf, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
-import { type CallsPage, callsBefore, callsPage } from './calls.ts'
+import { type Before, type CallsPage, callsBefore, callsPage } from './calls.ts'
 import { type Branches, branchesOf } from './branches.ts'
 import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
@@ -117,7 +117,7 @@ export interface Catalogue<W extends Way> {
   readonly find: (options?: FindFilter) => Answer<W, ReadError, FindPage>
   /**
    * The calls of a model in a conversation, a page at a time, in the order of their answers; replies without a receipt have no number.
-   * Reads the page, however far it is from the beginning, and what is not indexed yet. Errors: `ConversationNotFound`.
+   * Reads the page, however far it is from the beginning, and what is not indexed yet: for that it waits a quarter of a second at most. Errors: `ConversationNotFound`.
    *
    * @example
    * const { items, next } = await store.catalogue.calls('task-42', { from: 90_000, limit: 10 })
@@ -312,10 +312,17 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return { ...progress, ...(yield* listed(store, feed, { ...rest, order, limit, cursor })) }
   }
 
+  /** What comes before the calls that are asked for. What is not indexed yet is read: that takes no longer than to wait for it. */
+  async function* passed(id: string, asked: CallsOptions): Steps<ReadError, Before | undefined> {
+    const { known } = yield* caughtUp(id, littlePatience)
+    return read(id, known, (row, { rows }, db) => callsBefore(db, rows, row, asked))
+  }
+
   async function* calls(id: string, options?: CallsOptions): Steps<ReadError, CallsPage> {
     const { limit = 1_000, ...asked } = yield* ok(checkedOptions(options, callsFields))
-    const known = yield* upTo(id)
-    const before = read(id, known, (row, { rows }, db) => callsBefore(db, rows, row, asked))
+    // The beginning is known without the index.
+    const isFirst = !asked.from && asked.number === undefined
+    const before = isFirst ? undefined : yield* passed(id, asked)
     return yield* callsPage(yield* ok(openAt(store, id)), { ...asked, before, limit })
   }
 

@@ -1,14 +1,15 @@
 import type { Origin } from '../events/events.ts'
 import {
   type Conversation,
-  isError,
   type ModelCall,
   type ModelRequest,
   type ReceiptFinding,
   type Store,
 } from '../index.ts'
+import { callOutOfRange } from '../receipts/errors.ts'
 import { outgoing } from '../receipts/outgoing.ts'
 import { bodySent } from '../receipts/sent.ts'
+import { toError } from '../result/typed.ts'
 import { costOf, priceOf, prices } from '../turn/spending/prices.ts'
 import { countsIn } from '../turn/spending/usage.ts'
 import { refused } from './problem.ts'
@@ -41,15 +42,18 @@ export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
   return price && costOf(countsIn(usage), price)
 }
 
-/** The call of a number, if there is one. */
+/** The call of a number, if there is one; `isNext`: there is none, but one of the number before, or none at all. */
 export const callOf = async (
   { catalogue }: Pick<Store, 'catalogue'>,
   id: string,
   number: number,
-): Promise<ModelCall | undefined> => {
-  if (!(number >= 1)) return undefined
-  const { items } = await catalogue.calls(id, { number, limit: 1 })
-  return items.flatMap((call) => ('number' in call && call.number === number ? [call] : []))[0]
+): Promise<{ readonly call?: ModelCall; readonly isNext: boolean }> => {
+  if (!(number >= 1)) return { isNext: false }
+  const { items } = await catalogue.calls(id, { number: Math.max(1, number - 1), limit: 2 })
+  const numbered = items.flatMap((call) => ('number' in call ? [call] : []))
+  const call = numbered.find((one) => one.number === number)
+  if (call) return { call, isNext: false }
+  return { isNext: number === 1 || numbered.some((one) => one.number === number - 1) }
 }
 
 /**
@@ -64,16 +68,15 @@ export const calledRequest = async (
   const chat = store.conversation(id)
   if (name.startsWith('p')) return unproven(store, chat, Number(name.slice(1)))
   const number = Number(name)
-  try {
-    const sent = await chat.sent((await callOf(store, id, number)) ?? number)
-    const state = sent.isSame ? 'verified' : 'differs'
-    return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
-  } catch (error) {
-    const isNext = isError(error, 'CallOutOfRange') && number === error.calls + 1
-    const pending = isNext ? await awaited(chat) : undefined
-    if (!pending) throw error
-    return { number, ...pending }
+  const { call, isNext } = await callOf(store, id, number)
+  if (isNext) {
+    const pending = await awaited(chat)
+    if (pending) return { number, ...pending }
+    throw toError(callOutOfRange(id, number, number - 1))
   }
+  const sent = await chat.sent(call ?? number)
+  const state = sent.isSame ? 'verified' : 'differs'
+  return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
 }
 
 /** As it would be made today, of what the conversation was before the reply. */

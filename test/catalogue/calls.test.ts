@@ -149,6 +149,24 @@ test('calls after an event that cannot be indexed are counted, too', async () =>
   expect(right(await catalogue.calls('a', { number: 4 })()).items).toEqual(items)
 })
 
+test('the first calls are listed without the index, also while it cannot be built', async () => {
+  const store = memoryStore()
+  await write(store, 'a', turns(3))
+  const held = Promise.withResolvers<void>()
+  let isAsked = false
+  const readAll: EventStore['readAll'] = (range) => async () => {
+    isAsked = true
+    await held.promise
+    return store.readAll(range)()
+  }
+  const catalogue = cataloguing({ ...store, readAll })
+  const { items } = right(await catalogue.calls('a', { limit: 2 })())
+  expect([items, isAsked]).toMatchObject([[{ number: 1 }, { number: 2 }], false])
+  const later = right(await catalogue.calls('a', { number: 3 })())
+  held.resolve()
+  expect([later.items, isAsked]).toMatchObject([[{ number: 3 }], true])
+})
+
 test('what is no position and no conversation is refused', async () => {
   const catalogue = cataloguing(memoryStore())
   expect(left(await catalogue.calls('a', { from: -1 })())).toMatchObject({

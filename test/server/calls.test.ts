@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
-import { anthropicModel, type Model, openAiModel, type Receipt } from '../../src/index.ts'
+import { anthropicModel, type Model, openAiModel, openStore, type Receipt } from '../../src/index.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
 import { chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
 import { serving } from '../support/server/asking.ts'
+import { wiper } from '../support/server/wiper.ts'
 
 const question = { role: 'user', content: 'Is it there?' } as const
 const readTool = { name: 'read', input_schema: { type: 'object' } }
@@ -137,6 +139,35 @@ describe('the request of a call', () => {
     for (const wrong of ['0', 'x', 'p', '-1', '1.5'])
       expect([400, 404]).toContain((await ask(`${call}/${wrong}`)).status)
   })
+})
+
+test('a call that is not there yet is told by the one before it, not by counting all', async () => {
+  const inner = memoryStore()
+  let counted = 0
+  const store = await openStore({
+    ...inner,
+    read: (range) => {
+      if (range.stream === 'conversation-w' && range.from === 0 && range.limit > 1) counted++
+      return inner.read(range)
+    },
+  })
+  atEnd(store.close)
+  const chat = store.conversation('w')
+  await chat.append(question)
+  await chat.turn({
+    client: wiper,
+    model: 'm',
+    tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
+    run: { wipe: { run: () => 'wiped', approve: true } },
+  })
+  const { ask } = await serving({ store })
+  expect((await ask('conversations/w/calls/2')).json).toMatchObject({ number: 2, state: 'pending' })
+  await chat.append({ role: 'assistant', content: 'Never mind.' })
+  const next = await ask('conversations/w/calls/2')
+  expect(next).toMatchObject({ status: 404, json: { tag: 'CallOutOfRange', calls: 1 } })
+  expect(counted).toBe(0)
+  expect((await ask('conversations/w/calls/9')).json).toMatchObject({ tag: 'CallOutOfRange', calls: 1 })
+  expect(counted).toBe(1)
 })
 
 describe('a reply without a receipt', () => {

@@ -104,7 +104,7 @@ export const receipt = route({
   answers: { 200: callShape.shape.receipt.unwrap() },
   errors: ['ConversationNotFound', 'CallOutOfRange', 'NotFound'],
   handle: async ({ params, store }) => {
-    const called = await callOf(store, params.id, Number(params.call))
+    const { call: called } = await callOf(store, params.id, Number(params.call))
     if (called) return { body: called.receipt }
     const { state } = await calledRequest(store, params.id, params.call)
     throw refused('NotFound', `this call has no receipt: its request is ${state}`)
