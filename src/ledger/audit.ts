@@ -58,7 +58,7 @@ export interface StatusOptions {
 
 export interface AuditOptions {
   readonly anchors?: readonly Anchor[] | undefined
-  /** A verifier key of the ledger that is known from elsewhere. Default: whatever the store says. */
+  /** A verifier key that is known from elsewhere: of the ledger, or of one before it, which is audited then. Default: whatever the store says. */
   readonly key?: string | undefined
   /**
    * The `checkpoint` of an earlier audit: conversations that were not written to since, and what was sealed before, are not read again.

@@ -32,7 +32,7 @@ export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
   if (pem === undefined)
     return yield invalidInput(
       'key',
-      `${file} cannot be read: palimpsest audit init makes a key, and begins the ledger that it signs; docs/audit.md says what to do if it is lost`,
+      `${file} cannot be read: restore it, or see docs/audit.md for what to do if it is lost; palimpsest audit init makes the first one`,
     )
   const signer = yield* ok(signerFrom(pem))
   const { mode: actual } = await stat(file)

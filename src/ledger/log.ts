@@ -25,8 +25,9 @@ export interface Ledger {
   /** How many ledgers the store had before. */
   readonly number: number
   readonly origin: string
-  /** When it was begun. */
+  /** When it was begun; and why, if there was one before. */
   readonly begun: string
+  readonly reason: string | undefined
   /** In order; the last one signs. At least one. */
   readonly keys: readonly ValidKey[]
   /** The last revision of its log; -1 before anything was sealed. */
@@ -55,7 +56,7 @@ export async function* findLedger(store: EventStore): Steps<LedgerError, Ledger 
   const last = yield* lastOf(store, ledgerStream)
   if (!last) return undefined
   const { data, revision: number, time: begun } = yield* dataOf(last, 'LedgerBegun')
-  const { origin } = data
+  const { origin, reason } = data
   const start = yield* edgeStored(store, number)
   const batches = yield* batchesFrom(store, number, start.size)
   const newest = batches.at(-1)
@@ -70,6 +71,7 @@ export async function* findLedger(store: EventStore): Steps<LedgerError, Ledger 
     number,
     origin,
     begun,
+    reason,
     keys,
     revision: newest?.revision ?? -1,
     edge,

@@ -19,6 +19,8 @@ export interface LedgerStatus {
   readonly origin: string
   /** The verifier key that signs now. */
   readonly key: string
+  /** When and why it was begun in place of another one; absent of the first ledger of a store. */
+  readonly again?: { readonly time: string; readonly reason: string }
   /** Entries. */
   readonly size: number
   /** The last checkpoint, a signed note, and when it was made; absent if nothing was sealed. */
@@ -51,13 +53,14 @@ export async function* statusOf(store: EventStore, counts = false): Steps<Ledger
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
   const unsealed = yield* unsealedIn(store, ledger)
-  const { origin, edge, checkpoint, sealed } = ledger
+  const { origin, begun, reason, edge, checkpoint, sealed } = ledger
   const exposedSince = exposed(ledger, anchors, unsealed)
   const patrolled = yield* caught<LedgerError, Awaited<ReturnType<typeof lastRound>>>(() => lastRound(store))
   const withoutReceipt = counts ? yield* withoutReceiptIn(store) : undefined
   return {
     origin,
     key: keyText(signingKey(ledger)),
+    ...(reason !== undefined && { again: { time: begun, reason } }),
     size: edge.size,
     ...(checkpoint !== undefined && { checkpoint }),
     ...(sealed !== undefined && { sealed }),

@@ -14,7 +14,7 @@ import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { parseKey } from './keys.ts'
 import { batchIn, completedIn } from './log.ts'
 import { type Held, isAmong, replayOf } from './replay.ts'
-import { dataOf, lastOf } from './stored.ts'
+import { backwards, dataOf } from './stored.ts'
 import type { Completed } from './tiles.ts'
 
 /** Something that is not as it was sealed, or as it was written. */
@@ -47,6 +47,13 @@ export interface LedgerCheck {
   readonly known: number
 }
 
+/** The beginning of a ledger, which is numbered by its revision. */
+interface Begun {
+  readonly data: { readonly origin: string; readonly key: string; readonly reason?: string | undefined }
+  readonly revision: number
+  readonly time: string
+}
+
 const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => ({
   type: 'problem',
   kind,
@@ -54,7 +61,8 @@ const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => (
 })
 
 /**
- * Reads the whole ledger once, and every event that it names, apart from those of known entries.
+ * Reads the whole ledger once, and every event that it names, apart from those of known entries: the newest one of the store, or the one
+ * whose key is known.
  *
  * @returns how many entries it has. Iteration throws a `LedgerError`
  */
@@ -64,12 +72,21 @@ export async function* verifyLedger({
   key,
   known,
 }: LedgerCheck): AsyncGenerator<AuditProblem | Passed, number> {
-  const last = await orThrow(run(lastOf(store, ledgerStream)))
-  if (!last) {
+  const begun: Begun[] = []
+  for await (const event of backwards(store, ledgerStream))
+    begun.push(await orThrow(run(dataOf(await orThrow(event), 'LedgerBegun'))))
+  const [newest] = begun
+  if (!newest) {
     yield problem('ledger', `${store.url} has no ledger: nothing was sealed, or it was removed`)
     return 0
   }
-  const { data, revision: number } = await orThrow(run(dataOf(last, 'LedgerBegun')))
+  const meant = begun.find(({ data }) => key?.startsWith(`${data.origin}+`)) ?? newest
+  const { data, revision: number } = meant
+  if (meant !== newest)
+    yield problem(
+      'ledger',
+      `ledger ${data.origin} is not continued: ${newest.data.origin} was begun at ${newest.time} (${newest.data.reason ?? 'nobody said why'}), and what was written since is in that one only`,
+    )
   const held = yield* heldBy(anchors, { store, number, origin: data.origin })
   const replay = replayOf(data.origin, await orThrow(parseKey(data.key)), held)
   for await (const page of pagesOf(store, logStream(number)))

@@ -254,7 +254,10 @@ describe('the key of a ledger', () => {
   })
 
   it('restored from its backup, signs on; lost, another ledger is begun, and what the first one sealed still verifies', async () => {
-    const { store } = await begun()
+    const { store, key, signer } = await begun()
+    const lost = fileAnchor(join(temporaryFolder(), 'anchored.txt'))
+    await say(store, ['a', 'b'])
+    await store.audit.seal({ signer, anchors: [lost] })
     const { newKeyFile, keyFile } = await import('../../src/audit.ts')
     const [file, copy] = [join(temporaryFolder(), 'key.pem'), join(temporaryFolder(), 'copy.pem')]
     const first = await newKeyFile(file)
@@ -272,6 +275,15 @@ describe('the key of a ledger', () => {
     await store.audit.seal({ signer: await keyFile(copy) })
     expect(convinces(await store.audit.proof('a'))).toBe(true)
     expect(await problemsIn(store, { key: second.key })).toEqual([])
+    const { again } = await store.audit.status()
+    expect(again?.reason).toBe('the key was lost')
+    // The first one is checked by the key of then, with its anchors; that it ended is a problem of its own.
+    const findings = []
+    for await (const finding of store.audit.verify({ key, anchors: [lost] })) findings.push(finding)
+    expect(findings).toMatchObject([
+      { kind: 'ledger', message: expect.stringContaining('the key was lost') as string },
+      { type: 'done', entries: 2, problems: 1 },
+    ])
   })
 })
 

@@ -57,10 +57,11 @@ export const writeSealed = async (
 }
 
 export const writeStatus = async (out: Output, status: LedgerStatus): Promise<void> => {
-  const { origin, key, size, sealed, anchors, unsealed, patrolled, withoutReceipt } = status
+  const { origin, key, again, size, sealed, anchors, unsealed, patrolled, withoutReceipt } = status
   const lines: readonly (readonly [name: string, value: string])[] = [
     ['ledger', origin],
     ['key', key],
+    ...(again ? [['again', `begun ${again.time} in place of another ledger: ${again.reason}`] as const] : []),
     ['entries', size === 0 ? '0' : `${size}, the last sealed ${sealed ?? ''}`],
     ...anchors.map(
       ({ anchor, size: seen, time }) =>

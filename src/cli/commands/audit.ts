@@ -156,7 +156,7 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
   audit
     .command('verify [folders...]')
     .description('check everything against the ledger, and the ledger against anchors')
-    .option('--key <key>', 'a verifier key of the ledger that you know from elsewhere, or a file of it')
+    .option('--key <key>', 'a verifier key that you know from elsewhere, or a file of it')
     .option(...anchorOption)
     .option('--witness <keys...>', 'with folders: witnesses that must have signed the checkpoint')
     .option('--tsa <files...>', 'with folders: certificates that must vouch for a timestamp of it')

@@ -26,6 +26,10 @@ export const auditShape = z
     ledger: z
       .looseObject({
         ...ledger,
+        again: z
+          .looseObject({ time, reason: z.string() })
+          .optional()
+          .describe('When and why it was begun in place of another one; absent of the first ledger'),
         checkpoint: z.string().optional().describe('The last one, a signed note'),
         unsealed: count.describe('Conversations that were written to since they were sealed'),
         exposedSince: z
