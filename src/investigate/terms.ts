@@ -8,8 +8,10 @@ const patterns = [
   /(?<![\w@.-])(?:[\w@.-]{1,200}\/){1,30}[\w@-][\w@.-]{0,200}/g,
   /\b[\w-]{2,100}\.[a-z][a-z0-9]{0,5}\b/gi,
   /\b[a-z]+[A-Z]\w*/g,
+  /\b[A-Z][a-z0-9]{1,100}[A-Z]\w{0,100}/g,
   /\b[a-z0-9]+(?:_[a-z0-9]+)+\b/gi,
   /\b(?=[\w-]{0,99}\d)(?=[\w-]{0,99}[a-z])[\w-]{6,100}\b/gi,
+  /\b[A-Z]{2,10}-\d{1,20}\b/g,
   /\b\d[\d.,]{2,60}\d\b/g,
 ]
 const shortest = 4
@@ -26,20 +28,17 @@ export const termsIn = (text: string): ReadonlySet<string> =>
 /** The terms of what a message says, remembered: a message that is hidden is looked at for every answer after that. */
 export const termsOf = memo((content: readonly Block[]) => termsIn(wordsOf(content)))
 
-/** All that blocks say: texts, thinking, what tools were given and answered. */
+/** All that blocks say: texts, thinking, what tools were given and answered, and under which ids. */
 export const wordsOf = (blocks: readonly Block[]): string => blocks.map(wordsIn).join('\n')
 
 const wordsIn = (block: Block): string => {
   if (isBlock(block, 'text')) return block.text
   if (isBlock(block, 'thinking')) return block.thinking
-  if (isBlock(block, 'tool_use')) return stringsIn(block.input).join('\n')
+  if (isBlock(block, 'tool_use')) return [block.id, ...stringsIn(block.input)].join('\n')
   if (!isBlock(block, 'tool_result')) return ''
-  const { content } = block
-  return Array.isArray(content)
-    ? wordsOf(content.filter(isWellShaped))
-    : typeof content === 'string'
-      ? content
-      : ''
+  const { content, tool_use_id: id } = block
+  const said = Array.isArray(content) ? wordsOf(content.filter(isWellShaped)) : content
+  return typeof said === 'string' ? `${id}\n${said}` : id
 }
 
 /** The texts and numbers in a JSON value, however deep. */

@@ -118,10 +118,27 @@ describe('why', () => {
     ]).toEqual(['src/a.ts', 'readFile', 'max_tokens', '550e8400-e29b', '12,345.67'])
   })
 
+  test('takes names of types, keys of tickets and ids of tool calls for terms', () => {
+    const say = 'Does InvoicePrinter throw TypeError in ORD-7? An Invoice is HTML.'
+    expect([...termsIn(say)]).toEqual(['InvoicePrinter', 'TypeError', 'ORD-7'])
+    const blocks = [
+      { type: 'tool_use', id: 'toolu_01AbC', name: 'read', input: { path: 'src/a.ts' } },
+      { type: 'tool_result', tool_use_id: 'toolu_02DeF', content: [{ type: 'text', text: 'It is 120000.' }] },
+      { type: 'tool_result', tool_use_id: 'toolu_03GhI' },
+    ]
+    expect([...termsIn(wordsOf(blocks as never))].toSorted()).toEqual([
+      '120000',
+      'src/a.ts',
+      'toolu_01AbC',
+      'toolu_02DeF',
+      'toolu_03GhI',
+    ])
+  })
+
   test('looks for no term further than a name is long, so that megabytes without a space take no time', () => {
     const terms = (text: string): readonly string[] => [...termsIn(`${text} src/a.ts`)]
     // Looking for the end of the line from each of these 200,000 characters would take minutes.
-    for (const run of ['a', '0f', 'a-', '-', 'a.', './', 'a_', '1.'])
+    for (const run of ['a', 'A', 'Aa', 'A-', '0f', 'a-', '-', 'a.', './', 'a_', '1.'])
       expect(terms(run.repeat(200_000 / run.length))).toContain('src/a.ts')
     expect(terms('0123456789abcdef'.repeat(1_000))).toEqual(['src/a.ts'])
   })
