@@ -82,15 +82,27 @@ const causeOf = (before: CountedReply, reply: CountedReply, known: Known): Found
   const requests = requestsOf(before, reply, old, now)
   const isSame = requests && requests.shared * fingerprintLength >= (before.prints ?? '').length
   const isOther = before.origin.model !== reply.origin.model
-  const change = isSame && !isOther ? undefined : changeIn(known.log, old, now, isOther, requests)
+  const isUnmarked = hasLostBreakpoints(before, reply)
+  const change = isUnmarked
+    ? { kind: 'no-breakpoints' as const }
+    : isSame && !isOther
+      ? undefined
+      : changeIn(known.log, old, now, isOther, requests)
   const ttl = ttlOf(before)
   const isExpired =
     idleBetween(before.asked, reply.asked) * 1_000 > lifetimes[ttl] && !isPartlyRead(reply, requests)
-  const again = (lost: number): number => (requests ? requests.again : lost)
+  const again = (lost: number): number => (requests && !isUnmarked ? requests.again : lost)
   if (isExpired) return { cause: { kind: 'expired', ...(change && { also: change.kind }) }, again }
   if (change) return { cause: change, again }
-  return { cause: otherCause(before, reply, old, now), again }
+  return { cause: otherCause(old, now), again }
 }
+
+/** Without breakpoints, whatever else changed, nothing can be read; and a system prompt is sent in another form. */
+const hasLostBreakpoints = (before: CountedReply, { receipt, counts }: CountedReply): boolean =>
+  before.receipt?.options['cache'] !== undefined &&
+  receipt !== undefined &&
+  receipt.options['cache'] === undefined &&
+  counts.cacheRead + counts.cacheWrite === 0
 
 /** Whether what the two requests share was read, most of it: then it had not run out. */
 const isPartlyRead = ({ counts }: CountedReply, requests: Requests | undefined): boolean =>
@@ -111,14 +123,7 @@ const changeIn = (
 }
 
 /** The requests begin the same way, and not long after each other. */
-const otherCause = (
-  before: CountedReply,
-  reply: CountedReply,
-  old: Effective,
-  now: Effective,
-): Found['cause'] => {
-  if (before.receipt?.options['cache'] !== undefined && reply.receipt?.options['cache'] === undefined)
-    return { kind: 'no-breakpoints' }
+const otherCause = (old: Effective, now: Effective): Found['cause'] => {
   const parameters = [old, now].map(({ outline }) => canonicalText(outline.configuration?.parameters))
   const { configured } = now.outline
   if (parameters[0] !== parameters[1])

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
+import type { Fields } from '../../src/events/json.ts'
+import { canonicalText } from '../../src/investigate/canonical.ts'
 import { cache } from '../../src/investigate/index.ts'
 import { atEnd } from '../support/at-end.ts'
 import { numbers } from '../support/investigate/numbers.ts'
@@ -13,21 +15,30 @@ const tool = (name: string) => ({
 const system = (edition: number) =>
   `Edition ${edition}. ${'Answer in a few words, and never guess. '.repeat(140)}`
 
-const kinds = [
-  'system',
-  'tools',
-  'tools-reordered',
-  'model',
-  'edit',
-  'condense',
-  'truncate',
-  'rewind',
-  'expired',
-] as const
-type Kind = (typeof kinds)[number]
+const promptKinds = ['system', 'tools', 'tools-reordered', 'model', 'parameters'] as const
+const historyKinds = ['edit', 'condense', 'truncate', 'restore', 'rewind'] as const
+const otherKinds = ['repair', 'no-breakpoints', 'expired'] as const
+type Kind = (typeof promptKinds | typeof historyKinds | typeof otherKinds)[number]
+
+/** Where the second of two requests begins to differ, in the order of the prompt cache. */
+const pathBetween = (before: Fields = {}, after: Fields = {}): string | undefined => {
+  const [old, now] = [before, after].map(({ tools, system: prompt, messages }) =>
+    [
+      ...((tools ?? []) as Fields[]).map((one, n) => [`tools[${n}]`, one] as const),
+      ...(typeof prompt === 'string' ? [{ type: 'text', text: prompt }] : ((prompt ?? []) as Fields[])).map(
+        (one, n) => [`system[${n}]`, one] as const,
+      ),
+      ...((messages ?? []) as { role: string; content: Fields[] }[]).flatMap(({ role, content }, m) =>
+        content.map((block, n) => [`messages[${m}].content[${n}]`, { role, ...block }] as const),
+      ),
+    ].map(([path, part]) => ({ path, text: canonicalText({ ...part, cache_control: undefined }) })),
+  ) as [{ path: string; text: string }[], { path: string; text: string }[]]
+  const index = old.findIndex(({ text }, n) => text !== now[n]?.text)
+  return index < 0 ? undefined : (now[index] ?? old[index])?.path
+}
 
 /** Turns with one break of a kind at most, in a random order: what was done before which reply. */
-const played = async (turns: number, each: number, seed: number) => {
+const played = async (kinds: readonly Kind[], turns: number, each: number, seed: number) => {
   const next = numbers(seed)
   const plan: (Kind | undefined)[] = kinds.flatMap((kind) => Array.from({ length: each }, () => kind))
   while (plan.length < turns) plan.push(undefined)
@@ -35,14 +46,31 @@ const played = async (turns: number, each: number, seed: number) => {
     const other = next(index + 1)
     ;[plan[index], plan[other]] = [plan[other], plan[index]]
   }
-  const { chat, at, wait, turn } = await player()
+  const { chat, at, wait, turn, replyTo, rendering, bodies } = await player()
   let edition = 1
   let tools = ['read', 'write', 'list'].map(tool)
   let model = 'claude-opus-5-5'
-  const configure = () => chat.configure({ system: system(edition), tools, model, ...at() })
+  let budget = 1_024
+  let isSystemSaid = false
+  const configure = () => {
+    const parameters = { thinking: { type: 'enabled', budget_tokens: budget } }
+    return chat.configure({ system: system(edition), tools, model, parameters, ...at() })
+  }
   await configure()
   for (let n = 0; n < 6; n++) await turn()
-  const done: { readonly kind: Kind; readonly event?: number; readonly position: number }[] = []
+  const done: {
+    readonly kind: Kind
+    readonly event?: number | undefined
+    readonly path?: string | undefined
+    readonly position: number
+  }[] = []
+  /** What happens before a reply, and the reply. */
+  const broken = async (kind: Kind, event: number | undefined): Promise<void> => {
+    await turn()
+    const [before, after] = bodies.slice(-2)
+    const path = kind === 'model' ? undefined : pathBetween(before, after)
+    done.push({ kind, event, path, position: await chat.position() })
+  }
   const act = async (kind: Kind): Promise<number | undefined> => {
     const shown = await chat.effective()
     const users = shown.filter((item) => item.kind === 'message' && item.role === 'user')
@@ -60,6 +88,20 @@ const played = async (turns: number, each: number, seed: number) => {
       case 'model':
         model = model === 'claude-opus-5-5' ? 'claude-sonnet-5-5' : 'claude-opus-5-5'
         return (await configure()).position
+      case 'parameters':
+        budget++
+        return (await configure()).position
+      case 'repair':
+        isSystemSaid = !isSystemSaid
+        rendering({ systemMessages: isSystemSaid })
+        return undefined
+      case 'no-breakpoints':
+        rendering({ cache: undefined })
+        return undefined
+      case 'restore': {
+        const marker = shown.findLast((item) => item.kind !== 'message')?.position
+        return (await chat.restore({ marker: marker ?? 0, ...at() })).position
+      }
       case 'edit': {
         const summary = [{ role: 'user' as const, content: 'Question [cleared].' }]
         return (
@@ -87,27 +129,47 @@ const played = async (turns: number, each: number, seed: number) => {
   for (const kind of plan) {
     // Hiding needs something to hide, and a rewind something to go back to.
     while ((await chat.effective()).length < 9) await turn()
-    const event = kind && (await act(kind))
-    await turn()
-    if (kind) done.push({ kind, position: await chat.position(), ...(event !== undefined && { event }) })
+    if (kind === 'restore') {
+      await broken('truncate', await act('truncate'))
+      // Until the cache has what was truncated no longer.
+      for (let n = 0; n < 3; n++) {
+        wait(120)
+        await turn()
+      }
+    }
+    // What was sent in another form, as if the model did not take it in this one.
+    if (kind === 'repair') {
+      await chat.append({ role: 'user', content: 'Well?' }, at())
+      await chat.append({ role: 'system', content: `Note ${edition++}.` }, at())
+      await replyTo()
+    }
+    if (kind) await broken(kind, await act(kind))
+    else await turn()
+    rendering({ cache: '5m' })
+    // What was not cached cannot be lost.
+    if (kind === 'no-breakpoints') await turn()
   }
-  return { chat, done, at }
+  return { chat, done }
 }
 
 describe('cache', () => {
-  test('names every break of 200 turns with twenty of each kind, the event that caused it, and no other', async () => {
-    const { chat, done } = await played(200, 20, Number(process.env['PALIMPSEST_SEED'] ?? 1))
-    const { breaks, uncounted, calls, advice } = await cache(chat)
-    expect(
-      breaks.map(({ kind, event, position }) => ({ kind, position, ...(event !== undefined && { event }) })),
-    ).toEqual(
-      done.map(({ kind, event, position }) => ({ kind, position, ...(event !== undefined && { event }) })),
-    )
-    expect([calls > 200, uncounted]).toEqual([true, 0])
-    expect(advice.filter((words) => words.startsWith('hiding'))).toEqual([
-      expect.stringContaining('40 times'),
-    ])
-  })
+  test.each([
+    ['of configurations and time', [...promptKinds, 'expired']],
+    ['of hiding and rendering', [...historyKinds, 'repair', 'no-breakpoints']],
+  ] as const)(
+    'names every break of 200 turns with twenty of each kind, event and block that did it, and no other: %s',
+    async (_, kinds) => {
+      const { chat, done } = await played(kinds, 200, 20, Number(process.env['PALIMPSEST_SEED'] ?? 1))
+      const { breaks, uncounted, calls, advice } = await cache(chat)
+      const named = breaks.map(({ kind, event, path, position }) => ({ kind, event, path, position }))
+      expect(named).toEqual(done)
+      expect([calls > 200, uncounted]).toEqual([true, 0])
+      const hiding = done.filter(({ kind }) => kind === 'condense' || kind === 'truncate').length
+      expect(advice.filter((words) => words.startsWith('hiding'))).toEqual(
+        hiding > 0 ? [expect.stringContaining(`${hiding} times`)] : [],
+      )
+    },
+  )
 
   test('says what else would have broken a cache that ran out, and what it can only guess', async () => {
     const { chat, at, wait, turn } = await player()

@@ -32,6 +32,8 @@ const piecesOf = ({ body, tools, system, parts }: Request): readonly Piece[] => 
   let until = 0
   const add = (tokens: number): number => (until += tokens)
   let message = -1
+  // Another one of these, and the cache has tools and system only.
+  const along = lazily({ thinking: body.thinking, tool_choice: body['tool_choice'] })
   const pieces: Piece[] = [
     ...tools.map((tool) => ({
       text: lazily(tool),
@@ -46,6 +48,7 @@ const piecesOf = ({ body, tools, system, parts }: Request): readonly Piece[] => 
     ...parts.map((part) => {
       const { block, role } = part
       const isFirst = part.message !== message
+      const isFirstOfAll = message === -1
       message = part.message
       // A breakpoint inside a tool result counts for the whole result.
       const ttl =
@@ -54,7 +57,7 @@ const piecesOf = ({ body, tools, system, parts }: Request): readonly Piece[] => 
           .map(ttlOf)
           .find((inner) => inner !== undefined)
       return {
-        text: () => role + part.text(),
+        text: () => `${isFirstOfAll ? along() : ''}${role}${part.text()}`,
         until: add(blockTokens(block) + (isFirst ? perMessage : 0)),
         ttl,
       }

@@ -3,7 +3,8 @@ import { expect } from 'vitest'
 import { type Conversation, openStore } from '../../../src/index.ts'
 import { receiptOf } from '../../../src/receipts/receipt.ts'
 import { asSent } from '../../../src/receipts/outgoing.ts'
-import { currentRenderer, requestOf } from '../../../src/receipts/request.ts'
+import type { Fields } from '../../../src/events/json.ts'
+import { currentRenderer, requestOf, type RequestOptions } from '../../../src/receipts/request.ts'
 import { answering } from '../../../src/testing/messages-api/answers.ts'
 import type { Message } from '../../../src/testing/messages-api/replies.ts'
 import { atEnd } from '../at-end.ts'
@@ -19,6 +20,10 @@ export interface Player {
   /** The user says something, and the model answers. */
   readonly turn: (said?: string) => Promise<Message>
   readonly replyTo: () => Promise<Message>
+  /** How requests are made from now on. */
+  readonly rendering: (options: Partial<RequestOptions>) => void
+  /** What was sent, one for each call. */
+  readonly bodies: readonly Fields[]
 }
 
 /** @param reply what the model says: texts, one a call, the last one again and again */
@@ -36,9 +41,10 @@ export const player = async (reply: (n: number) => string = (n) => `Reply ${n}.`
     time += seconds * 1_000
   }
   let said = 0
+  let options: RequestOptions = { renderer: currentRenderer, cache: '5m' }
+  const bodies: Fields[] = []
   const replyTo = async (): Promise<Message> => {
     const effective = await chat.context()
-    const options = { renderer: currentRenderer, cache: '5m' as const }
     const made = requestOf(effective, options)
     if (E.isLeft(made)) throw new Error(made.left.message)
     const receipt = receiptOf(effective, made.right, options)
@@ -51,7 +57,9 @@ export const player = async (reply: (n: number) => string = (n) => `Reply ${n}.`
     }
     const { model, parameters, betas: _, ...request } = asSent(call, effective, made.right)
     wait(2)
-    const answered = await answer({ max_tokens: 100, ...parameters, model, ...request }, false)
+    const body = { max_tokens: 100, ...parameters, model, ...request }
+    bodies.push(body)
+    const answered = await answer(body, false)
     if (!('message' in answered)) throw new Error(JSON.stringify(answered))
     const { content, usage, id } = answered.message
     const origin = { model, usage: { ...usage }, requestId: id, stopReason: 'end_turn', context: receipt }
@@ -64,5 +72,8 @@ export const player = async (reply: (n: number) => string = (n) => `Reply ${n}.`
     return replyTo()
   }
   expect(await chat.position().catch(() => -1)).toBe(-1)
-  return { chat, at, wait, turn, replyTo }
+  const rendering = (other: Partial<RequestOptions>): void => {
+    options = { ...options, ...other }
+  }
+  return { chat, at, wait, turn, replyTo, rendering, bodies }
 }
