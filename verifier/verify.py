@@ -7,7 +7,7 @@ def parse(text):  # Python itself refuses long numbers and deep nesting, each ve
     brackets, deep = re.sub(r'"[^"]*"|[^][{}"]+', '', re.sub(r'\\.', '', text := text.decode())), 0
     for it in brackets: need((deep := deep + (1 if it in '[{' else -1)) <= 2000, 'a value is nested more than 2,000 levels deep')
     return json.loads(text, parse_constant=int, parse_int=float)
-def there(path): return need(path.is_file(), f'there is no {path.name}: the bundle is not whole') or path
+def there(path): return need(path.is_file(), f'there is no {path.name}: this is no bundle, or not a whole one') or path
 def sha256(text): return hashlib.sha256(text).digest()
 def of(kind, value): return {kind: value}[type(value)]  # A value of another kind than in a bundle is a LookupError.
 def inner(value, name, missing): return missing if of(dict, value).get(name) is None else value[name]

@@ -84,12 +84,6 @@ const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () =
     .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))
     .addHelpText('after', examples)
     .configureHelp({ showGlobalOptions: true })
-    .addHelpCommand(
-      new Command('help')
-        .argument('[command]')
-        .description('show help for a command')
-        .helpGroup('Files and stores:'),
-    )
     .showHelpAfterError('(see --help for usage)')
     .configureOutput({
       writeOut: (text) => host.stdout.write(shown(text)),
@@ -99,6 +93,8 @@ const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () =
     })
     .exitOverride()
   addCommands(program, shellOf(program, host, fail))
+  // Commands that were there before do not inherit it, with its place among these.
+  program.addHelpCommand(new Command('help').argument('[command]').description('show help for a command'))
   return program
 }
 

@@ -43,7 +43,7 @@ export const fileIn = async (folder: string, name: string): Promise<string> => {
     (stats) => stats.isFile(),
     () => false,
   )
-  need(isThere, `there is no ${name}: the bundle is not whole`)
+  need(isThere, `there is no ${name}: this is no bundle, or not a whole one`)
   return path
 }
 

@@ -303,6 +303,11 @@ describe('the program', () => {
     expect(code).toBe(1)
   })
 
+  test('the help of a group of commands has no headings of others', async () => {
+    const { stdout } = await inDirectory((directory) => shell('palimpsest audit --help', directory))
+    expect(stdout.match(/^\w.*:$/gm)).toEqual(['Options:', 'Global Options:', 'Commands:', 'Examples:'])
+  })
+
   test('every command has help with examples in 80 columns, and the commands in the examples exist', async () => {
     const { stdout: help, code } = await after('palimpsest --help')
     expect(code).toBe(0)

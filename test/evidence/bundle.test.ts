@@ -171,7 +171,7 @@ describe('a bundle', () => {
     mkdirSync(empty)
     expect(await verifyEvidence(empty)).toMatchObject({
       verdict: 'broken',
-      problem: 'there is no bundle.json: the bundle is not whole',
+      problem: 'there is no bundle.json: this is no bundle, or not a whole one',
     })
   })
 

@@ -211,7 +211,7 @@ describe('bisect', () => {
         },
       )
       expect((await shell('palimpsest bisect c --good 0 --bad 31', directory)).stdout).toMatch(
-        /^look at \d+, then answer with --mark good, bad or skip\n$/,
+        /^look at (\d+) \(palimpsest show c --at \1\), then answer with --mark good, bad or skip\n$/,
       )
       expect(await shell('palimpsest bisect c --good 0 --bad 31 --ask x', directory)).toMatchObject({
         code: 2,

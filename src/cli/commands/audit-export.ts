@@ -4,8 +4,8 @@ import { type Evidence, isError, type WrittenDocument } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
-import type { Session, Shell } from '../shell.ts'
-import { plural } from '../text.ts'
+import { commandName, type Session, type Shell, shellWord } from '../shell.ts'
+import { plural, rangesText } from '../text.ts'
 
 const formats = ['bundle', 'vcon', 'prov'] as const
 
@@ -58,6 +58,12 @@ Examples:
           all.push(done)
           if (!session.isJson) for (const line of linesOf(done)) await session.out.line([line])
         }
+        const folders = all.flatMap((one) => ('folder' in one ? [shellWord(one.folder)] : []))
+        if (folders.length > 0 && !session.isJson)
+          await session.out.aside([
+            `to check: ${commandName(session.host)} audit verify ${folders.join(' ')} --key KEY, the verifier key`,
+            'dim',
+          ])
         if (session.isJson)
           await session.out.json({ [options.format === 'bundle' ? 'bundles' : 'documents']: all })
       }),
@@ -121,7 +127,7 @@ const linesOf = (done: Written): readonly string[] => {
 const omissions = ({ omitted }: Pick<Evidence, 'omitted'>): readonly string[] =>
   Object.entries(Object.groupBy(omitted, ({ why }) => why)).map(
     ([why, missing]) =>
-      `  without the requests of the calls ${missing.map(({ call }) => call).join(', ')}: ${reasons[why as keyof typeof reasons]}`,
+      `  without the requests of the calls ${rangesText(missing.map(({ call }) => call))}: ${reasons[why as keyof typeof reasons]}`,
   )
 
 const reasons: Readonly<Record<Evidence['omitted'][number]['why'], string>> = {

@@ -13,6 +13,7 @@ export const addAuditExports = (audit: Command, shell: Shell): void => {
         const exports: RecordedExport[] = []
         for await (const one of store.audit.exports()) exports.push(one)
         if (isJson) return out.json({ exports })
+        if (exports.length === 0) return out.aside(['no export was recorded', 'dim'])
         await writeTable(out, [], exports.map(rowOf))
       }),
     )

@@ -14,7 +14,7 @@ import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { exclusive, position, positionOrStart, several } from '../options.ts'
 import type { Output } from '../output.ts'
-import type { Shell } from '../shell.ts'
+import { type Shell, shellWord } from '../shell.ts'
 import { eventParts } from '../views/timeline.ts'
 import { loadAgent } from '../work/agent.ts'
 import { commandJudge, defaultTimeout } from '../work/judging.ts'
@@ -136,7 +136,9 @@ const writeVerdict = (out: Output, { position: at, verdict, isMeasure }: KeptVer
 
 const writeResult = async (out: Output, chat: Conversation, { result }: Bisected): Promise<void> => {
   if (result.type === 'ask')
-    return out.line([`look at ${result.position}, then answer with --mark good, bad or skip`])
+    return out.line([
+      `look at ${result.position} (palimpsest show ${shellWord(chat.id)} --at ${result.position}), then answer with --mark good, bad or skip`,
+    ])
   if (result.type === 'unclear') return out.line([unclearText(result), 'warning'])
   await out.line([`first bad (${Math.round(100 * result.probability)} %):`])
   for await (const event of chat.events({ from: result.position, to: result.position }))
