@@ -30,6 +30,7 @@ export default defineConfig({
         { name: 'core', test: /src\/core\.ts$/, priority: 3 },
         { name: 'library', test: /src\/(index|formats\/errors)\.ts$/, priority: 2 },
         { name: 'import', test: /src\/jobs\/import\.ts$/, priority: 1 },
+        { name: 'tokens', test: /src\/context\/tokens\/history\.ts$/, priority: 2 },
         { name: 'context', test: /src\/context\/policy\/policy\.ts$/, priority: 1 },
         { name: 'investigate', test: /src\/investigate\/index\.ts$/, priority: 1 },
         { name: 'cli', test: /src\/cli\/run\.ts$/, priority: 0 },

@@ -169,6 +169,12 @@ describe('the package as it is published', () => {
     expect(all.filter((url) => /cli|sqlite|eventstore/.test(url))).toEqual([])
   })
 
+  test('has a command line that starts with what every command needs', () => {
+    const code = readFileSync(join(own, 'dist/chunks/cli.js'), 'utf8')
+    const chunks = [...code.matchAll(/^import .*"\.\/(.*)\.js";$/gm)].map(([, name]) => name)
+    expect(new Set(chunks)).toEqual(new Set(['core', 'library', 'rolldown-runtime', 'tokens']))
+  })
+
   test('opens and reads an SQLite file without threads and streams', async () => {
     await evaluated(`
       import { openStore } from 'palimpsest'

@@ -1,14 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Conversation } from '../../index.ts'
-import {
-  type Bisected,
-  bisect,
-  type BisectOptions,
-  type Judge,
-  type KeptVerdict,
-  modelJudge,
-  type Verdict,
-} from '../../investigate/index.ts'
+import type { Bisected, BisectOptions, Judge, KeptVerdict, Verdict } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -97,6 +89,7 @@ Examples:
           if (!isJson) said = said.then(() => writeVerdict(out, verdict))
         }
         const given = await asked(chat, options, host)
+        const { bisect } = await import('../../investigate/index.ts')
         const found = await bisect(chat, { ...given, onVerdict }).finally(() => said)
         if (found.result.type === 'unclear') fail()
         return isJson ? out.json(found) : writeResult(out, chat, found)
@@ -125,6 +118,7 @@ const asked = async (chat: Conversation, options: Options, host: Host): Promise<
 const agentJudge = async (chat: Conversation, question: string, file: string): Promise<Judge> => {
   const { turn } = await loadAgent(file)
   const { client, model } = await turn({ id: chat.id, chat })
+  const { modelJudge } = await import('../../investigate/index.ts')
   return modelJudge({ client, model, question })
 }
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type Cost, cost, type Spent, type ToolSpent } from '../../investigate/index.ts'
+import type { Cost, Spent, ToolSpent } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { pricesIn } from '../options.ts'
@@ -60,6 +60,7 @@ const print = async (
   conversation: string | undefined,
   { by, prices: file }: Options,
 ): Promise<void> => {
+  const { cost } = await import('../../investigate/index.ts')
   const found = await cost(store, { conversation, prices: await pricesIn(file) })
   if (isJson) return out.json(found)
   await writeTable(

@@ -1,4 +1,4 @@
-import { type AgentReplayed, replayAgent } from '../../investigate/index.ts'
+import type { AgentReplayed } from '../../investigate/index.ts'
 import { isTyped, toError } from '../../result/typed.ts'
 import { failureOf, usage } from '../errors.ts'
 import type { Output } from '../output.ts'
@@ -15,6 +15,7 @@ export const printReplayedAgent = async (
 ): Promise<void> => {
   const found = await asMisuse(file, async () => {
     const { turn } = await loadAgent(file)
+    const { replayAgent } = await import('../../investigate/index.ts')
     const replayed = await replayAgent(store.conversation(id), { agent: turn, from })
     if (replayed.isSame && replayed.replies === 0) throw toError(nothingToReplay(replayed, from))
     return replayed

@@ -1,5 +1,5 @@
 import { isBlock } from '../../events/blocks.ts'
-import { type Counterfactual, counterfactual, type Sample, type SamplePlan } from '../../investigate/index.ts'
+import type { Counterfactual, Sample, SamplePlan } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -27,6 +27,7 @@ export const printCounterfactual = async (
   { agent, call, samples, free, runTools, yes, prices: file }: Asked,
 ): Promise<void> => {
   const { turn } = await loadAgent(agent)
+  const { counterfactual } = await import('../../investigate/index.ts')
   const found = await counterfactual(store.conversation(id), {
     agent: turn,
     call,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { type Replayed, type ReplayedCall, type ReplayPolicy, replay } from '../../investigate/index.ts'
 import { invalidInput } from '../../events/errors.ts'
+import type { Replayed, ReplayedCall, ReplayPolicy } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { exclusive, jsonFile, pricesIn, several } from '../options.ts'
@@ -88,6 +88,7 @@ Examples:
         if (agent !== undefined && call !== undefined)
           return printCounterfactual(session, id, { ...options, agent, call })
         if (agent !== undefined) return printReplayedAgent(session, id, agent, from)
+        const { replay } = await import('../../investigate/index.ts')
         const chat = store.conversation(id)
         const prices = await pricesIn(options.prices)
         if (options.compare) {

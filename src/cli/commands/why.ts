@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Why, why } from '../../investigate/index.ts'
+import type { Why } from '../../investigate/index.ts'
 import { several } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
@@ -28,6 +28,7 @@ Examples:
     )
     .action(
       shell.look(async ({ store, out, isJson }, id: string, { call }: Options) => {
+        const { why } = await import('../../investigate/index.ts')
         const found = await why(store.conversation(id), { call })
         return isJson ? out.json(found) : write(out, found)
       }),
