@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, orThrow, run, type Steps } from '../result/steps.ts'
+import { caught, ok, orThrow, run, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import type { Anchor } from './anchors.ts'
 import { type Checkpoint, readCheckpoint } from './checkpoints.ts'
@@ -43,9 +43,18 @@ export async function* checkAnchors(
   anchors: readonly Anchor[],
 ): Steps<LedgerError | AnchorAhead | AnchorFailed, void> {
   for (const anchor of anchors) {
-    const note = (yield* ok(anchor.held(ledger.origin))).at(-1)
+    const note = largestOf(yield* ok(anchor.held(ledger.origin)))
     if (note !== undefined) yield* checkHeld(nodes, ledger, anchor.name, yield* heldCheckpoint(ledger, note))
   }
+}
+
+/** Of several sealers, the slowest one may have been the last. */
+const largestOf = (notes: readonly string[]): string | undefined => {
+  const sizeOf = (note: string): number => {
+    const read = readCheckpoint(note)
+    return E.isRight(read) ? read.right.checkpoint.size : -1
+  }
+  return notes.toSorted((a, b) => sizeOf(a) - sizeOf(b)).at(-1)
 }
 
 async function* checkHeld(
@@ -81,7 +90,7 @@ export async function* anchoredIn(
   }
 }
 
-/** Gives the last checkpoint to the anchors, and records which of them have it. */
+/** Gives the last checkpoint to the anchors that lack it, and records which of them have it. */
 export const anchorCheckpoint = async (
   sealing: Writer & { readonly nodes: Nodes },
   ledger: Ledger,
@@ -89,7 +98,12 @@ export const anchorCheckpoint = async (
 ): Promise<readonly Anchored[]> => {
   const { origin, number, checkpoint, edge, sealed } = ledger
   const outcomes: Anchored[] = []
+  const given = await givenLast(sealing.store, ledger)
   for (const anchor of checkpoint === undefined ? [] : anchors) {
+    if (await hasIt(anchor, ledger, given.get(anchor.name))) {
+      outcomes.push({ anchor: anchor.name })
+      continue
+    }
     const consistency = (old: number) => orThrow(run(sealing.nodes.consistency(ledger, edge.size, old)))
     const put = await anchor.put({ origin, size: edge.size, checkpoint: checkpoint ?? '', consistency })()
     const { name } = anchor
@@ -109,4 +123,34 @@ export const anchorCheckpoint = async (
     }
   }
   return outcomes
+}
+
+/** What the anchors that were given the last checkpoint have answered, by their names. */
+const givenLast = async (store: EventStore, ledger: Ledger): Promise<ReadonlyMap<string, string>> => {
+  const given = new Map<string, string>()
+  const reading = caught<LedgerError, void>(async () => {
+    for await (const { anchor, size, checkpoint } of anchoredIn(store, ledger)) {
+      if (size !== ledger.edge.size) return
+      if (!given.has(anchor)) given.set(anchor, checkpoint)
+    }
+  })
+  // What cannot be read counts as not given: that costs no more than giving it again.
+  await run(reading)
+  return given
+}
+
+/** Whether an anchor has the last checkpoint. The store alone is no witness of that: whoever can write to it could keep it from the anchor. */
+const hasIt = async (
+  { held, verify }: Anchor,
+  { origin, checkpoint = '' }: Ledger,
+  answered: string | undefined,
+): Promise<boolean> => {
+  if (answered === undefined) return false
+  const notes = verify ? E.map((note: string) => [note])(await verify(answered)()) : await held(origin)()
+  return E.isRight(notes) && notes.right.some((note) => textIn(note) === textIn(checkpoint))
+}
+
+const textIn = (source: string): string | undefined => {
+  const read = readCheckpoint(source)
+  return E.isRight(read) ? read.right.note.text : undefined
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
@@ -123,7 +123,9 @@ describe('a witness', () => {
     const one = await witness(key)
     const known = right(parseKey(one.key))
     await say(store, ['a', 'b', 'c'])
-    await store.audit.seal({ signer, anchors: [witnessAnchor({ url: one.url, key: known })] })
+    const anchors = [witnessAnchor({ url: one.url, key: known })]
+    await store.audit.seal({ signer, anchors })
+    await store.audit.seal({ signer, anchors })
     const note = right(parseNote((await store.audit.proof('b')).checkpoint))
     expect(signersOf(note, [right(parseKey(key)), known])).toEqual(E.right([right(parseKey(key)), known]))
     await say(store, ['b'])
@@ -156,6 +158,34 @@ describe('a witness', () => {
       anchors: [witnessAnchor({ url: two.url, key: right(parseKey(two.key)) })],
     })
     expect(anchored[0]?.error?.message).toContain('refused the checkpoint (404')
+  })
+})
+
+it('an anchor that has lost the checkpoint is given it again, whatever the store has recorded', async () => {
+  const { store, signer } = await scene()
+  const file = join(temporaryFolder(), 'checkpoints.txt')
+  await say(store, ['a'])
+  const { checkpoint } = await store.audit.seal({ signer, anchors: [fileAnchor(file)] })
+  rmSync(file)
+  await store.audit.seal({ signer, anchors: [fileAnchor(file)] })
+  expect(readFileSync(file, 'utf8')).toBe(checkpoint)
+})
+
+it('the largest checkpoint counts that an anchor holds, also if a slow sealer put another after it', async () => {
+  const { store, signer, origin } = await scene()
+  const file = join(temporaryFolder(), 'checkpoints.txt')
+  const notes: (string | undefined)[] = []
+  for (const id of ['a', 'b', 'c']) {
+    await say(store, [id])
+    notes.unshift((await store.audit.seal({ signer })).checkpoint)
+  }
+  writeFileSync(file, notes.join('\n'))
+  const older = await storeOf('memory')
+  await older.audit.init({ signer, origin })
+  await say(older, ['a', 'b'])
+  await expect(older.audit.seal({ signer, anchors: [fileAnchor(file)] })).rejects.toMatchObject({
+    _tag: 'AnchorAhead',
+    anchored: 3,
   })
 })
 

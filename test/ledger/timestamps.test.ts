@@ -85,8 +85,32 @@ describe.skipIf(!hasOpenssl)(`a timestamp authority${onlyOpenssl}`, () => {
     const anchors = [timestampAnchor({ url: await answering(own.reply), trust: own.ca })]
     await store.audit.seal({ signer, anchors })
     const first = (await store.audit.proof('a')).checkpoint
-    await store.audit.seal({ signer, anchors })
-    expect((await store.audit.proof('a')).checkpoint).toBe(first)
+    // Under another address, it is asked once more.
+    const again = [timestampAnchor({ url: `${await answering(own.reply)}/2`, trust: own.ca })]
+    await store.audit.seal({ signer, anchors: again })
+    expect((await store.audit.proof('a')).checkpoint.startsWith(first)).toBe(true)
+  })
+
+  it('is asked once for a checkpoint, unless what the store says it answered is not so', async () => {
+    const [own, other] = [await authority(), await authority()]
+    const { store, signer } = await scene()
+    let asked = 0
+    const url = await answering((query) => (asked++, own.reply(query)))
+    const anchors = [timestampAnchor({ url, trust: own.ca })]
+    const sealed = { anchored: [{ anchor: anchors[0]?.name }] }
+    for (const [n, size] of [2, 2, 3, 3].entries()) {
+      expect(await store.audit.seal({ signer, anchors })).toMatchObject({ ...sealed, size })
+      const ending = new AbortController()
+      const onEvent = (): void => ending.abort()
+      await store.audit.follow({ signer, anchors, every: 1, onEvent, signal: ending.signal })
+      expect(asked).toBe(size - 1)
+      if (n === 1) await say(store, ['a'])
+    }
+    // Of another authority under that name, nothing is known.
+    const replaced = [timestampAnchor({ url, trust: other.ca })]
+    const { anchored } = await store.audit.seal({ signer, anchors: replaced })
+    expect(anchored).toMatchObject([{ error: { _tag: 'AnchorFailed' } }])
+    expect(asked).toBe(3)
   })
 
   it('shows a history that was written again under the same key, and an answer that is not its own', async () => {
