@@ -64,10 +64,10 @@ const passing: ReadonlySet<unknown> = new Set(['StoreBusy', 'StoreUnavailable', 
 export const isPassing = (error: unknown): boolean =>
   error instanceof Error && '_tag' in error && passing.has(error._tag)
 
-/** Resolves after so many milliseconds, or when the signal aborts. */
+/** Resolves after so many milliseconds, after 24 days (a longer timer fires at once), or when the signal aborts. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(end, ms)
+    const timer = setTimeout(end, Math.min(ms, 2 ** 31 - 1))
     function end(): void {
       clearTimeout(timer)
       signal?.removeEventListener('abort', end)

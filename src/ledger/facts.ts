@@ -44,10 +44,11 @@ const schemas = {
   /**
    * In `placeStream`: how far a round is, kept when it is interrupted and now and then. `round`: the revision in `patrolStream` of the round
    * before, -1 if there is none. `entries`: so many of the ledger were compared; `conversation`: the last one that was checked, in the
-   * order of names; `place`: what the store had up to there was written before the round began.
+   * order of names; `place`: what the store had up to there was written before the round began, which was at `began`.
    */
   PatrolReached: z.object({
     round: z.int().min(-1),
+    began: text.optional(),
     entries: count,
     conversation: text.optional(),
     place: text.optional(),
@@ -57,8 +58,9 @@ const schemas = {
     withoutReceipt: count,
     problems: count,
   }),
-  /** In `patrolStream`: everything was checked. */
+  /** In `patrolStream`: everything was checked, from `began` on. */
   PatrolRound: z.object({
+    began: text.optional(),
     conversations: count,
     events: count,
     receipts: count,

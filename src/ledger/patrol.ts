@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { Actor } from '../events/events.ts'
 import { caught, orThrow, run, type Steps } from '../result/steps.ts'
+import { pause } from '../result/timers.ts'
 import type { EventStore } from '../store/port.ts'
 import { count } from '../telemetry/metrics.ts'
 import type { Anchor } from './anchors.ts'
@@ -26,7 +26,10 @@ export interface PatrolOptions {
 }
 
 /** A round that was gone, as it is recorded. */
-export type PatrolRound = Omit<AuditDone, 'type'>
+export interface PatrolRound extends Omit<AuditDone, 'type'> {
+  /** When it began (ISO 8601, UTC), also if it was interrupted since. */
+  readonly began?: string | undefined
+}
 
 /** What a patrol did. `alarm`: a problem that no round before it has recorded. */
 export type PatrolEvent =
@@ -58,29 +61,31 @@ export async function* patrolOn(patrolling: Patrolling): Steps<LedgerError, void
   const { store, every, signal, tell } = patrolling
   let due = yield* caught<LedgerError, number>(async () => {
     const last = await lastRound(store)
-    return last ? Date.parse(last.round.time) + every : 0
+    return last ? Date.parse(last.round.began ?? last.round.time) + every : 0
   })
   for (;;) {
-    await sleep(Math.max(0, due - Date.now()), undefined, { signal }).catch(() => undefined)
+    await pause(Math.max(0, due - Date.now()), signal)
     if (signal.aborted) return
-    const began = Date.now()
-    const gone = await run(caught<LedgerError, void>(() => round(patrolling)))
+    const tried = Date.now()
+    const gone = await run(caught<LedgerError, string>(() => round(patrolling)))
     if (E.isLeft(gone)) tell({ type: 'failed', error: gone.left })
-    due = began + (E.isLeft(gone) ? Math.min(again, every) : every)
+    due = E.isLeft(gone) ? tried + Math.min(again, every) : Date.parse(gone.right) + every
   }
 }
 
-/** Goes one round, or the rest of one, unless it is told to end. Throws a `LedgerError`. */
-const round = async (patrolling: Patrolling): Promise<void> => {
+/** Goes one round, or the rest of one, unless it is told to end. @returns when it began. Throws a `LedgerError`. */
+const round = async (patrolling: Patrolling): Promise<string> => {
   const { store, share, signal, tell } = patrolling
   const known = await alarmsIn(store)
   const before = (await lastRound(store))?.revision ?? -1
-  let progress = await interrupted(store, before)
+  const rest = await interrupted(store, before)
+  const began = rest?.began ?? new Date().toISOString()
+  let progress = rest?.progress
   let keptAt = Date.now()
   let kept = progress
   const keep = async (): Promise<void> => {
     if (progress !== undefined && progress !== kept) {
-      const data = { round: before, ...progress }
+      const data = { round: before, began, ...progress }
       await orThrow(run(record(patrolling, placeStream, { type: 'PatrolReached', data })))
     }
     kept = progress
@@ -92,19 +97,22 @@ const round = async (patrolling: Patrolling): Promise<void> => {
       if (finding.type === 'passed') progress = finding.progress
       if (finding.type === 'problem') await alarmed(patrolling, finding, known)
       if (finding.type === 'done') {
-        const { type: _type, ...gone } = finding
+        const { type: _type, ...counts } = finding
+        const gone = { began, ...counts }
         await orThrow(run(record(patrolling, patrolStream, { type: 'PatrolRound', data: gone })))
         progress = undefined
-        return tell({ type: 'round', ...gone })
+        tell({ type: 'round', ...gone })
+        return began
       }
       const took = performance.now() - worked
       if (took >= turn) {
-        await sleep((took * (1 - share)) / share, undefined, { signal }).catch(() => undefined)
+        await pause((took * (1 - share)) / share, signal)
         worked = performance.now()
       }
-      if (signal.aborted) return
+      if (signal.aborted) break
       if (Date.now() - keptAt >= keepEvery) await keep()
     }
+    return began
   } finally {
     await keep()
   }
@@ -138,11 +146,14 @@ const nameOf = ({ kind, conversation, revision, message }: Alarm): string =>
   JSON.stringify([kind, conversation, revision, message])
 
 /** How far the round after that one is, if it was interrupted. */
-const interrupted = async (store: EventStore, before: number): Promise<Progress | undefined> => {
+const interrupted = async (
+  store: EventStore,
+  before: number,
+): Promise<{ readonly began: string | undefined; readonly progress: Progress } | undefined> => {
   const last = await orThrow(run(lastOf(store, placeStream)))
   if (!last) return undefined
-  const { round: after, ...progress } = (await orThrow(run(dataOf(last, 'PatrolReached')))).data
-  return after === before ? progress : undefined
+  const { round: after, began, ...progress } = (await orThrow(run(dataOf(last, 'PatrolReached')))).data
+  return after === before ? { began, progress } : undefined
 }
 
 /** Events that are looked back on. */

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { caught, orThrow, run, type Steps } from '../result/steps.ts'
+import { pause } from '../result/timers.ts'
 import { streamOf } from '../events/ids.ts'
 import type { Checkpoint as StorePlace } from '../store/port.ts'
 import { type Anchored, anchorCheckpoint } from './anchoring.ts'
@@ -82,7 +82,7 @@ export async function* sealOn(
       if (next.left._tag !== 'Conflict') tell({ type: 'failed', error: next.left })
       state = undefined
     }
-    await sleep(pace.every, undefined, { signal }).catch(() => undefined)
+    await pause(pace.every, signal)
   }
 }
 

@@ -67,7 +67,8 @@ export const failedIn = (told: object): readonly FailedCall[] =>
 const isRetryable = (error: ModelError): boolean => 'retryable' in error && error.retryable
 
 const [firstWait, longestWait] = [500, 8_000]
-const longestTimer = 2 ** 31 - 1
+/** Milliseconds; a longer timer fires at once. */
+export const longestTimer = 2 ** 31 - 1
 
 /**
  * Milliseconds to wait: what the API asked for, else half a second, doubled with each try, and up to a quarter shorter so that callers

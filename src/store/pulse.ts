@@ -1,3 +1,5 @@
+import { timer } from '../result/timers.ts'
+
 /** Wakes everybody who is waiting for a change. */
 export interface Pulse {
   /** The number of beats so far. Read it before you look for changes, so that a beat meanwhile is not missed. */
@@ -19,12 +21,12 @@ export const pulse = (): Pulse => {
     next: (seen, ms, signal) =>
       new Promise((resolve) => {
         const wake = (): void => {
-          clearTimeout(timer)
+          clearTimeout(late)
           waiting.delete(wake)
           signal?.removeEventListener('abort', wake)
           resolve()
         }
-        const timer = setTimeout(wake, Math.min(ms, 2 ** 31 - 1))
+        const late = timer(ms, wake)
         waiting.add(wake)
         signal?.addEventListener('abort', wake)
         if (beats > seen || signal?.aborted) wake()

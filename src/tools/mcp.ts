@@ -6,10 +6,11 @@ import type { InvalidInput } from '../events/errors.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { errorText } from '../models/error-text.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
+import { longestTimer } from '../result/timers.ts'
 import { withoutUnions } from './input-schema.ts'
 import { callMcp, type McpClient, type McpPage, type McpProgress, type McpTool } from './mcp-client.ts'
 import { type McpNaming, namedTools, type ToolNameTaken } from './mcp-names.ts'
-import { longestTimer, settingsShape, type ToolSettings } from './settings.ts'
+import { settingsShape, type ToolSettings } from './settings.ts'
 import type { Tool, ToolDefinition } from './tool.ts'
 
 /** How the tools of an MCP server become tools of a turn. */

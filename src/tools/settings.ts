@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { longestTimer } from '../result/timers.ts'
 
 /** A call that the model makes. */
 export interface ToolCall<Input = unknown> {
@@ -63,8 +64,6 @@ export const needsApproval = async ({ approve = false }: ToolSettings, call: Too
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 
-/** A timer of more milliseconds than this fires at once. */
-export const longestTimer = 2 ** 31 - 1
 export const milliseconds = z.int().min(1).max(longestTimer)
 
 /** The fields of a tool's settings, for schemas. */

@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto'
+import { longestTimer } from '../result/timers.ts'
 
 /** After so many attempts a step is parked. */
 export const maxAttempts = 5
 
-/** As long as a timer can be, about 24 days, in milliseconds. */
-const longestWait = 2 ** 31 - 1
-
 /** What the API, or a model of the program's own, asks to wait, as it is recorded: whole milliseconds. */
-export const wholeWait = (ms: number): number => Math.ceil(Math.min(ms, longestWait))
+export const wholeWait = (ms: number): number => Math.ceil(Math.min(ms, longestTimer))
 
 /** How long to wait after this attempt has failed, in milliseconds. After the last one the step is parked, without a wait. */
 export const backoff = (attempt: number, retryAfter = 0): number =>

@@ -1,14 +1,13 @@
 import type { Clock } from '../history/party.ts'
+import { timer } from '../result/timers.ts'
 
 export type { Clock } from '../history/party.ts'
-
-const longestTimer = 2 ** 31 - 1
 
 export const ownClock: Clock = {
   now: () => performance.now(),
   after: (ms, run) => {
-    const timer = setTimeout(run, Math.min(ms, longestTimer))
-    return () => clearTimeout(timer)
+    const started = timer(ms, run)
+    return () => clearTimeout(started)
   },
 }
 

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { orThrow } from '../result/steps.ts'
+import { pause } from '../result/timers.ts'
 import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
@@ -69,6 +69,6 @@ export async function* rosters(store: EventStore, options?: RosterOptions): Asyn
     if (signal?.aborted) return
     yield rosterOf(known)
     if (every === undefined) return
-    await sleep(every, undefined, { ...(signal && { signal }) }).catch(() => {})
+    await pause(every, signal)
   }
 }

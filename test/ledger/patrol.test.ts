@@ -10,6 +10,11 @@ import {
   type PatrolOptions,
   type Store,
 } from '../../src/index.ts'
+import { storeOn } from '../../src/api/open.ts'
+import { promiseStore } from '../../src/api/promises.ts'
+import { encoded } from '../../src/ledger/stored.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
+import { right } from '../support/either.ts'
 import { atEnd } from '../support/at-end.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { newSigner, say, storeOf } from './scene.ts'
@@ -144,6 +149,39 @@ describe('a patrol', () => {
     ending.abort()
     await waiting
     expect(events).toEqual([])
+  })
+
+  it('waits however long it is told to', async () => {
+    const { store } = await scene()
+    const ending = new AbortController()
+    let rounds = 0
+    const options = { every: 2 ** 32, share: 1, signal: ending.signal, onEvent: () => void rounds++ }
+    const patrolling = store.audit.patrol(options)
+    await expect.poll(() => rounds).toBe(1)
+    // A timer that overflows fires within a millisecond, and a round takes as long as an audit.
+    for (let n = 0; n < 5; n++) await audited(store)
+    ending.abort()
+    await patrolling
+    expect(rounds).toBe(1)
+  })
+
+  it('that is started again counts from the beginning of the last round, not from its end', async () => {
+    const events = memoryStore()
+    const hour = 3_600_000
+    const data = {
+      conversations: 0,
+      events: 0,
+      receipts: 0,
+      withoutReceipt: 0,
+      entries: 0,
+      problems: 0,
+      checkpoint: '0@',
+      began: new Date(Date.now() - 2 * hour).toISOString(),
+    }
+    const recorded = right(encoded('patrol', { type: 'PatrolRound', data }, { kind: 'test' }))
+    right(await events.append({ stream: 'patrol', events: [recorded], expected: -1, isNew: true })())
+    const store = promiseStore(storeOn(events, { kind: 'test' }))
+    expect(await patrolled(store, 1, { every: hour })).toContain('round')
   })
 
   it('continues a round that was interrupted, and does not begin it again', async () => {

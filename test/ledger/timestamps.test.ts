@@ -217,6 +217,13 @@ describe.skipIf(!hasOpenssl)(`an answer that is none${onlyOpenssl}`, () => {
     expect(await failing(timestampAnchor({ url, trust: own.ca }))).toBeUndefined()
   })
 
+  it('in a time that no timer can take is not awaited', () => {
+    const within = (timeout: number) => () =>
+      timestampAnchor({ url: 'https://tsa.example/', trust: '', timeout })
+    for (const timeout of [0, 1.5, 2 ** 31, Number.NaN]) expect(within(timeout)).toThrow(/^timeout/)
+    expect(within(2 ** 31 - 1)).toThrow(/^trust/)
+  })
+
   it('an error, none at all, or nobody there', async () => {
     const { ca: trust } = await authority()
     const url = await answering(() => Promise.resolve(Buffer.from('overloaded')), 503)

@@ -1,6 +1,7 @@
 import type { Store } from '../../index.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
+import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed.ts'
 import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
@@ -75,7 +76,7 @@ export const workHere = async (
     if (!isConversationId(worker.id)) throw toError(invalidInput('name', nameRule))
     const { grace = defaultGrace } = { ...agent, ...given }
     const patience = grace + extra
-    signal.addEventListener('abort', () => setTimeout(() => process.exit(1), patience).unref())
+    signal.addEventListener('abort', () => timer(patience, () => process.exit(1)).unref())
     relay?.begin(worker.id)
     await tell({ type: 'started', worker: worker.id, patience })
     const { why, left } = await worker.run({ signal })

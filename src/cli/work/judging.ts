@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { Judge, Judged } from '../../investigate/index.ts'
+import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed.ts'
 import type { Failure } from '../errors.ts'
 
@@ -58,13 +59,13 @@ export const commandJudge =
     })
     let isLate = false
     const end = (): void => killGroup(child)
-    const timer = setTimeout(() => {
+    const late = timer(timeout * 1_000, () => {
       isLate = true
       end()
       // What has left the group is not killed, and may hold the pipes open.
       child.stdout.destroy()
       child.stderr.destroy()
-    }, timeout * 1_000)
+    })
     process.once('exit', end)
     for (const name of ends) process.once(name, endWith)
     function endWith(name: NodeJS.Signals): void {
@@ -79,7 +80,7 @@ export const commandJudge =
       beginningOf(child.stderr),
       once(child, 'close') as Promise<[number | null, string | null]>,
     ]).finally(() => {
-      clearTimeout(timer)
+      clearTimeout(late)
       process.off('exit', end)
       for (const name of ends) process.off(name, endWith)
     })

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { StepTaken } from '../../index.ts'
+import { timer } from '../../result/timers.ts'
 import type { Failure } from '../errors.ts'
 import { type Said, stepInWord, stopWord } from './said.ts'
 
@@ -95,7 +96,7 @@ export const live = ({
   const drainIt = (): void => {
     if (child.connected) child.send(stopWord, () => {})
     // Whoever computes without a pause hears nothing, and cannot end itself.
-    last = setTimeout(endIt, patience + deaf)
+    last = timer(patience + deaf, endIt)
   }
   drain.signal.addEventListener('abort', drainIt)
   end.signal.addEventListener('abort', endIt)

@@ -10,9 +10,8 @@ import {
   type SummaryOptions,
   summaryOptionsSchema,
 } from '../../receipts/summary-request.ts'
+import { longestTimer } from '../../result/timers.ts'
 
-/** Milliseconds; a longer timer fires at once. */
-const longestTimer = 2 ** 31 - 1
 const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out for no limit`
 
 /** The texts that must survive word for word, given the items that are summarized. */

@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { invalidInput } from '../../events/errors.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
+import { longestTimer } from '../../result/timers.ts'
 import { toError } from '../../result/typed.ts'
 import type { Anchor } from '../anchors.ts'
 import { certificatesIn } from '../certificates.ts'
@@ -30,6 +31,8 @@ const tolerance = 300_000
  * store records it. Needs the package `@sigstore/core`. Throws `InvalidInput`.
  */
 export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptions): Anchor => {
+  if (!(Number.isSafeInteger(timeout) && timeout >= 1 && timeout <= longestTimer))
+    throw toError(invalidInput('timeout', `must be milliseconds, from 1 to ${longestTimer}`))
   const trusted = certificatesIn(trust)
   if (E.isLeft(trusted)) throw toError(trusted.left)
   const name = nameOf(url)

@@ -1,3 +1,5 @@
+import { longestTimer } from '../asking.ts'
+
 /** Watches a call: it ends with the caller's signal, and when nothing has arrived for too long. */
 export interface Watch {
   /** The signal of the call. */
@@ -17,10 +19,13 @@ export const watch = (caller: AbortSignal | undefined, timeout: number): Watch =
   const controller = new AbortController()
   let isStalled = false
   const abort = (): void => controller.abort(caller?.reason)
-  const timer = setTimeout(() => {
-    isStalled = true
-    controller.abort(new Error(`nothing arrived for ${timeout} ms`))
-  }, timeout)
+  const timer = setTimeout(
+    () => {
+      isStalled = true
+      controller.abort(new Error(`nothing arrived for ${timeout} ms`))
+    },
+    Math.min(timeout, longestTimer),
+  )
   if (caller?.aborted) abort()
   else caller?.addEventListener('abort', abort, { once: true })
   return {

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { longestTimer } from '../../result/timers.ts'
 
 export interface Credentials {
   readonly username: string
@@ -126,7 +127,9 @@ export const esdbSettings = (
     credentials: credentials.right,
     attempt,
     patience,
-    nodePatience: isCluster ? Number(parameters.get('gossipTimeout')) * 1_000 : undefined,
+    nodePatience: isCluster
+      ? Math.min(Number(parameters.get('gossipTimeout')) * 1_000, longestTimer)
+      : undefined,
     maxAppendBytes,
   })
 }
