@@ -15,11 +15,11 @@ export interface Writing extends Writer {
   readonly signer: Signer
 }
 
-/** Entries to append; `isRotation` if they make a new key known. */
+/** Entries to append; `to` if they make a new key known: it signs them, too, and all later ones. */
 export interface Entries {
   readonly entries: readonly string[]
   readonly after: StorePlace | undefined
-  readonly isRotation?: boolean
+  readonly to?: Signer
 }
 
 /**
@@ -29,13 +29,13 @@ export interface Entries {
 export async function* appendEntries(
   writing: Writing,
   ledger: Ledger,
-  { entries, after, isRotation = false }: Entries,
+  { entries, after, to }: Entries,
 ): Steps<LedgerError, Ledger> {
   const { store, actor, signer } = writing
   const { edge, completed } = grown(ledger.edge, entries.map(leafHash))
-  const checkpoint = yield* checkpointOf(ledger.origin, edge, signer)
+  const checkpoint = yield* checkpointOf(ledger.origin, edge, to ? [signer, to] : [signer])
   const revision = ledger.revision + 1
-  const rotations = isRotation ? [...ledger.rotations, revision] : ledger.rotations
+  const rotations = to ? [...ledger.rotations, revision] : ledger.rotations
   const data = {
     from: ledger.edge.size,
     entries,

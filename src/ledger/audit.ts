@@ -100,7 +100,7 @@ export interface Audit<W extends Way> {
    */
   readonly follow: (options: SealerOptions) => Answer<W, SealError, void>
   /**
-   * Replaces the key that signs, in an entry that the present one signs.
+   * Replaces the key that signs, in an entry that both sign.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')

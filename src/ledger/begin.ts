@@ -52,12 +52,12 @@ export async function* beginLedger(
   return { origin, key }
 }
 
-/** Makes another key known, in an entry that the one before has signed. From then on only the new key signs. */
+/** Makes another key known, in an entry that both sign. From then on only the new key signs, and only what continues what it has signed. */
 export async function* rotateKey(writing: Writing, to: Signer): Steps<SealError, LedgerKey> {
   const ledger = yield* loadLedger(writing.store)
   yield* ok(checkSigner(ledger, writing.signer))
   const key = keyText(verifierKey(ledger.origin, to.publicKey))
   const entries = [yield* ok(entryText({ type: 'key', key }))]
-  yield* appendEntries(writing, ledger, { entries, after: ledger.after, isRotation: true })
+  yield* appendEntries(writing, ledger, { entries, after: ledger.after, to })
   return { origin: ledger.origin, key }
 }

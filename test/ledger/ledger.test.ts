@@ -112,7 +112,8 @@ describe.each(Object.keys(stores))('a ledger in a store (%s)', (kind) => {
     ])
     const { rotation } = proof.keys[1] as LedgerProof['keys'][number]
     const note = right(parseNote(rotation?.checkpoint ?? ''))
-    expect(signersOf(note, [right(parseKey(key))])).toMatchObject({ right: [{ name: 'example.com/log' }] })
+    for (const each of [key, next.key])
+      expect(signersOf(note, [right(parseKey(each))])).toMatchObject({ right: [{ name: 'example.com/log' }] })
     const hashes = (rotation?.proof ?? []).map((each) => Buffer.from(each, 'base64'))
     const { root, size } = right(parseCheckpoint(note.text))
     expect(

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,6 +6,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fileAnchor, keyFile, newKeyFile } from '../../src/audit.ts'
 import { hashOf } from '../../src/events/codec.ts'
+import { checkpointText } from '../../src/ledger/checkpoints.ts'
+import { leafHash } from '../../src/ledger/hashes.ts'
+import { keyText, verifierKey } from '../../src/ledger/keys.ts'
+import { noteText, signed } from '../../src/ledger/notes.ts'
+import { edgeRoot, emptyEdge, grown } from '../../src/ledger/tiles.ts'
 import { openStore, type Signer, type Store } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
 import { temporaryFolder } from '../support/stores.ts'
@@ -90,6 +96,39 @@ const rewritten = (file: string, change: (rows: Row[]) => Row[], end: 'set' | 'f
 const sql = (file: string, statement: string): void => {
   const db = new DatabaseSync(file)
   db.exec(statement)
+  db.close()
+}
+
+/** Adds entries to the ledger of a file, with the right root, signed in its name. @param rotates the first one makes a key known */
+const addEntries = async (
+  file: string,
+  by: Signer,
+  entries: readonly string[],
+  rotates = false,
+): Promise<void> => {
+  const db = new DatabaseSync(file)
+  const log = `(SELECT id FROM streams WHERE name = 'ledger-0')`
+  const rows = db
+    .prepare(`SELECT * FROM events WHERE stream = ${log} ORDER BY revision`)
+    .all() as unknown as (Row & { stream: number; revision: number })[]
+  const batches = rows.map(({ data }) => JSON.parse(data) as Data & { entries: string[]; checkpoint: string })
+  const last = batches.at(-1) as Data & { checkpoint: string }
+  const before = batches.flatMap((batch) => batch.entries)
+  const { edge } = grown(emptyEdge, [...before, ...entries].map(leafHash))
+  const origin = last.checkpoint.split('\n')[0] ?? ''
+  const text = checkpointText({ origin, size: edge.size, root: edgeRoot(edge) })
+  const revision = rows.length
+  const rotations = rotates ? [revision] : []
+  const checkpoint = noteText(await signed(text, origin, by))
+  db.prepare(
+    `INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (${log}, ?, ?, 'HeadsSealed', ?, ?)`,
+  ).run(
+    revision,
+    randomUUID(),
+    JSON.stringify({ ...last, from: before.length, entries, checkpoint, rotations }),
+    rows[0]?.metadata ?? '',
+  )
+  db.exec(`UPDATE streams SET last = NULL, hash = NULL WHERE name = 'ledger-0'`)
   db.close()
 }
 
@@ -319,13 +358,38 @@ describe('what the chain does not show, the sealed ledger does', () => {
     const forger = await newKeyFile(join(temporaryFolder(), 'forged.pem'))
     await store.audit.init({ signer: forger, origin: key.split('+')[0] })
     await store.audit.seal({ signer: forger })
-    await store.audit.rotateKey({
-      signer: forger,
-      to: { ...signer, sign: () => Promise.reject(new Error()) },
-    })
+    await addEntries(file, forger, [`key\n${key}\n`], true)
     expect((await store.audit.status()).key).toBe(key)
     expect(await problemsIn(store, { key })).toEqual([{ kind: 'ledger' }])
   })
+
+  it.each([
+    ['an event that never was', () => [`parser\n11\n${'f'.repeat(64)}\n`]],
+    ['a key of their own', (forged) => [`key\n${forged}\n`]],
+    ['the same, in a ledger that seems to be theirs', (forged, key) => [`key\n${key}\n`, `key\n${forged}\n`]],
+  ] as [string, (forged: string, key: string) => string[]][])(
+    'entries of somebody without the key, before anything is signed that holds them: %s',
+    async (_, entriesOf) => {
+      const { file, anchors, open } = sealed()
+      const forger = await newKeyFile(join(temporaryFolder(), 'forged.pem'))
+      const store = await open()
+      const { key, origin } = await store.audit.status()
+      const forged = keyText(verifierKey(origin, forger.publicKey))
+      const entries = entriesOf(forged, key)
+      const seemsTheirs = entries.length > 1
+      await addEntries(file, forger, entries, seemsTheirs)
+      if (seemsTheirs)
+        sql(file, `UPDATE events SET data = replace(data, '${key}', '${forged}') WHERE type = 'LedgerBegun'`)
+      expect((await store.audit.status()).key).toBe(key)
+      await say(store, ['another'])
+      const refused = {
+        _tag: 'LedgerDamaged',
+        message: expect.stringContaining('its last checkpoint is not signed with its key') as string,
+      }
+      await expect(store.audit.seal({ signer, anchors })).rejects.toMatchObject(refused)
+      await expect(store.audit.rotateKey({ signer, to: forger })).rejects.toMatchObject(refused)
+    },
+  )
 
   it('but for what happened since it was sealed last', async () => {
     const { file, anchors, open } = sealed()
