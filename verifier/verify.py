@@ -98,8 +98,8 @@ def key_from(text):
     name, id, code = re.fullmatch(r'([^\s+\0-\x1f\x7f-\x9f]{1,200})\+([0-9a-f]{8})\+(A[Q-Za-f][A-Za-z0-9+/]{42})', text).groups()
     return {sha256(f'{name}\n'.encode() + decoded(code)).hex()[:8]: (name, bytes.fromhex(id), decoded(code)[1:])}[id]
 def check_leaf(leaf, checkpoint, place, key):  # The key has signed it (C2SP signed-note, tlog-checkpoint), and a leaf is in the tree.
-    head, tail = r'([^\0-\x1f\x7f-\x9f]+)\n(0|[1-9][0-9]{0,14})\n(.{43}=)\n(?:[^\0-\x1f\x7f-\x9f]+\n)*', r'\u2014 [^\s+]{1,200} .{6,}\n'
-    (text, origin, size, root, marks), (name, id, public) = re.fullmatch(f'({head})\n((?:{tail}){{1,100}})', checkpoint).groups(), key
+    top, (name, id, public) = r'(?s:(?!.*[\0-\t\v-\x1f\x7f-\x9f]))(.+)\n(0|[1-9][0-9]{0,14})\n(.{43}=)\n(?:.+\n)*', key
+    text, origin, size, root, marks = re.fullmatch(rf'({top})\n((?:\u2014 [^\s+]{{1,200}} .{{6}}[^=\n].*\n){{1,100}})', checkpoint).groups()
     root, marks = decoded(root), [(signer, decoded(mark)) for _, signer, mark in (line.split(' ') for line in marks[:-1].split('\n'))]
     own = [is_signed(public, text.encode(), mark[4:]) for signer, mark in marks if (signer, mark[:4]) == (name, id)]
     need(origin == name and own and all(own), 'the checkpoint of the ledger is not signed by the key that was given')
@@ -139,7 +139,7 @@ if __name__ == '__main__':
     parser.add_argument('bundles', nargs='+', type=pathlib.Path)
     parser.add_argument('--key', help='verifier key of the ledger, or a file with it')
     bundles, key = vars(parser.parse_args()).values()
-    try: key = None if key is None else key_from(open(key).read().strip() if pathlib.Path(key).is_file() else key.strip())
+    try: key = None if key is None else key_from((pathlib.Path(key).read_text('utf-8-sig') if pathlib.Path(key).is_file() else key).strip())
     except Exception: parser.error('KEY must be a verifier key, such as example.com/log+1a2b3c4d+AZ..., or a file with one')
     for bundle in bundles:
         print(bundle)

@@ -29,7 +29,7 @@ const derPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 
 /** Whether notes may be signed under the name: no spaces, no plus, no control characters. */
 export const isKeyName = (name: unknown): name is string =>
-  typeof name === 'string' && name.isWellFormed() && /^[^\s+\p{Cc}]{1,200}$/u.test(name)
+  typeof name === 'string' && name.isWellFormed() && /^[^\p{White_Space}+\p{Cc}]{1,200}$/u.test(name)
 
 /** The verifier key of a public key: its id follows from the other three. */
 export const verifierKey = (name: string, publicKey: Uint8Array, use: KeyUse = 'log'): VerifierKey => {

@@ -55,7 +55,7 @@ export const parseSignatures = (lines: string): readonly NoteSignature[] | undef
 }
 
 const parseSignature = (line: string): NoteSignature | undefined => {
-  const [, name, coded = ''] = /^— (\S+) ([A-Za-z0-9+/]+={0,2})$/.exec(line) ?? []
+  const [, name, coded = ''] = /^— ([^ ]+) ([A-Za-z0-9+/]+={0,2})$/.exec(line) ?? []
   const bytes = Buffer.from(coded, 'base64')
   if (!isKeyName(name) || bytes.length <= idBytes || bytes.toString('base64') !== coded) return undefined
   return { name, id: bytes.toString('hex', 0, idBytes), signature: bytes.subarray(idBytes) }

@@ -158,7 +158,17 @@ const changes: Readonly<Record<string, Change>> = {
   },
   'a cosignature that is no base64': (folder) =>
     appendFileSync(join(folder, 'checkpoint.txt'), '— other !!!!!!!!\n'),
-  'a cosignature': (folder) => appendFileSync(join(folder, 'checkpoint.txt'), '— other AAAAAAAA\n'),
+  ...Object.fromEntries(
+    [
+      'other AAAAAAAA',
+      'other AAAAAAA=',
+      'other AAAAAA==',
+      ...['\0', '\b', '\x9f', '\u3000', '\u200b', '\uFEFF'].map((character) => `a${character}b AAAAAAAA`),
+    ].map((line): [string, Change] => [
+      `a cosignature ${JSON.stringify(line)}`,
+      (folder) => appendFileSync(join(folder, 'checkpoint.txt'), `— ${line}\n`),
+    ]),
+  ),
 }
 
 describe(`what is not in the form of a bundle${onlyPython}`, () => {
