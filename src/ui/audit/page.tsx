@@ -1,4 +1,3 @@
-import { useEffect } from 'preact/hooks'
 import { useSession } from '../acts/session.ts'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
@@ -6,6 +5,7 @@ import { openSheet } from '../sheet.tsx'
 import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
+import { useTitle } from '../use-title.ts'
 import { count, number } from '../words.ts'
 import { Calls } from './calls.tsx'
 import { EvidenceSheet } from './evidence-sheet.tsx'
@@ -17,9 +17,7 @@ import { verdictOf } from './verdict.ts'
 export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   const standing = useFetched<Standing>(source, `${apiOf(id)}/audit`)
   const checked = useFetched<Checked>(source, `${apiOf(id)}/verification`)
-  useEffect(() => {
-    document.title = `audit ${id} · Palimpsest`
-  }, [id])
+  useTitle(`audit ${id} · Palimpsest`)
   const last = standing.value?.last
   // The same says why neither is there.
   const retry = (): void => {

@@ -1,8 +1,8 @@
-import { useEffect } from 'preact/hooks'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
+import { useTitle } from '../use-title.ts'
 import { Fact, Key, VerdictWords, When } from './parts.tsx'
 import type { Audit, StoreLedger } from './shapes.ts'
 import { storeVerdict } from './verdict.ts'
@@ -10,9 +10,7 @@ import { storeVerdict } from './verdict.ts'
 /** What proves the conversations of a store. */
 export const StoreAuditPage = ({ source }: PageProps) => {
   const { value, error, isBusy, retry } = useFetched<Audit>(source, '/audit')
-  useEffect(() => {
-    document.title = 'Audit · Palimpsest'
-  }, [])
+  useTitle('Audit · Palimpsest')
   return (
     <>
       <Bar isBusy={isBusy} />

@@ -13,6 +13,7 @@ import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import type { Source } from '../source/source.ts'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
+import { useTitle } from '../use-title.ts'
 import { brief, count, number } from '../words.ts'
 import { Choose } from './choose.tsx'
 import {
@@ -33,9 +34,7 @@ type Which = 'left' | 'right'
 export const ComparePage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
   const other = query.get('with') ?? ''
-  useEffect(() => {
-    document.title = other === '' ? `compare ${id}` : `${id} · ${other}`
-  }, [id, other])
+  useTitle(other === '' ? `compare ${id}` : `${id} · ${other}`)
   return (
     <>
       {other === '' ? (

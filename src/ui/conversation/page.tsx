@@ -1,10 +1,10 @@
 import './conversation.css'
-import { useEffect } from 'preact/hooks'
 import { usePins } from '../acts/pins.tsx'
 import { useActs } from '../acts/use-acts.tsx'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { Bar, Failed } from '../states.tsx'
+import { useTitle } from '../use-title.ts'
 import { BarOfView } from './bar.tsx'
 import { useWaiting } from './fetching/waiting.ts'
 import { Inspector } from './inspector.tsx'
@@ -44,9 +44,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   })
   const letter = outline && at !== undefined ? outline.kinds[at - outline.from] : undefined
   const waiting = useWaiting(source, id, letter === 'c' && at === last ? last : undefined)
-  useEffect(() => {
-    document.title = `${id} · Palimpsest`
-  }, [id])
+  useTitle(`${id} · Palimpsest`)
 
   if (!sight.isAnswered && sight.error !== undefined)
     return <Missing id={id} error={sight.error} retry={sight.again} />

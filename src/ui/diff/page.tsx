@@ -1,5 +1,4 @@
 import '../tabs.css'
-import { useEffect } from 'preact/hooks'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
@@ -7,6 +6,7 @@ import { Bar, Empty, Failed, Skeleton, useFetched } from '../states.tsx'
 import type { Source } from '../source/source.ts'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
+import { useTitle } from '../use-title.ts'
 import { count } from '../words.ts'
 import { Configurations } from './configurations.tsx'
 import { Cut } from './cut.tsx'
@@ -44,9 +44,7 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
     previous: moved(-1),
     goToRow: () => go(hrefs.conversation(ends.other ?? id, { at: to })),
   })
-  useEffect(() => {
-    document.title = `${from} → ${to ?? 'now'} · ${id}`
-  }, [id, from, to])
+  useTitle(`${from} → ${to ?? 'now'} · ${id}`)
   const shownTo = to ?? last ?? from
   const both = { one: { id, at: from }, other: { id: ends.other ?? id, at: shownTo } }
   return (

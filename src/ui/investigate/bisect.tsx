@@ -14,6 +14,7 @@ import { problemOf, type Source } from '../source/source.ts'
 import { Bar, Failed, NotIndexed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
+import { useTitle } from '../use-title.ts'
 import { count, kindOf, number, percent } from '../words.ts'
 import { HeatStrip } from './heat-strip.tsx'
 import type { Bisection, Result, Verdict } from './shapes.ts'
@@ -42,9 +43,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     const timer = setTimeout(again, 250)
     return () => clearTimeout(timer)
   }, [outline])
-  useEffect(() => {
-    document.title = `since when ${id} · Palimpsest`
-  }, [id])
+  useTitle(`since when ${id} · Palimpsest`)
   const asked = value?.result.type === 'ask' ? value.result.position : undefined
   const say = (verdict: Verdict): void => {
     if (asked === undefined || isSending || off !== undefined) return

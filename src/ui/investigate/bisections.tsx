@@ -1,6 +1,6 @@
 import '../acts/acts.css'
 import './investigate.css'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { offBecause } from '../acts/preview.ts'
 import { useSession } from '../acts/session.ts'
 import { Crumb, Header } from '../header.tsx'
@@ -9,6 +9,7 @@ import { go } from '../router.ts'
 import { type Problem, problemOf } from '../source/source.ts'
 import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
+import { useTitle } from '../use-title.ts'
 import { ago, count, moment, number } from '../words.ts'
 import type { Bisection, BisectionListed, Result } from './shapes.ts'
 
@@ -26,9 +27,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   const [refusal, setRefusal] = useState<string>()
   const [isBeginning, setBeginning] = useState(false)
   const off = offBecause(source.isLive, useSession(source))
-  useEffect(() => {
-    document.title = `since when ${id} · Palimpsest`
-  }, [id])
+  useTitle(`since when ${id} · Palimpsest`)
   const { tag, events, limit }: Partial<Problem> = error === undefined ? {} : problemOf(error)
   const isTooLong = tag === 'TooLong'
   const isReady = isPosition(good) && isPosition(bad) && off === undefined && !isBeginning

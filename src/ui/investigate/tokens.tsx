@@ -1,12 +1,13 @@
 import '../acts/acts.css'
 import './investigate.css'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useAsked, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
+import { useTitle } from '../use-title.ts'
 import { brief, count, dollars, number, percent } from '../words.ts'
 import { brokenBy } from './breaks.ts'
 import { Curves } from './curves.tsx'
@@ -30,9 +31,7 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
   const recorded = useAsked((signal) => source.post<Replayed>(`${of}/replay`, {}, { signal }), [source, of])
   const cache = useFetched<CacheReport>(source, `${of}/cache`)
   const cost = useFetched<Cost>(source, `${of}/cost`)
-  useEffect(() => {
-    document.title = `tokens of ${id} · Palimpsest`
-  }, [id])
+  useTitle(`tokens of ${id} · Palimpsest`)
   const calls = recorded.value?.calls ?? []
   const draft = draftIn(search, tighter(calls.map(({ tokens }) => tokens)))
   const policy = isAsked(search) ? policyOf(draft) : undefined

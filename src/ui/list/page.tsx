@@ -8,6 +8,7 @@ import type { Connection } from '../source/source.ts'
 import { Bar, Failed, Skeleton, Stopped } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
+import { useTitle } from '../use-title.ts'
 import { clock, count, number } from '../words.ts'
 import { Filters } from './filters.tsx'
 import { Hits } from './hits.tsx'
@@ -35,9 +36,7 @@ export const ListPage = ({ source, search }: PageProps) => {
   const isNarrow = isNarrowed(asked)
   const isEmpty = listed?.items.length === 0 && !isNarrow
   useActions({ search: () => field.current?.focus(), audit: () => go(hrefs.audit()) })
-  useEffect(() => {
-    document.title = 'Palimpsest'
-  }, [])
+  useTitle('Palimpsest')
   const ask = (next: Partial<Asked>): void => go(hrefOf({ ...asked, ...next }), { replace: true })
   return (
     <>

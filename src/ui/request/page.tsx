@@ -1,6 +1,5 @@
 import '../tabs.css'
 import './request.css'
-import { useEffect } from 'preact/hooks'
 import { useActs } from '../acts/use-acts.tsx'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
@@ -8,6 +7,7 @@ import { go } from '../router.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
+import { useTitle } from '../use-title.ts'
 import { number } from '../words.ts'
 import { placeOf } from './neighbours.ts'
 import { toldOf } from './receipt.ts'
@@ -39,9 +39,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
     why: whyPath === undefined ? undefined : () => go(hrefOf(name, 'why'), { replace: true }),
   })
   useActs({ source, id, last: now?.position ?? at, at })
-  useEffect(() => {
-    document.title = `call ${name} · ${id}`
-  }, [id, name])
+  useTitle(`call ${name} · ${id}`)
   const isThere = value !== undefined && error === undefined
   return (
     <>

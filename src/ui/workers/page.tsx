@@ -1,5 +1,4 @@
 import '../tabs.css'
-import { useEffect } from 'preact/hooks'
 import { offBecause } from '../acts/preview.ts'
 import { useSession } from '../acts/session.ts'
 import { announced } from '../announcer.tsx'
@@ -8,6 +7,7 @@ import type { PageProps } from '../page.ts'
 import { problemOf } from '../source/source.ts'
 import { Failed, Skeleton } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
+import { useTitle } from '../use-title.ts'
 import { ago, clock, count, moment, number } from '../words.ts'
 import { type Board, boardOf, healthOf, notesOf, type Step, type Worker } from './rows.ts'
 import { type Seen, useBoard } from './use-board.ts'
@@ -17,9 +17,7 @@ import { WaitingCalls } from './waiting.tsx'
 export const WorkersPage = ({ source }: PageProps) => {
   const { seen, error, again } = useBoard(source)
   const off = offBecause(source.isLive, useSession(source))
-  useEffect(() => {
-    document.title = 'Workers · Palimpsest'
-  }, [])
+  useTitle('Workers · Palimpsest')
   const tell = (path: string): void => {
     source.post(path, {}).then(again, (reason: unknown) => announced(problemOf(reason).detail))
   }
