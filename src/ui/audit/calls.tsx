@@ -1,3 +1,4 @@
+import { CallLink } from '../call-link.tsx'
 import { Failed, useFetched } from '../states.tsx'
 import type { Source } from '../source/source.ts'
 import { apiOf, hrefs } from '../url.ts'
@@ -96,9 +97,7 @@ interface WhichProps {
 const Which = ({ id, findings: [first, ...more] }: WhichProps) =>
   first ? (
     <span>
-      <a href={hrefs.call(id, first.call ?? `p${first.position}`)}>
-        {first.call === undefined ? `reply at ${number(first.position)}` : `call ${number(first.call)}`}
-      </a>
+      <CallLink id={id} of={first} />
       {more.length > 0 && ` and ${number(more.length)} more`}
     </span>
   ) : null

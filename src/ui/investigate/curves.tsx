@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { callName } from '../call-link.tsx'
 import { hrefs } from '../url.ts'
 import { useWidth } from '../conversation/ribbon/canvas.tsx'
 import { brief, number } from '../words.ts'
@@ -84,7 +85,7 @@ export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) =>
         <span class="figures">
           {near &&
             [
-              near.call === undefined ? `reply at ${number(near.position)}` : `call ${number(near.call)}`,
+              callName(near),
               `${brief(near.tokens)} sent, ${brief(near.read)} read`,
               ...(other ? [`${brief(other.tokens)} with the policy`] : []),
             ].join(' · ')}

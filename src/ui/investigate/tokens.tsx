@@ -2,6 +2,7 @@ import '../acts/acts.css'
 import './investigate.css'
 import { useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
+import { CallLink } from '../call-link.tsx'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
@@ -132,9 +133,7 @@ const Breaks = ({ id, report: { breaks, advice } }: { readonly id: string; reado
 const BreakRow = ({ id, nth, one }: { readonly id: string; readonly nth: number; readonly one: Break }) => (
   <div class="row-of-break">
     <span class="nth figures">{nth}</span>
-    <a href={hrefs.call(id, one.call ?? `p${one.position}`)}>
-      {one.call === undefined ? `reply at ${number(one.position)}` : `call ${number(one.call)}`}
-    </a>
+    <CallLink id={id} of={one} />
     <span class="grow">
       {brokenBy(one)}
       {one.event !== undefined && (
@@ -289,9 +288,7 @@ const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
 
 const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayedCall }) => (
   <div class="row-of-break">
-    <a href={hrefs.call(id, call.call ?? `p${call.position}`)}>
-      {call.call === undefined ? `reply at ${number(call.position)}` : `call ${number(call.call)}`}
-    </a>
+    <CallLink id={id} of={call} />
     <span class="grow">
       {call.needed.slice(0, 6).map(({ term, inSummary }) => (
         <span
