@@ -20,42 +20,15 @@ export const lateCatalogue = (
   }
   const loaded = (): Promise<OwnCatalogue> => (loading ??= load())
   return {
-    outline:
-      (...args) =>
-      async () =>
-        (await loaded()).outline(...args)(),
-    overview:
-      (...args) =>
-      async () =>
-        (await loaded()).overview(...args)(),
-    hidden:
-      (...args) =>
-      async () =>
-        (await loaded()).hidden(...args)(),
-    hiddenBy:
-      (...args) =>
-      async () =>
-        (await loaded()).hiddenBy(...args)(),
-    calls:
-      (...args) =>
-      async () =>
-        (await loaded()).calls(...args)(),
-    branches:
-      (...args) =>
-      async () =>
-        (await loaded()).branches(...args)(),
-    fates:
-      (...args) =>
-      async () =>
-        (await loaded()).fates(...args)(),
-    search:
-      (...args) =>
-      async () =>
-        (await loaded()).search(...args)(),
-    find:
-      (...args) =>
-      async () =>
-        (await loaded()).find(...args)(),
+    find: (options) => async () => (await loaded()).find(options)(),
+    search: (text, options) => async () => (await loaded()).search(text, options)(),
+    outline: (id, options) => async () => (await loaded()).outline(id, options)(),
+    overview: (id, options) => async () => (await loaded()).overview(id, options)(),
+    hidden: (id, marker) => async () => (await loaded()).hidden(id, marker)(),
+    hiddenBy: (id, markers) => async () => (await loaded()).hiddenBy(id, markers)(),
+    calls: (id, options) => async () => (await loaded()).calls(id, options)(),
+    branches: (id, options) => async () => (await loaded()).branches(id, options)(),
+    fates: (id, options) => async () => (await loaded()).fates(id, options)(),
     close: async () => (await loading)?.close(),
   }
 }
