@@ -3,6 +3,7 @@ import { blocksOf } from '../../core.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
+import { eventAt } from './tags.ts'
 
 // Content of any length, as bytes.
 
@@ -54,18 +55,17 @@ export const block = route({
   isRanged: true,
   errors: ['ConversationNotFound', 'RangeNotSatisfiable'],
   handle: async ({ params: { id, position, index }, query, store }) => {
-    const chat = store.conversation(id)
-    for await (const event of chat.events({ from: position, to: position })) {
-      const found = blocksOf(event)[index]
-      if (!found)
-        throw refused(
-          'NotFound',
-          `position ${position} of conversation ${id} has ${blocksOf(event).length} content blocks: there is no ${index}`,
-        )
-      const content = query.as === 'json' ? jsonOf(found) : contentOf(found)
-      return { headers: { etag: `"${event.id}.${index}${query.as ?? ''}"` }, ...content }
-    }
-    throw refused('NotFound', `conversation ${id} has no position ${position}`)
+    const event = await eventAt(store.conversation(id), position)
+    if (!event) throw refused('NotFound', `conversation ${id} has no position ${position}`)
+    const blocks = blocksOf(event)
+    const found = blocks[index]
+    if (!found)
+      throw refused(
+        'NotFound',
+        `position ${position} of conversation ${id} has ${blocks.length} content blocks: there is no ${index}`,
+      )
+    const content = query.as === 'json' ? jsonOf(found) : contentOf(found)
+    return { headers: { etag: `"${event.id}.${index}${query.as ?? ''}"` }, ...content }
   },
 })
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { traitNames } from '../../catalogue/traits.ts'
 import { conversationExists } from '../../commands/rejections.ts'
 import { conversationIdSchema, eventId } from '../../events/ids.ts'
 import { newMessage } from '../../events/new-message.ts'
@@ -12,9 +13,6 @@ import { commandIdOf, revisionTag } from '../preconditions.ts'
 import { type Answer, route } from '../route.ts'
 import { branchesShape } from '../shapes/lookups.ts'
 import { listedShape } from '../shapes/list.ts'
-
-const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
-const trait = z.enum(traits)
 
 export const list = route({
   method: 'get',
@@ -31,9 +29,9 @@ export const list = route({
     has: z
       .string()
       .transform((text) => text.split(','))
-      .pipe(z.array(trait))
+      .pipe(z.array(z.enum(traitNames)))
       .optional()
-      .describe(`What has happened in it, with commas: ${traits.join(', ')}`),
+      .describe(`What has happened in it, with commas: ${traitNames.join(', ')}`),
     actor: z.string().max(300).optional().describe('Who wrote an event: the kind of an actor, or its id'),
     model: z.string().max(300).optional().describe('Only those in which it answered, or was configured'),
     beginning: z.string().max(200).optional().describe('Only those whose id begins so'),

@@ -5,7 +5,7 @@ import { effectiveChanges, entryChanges, requestChanges } from '../diffs.ts'
 import { clip, ofConversation, whole } from '../parameters.ts'
 import { type Answer, route } from '../route.ts'
 import { diffShape, fullDiffShape, requestDiffShape } from '../shapes/diffs.ts'
-import { from } from './tags.ts'
+import { tagged } from './tags.ts'
 
 const subjects = ['effective', 'full', 'request'] as const
 interface Wanted {
@@ -36,7 +36,7 @@ export const diff = route({
     const chat = store.conversation(params.id)
     const { from: first, to = await chat.position(), of, clip: longest } = query
     const wanted = { from: first, to, clip: longest }
-    return from(chat, Math.max(to, first), ['diff', of, wanted], await differences[of](chat, wanted, store))
+    return tagged(chat, Math.max(to, first), ['diff', of, wanted], await differences[of](chat, wanted, store))
   },
 })
 

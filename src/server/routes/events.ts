@@ -8,7 +8,7 @@ import { refused } from '../problem.ts'
 import { route } from '../route.ts'
 import { eventPartShape, eventShape } from '../shapes/history.ts'
 import { acceptsEvents, checkAccepts, eventStream } from '../sse.ts'
-import { eventAt, from } from './tags.ts'
+import { eventAt, tagged } from './tags.ts'
 
 // Events, as they were recorded and as they are.
 
@@ -103,7 +103,7 @@ export const events = route({
     const items = (isBackward ? read.toReversed() : read).map(shown)
     const next = page.next?.from
     const body = { last, ...(next !== undefined && { next }), items }
-    return from(chat, last, ['events', query], body, linkHeader(query, page))
+    return tagged(chat, last, ['events', query], body, linkHeader(query, page))
   },
 })
 

@@ -7,7 +7,7 @@ import { refused } from '../problem.ts'
 import { linkHeader } from '../paging.ts'
 import { type Answer, route } from '../route.ts'
 import { bucketsShape, foundInShape, foundShape, hiddenShape, outlineShape } from '../shapes/lookups.ts'
-import { from } from './tags.ts'
+import { tagged } from './tags.ts'
 
 // What the index beside the store answers.
 
@@ -30,7 +30,7 @@ export const outline = route({
     const outlined = await store.catalogue.outline(id, query)
     const { to, last, indexed, next } = outlined
     const links = linkHeader(query, { next: next === undefined ? undefined : { from: next } })
-    return from(store.conversation(id), last, ['outline', query.from, to, indexed], outlined, links)
+    return tagged(store.conversation(id), last, ['outline', query.from, to, indexed], outlined, links)
   },
 })
 
@@ -47,7 +47,7 @@ export const overview = route({
   handle: async ({ params: { id }, query, store }) => {
     const given = await store.catalogue.overview(id, query)
     const { last, indexed } = given
-    return from(store.conversation(id), last, ['overview', query.buckets, indexed], given)
+    return tagged(store.conversation(id), last, ['overview', query.buckets, indexed], given)
   },
 })
 
@@ -64,7 +64,7 @@ export const hidden = route({
     const found = await store.catalogue.hidden(id, marker)
     if (!found)
       throw refused('NotFound', `there is no marker at position ${marker} of ${id} that hides anything`)
-    return from(store.conversation(id), marker, ['hidden'], found)
+    return tagged(store.conversation(id), marker, ['hidden'], found)
   },
 })
 
@@ -91,7 +91,7 @@ export const hiddenBy = route({
   handle: async ({ params: { id }, query: { markers }, store }) => {
     const items = await store.catalogue.hiddenBy(id, markers)
     const found = items.map(({ marker }) => marker)
-    return from(store.conversation(id), Math.max(...markers), ['hidden', markers, found], { items })
+    return tagged(store.conversation(id), Math.max(...markers), ['hidden', markers, found], { items })
   },
 })
 

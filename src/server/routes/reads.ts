@@ -6,7 +6,7 @@ import { type Beside, linkHeader, pageOf } from '../paging.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { entryShape, itemShape, repairShape, requestShape } from '../shapes/history.ts'
 import { linkShape, noteShape } from '../shapes/written.ts'
-import { from } from './tags.ts'
+import { tagged } from './tags.ts'
 
 // What reads one conversation. What was true at a position stays true: such answers have strong ETags.
 
@@ -57,7 +57,7 @@ export const effective = route({
       ...(rendered && { repairs: rendered.repairs }),
     }
     const beside = { next: next && offsetOf(next), prev: prev && offsetOf(prev) }
-    return from(chat, position, ['effective', first, most, longest, repairs], body, {
+    return tagged(chat, position, ['effective', first, most, longest, repairs], body, {
       ...linkHeader({ ...query, at: position }, beside),
     })
   },
@@ -99,7 +99,7 @@ export const full = route({
       ...(next !== undefined && { next }),
     }
     const beside = { next: next === undefined ? undefined : { before: next } }
-    return from(chat, position, ['full', query], body, linkHeader({ ...query, at: position }, beside))
+    return tagged(chat, position, ['full', query], body, linkHeader({ ...query, at: position }, beside))
   },
 })
 
@@ -117,7 +117,7 @@ export const request = route({
     const chat = store.conversation(params.id)
     const position = query.at ?? (await chat.position())
     const rendered = await chat.render({ ...query, at: position })
-    return from(chat, position, ['request', query], { at: position, ...rendered })
+    return tagged(chat, position, ['request', query], { at: position, ...rendered })
   },
 })
 

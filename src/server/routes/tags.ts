@@ -18,7 +18,7 @@ const tagOf = async (chat: Conversation, position: number, way: object): Promise
 }
 
 /** An answer that is the same for ever, from this position, in this way. @param headers besides its ETag */
-export const from = async (
+export const tagged = async (
   chat: Conversation,
   position: number,
   way: object,

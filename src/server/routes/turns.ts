@@ -15,6 +15,7 @@ import { servedShape } from '../shapes/turns.ts'
 import { checkAccepts, eventStream } from '../sse.ts'
 import { type Asked, turnTold } from '../turn-stream.ts'
 import { isFinal } from '../../workers/seen.ts'
+import { eventAt } from './tags.ts'
 
 // Asking workers for a turn, and what they tell of it.
 
@@ -26,10 +27,8 @@ const messageIn = async (
   { events }: Written,
 ): Promise<ConversationEvent<'MessageAppended'> | undefined> => {
   const position = events.findLast(({ type }) => type === 'MessageAppended')?.position
-  if (position === undefined) return undefined
-  for await (const event of chat.events({ from: position, to: position }))
-    if (event.type === 'MessageAppended') return event
-  return undefined
+  const event = position === undefined ? undefined : await eventAt(chat, position)
+  return event?.type === 'MessageAppended' ? event : undefined
 }
 
 /** Refuses messages that workers take for no question: nothing would ever come of these. */
