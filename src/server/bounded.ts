@@ -48,15 +48,64 @@ export const refuseMany = async (store: Pick<Store, 'conversations'>, command: s
   }
 }
 
+/**
+ * A store of whose conversations so many events are read at most, all together.
+ *
+ * @param command what does the same without a server
+ * @returns `refuse` throws `TooLong` if there were more: whoever reads may have taken it for something else
+ */
+export const readTogether = <S extends Pick<Store, 'conversation'>>(store: S, command: string) => {
+  let events = 0
+  const refuse = (): void => {
+    if (events > longest)
+      throw refused(
+        'TooLong',
+        `it takes more than ${longest} events, which is as many as this server looks into: run palimpsest ${command}`,
+        { limit: longest },
+      )
+  }
+  const conversation: Store['conversation'] = (id) => {
+    const chat = store.conversation(id)
+    return {
+      ...chat,
+      events: async function* (options) {
+        for await (const event of chat.events(options)) {
+          events++
+          refuse()
+          yield event
+        }
+      },
+    }
+  }
+  return { store: { ...store, conversation }, refuse }
+}
+
+/** Does work for somebody, who may leave before it begins: then it is not done. */
+type Lane = <A>(leaving: () => AbortSignal, work: () => Promise<A>) => Promise<A>
+
 /** Does what takes long when there is room for it. Throws `Overloaded` if too many wait already. */
-export const lane = (): (<A>(work: () => Promise<A>) => Promise<A>) => {
+export const lane = (): Lane => {
   let working = 0
   const waiting: (() => void)[] = []
-  return async (work) => {
+  const room = (left: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const begin = (): void => {
+        left.removeEventListener('abort', leave)
+        resolve()
+      }
+      const leave = (): void => {
+        waiting.splice(waiting.indexOf(begin), 1)
+        reject(refused('Ending', 'whoever asked has left, or this server ends: ask again'))
+      }
+      waiting.push(begin)
+      if (left.aborted) leave()
+      else left.addEventListener('abort', leave)
+    })
+  return async (leaving, work) => {
     if (working >= atOnce) {
       if (waiting.length >= mostWaiting)
         throw refused('Overloaded', 'this server is busy looking into conversations: try again in a moment')
-      await new Promise<void>((resolve) => waiting.push(resolve))
+      await room(leaving())
     } else working++
     try {
       return await work()

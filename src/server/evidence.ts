@@ -65,7 +65,7 @@ export const evidenceOf = async (
 const refuseLarge = async (chat: Conversation, command: string): Promise<void> => {
   let bytes = 0
   for await (const { data, metadata } of chat.stored({ to: await chat.position() })) {
-    bytes += data.length + metadata.length
+    bytes += Buffer.byteLength(data) + Buffer.byteLength(metadata)
     if (bytes > largest)
       throw refused(
         'TooLong',

@@ -6,11 +6,12 @@ import { inflateRawSync } from 'node:zlib'
 import { describe, expect, test, vi } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openClient } from '../../src/client/index.ts'
-import { openStore } from '../../src/index.ts'
+import { type Conversation, openStore } from '../../src/index.ts'
 import { cache, cost, replay, why } from '../../src/investigate/index.ts'
 import { verifyEvidence } from '../../src/evidence/verify.ts'
 import { parseKey } from '../../src/ledger/keys.ts'
 import { lane } from '../../src/server/bounded.ts'
+import { evidenceOf } from '../../src/server/evidence.ts'
 import { toError } from '../../src/result/typed.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
@@ -217,6 +218,22 @@ describe('an archive of evidence', () => {
     expect(readdirSync(temporary)).toEqual([])
   })
 
+  test('is refused where the events are too large, in bytes', async () => {
+    const { store, chat } = await sampled()
+    const data = '語'.repeat(1024 * 1024)
+    const large: Conversation = {
+      ...chat,
+      stored: async function* () {
+        for await (const event of chat.stored()) for (let n = 0; n < 3; n++) yield { ...event, data }
+      },
+    }
+    await expect(evidenceOf(store, large, { withhold: [] }, 'user')).rejects.toMatchObject({
+      _tag: 'TooLong',
+      limit: 256 * 1024 * 1024,
+    })
+    expect(await exportsOf(store)).toEqual([])
+  })
+
   test('leaves nothing behind when nobody takes it', async () => {
     const { fetch } = await sampled()
     const temporary = watched()
@@ -250,6 +267,16 @@ test('what is too long to look into here names the command that does', async () 
   expect((await ask('conversations/long/cost')).status).toBe(200)
   expect((await ask('cost')).status).toBe(200)
   for (let n = 0; n < 20; n++) await store.conversation('long').fork(`long-${n}`)
+  // Subagents count, too.
+  await store.conversation('short').append({ role: 'user', content: 'x' })
+  const subagent = { relation: 'subagent-of', conversation: 'short' }
+  await store.conversation('long-0').link(subagent)
+  expect((await ask('conversations/short/cost')).status).toBe(200)
+  for (let n = 1; n < 20; n++) await store.conversation(`long-${n}`).link(subagent)
+  expect(await ask('conversations/short/cost')).toMatchObject({
+    status: 413,
+    json: { tag: 'TooLong', detail: expect.stringContaining('palimpsest cost short') as string },
+  })
   expect(await ask('cost')).toMatchObject({
     status: 413,
     json: { tag: 'TooLong', detail: expect.stringContaining('palimpsest cost --all') as string },
@@ -373,19 +400,32 @@ test('what takes long waits for room, in order, and too much of it is refused', 
   const inTurn = lane()
   const ends: (() => void)[] = []
   const begun: number[] = []
-  const work = (n: number): Promise<number> =>
-    inTurn(async () => {
-      begun.push(n)
-      await new Promise<void>((resolve) => ends.push(resolve))
-      return n
-    })
-  const all = Array.from({ length: 34 }, (_, n) => work(n))
+  const work = (n: number, leaving = new AbortController()): Promise<number> =>
+    inTurn(
+      () => leaving.signal,
+      async () => {
+        begun.push(n)
+        await new Promise<void>((resolve) => ends.push(resolve))
+        return n
+      },
+    )
+  const leaving = new AbortController()
+  const all = Array.from({ length: 33 }, (_, n) => work(n))
+  const left = work(33, leaving)
   await expect(work(99)).rejects.toMatchObject({ _tag: 'Overloaded' })
   expect(begun).toEqual([0, 1])
+  leaving.abort()
+  await expect(left).rejects.toMatchObject({ _tag: 'Ending' })
+  const later = work(34)
+  await expect(work(99)).rejects.toMatchObject({ _tag: 'Overloaded' })
   while (ends.length > 0) {
     ends.shift()?.()
     await new Promise(setImmediate)
   }
-  expect(await Promise.all(all)).toEqual(begun)
-  expect(begun.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 34 }, (_, n) => n))
+  expect(await Promise.all([...all, later])).toEqual(begun)
+  expect(begun.toSorted((a, b) => a - b)).toEqual([...Array.from({ length: 33 }, (_, n) => n), 34])
+  const waiting = [work(0), work(1)]
+  await expect(work(2, leaving)).rejects.toMatchObject({ _tag: 'Ending' })
+  for (const end of ends.splice(0)) end()
+  expect(await Promise.all(waiting)).toEqual([0, 1])
 })

@@ -21,8 +21,8 @@ export const audit = route({
   scope: 'audit',
   answers: { 200: auditShape },
   errors: ['Overloaded', 'LedgerDamaged'],
-  handle: ({ store }) =>
-    inTurn(async () => ({ body: { ledger: await unlessMissing(() => store.audit.status()) } })),
+  handle: ({ store, leaving }) =>
+    inTurn(leaving, async () => ({ body: { ledger: await unlessMissing(() => store.audit.status()) } })),
 })
 
 /** Undefined if there is no ledger. */
@@ -44,8 +44,8 @@ export const standing = route({
   params: ofConversation,
   answers: { 200: standingShape },
   errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
-  handle: ({ params: { id }, store }) =>
-    inTurn(async () => {
+  handle: ({ params: { id }, store, leaving }) =>
+    inTurn(leaving, async () => {
       const last = await lastOf(store, id)
       const found = await standingIn(store, id)
       // That a sealed conversation is gone is what there is to say of it.
@@ -86,8 +86,8 @@ export const verification = route({
   params: ofConversation,
   answers: { 200: checkedShape },
   errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
-  handle: ({ params: { id }, store }) =>
-    inTurn(async () => {
+  handle: ({ params: { id }, store, leaving }) =>
+    inTurn(leaving, async () => {
       const chat = await looked(store, id, `verify ${id} --receipts`)
       const { events, discrepancy } = await chat.verify({ file: false })
       const body = { conversation: id, last: await chat.position(), events }
@@ -141,6 +141,6 @@ export const evidence = route({
   answers: {},
   media: ['application/zip'],
   errors: ['ConversationNotFound', 'CallOutOfRange', 'TooLong', 'Overloaded'],
-  handle: ({ params: { id }, body, store, identity: { by } }) =>
-    inTurn(async () => evidenceOf(store, await looked(store, id, exporting(id, body)), body, by)),
+  handle: ({ params: { id }, body, store, identity: { by }, leaving }) =>
+    inTurn(leaving, async () => evidenceOf(store, await looked(store, id, exporting(id, body)), body, by)),
 })

@@ -52,8 +52,8 @@ export const bisections = route({
   params: ofConversation,
   answers: { 200: z.object({ items: z.array(bisectionListedShape) }) },
   errors,
-  handle: ({ params: { id }, store }) =>
-    inTurn(async () => {
+  handle: ({ params: { id }, store, leaving }) =>
+    inTurn(leaving, async () => {
       const all = await bisectionsOf(await looked(store, id, `log ${id} --notes`), mostListed)
       const items = all.map(
         ({
@@ -80,8 +80,8 @@ export const bisection = route({
   params: ofBisection,
   answers: { 200: bisectionShape },
   errors: [...errors, 'NotFound'],
-  handle: ({ params: { id, bisection: name }, store }) =>
-    inTurn(async () => ({
+  handle: ({ params: { id, bisection: name }, store, leaving }) =>
+    inTurn(leaving, async () => ({
       body: shortened(await found(await looked(store, id, commandFor(id)), name)),
     })),
 })
@@ -114,8 +114,8 @@ export const begun = route({
   }),
   answers: { 200: bisectionShape },
   errors,
-  handle: ({ params: { id }, body, store, identity }) =>
-    inTurn(async () => {
+  handle: ({ params: { id }, body, store, identity, leaving }) =>
+    inTurn(leaving, async () => {
       const chat = noted(await looked(store, id, commandFor(id, body)), identity)
       const { id: name } = await bisect(chat, body)
       return { body: shortened(await found(chat, name)) }
@@ -132,8 +132,8 @@ export const verdicts = route({
   body: saidShape,
   answers: { 200: bisectionShape },
   errors: [...errors, 'NotFound', 'NotAsked'],
-  handle: ({ params: { id, bisection: name }, body, store, identity }) =>
-    inTurn(async () => {
+  handle: ({ params: { id, bisection: name }, body, store, identity, leaving }) =>
+    inTurn(leaving, async () => {
       const chat = noted(await looked(store, id, `${commandFor(id)} --mark ${body.verdict}`), identity)
       const { view, isTaken } = await answered(chat, await found(chat, name), body)
       if (!isTaken) throw refused('NotAsked', notAsked(view, body.position), { position: body.position })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cache, cost, replay, why } from '../../investigate/index.ts'
 import { policySchema } from '../../investigate/replay-policy.ts'
-import { lane, looked, refuseMany, shorter } from '../bounded.ts'
+import { lane, looked, readTogether, refuseMany, shorter } from '../bounded.ts'
 import { cacheShape, costShape, replayedShape, whyShape } from '../shapes/investigate.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
@@ -21,8 +21,10 @@ export const cached = route({
   params: ofConversation,
   answers: { 200: cacheShape },
   errors,
-  handle: ({ params: { id }, store }) =>
-    inTurn(async () => ({ body: await cache(await looked(store, id, `cache ${id}`, shorter.cache)) })),
+  handle: ({ params: { id }, store, leaving }) =>
+    inTurn(leaving, async () => ({
+      body: await cache(await looked(store, id, `cache ${id}`, shorter.cache)),
+    })),
 })
 
 export const costs = route({
@@ -34,10 +36,15 @@ export const costs = route({
   params: ofConversation,
   answers: { 200: costShape },
   errors,
-  handle: ({ params: { id }, store }) =>
-    inTurn(async () => {
-      await looked(store, id, `cost ${id}`)
-      return { body: await cost(store, { conversation: id }) }
+  handle: ({ params: { id }, store, leaving }) =>
+    inTurn(leaving, async () => {
+      const command = `cost ${id}`
+      await looked(store, id, command)
+      // Its subagents may be longer.
+      const together = readTogether(store, command)
+      const body = await cost(together.store, { conversation: id })
+      together.refuse()
+      return { body }
     }),
 })
 
@@ -49,8 +56,8 @@ export const costsOfAll = route({
   scope: 'read',
   answers: { 200: costShape },
   errors: ['TooLong', 'Overloaded'],
-  handle: ({ store }) =>
-    inTurn(async () => {
+  handle: ({ store, leaving }) =>
+    inTurn(leaving, async () => {
       await refuseMany(store, 'cost --all')
       return { body: await cost(store) }
     }),
@@ -65,8 +72,10 @@ export const whyCall = route({
   params: ofConversation.extend({ call: whole(1).describe('Its number') }),
   answers: { 200: whyShape },
   errors: [...errors, 'CallOutOfRange'],
-  handle: ({ params: { id, call }, store }) =>
-    inTurn(async () => ({ body: await why(await looked(store, id, `why ${id} --call ${call}`), { call }) })),
+  handle: ({ params: { id, call }, store, leaving }) =>
+    inTurn(leaving, async () => ({
+      body: await why(await looked(store, id, `why ${id} --call ${call}`), { call }),
+    })),
 })
 
 /** So many settings say nothing more, and are looked at for each call. */
@@ -82,8 +91,8 @@ export const replayed = route({
   body: z.strictObject({ policy: policySchema.optional().describe('Default: the recorded one') }),
   answers: { 200: replayedShape },
   errors,
-  handle: ({ params: { id }, body, store }) =>
-    inTurn(async () => {
+  handle: ({ params: { id }, body, store, leaving }) =>
+    inTurn(leaving, async () => {
       if (JSON.stringify(body).length > largestPolicy)
         throw refused('InvalidRequest', `a policy has at most ${largestPolicy} characters`)
       return {
