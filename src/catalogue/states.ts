@@ -86,8 +86,7 @@ const leftBy = (later: readonly Turning[], entry: number): number => {
   const isOn: boolean[] = []
   let by = entry
   for (const [index, { position, target }] of rewinds.entries()) {
-    let before = index - 1
-    while ((rewinds[before]?.position ?? -1) > target) before--
+    const before = Math.min(index, countThrough(rewinds, target)) - 1
     isOn.push(isOn[before] ?? entry <= target)
     if ((isOn[index - 1] ?? true) && !isOn[index]) by = position
   }
