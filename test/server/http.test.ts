@@ -257,13 +257,14 @@ describe('a command', () => {
     { type: 'truncate', covers: { first: 0, last: 1 } },
     { type: 'rewind', turns: 1 },
   ])('$type says in a dry run what it would write, and then writes that', async (json) => {
-    const { ask } = await talking()
+    const { ask, store } = await talking()
     const shown = async () => {
+      const { estimated } = await store.conversation('a').tokens()
       const { items, tokens } = (await ask('conversations/a')).json
       const { awaits, repairs } = (await ask('conversations/a/request')).json
       const kinds = Map.groupBy(repairs as readonly { readonly kind: string }[], ({ kind }) => kind)
       const counts = Object.fromEntries([...kinds].map(([kind, all]) => [kind, all.length]))
-      return { items, tokens, awaits, repairs: counts }
+      return { items, tokens, estimated, awaits, repairs: counts }
     }
     const headers = { 'if-match': '"r2"' }
     const dry = await ask(`${commands}?dryRun=true`, { json, headers })

@@ -64,10 +64,11 @@ test('an event that would be written is told in words', () => {
 const preview: Preview = {
   position: 322,
   events: [{ type: 'Rewound', data: { to: 100 } }],
-  before: { items: 163, tokens: 132_748, repairs: { 'roles-merged': 2 }, awaits: 'user' },
+  before: { items: 163, tokens: 132_748, estimated: 0, repairs: { 'roles-merged': 2 }, awaits: 'user' },
   after: {
     items: 101,
     tokens: 151_504,
+    estimated: 0,
     repairs: { 'roles-merged': 1, 'thinking-dropped': 3, 'odd-thing': 2 },
     awaits: 'model',
   },
@@ -76,8 +77,17 @@ const preview: Preview = {
 test('a dry run says how many items and tokens there are before and after', () => {
   expect(figuresOf(preview)).toEqual([
     { name: 'items', before: '163', after: '101', change: '−62' },
-    { name: 'tokens, estimated', before: '132,748', after: '151,504', change: '+18,756' },
+    { name: 'tokens, counted by the API', before: '132,748', after: '151,504', change: '+18,756' },
   ])
+  const { before, after } = preview
+  const named = (estimated: readonly [number, number]): string | undefined =>
+    figuresOf({
+      ...preview,
+      before: { ...before, estimated: estimated[0] },
+      after: { ...after, estimated: estimated[1] },
+    })[1]?.name
+  expect(named([0, 12])).toBe('tokens, in part estimated')
+  expect(named([before.tokens, after.tokens])).toBe('tokens, estimated')
   expect(signed(0)).toBe('')
 })
 

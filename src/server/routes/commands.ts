@@ -76,9 +76,11 @@ const without = <C extends CommandInput>(command: C): Input<C> => {
 
 const shown = (effective: Effective) => {
   const rendered = render(effective)
+  const { total, estimated } = countTokens(effective)
   return {
     items: effective.items.length,
-    tokens: countTokens(effective).total,
+    tokens: total,
+    estimated,
     awaits: rendered.awaits,
     repairs: countsOf(rendered),
   }

@@ -13,14 +13,13 @@ export const writtenShape = z
   })
   .meta({ id: 'Written' })
 
-const shown = z
-  .object({
-    items: count,
-    tokens: count,
-    awaits,
-    repairs: z.record(z.string(), count).describe('How many of each kind a request of it needs'),
-  })
-  .describe('Tokens are estimated')
+const shown = z.object({
+  items: count,
+  tokens: count,
+  estimated: count.describe('How many of the tokens the API has not counted'),
+  awaits,
+  repairs: z.record(z.string(), count).describe('How many of each kind a request of it needs'),
+})
 export const previewShape = z
   .looseObject({
     conversation: conversationIdSchema,

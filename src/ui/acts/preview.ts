@@ -6,8 +6,9 @@ import { count, number } from '../words.ts'
 /** What the model sees before or after a command. */
 export interface Shown {
   readonly items: number
-  /** Estimated. */
   readonly tokens: number
+  /** How many of them the API has not counted. */
+  readonly estimated: number
   /** What a request of it departs in from what is stored: how many repairs of each kind. */
   readonly repairs?: Readonly<Record<string, number>> | undefined
   /** Whose turn it is. */
@@ -42,8 +43,13 @@ export const figuresOf = ({ before, after }: Preview): readonly Figure[] => {
   })
   return [
     figure('items', before.items, after.items),
-    figure('tokens, estimated', before.tokens, after.tokens),
+    figure(`tokens, ${countedBy([before, after])}`, before.tokens, after.tokens),
   ]
+}
+
+const countedBy = (shown: readonly Shown[]): string => {
+  if (shown.every(({ estimated }) => estimated === 0)) return 'counted by the API'
+  return shown.every(({ estimated, tokens }) => estimated === tokens) ? 'estimated' : 'in part estimated'
 }
 
 const repairWords: Readonly<Record<string, readonly [one: string, many: string]>> = {

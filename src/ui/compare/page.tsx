@@ -215,7 +215,7 @@ const SideTop = ({ id, at, stops, tokens, outcome, move }: SideTopProps) => {
       {outcome && (
         <p class="figures">
           {count(outcome.items, 'item')}
-          {tokens !== undefined && ` · ${brief(tokens)} tokens`} ·{' '}
+          {tokens !== undefined && ` · about ${brief(tokens)} tokens`} ·{' '}
           {count(outcome.replies, 'reply', 'replies')} of its own
           {outcome.tools.slice(0, 6).map(([name, times]) => (
             <span key={name}>

@@ -71,7 +71,7 @@ const statusOf = (
   const index = outline && at !== undefined ? at - outline.from : undefined
   return [
     kindOf(index === undefined ? undefined : outline?.kinds[index]),
-    ...(index === undefined ? [] : [`${brief(outline?.tokens[index] ?? 0)} tokens`]),
+    ...(index === undefined ? [] : [`about ${brief(outline?.tokens[index] ?? 0)} tokens`]),
     ...(outline?.from === 0 && at !== undefined
       ? [`${count(lengthOf(paths.stretches(at)), 'event')} on path`]
       : []),

@@ -53,7 +53,7 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
         {time !== undefined && <Field name="time">{moment(time)}</Field>}
         {outline?.sizes[index] !== undefined && <Field name="size">{size(outline.sizes[index])}</Field>}
         {outline?.tokens[index] !== undefined && (
-          <Field name="context">{number(outline.tokens[index])} tokens after it</Field>
+          <Field name="context">about {brief(outline.tokens[index])} tokens after it</Field>
         )}
         {event && <Details event={event} />}
         {event && <Causes here={here} event={event} />}

@@ -187,7 +187,7 @@ interface DeparturesProps {
 }
 /** How the request departs from what is stored. */
 const Departures = ({ repairs, secrets }: DeparturesProps) => {
-  const shown = { items: 0, tokens: 0 }
+  const shown = { items: 0, tokens: 0, estimated: 0 }
   const done = newRepairs({ position: 0, events: [], before: shown, after: { ...shown, repairs } })
   return (
     <>

@@ -16,7 +16,9 @@ export const Legend = ({ outline, scale, limit, pointed }: LegendProps) => {
     <div class="legend">
       <Colours outline={outline} />
       <span class="figures pointed">
-        {pointed === undefined ? `tokens in context, up to ${brief(most)}` : pointedWords(outline, pointed)}
+        {pointed === undefined
+          ? `estimated tokens in context, up to ${brief(most)}`
+          : pointedWords(outline, pointed)}
       </span>
     </div>
   )
@@ -47,7 +49,7 @@ const pointedWords = (outline: Outline, position: number): string => {
   return [
     number(position),
     kindOf(letter),
-    `${brief(outline.tokens[index] ?? 0)} tokens`,
+    `about ${brief(outline.tokens[index] ?? 0)} tokens`,
     ...(time === undefined ? [] : [clock(time)]),
   ].join(' · ')
 }
