@@ -103,4 +103,22 @@ describe.skipIf(noBrowser !== '')(`an address${noBrowser}`, () => {
     await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
     await expect.poll(isInSight).toBe(true)
   })
+
+  test('lets go of the row that it selects once the browser itself scrolls to another one', async () => {
+    const scene = await served()
+    const content = Array.from({ length: 10 }, (_, line) => `line ${line}`).join('\n')
+    const messages = Array.from({ length: 40 }, () => ({ role: 'user', content }) as const)
+    await scene.store.conversation('lines').append(messages)
+    const { page, row } = await looking(scene, '/c/lines?at=39&sel=30')
+    await row(30).waitFor()
+    const drawn = (): Promise<unknown> =>
+      page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    await drawn()
+    // As what is found on the page is shown: without a key, a wheel or a pointer.
+    await page.locator('.rows').evaluate((rows) => (rows.scrollTop = 0))
+    await row(0).waitFor()
+    await page.setViewportSize({ width: 1440, height: 700 })
+    await drawn()
+    expect(await page.locator('.rows').evaluate((rows) => rows.scrollTop)).toBe(0)
+  })
 })

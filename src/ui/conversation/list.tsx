@@ -100,8 +100,13 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         const isUp = scrollTop < scrolled.current
         scrolled.current = scrollTop
-        // Whoever holds a row has not scrolled.
-        if (typeof held.current === 'object') return
+        // What brings a held row into sight scrolls, too; out of sight only somebody else does, as the browser's own search.
+        if (typeof held.current === 'object') {
+          const { key } = held.current
+          const row = starts[rows.findIndex((one) => keyOfRow(one) === key)]
+          if (row && (row.end < scrollTop || row.start > scrollTop + clientHeight)) held.current = undefined
+          return
+        }
         if (scrollTop + clientHeight > scrollHeight - 24) held.current = 'end'
         // Rows that were measured may have taken the end away from where it was: nobody has scrolled then.
         else if (isUp) held.current = undefined
