@@ -221,7 +221,7 @@ describe.skipIf(noBrowser !== '')(`the page of tokens${noBrowser}`, () => {
     await page.getByRole('button', { name: 'Replay' }).click()
     await page.getByText('what the policy would have sent').waitFor()
     // Summaries are numbered as calls, too.
-    await page.getByText('21 replies and 2 summaries').waitFor()
+    await page.getByText('21 replies and 2 calls for summaries').waitFor()
     const words = await page.getByText(/of 21 calls the same/).textContent()
     expect(new URL(page.url()).search).toBe('?window=24000&mode=truncate')
     await page.reload()

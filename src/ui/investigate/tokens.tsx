@@ -89,17 +89,17 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
   )
 }
 
-/** Calls are numbered with the requests for summaries, which no policy would send again. */
+/** Calls are numbered with those for summaries, of which one may take several: no policy would send them again. */
 const callsOf = (calls: Replayed['calls']): string => {
   const numbered = calls.filter(({ call }) => call !== undefined)
   const summaries = (numbered.at(-1)?.call ?? 0) - numbered.length
-  return `${count(calls.length, 'reply', 'replies')}${summaries > 0 ? ` and ${count(summaries, 'summary', 'summaries')}` : ''}`
+  return `${count(calls.length, 'reply', 'replies')}${summaries > 0 ? ` and ${count(summaries, 'call for a summary', 'calls for summaries')}` : ''}`
 }
 
 const sumsOf = ({ calls, total }: Replayed, cache: CacheReport | undefined, cost: Cost | undefined): string =>
   [
     callsOf(calls),
-    `${brief(total.tokens)} tokens sent`,
+    `${brief(total.tokens)} tokens sent${cache && cache.uncounted > 0 ? `, those of ${count(cache.uncounted, 'reply', 'replies')} estimated` : ''}`,
     `${percent(total.read, total.tokens) || '0 %'} read from the cache`,
     ...(cost && cost.total.usd > 0 ? [`${dollars(cost.total.usd)} in all`] : []),
     ...(cache
@@ -301,7 +301,7 @@ const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayedC
           </code>
         </span>
       ))}
-      {call.needed.length > 6 && <span class="faint">{`and ${number(call.needed.length - 6)} more`}</span>}
+      {call.needed.length > 6 && <span class="faint">{` and ${number(call.needed.length - 6)} more`}</span>}
     </span>
     <span class="faint figures">{count(call.hidden, 'message')} hidden</span>
   </div>
@@ -316,11 +316,13 @@ const Costs = ({ cost: { models, tools, conversations } }: { readonly cost: Cost
     <section>
       <h2>What it cost</h2>
       <div class="costs figures">
-        {models.map(({ model, calls, input, cacheRead, cacheWrite, output, usd, unpriced }) => (
+        {models.map(({ model, calls, input, cacheRead, cacheWrite, output, usd, unpriced, uncounted }) => (
           <p key={model ?? ''}>
             <bdi>{model ?? 'no model named'}</bdi>
             <span class="faint">
-              {count(calls, 'call')}: {brief(input + cacheRead + cacheWrite)} in, {brief(output)} out
+              {count(calls, 'call')}
+              {uncounted > 0 && `, ${number(uncounted)} not counted by the API`}:{' '}
+              {brief(input + cacheRead + cacheWrite)} in, {brief(output)} out
             </span>
             <span>{unpriced > 0 && usd === 0 ? 'no price known' : dollars(usd)}</span>
           </p>
