@@ -4,7 +4,7 @@ import type { Checked, Head, Standing } from '../../src/ui/audit/shapes.ts'
 import { rewrittenIn, storeVerdict, verdictOf } from '../../src/ui/audit/verdict.ts'
 import { callsIn, positionsIn, rangesOf } from '../../src/ui/audit/withhold.ts'
 import { columnsOf } from '../../src/ui/investigate/heat.ts'
-import { areaOf, lineOf, plotOf, rounded } from '../../src/ui/investigate/curve.ts'
+import { apart, areaOf, lineOf, plotOf, rounded } from '../../src/ui/investigate/curve.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { limitsOf } from '../../src/context/policy/settings.ts'
 import { check } from '../../src/events/check.ts'
@@ -56,6 +56,9 @@ describe('what proves a conversation', () => {
       'Event 7 was not written after the one before it',
     ])
     const end = { position: 7, kind: 'end', message: 'x' }
+    // What cannot be read cannot be looked at.
+    const unreadable = { position: 4, kind: 'undecodable', message: 'x' }
+    expect(verdictOf({ last: 9 }, { ...right, discrepancy: unreadable }, false).position).toBe(3)
     expect(titled({ last: 9 }, { ...right, discrepancy: end })).toEqual([
       'bad',
       'Event 7 is not as it was written',
@@ -149,6 +152,9 @@ describe('the heat strip', () => {
           expect(most === 0 || columns.some(({ index }) => probabilities[index] === most)).toBe(true)
           for (const { x, width: wide } of columns) expect(x + wide).toBeLessThanOrEqual(width + 1)
           for (const [n, { x }] of columns.entries()) expect(x).toBeGreaterThan(columns[n - 1]?.x ?? -1)
+          if (probabilities.length * 2 > width)
+            for (const [n, { x, width: wide }] of columns.slice(0, -1).entries())
+              expect(x + wide).toBe(columns[n + 1]?.x)
         },
       ),
     )
@@ -163,9 +169,20 @@ describe('the curve of tokens', () => {
     ]
     const plot = plotOf(points, 10, { width: 212, height: 101 })
     expect(plot.most).toBe(5_000)
-    expect(lineOf(points, plot)).toBe('M6 82.2H206V27')
-    expect(areaOf(points, plot)).toBe('M6 82.2H206V27V100H6Z')
+    expect(lineOf(points, plot)).toBe('M12 82.2H200V27')
+    expect(areaOf(points, plot)).toBe('M12 82.2H200V27V100H12Z')
     expect(areaOf([], plot)).toBe('')
+  })
+
+  test('has no mark on another one while there is room', () => {
+    const marks = [10, 12, 14, 100].map((x) => ({ x, y: 90 }))
+    expect(apart(marks, 24)).toEqual([
+      { x: 10, y: 90 },
+      { x: 12, y: 66 },
+      { x: 14, y: 42 },
+      { x: 100, y: 90 },
+    ])
+    expect(apart([{ x: 0, y: 3 }], 24)).toEqual([{ x: 0, y: 12 }])
   })
 
   test('ends at a round number', () => {

@@ -91,7 +91,10 @@ const Chain = ({ checked, isBusy }: { readonly checked: Checked | undefined; rea
     <h2>Hash chain</h2>
     {!checked && isBusy && <p class="faint">Every event is read …</p>}
     {checked && !checked.discrepancy && (
-      <p>{count(checked.events, 'event')} of its own, each written after the one before it.</p>
+      <p>
+        {count(checked.events, 'event')} of its own, {checked.events === 1 ? '' : 'each '}written after the
+        one before it.
+      </p>
     )}
     {checked?.discrepancy && (
       <>

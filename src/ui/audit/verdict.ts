@@ -97,7 +97,8 @@ const contradiction = (standing: Standing | undefined, checked: Checked | undefi
       tone: 'bad',
       title: `Event ${number(discrepancy.position)} is not as it was written`,
       words: `It ${chainWords[discrepancy.kind] ?? `is wrong: ${discrepancy.message}`}.`,
-      position: discrepancy.position,
+      // No page shows what cannot be read, nor what comes after it.
+      position: discrepancy.kind === 'undecodable' ? discrepancy.position - 1 : discrepancy.position,
     }
   if (standing?.problem !== undefined)
     return { tone: 'bad', title: 'The ledger contradicts itself', words: standing.problem }

@@ -3,6 +3,7 @@ import './investigate.css'
 import { useState } from 'preact/hooks'
 import { offBecause } from '../acts/preview.ts'
 import { useSession } from '../acts/session.ts'
+import { Command } from '../audit/parts.tsx'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
@@ -101,7 +102,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
             <h2>Begun before</h2>
             {value.items.map((one) => (
               <p key={one.id} class="line">
-                <a class="grow" href={hrefs.bisect(id, one.id)}>
+                <a class="grow question" href={hrefs.bisect(id, one.id)}>
                   {one.question === 'by hand' ? `${one.good} to ${one.bad}` : one.question}
                 </a>
                 <span class="faint figures">{standsAt(one.result)}</span>
@@ -134,9 +135,9 @@ const TooLong = ({ id, events, limit, good, bad }: TooLongProps) => (
     <p>
       {`This conversation has ${number(Number(events))} events, and this server looks into ${number(Number(limit))} at most. On the command line there is no such limit: name a position at which all was well, and a later one at which it was not.`}
     </p>
-    <p>
-      <code>{`palimpsest bisect ${id} --good ${isPosition(good) ? good : 'POSITION'} --bad ${isPosition(bad) ? bad : 'POSITION'}`}</code>
-    </p>
+    <Command
+      text={`palimpsest bisect ${id} --good ${isPosition(good) ? good : 'POSITION'} --bad ${isPosition(bad) ? bad : 'POSITION'}`}
+    />
   </>
 )
 

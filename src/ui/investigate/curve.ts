@@ -31,7 +31,7 @@ export const plotOf = (
   last: number,
   { width, height }: { readonly width: number; readonly height: number },
 ): Plot => {
-  const edge = 6
+  const edge = 12
   const most = rounded(points.reduce((all, { tokens }) => Math.max(all, tokens), 0))
   return {
     width,
@@ -40,6 +40,24 @@ export const plotOf = (
     x: (position) => edge + (Math.max(0, width - 2 * edge) * position) / Math.max(1, last),
     y: (tokens) => height - 1 - (Math.min(tokens, most) / most) * (height - 12),
   }
+}
+
+/** The middle of a mark, in pixels. */
+export interface Mark {
+  readonly x: number
+  readonly y: number
+}
+
+/** Marks so wide and high: one that would cover an earlier one is lifted above it, as far as there is room. */
+export const apart = (marks: readonly Mark[], size: number): readonly Mark[] => {
+  const placed: Mark[] = []
+  for (const { x, y: own } of marks) {
+    let y = Math.max(size / 2, own)
+    const covers = (other: Mark): boolean => Math.abs(other.x - x) < size && Math.abs(other.y - y) < size
+    while (y >= 1.5 * size && placed.some(covers)) y -= size
+    placed.push({ x, y })
+  }
+  return placed
 }
 
 const at = (value: number): string => String(Math.round(value * 10) / 10)

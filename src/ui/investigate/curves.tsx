@@ -4,7 +4,7 @@ import { hrefs } from '../url.ts'
 import { useWidth } from '../conversation/ribbon/canvas.tsx'
 import { brief, number } from '../words.ts'
 import { brokenBy } from './breaks.ts'
-import { areaOf, lineOf, plotOf, type Point } from './curve.ts'
+import { apart, areaOf, lineOf, plotOf, type Point } from './curve.ts'
 import type { Break, ReplayedCall } from './shapes.ts'
 
 interface CurvesProps {
@@ -26,6 +26,10 @@ export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) =>
   const plot = plotOf([...recorded, ...(replayed ?? [])], last, { width, height })
   const read = recorded.map(({ position, read: tokens }): Point => ({ position, tokens }))
   const tokensAt = new Map(recorded.map(({ position, tokens }) => [position, tokens]))
+  const marks = apart(
+    breaks.map(({ position }) => ({ x: plot.x(position), y: plot.y(tokensAt.get(position) ?? 0) })),
+    24,
+  )
   const near = hover === undefined ? undefined : nearest(recorded, (hover / Math.max(1, width)) * last)
   const other = replayed?.find(({ position }) => position === near?.position)
   return (
@@ -59,8 +63,7 @@ export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) =>
           {brief(plot.most)}
         </span>
         {breaks.map((one, index) => {
-          const x = plot.x(one.position)
-          const y = plot.y(tokensAt.get(one.position) ?? 0)
+          const { x = 0, y = 0 } = marks[index] ?? {}
           return (
             <a
               key={index}
@@ -68,7 +71,7 @@ export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) =>
               href={hrefs.conversation(id, { at: one.event ?? one.position })}
               aria-label={`break ${index + 1}, at ${number(one.position)}: ${brokenBy(one)}`}
               title={brokenBy(one)}
-              style={{ left: `${x}px`, top: `${Math.max(12, y)}px` }}
+              style={{ left: `${x}px`, top: `${y}px` }}
             >
               {index + 1}
             </a>

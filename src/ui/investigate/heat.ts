@@ -12,12 +12,15 @@ export interface Column {
 /** How wide a position is, in pixels. */
 export const stepOf = (count: number, width: number): number => Math.min(28, width / Math.max(1, count))
 
-/** As on the ribbon: not wider than 14 px, in the middle of its place. */
-const across = (x: number, step: number): Pick<Column, 'x' | 'width'> => {
-  if (step < 2) return { x, width: 1 }
+/** As on the ribbon: not wider than 14 px, in the middle of its place. Where a place has less than 2 px, none between two stays empty. */
+const across = (index: number, step: number): Pick<Column, 'x' | 'width'> => {
+  const x = placeOf(index, step)
+  if (step < 2) return { x, width: Math.max(1, Math.floor((index + 1) * step) - x) }
   const width = Math.min(14, step - 1)
   return { x: x + (step - width) / 2, width }
 }
+
+const placeOf = (index: number, step: number): number => (step >= 2 ? index * step : Math.floor(index * step))
 
 /** A column for each candidate, or for several that share a pixel: then of the likeliest one. */
 export const columnsOf = (probabilities: readonly number[], width: number): readonly Column[] => {
@@ -28,11 +31,11 @@ export const columnsOf = (probabilities: readonly number[], width: number): read
   const columns: Column[] = []
   let last = -1
   for (const [index, probability] of probabilities.entries()) {
-    const x = step >= 2 ? index * step : Math.floor(index * step)
+    const x = placeOf(index, step)
     const share = probability / most
     const before = columns.at(-1)
     if (before === undefined || last !== x) {
-      columns.push({ ...across(x, step), share, index })
+      columns.push({ ...across(index, step), share, index })
       last = x
     } else if (share > before.share) columns[columns.length - 1] = { ...before, share, index }
   }
