@@ -24,8 +24,7 @@ export const openPart = <A,>(loading: Promise<A>, sheetOf: (loaded: A) => Compon
   const release = holdKeys()
   withPart(loading, (loaded) => openSheet(sheetOf(loaded)))
   // It is drawn by then.
-  const soon = (): void => void setTimeout(release)
-  void loading.then(soon, soon)
+  void loading.then(() => setTimeout(release), release)
 }
 
 /** Uses a part once it is loaded; the foot of the page says so if it cannot be. */
