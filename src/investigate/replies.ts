@@ -1,5 +1,5 @@
 import type { Origin, Receipt } from '../events/events.ts'
-import { type Log, parent } from '../projections/path.ts'
+import type { Log } from '../projections/path.ts'
 import { isUnproven, type ModelCall, numberedCalls } from '../receipts/calls.ts'
 import { fingerprintsIn } from '../receipts/receipt-blocks.ts'
 
@@ -46,7 +46,7 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
     }
     if (!isUnproven(event)) continue
     const { origin } = event.data
-    const at = parent(log, position)
+    const at = position - 1
     const reply = { position, at, origin, asked: timeAt(log, at), answered }
     const last = replies.at(-1)
     // An import may have stored a reply in parts.

@@ -293,4 +293,22 @@ describe('cache', () => {
       event: position,
     })
   })
+
+  test('names the rewind before a reply without a receipt that nothing was said before', async () => {
+    const store = await openStore('memory:')
+    atEnd(store.close)
+    const chat = store.conversation('c')
+    const reply = (read: number, written: number) => {
+      const usage = { input_tokens: 1, cache_read_input_tokens: read, cache_creation_input_tokens: written }
+      const origin = { model: 'claude-opus-4-6', usage: { ...usage, output_tokens: 5 } }
+      return chat.append({ role: 'assistant', content: 'Yes.', origin })
+    }
+    await chat.append({ role: 'user', content: 'Is it there?' })
+    await reply(0, 2_000)
+    await chat.append({ role: 'user', content: 'And there?' })
+    await reply(2_000, 500)
+    const { position: event } = await chat.rewind({ to: 0 })
+    const { position } = await reply(1_800, 0)
+    expect((await cache(chat)).breaks).toMatchObject([{ position, kind: 'rewind', event, lost: 700 }])
+  })
 })
