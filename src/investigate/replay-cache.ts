@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { memo } from '../memo/memo.ts'
 import type { Effective } from '../projections/effective.ts'
-import { fingerprintsOf, partsOf } from '../receipts/fingerprints.ts'
+import { fingerprintLength, fingerprintsOf, partsOf } from '../receipts/fingerprints.ts'
 import { sharedBy } from '../receipts/receipt-blocks.ts'
 import { currentRenderer, requestOf } from '../receipts/request.ts'
-import { canonicalText } from './canonical.ts'
+import { sizeOf } from './breaks.ts'
 import { idleBetween, lifetimes, type Ttl } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
 
@@ -40,14 +40,16 @@ export const sentBefore = (ttl: Ttl = '5m'): SentBefore => {
   function readOf(own: Sent, earlier: readonly Sent[], tokens: number): number {
     const made = requestFor(own.shown)
     if (E.isLeft(made)) return 0
-    const shared = earlier
-      .filter(
-        ({ model, asked }) => model === own.model && idleBetween(asked, own.asked) * 1_000 <= lifetimes[ttl],
-      )
-      .map(({ shown }) => sharedBy(printsFor(shown), printsFor(own.shown)))
-    const most = Math.max(0, ...shared)
+    const prints = printsFor(own.shown)
+    let most = 0
+    // The newest first: it shares most, unless a rewind was between.
+    for (const { shown, model, asked } of earlier.toReversed()) {
+      const isKept = model === own.model && idleBetween(asked, own.asked) * 1_000 <= lifetimes[ttl]
+      const isMore = isKept && printsFor(shown).startsWith(prints.slice(0, (most + 1) * fingerprintLength))
+      if (isMore) most = sharedBy(printsFor(shown), prints)
+    }
     if (most === 0) return 0
-    const sizes = partsOf(made.right).map(({ part }) => canonicalText(part).length)
+    const sizes = partsOf(made.right).map(sizeOf)
     const sum = (all: readonly number[]): number => all.reduce((total, size) => total + size, 0)
     return Math.round((tokens * sum(sizes.slice(0, most))) / Math.max(1, sum(sizes)))
   }

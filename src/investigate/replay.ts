@@ -3,7 +3,6 @@ import { type ContextSettings, limitsOf } from '../context/policy/settings.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
 import { configurationOf, type Effective, effective, type Item, itemOf } from '../projections/effective.ts'
-import type { Entry } from '../projections/full.ts'
 import type { Outline } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
@@ -14,7 +13,7 @@ import { type SentBefore, sentBefore } from './replay-cache.ts'
 import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
 import { type Ttl, ttlOf } from './prompt-cache.ts'
 import type { ReplayPolicy } from './replay-policy.ts'
-import { nothingYet, type Replay, replaying, type Replaying } from './replayed-history.ts'
+import { nothingYet, type Replay, replaying, type Replaying, withPrompt } from './replayed-history.ts'
 import { type ReplyCall, repliesIn } from './replies.ts'
 
 /** What a call would have been sent. */
@@ -121,12 +120,13 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
   )
   const kept = new Map<number, readonly [Replay, Replay]>()
   const answered = new Map(calls.map((call) => [call.position, call]))
-  const beginning = { ...nothingYet, prompt: unrecordedPrompt(log, calls) }
-  let [replay, recorded] = [replaying(beginning), replaying(beginning)]
+  const prompt = unrecordedPrompt(log, calls)
+  const beginning = [withPrompt(nothingYet(), prompt), withPrompt(nothingYet(), prompt)] as const
+  let [replay, recorded] = [replaying(beginning[0]), replaying(beginning[1])]
   for (const event of log) {
     const { position } = event
     if (event.type === 'Rewound') {
-      const [other, told] = kept.get(resolve(log, position)) ?? [beginning, beginning]
+      const [other, told] = kept.get(resolve(log, position)) ?? beginning
       ;[replay, recorded] = [replaying(other), replaying(told)]
     } else {
       recorded.add(event)
@@ -214,7 +214,6 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
   const read = isPaid ? counts.cacheRead : wouldRead()
   const limits = fit && limitsOf(fit.settings, configurationOf(shown).model)
   const answer = log[call.position]
-  const entries = entriesOf(replay)
   const cacheWrite = tokens - read
   const cacheWrite1h = ttl === '1h' ? cacheWrite : 0
   const paid = isPaid
@@ -232,8 +231,8 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
     condensed: fitted.condensed,
     truncated: fitted.truncated,
     edited: fitted.edited,
-    hidden: entries.length,
-    needed: answer ? neededBut(shown, entries, contentOf(answer)) : [],
+    hidden: replay.messagesHidden(),
+    needed: answer ? neededBut(shown, replay.holdersOf, contentOf(answer)) : [],
   }
 }
 
@@ -241,14 +240,6 @@ const isSameHistory = ({ slots, configured }: Outline, { items, outline }: Effec
   slots.length === items.length &&
   slots.every(({ position }, index) => position === items[index]?.position) &&
   configured === outline.configured
-
-const entriesOf = ({ hiddenBy, items }: Replaying): readonly Entry[] =>
-  [...hiddenBy].flatMap(([position, by]): readonly Entry[] => {
-    const item = items.get(position)
-    return item?.kind === 'message'
-      ? [{ ...item, status: by.kind === 'truncation' ? 'truncated' : 'condensed', by: by.position }]
-      : []
-  })
 
 /** With a request for each new summary, by the same model. */
 const usdOf = (

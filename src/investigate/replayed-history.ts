@@ -2,49 +2,79 @@ import type { Block } from '../events/blocks.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, type Item, itemOf } from '../projections/effective.ts'
 import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
+import type { Holder, HoldersOf } from './needed.ts'
+import { termsOf } from './terms.ts'
 
 /** What another policy would have made of a conversation so far: a history that continues from any of its events. */
 export interface Replay {
   readonly outline: Outline
-  /** Every item that there was, by position. */
-  readonly items: ReadonlyMap<number, Item>
-  /** What markers replaced, and the marker that hides an item. */
-  readonly replaced: ReadonlyMap<number, readonly Slot[]>
+  /** The marker that hides an item, by the item's position; and how many messages are hidden. */
   readonly hiddenBy: ReadonlyMap<number, Item>
+  readonly messagesHidden: number
   /** Stands for a system prompt and tools that the log does not have. */
   readonly prompt?: readonly Block[] | undefined
-  /** Tokens of the requests that are other ones here, by the position of the reply. */
-  readonly requestTokens: ReadonlyMap<number, number>
+  readonly known: Known
 }
 
-export const nothingYet: Replay = {
-  outline: emptyOutline,
-  items: new Map(),
-  replaced: new Map(),
-  hiddenBy: new Map(),
-  requestTokens: new Map(),
+/** What is the same on every branch: no position is used twice. */
+interface Known {
+  /** Every item that there was, by position. */
+  readonly items: Map<number, Item>
+  /** What markers replaced. */
+  readonly replaced: Map<number, readonly Slot[]>
+  /** Tokens of the requests that are other ones here, by the position of the reply. */
+  readonly requestTokens: Map<number, number>
+  /** Messages that were ever hidden, by what they name; and those that were not looked at yet. */
+  readonly holders: Map<string, number[]>
+  readonly everHidden: Set<number>
+  readonly unread: Set<number>
 }
+
+export const nothingYet = (): Replay => ({
+  outline: emptyOutline,
+  hiddenBy: new Map(),
+  messagesHidden: 0,
+  known: {
+    items: new Map(),
+    replaced: new Map(),
+    requestTokens: new Map(),
+    holders: new Map(),
+    everHidden: new Set(),
+    unread: new Set(),
+  },
+})
+
+/** A replay of a log that does not have the system prompt and the tools, with something in their place. */
+export const withPrompt = (replay: Replay, prompt: Replay['prompt']): Replay =>
+  prompt ? { ...replay, prompt, outline: { ...replay.outline, configuration: { system: prompt } } } : replay
 
 /** A replay that events are added to in place. */
-export const replaying = (before: Replay) => {
-  const { prompt } = before
+export const replaying = ({ prompt, known, ...before }: Replay) => {
   const draft = draftOf(before.outline)
-  const items = new Map(before.items)
-  const replaced = new Map(before.replaced)
   const hiddenBy = new Map(before.hiddenBy)
-  const requestTokens = new Map(before.requestTokens)
+  let { messagesHidden } = before
+  const { items, replaced, requestTokens } = known
 
   const add = (event: ConversationEvent, as: Item | undefined = itemOf(event)): void => {
-    const slots = evolve(draft, event, (marker) => replaced.get(marker))
+    const slots = evolve(draft, prompted(event, prompt), (marker) => replaced.get(marker))
     if (event.type === 'Restored') {
-      for (const { position } of slots ?? []) hiddenBy.delete(position)
+      for (const { position } of slots ?? []) {
+        hiddenBy.delete(position)
+        if (items.get(position)?.kind === 'message') messagesHidden--
+      }
       return
     }
     if (!as || (as.kind !== 'message' && !slots)) return
     items.set(as.position, as)
     if (!slots) return
     replaced.set(event.position, slots)
-    for (const { position } of slots) hiddenBy.set(position, as)
+    for (const { position } of slots) {
+      hiddenBy.set(position, as)
+      if (items.get(position)?.kind !== 'message') continue
+      messagesHidden++
+      if (!known.everHidden.has(position)) known.unread.add(position)
+      known.everHidden.add(position)
+    }
   }
   const effectiveAt = (at: number): Effective => {
     const shown: Item[] = []
@@ -52,26 +82,43 @@ export const replaying = (before: Replay) => {
       const item = items.get(position)
       if (item) shown.push(item)
     }
-    const { configuration } = draft
-    const isRecorded = configuration?.system !== undefined || configuration?.tools !== undefined
-    const outline = {
-      ...draft,
-      slots: [...draft.slots],
-      restored: [...draft.restored],
-      ...(prompt && !isRecorded && { configuration: { ...configuration, system: prompt } }),
-    }
+    const outline = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
     return { at, head: at, outline, items: shown }
   }
   const copy = (): Replay => ({
     outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
-    items: new Map(items),
-    replaced: new Map(replaced),
     hiddenBy: new Map(hiddenBy),
+    messagesHidden,
     prompt,
-    requestTokens: new Map(requestTokens),
+    known,
   })
+  const holdersOf: HoldersOf = (term) => {
+    readHidden(known)
+    const hidden = (known.holders.get(term) ?? []).flatMap((position): readonly Holder[] => {
+      const marker = hiddenBy.get(position)
+      return marker ? [{ position, by: marker.position }] : []
+    })
+    return hidden.toSorted((a, b) => a.position - b.position)
+  }
   /** The outline as it is now: it changes with what is added. */
   const now: Outline = draft
-  return { add, effectiveAt, copy, now, hiddenBy, items, requestTokens }
+  return { add, effectiveAt, copy, now, holdersOf, messagesHidden: () => messagesHidden, requestTokens }
 }
 export type Replaying = ReturnType<typeof replaying>
+
+const prompted = (event: ConversationEvent, system: Replay['prompt']): ConversationEvent =>
+  system && event.type === 'Configured' && event.data.system === undefined && event.data.tools === undefined
+    ? { ...event, data: { ...event.data, system } }
+    : event
+
+const readHidden = ({ items, holders, unread }: Known): void => {
+  for (const position of unread) {
+    const item = items.get(position)
+    for (const term of item?.kind === 'message' ? termsOf(item.content) : []) {
+      const of = holders.get(term)
+      if (of) of.push(position)
+      else holders.set(term, [position])
+    }
+  }
+  unread.clear()
+}

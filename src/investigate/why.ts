@@ -12,7 +12,7 @@ import { receiptOptionsIn } from '../receipts/receipt-options.ts'
 import { requestOf } from '../receipts/request.ts'
 import { canonicalText } from './canonical.ts'
 import { type Difference, differences, type Moment } from './differences.ts'
-import { type Needed, neededBut } from './needed.ts'
+import { holdersIn, type Needed, neededBut } from './needed.ts'
 
 /** An item that the model was shown. */
 export interface ShownItem {
@@ -91,7 +91,7 @@ export const whyCall = (
     differences: before ? differences(log, before, now) : [],
     ...(configuration && { configuration }),
     repairs: repairsOf(call, now, earlier && before && { call: earlier, moment: before }),
-    needed: answer ? neededBut(now.effective, now.entries, contentOf(answer)) : [],
+    needed: answer ? neededBut(now.effective, holdersIn(now.entries), contentOf(answer)) : [],
   })
 }
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore, type TurnOptions } from '../../src/index.ts'
-import { cost, replay } from '../../src/investigate/index.ts'
+import { cost, replay, why } from '../../src/investigate/index.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -34,7 +34,7 @@ const contexts = fc.record({
   target: fc.constantFrom(0.4, 0.7),
 })
 const words = (n: number): string =>
-  `Part ${n}: ${'more of what was said before, and some of what was not. '.repeat(10 + (n % 9))}`
+  `Part ${n} of value_${n % 7}: ${'more of what was said before, and some of what was not. '.repeat(10 + (n % 9))}`
 
 /** A conversation played with the strict stand-in, under a policy for its context. */
 const played = async (
@@ -86,7 +86,7 @@ const restoreNewest = async (chat: Conversation): Promise<void> => {
 
 describe('replay', () => {
   test('of the recorded policy shows every call what the log says it was shown', async () => {
-    let written = 0
+    let [written, named] = [0, 0]
     await fc.assert(
       fc.asyncProperty(
         fc.array(acts, { minLength: 12, maxLength: 26 }),
@@ -96,6 +96,10 @@ describe('replay', () => {
           const chat = await played(all, context, summarized)
           const { calls, total } = await replay(chat)
           expect(calls.filter(({ isSame }) => !isSame)).toEqual([])
+          for (const { call, needed } of calls.slice(-3)) {
+            expect(needed).toEqual((await why(chat, { call })).needed)
+            named += needed.length
+          }
           const log = []
           for await (const event of chat.events()) log.push(event)
           const abandonedToo = log.filter(
@@ -115,6 +119,7 @@ describe('replay', () => {
       { numRuns: runs(40) },
     )
     expect(written).toBeGreaterThan(runs(40))
+    expect(named).toBeGreaterThan(0)
   })
 
   test('of a policy that keeps everything says where the limit would have been passed, and shows each call all', async () => {
