@@ -6,8 +6,12 @@ import { auditReceipts } from '../receipts/audit.ts'
 import { orThrow, run } from '../result/steps.ts'
 import { namePages } from '../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
+import { extentOf } from '../store/whole/whole-writes.ts'
 import type { Anchor } from './anchors.ts'
+import { ledgerStream } from './facts.ts'
+import { headsOf } from './heads.ts'
 import { changedSince, movedSince } from './moved.ts'
+import { lastOf } from './stored.ts'
 import { type AuditProblem, verifyLedger } from './verify.ts'
 
 /** The end of an audit: how much was checked. */
@@ -100,8 +104,12 @@ export async function* auditing({
     }
   for await (const name of namesSince(store, reached.place, before?.conversation)) {
     const id = conversationOf(name) ?? name
-    const found = await ofConversation(conversation(id))
-    for (const problem of found.problems) yield told(problem)
+    const extent = await run(extentOf(store, name))
+    const end = E.isRight(extent) ? extent.right.most : Infinity
+    // Of a conversation whose first write is not complete, nothing counts yet.
+    const found = end < 0 ? nothing : await ofConversation(conversation(id))
+    const hidden = end === Infinity ? [] : await sealedBehind(store, id, end)
+    for (const problem of [...hidden, ...found.problems]) yield told(problem)
     progress = {
       ...progress,
       conversation: id,
@@ -129,12 +137,28 @@ async function* namesSince(
     yield* await orThrow(names)
 }
 
+/** What was sealed counted then: later, only somebody who writes to the store can say that its write is not complete. @param end revision */
+const sealedBehind = async (
+  store: EventStore,
+  conversation: string,
+  end: number,
+): Promise<readonly AuditProblem[]> => {
+  const begun = await orThrow(run(lastOf(store, ledgerStream)))
+  const ledger = begun && { number: begun.revision, revision: Number.MAX_SAFE_INTEGER }
+  const newest = ledger && (await headsOf(store, ledger, conversation).next()).value
+  if (!newest || newest.revision <= end) return []
+  const message = 'the event was sealed, and is said to be of a write that was never completed'
+  return [{ type: 'problem', kind: 'entry', message, conversation, revision: newest.revision }]
+}
+
 interface Outcome {
   readonly events: number
   readonly receipts: number
   readonly withoutReceipt: number
   readonly problems: readonly AuditProblem[]
 }
+
+const nothing: Outcome = { events: 0, receipts: 0, withoutReceipt: 0, problems: [] }
 
 /** The chain with forks, views and large content, and the requests of the receipts. */
 const ofConversation = async (chat: Conversation): Promise<Outcome> => {
@@ -145,7 +169,6 @@ const ofConversation = async (chat: Conversation): Promise<Outcome> => {
     conversation,
     message,
   })
-  const nothing = { events: 0, receipts: 0, withoutReceipt: 0 }
   const verifying = await chat.verify({ file: false })()
   if (E.isLeft(verifying)) return { ...nothing, problems: [problem('conversation', verifying.left)] }
   const { events, discrepancy } = verifying.right

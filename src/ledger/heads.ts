@@ -20,7 +20,7 @@ export interface HeadEntry {
 /** What was sealed of a conversation, the newest first. Searches the ledger backwards. Iteration throws a `LedgerError`. */
 export async function* headsOf(
   store: EventStore,
-  { number, revision: last }: Ledger,
+  { number, revision: last }: Pick<Ledger, 'number' | 'revision'>,
   conversation: string,
 ): AsyncGenerator<HeadEntry, void> {
   // As it is in the JSON of a batch, which need not be parsed to see that it is not there.

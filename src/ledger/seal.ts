@@ -42,10 +42,15 @@ const maxTries = 5
 
 /** Loads the ledger, unless it cannot be signed: with another key, or where an anchor has seen more than there is. */
 export async function* loadToSign({ store, signer, nodes, anchors }: Sealing): Steps<SealError, Ledger> {
-  const ledger = yield* loadLedger(store)
-  yield* ok(checkSigner(ledger, signer))
-  yield* checkAnchors(nodes, ledger, anchors)
-  return ledger
+  for (;;) {
+    const ledger = yield* loadLedger(store)
+    yield* ok(checkSigner(ledger, signer))
+    const checked = await run(checkAnchors(nodes, ledger, anchors))
+    if (E.isRight(checked)) return ledger
+    // Another sealer may have sealed and anchored more since the ledger was loaded.
+    const isBehind = checked.left._tag === 'AnchorAhead'
+    if (!isBehind || (yield* loadLedger(store)).revision === ledger.revision) return yield checked.left
+  }
 }
 
 /** Seals every conversation that was written to since it was sealed last, whether or not somebody is writing. */

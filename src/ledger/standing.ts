@@ -2,9 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { loadLineage, originOf } from '../history/lineage.ts'
-import { caught, orThrow, type Steps } from '../result/steps.ts'
+import { caught, orThrow, run, type Steps } from '../result/steps.ts'
 import { isLoss } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
+import { extentOf } from '../store/whole/whole-writes.ts'
 import { brokenAt } from './chain.ts'
 import type { LedgerError } from './errors.ts'
 import { type HeadEntry, headsOf } from './heads.ts'
@@ -34,7 +35,7 @@ export interface LedgerStanding {
 export interface SealedHead extends HeadEntry {
   /** Of the event in the conversation. */
   readonly position: number
-  /** `changed`: the event there now, or one before it, is not the one that was sealed; `gone`: there is none, or it cannot be read. */
+  /** `changed`: the event there now, or one before it, is not the one that was sealed; `gone`: there is none, it cannot be read, or does not count. */
   readonly state: 'same' | 'changed' | 'gone'
 }
 
@@ -52,10 +53,12 @@ export async function* standingOf(
     return yield read.left
   const lineage = E.isRight(read) ? (read.right ?? []) : []
   const first = lineage[0]?.offset ?? (yield* beginningOf(store, conversation))
+  const extent = await run(extentOf(store, streamOf(conversation)))
+  const end = E.isRight(extent) ? extent.right.most : Infinity
   const found = yield* caught<LedgerError, readonly SealedHead[]>(async () => {
     const newest: SealedHead[] = []
     for await (const entry of headsOf(store, ledger, conversation)) {
-      const state = await stateOf(store, conversation, entry)
+      const state = entry.revision > end ? 'gone' : await stateOf(store, conversation, entry)
       newest.push({ ...entry, position: first + entry.revision, state })
       if (newest.length === most) break
     }

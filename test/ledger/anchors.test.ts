@@ -55,6 +55,26 @@ const kinds: Readonly<Record<string, (key: string) => Promise<Anchor>>> = {
 }
 
 describe.each(Object.entries(kinds))('an anchor: %s', (_, make) => {
+  it('that another sealer has given more meanwhile is not ahead', async () => {
+    const { store, signer, key } = await scene()
+    const anchor = await make(key)
+    await say(store, ['a'])
+    const sealLater = async (): Promise<void> => {
+      await say(store, ['b'])
+      await store.audit.seal({ signer, anchors: [anchor] })
+    }
+    let isFirst = true
+    const slow: Anchor = {
+      ...anchor,
+      held: (origin) => async () => {
+        if (isFirst) await sealLater()
+        isFirst = false
+        return anchor.held(origin)()
+      },
+    }
+    expect(await store.audit.seal({ signer, anchors: [slow] })).toMatchObject({ sealed: 0, size: 2 })
+  })
+
   it('holds what it was given, also given twice, and shows what was removed or sealed again since', async () => {
     const { store, signer, key, origin } = await scene()
     const anchor = await make(key)

@@ -93,6 +93,17 @@ const rewritten = (file: string, change: (rows: Row[]) => Row[], end: 'set' | 'f
   db.close()
 }
 
+/** Marks the last event of a stream as one of a write that began at a revision, and was not completed. */
+const hide = (file: string, name: string, from: number): void => {
+  const of = `stream = (SELECT id FROM streams WHERE name = '${name}')`
+  sql(
+    file,
+    `UPDATE events SET metadata = '{"$part":{"from":${from}},' || substr(metadata, instr(metadata, '"schema"'))
+       WHERE ${of} AND revision = (SELECT max(revision) FROM events WHERE ${of});
+     UPDATE streams SET last = NULL, hash = NULL WHERE name = '${name}'`,
+  )
+}
+
 const sql = (file: string, statement: string): void => {
   const db = new DatabaseSync(file)
   db.exec(statement)
@@ -223,6 +234,31 @@ describe('what the chain does not show, the sealed ledger does', () => {
     expect(await problemsIn(store, { anchors })).toEqual([
       { kind: 'entry', conversation: 'parser', revision: 10 },
     ])
+  })
+
+  it('its end hidden, as if it were of a write that was never completed', async () => {
+    const { file, anchors, open } = sealed()
+    hide(file, stream, 7)
+    const store = await open()
+    expect(await store.conversation('parser').position()).toBeLessThan(7)
+    expect(await problemsIn(store, { anchors })).toEqual([
+      { kind: 'entry', conversation: 'parser', revision: 10 },
+    ])
+    expect((await store.audit.standing('parser')).heads.map(({ state }) => state)).toEqual(['gone'])
+    await store.close()
+    hide(file, stream, 0)
+    expect(await problemsIn(await open(), { anchors })).toEqual([
+      { kind: 'entry', conversation: 'parser', revision: 10 },
+    ])
+  })
+
+  it('but a conversation whose first write was never completed is no problem', async () => {
+    const { file, anchors, open } = sealed()
+    const store = await open()
+    await say(store, ['interrupted'])
+    await store.close()
+    hide(file, 'conversation-interrupted', 0)
+    expect(await problemsIn(await open(), { anchors })).toEqual([])
   })
 
   it('and between two seals, since when', async () => {
