@@ -23,7 +23,7 @@ This folder holds what was said in a conversation with a language model, what th
 
     python3 verify.py . --key KEY
 
-KEY is the verifier key of the ledger, a line such as \`example.com/log+1a2b3c4d+AZ…\`, or a file with it. **Get it from the operator some other way, best before you need it: a key that comes with the bundle proves nothing.** The same holds for verify.py: it is short, needs nothing but Python, and this copy is here for convenience; take one that you have read, or that you got elsewhere.
+KEY is the verifier key of the ledger, a line such as \`example.com/log+1a2b3c4d+AZ…\`, or a file with it. **Get it from the operator some other way, best before you need it: a key that comes with the bundle proves nothing.** The same holds for verify.py: it is short, needs nothing but Python (3.8 or newer), and this copy is here for convenience; take one that you have read, or that you got elsewhere.
 
 The program prints what it found, and a verdict: PROVEN; PROVEN, APART FROM WHAT IS LEFT OUT; NOT PROVEN (nothing contradicts, but nothing proves it); or BROKEN, with the first thing that is not as it was written.
 
@@ -31,16 +31,16 @@ The program prints what it found, and a verdict: PROVEN; PROVEN, APART FROM WHAT
 
 | file | |
 |---|---|
-| events.txt | ${last + 1} events in order, four lines each: id, type, data, metadata. The SHA-256 of an event's four lines is its hash, and the metadata of the next one name it as \`prev\`${first > 0 ? `. Events 0 to ${first - 1} are of the conversations that this one was forked from` : ''} |
-| requests.jsonl, parts.txt | ${requests} requests to models: a request is the lines of parts.txt with these numbers (from 0), put together. Its SHA-256 is the digest in the receipt of the event at \`position\` |
+| events.txt | ${last + 1} events in order, four lines each: id, type, data, metadata. The SHA-256 of an event's four lines is its hash, and the metadata of the next one names it as \`prev\`${first > 0 ? `. Events 0 to ${first - 1} are of the conversations that this one was forked from` : ''} |
+| requests.jsonl, parts.txt | ${requests} requests to models: a request is the first \`keep\` parts of the request on the line before, and then the lines \`add\` of parts.txt (numbered from 0), put together without newlines. Its SHA-256 is the digest in the receipt of the event at \`position\` |
 | bundle.json | which conversation it is, and where the ledger has it |
-${ledger ? '| checkpoint.txt | the signed head of the ledger (a C2SP checkpoint), with the signatures of witnesses if there are any |\n| keys.json | by which key the ledger was signed after which other one |\n' : ''}| verify.py | checks all of this |
+${ledger ? '| checkpoint.txt | the signed head of the ledger (a C2SP checkpoint), with the signatures of witnesses if there are any |\n| keys.json | the entries of the ledger by which its key was replaced, each with a head that the key before it has signed |\n' : ''}| verify.py | checks all of these files, but not this README.md, nor what else may be in the folder |
 
 By hand, the hash of the first event: \`head -n 4 events.txt | head -c -1 | sha256sum\`
 
 ## What it proves
 
-${ledger ? `- The hash of the last event is in a ledger that was signed with the key. So every event is what it was when the ledger was signed: it was not changed, moved, added or removed since, whoever can write to the database.` : '- There was no ledger when this was written. The events fit together, but whoever can write to the database could have made all of them.'}
+${ledger ? `- The hash of the last event is in a ledger that was signed with the key. So every event is what it was when the ledger was signed: it was not changed, moved, added or removed since by anybody without that key, whoever can write to the database.` : '- There was no ledger when this was written. The events fit together, but whoever can write to the database could have made all of them.'}
 - Each request is, to the byte, the one whose digest was recorded with the answer.
 
 ## What it does not prove
@@ -49,8 +49,9 @@ ${ledger ? `- The hash of the last event is in a ledger that was signed with the
 - That nothing else was said elsewhere: this is one conversation.
 - That nothing was said after its last event: it may end at any event that was the last one when the ledger was sealed.
 - What the provider of the model did with a request.
+- Anything against whoever has the key that signs, unless witnesses or others have seen this checkpoint, or an earlier one.
 - That a ledger with other content was not shown to somebody else, unless witnesses have signed the checkpoint.
-${withheld.length > 0 ? `\n## What is left out\n\nThe events ${withheld.join(', ')} are withheld: their hashes are here, and the end of their metadata, which names the hash before them. Who can guess a withheld text to the letter may find the guess confirmed by the receipts of later calls.\n` : ''}${omitted > 0 ? `${withheld.length > 0 ? '\n' : '\n## What is left out\n\n'}The requests of ${omitted} calls are not here.\n` : ''}${authorities.map(timestamps).join('')}`
+${withheld.length > 0 ? `\n## What is left out\n\nThe events ${withheld.join(', ')} are withheld. In place of the four lines of each are an empty line; the state of SHA-256 (in hex) before the end of its text, and the length of the whole text in bytes; this end, in hex; and its hash. The end names the hash of the event before it. Who can guess a withheld text to the letter may find the guess confirmed by the receipts of later calls.\n` : ''}${omitted > 0 ? `${withheld.length > 0 ? '\n' : '\n## What is left out\n\n'}Of ${omitted} answers that are here, the requests are not.\n` : ''}${authorities.map(timestamps).join('')}`
 
 const timestamps = (authority: string): string => `
 ## Since when: the timestamp of ${authority}
