@@ -85,7 +85,8 @@ describe.skipIf(noBrowser !== '')(`a page that cannot continue says why${noBrows
     ['a conversation', `/c/${id}`],
   ])('in %s, when the store was replaced', async (_, address) => {
     const scene = await servedFile()
-    const { page } = await looking(scene, address)
+    // Whoever connects again meanwhile is refused.
+    const { page } = await looking(scene, address, { allowed: [/status of 503/] })
     await page.getByText('● live').waitFor()
     renameSync(scene.file, `${scene.file}.moved`)
     const notice = page.getByRole('alert')
