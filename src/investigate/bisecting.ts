@@ -16,6 +16,7 @@ import {
   type Asked,
   bisectionIn,
   bisectionKind,
+  givenIn,
   type KeptVerdict,
   measured,
   measures,
@@ -185,33 +186,43 @@ export const continued = async (
     for (const end of [good, bad])
       while (kept.filter((one) => one.isMeasure && one.position === end).length < measures)
         await ask(end, true)
-  const trust = reliability === 'measure' ? measured(kept, asked) : reliability
-  const search: Search = { ...between, reliability: trust }
-  const asking = (): Move =>
-    nextMove(
-      search,
-      kept.filter(({ isMeasure }) => !isMeasure),
-    )
-  if (reliability === 'measure' && trust <= 0.6)
-    return bisected(chat.id, log, asked, search, kept, {
-      type: 'unclear',
-      first: good,
-      last: bad,
-      why: 'alike',
-    })
-  let move = asking()
-  if (mark && move.type === 'ask') {
-    await keep(move.position, { verdict: mark }, digestOfRequest(judgeableAt(chat.id, log, move.position)))
-    move = asking()
+  const look = (): Stand => standOf(between, asked, reliability, kept)
+  let stand = look()
+  if (mark && stand.result.type === 'ask') {
+    const { position } = stand.result
+    await keep(position, { verdict: mark }, digestOfRequest(judgeableAt(chat.id, log, position)))
+    stand = look()
   }
-  while (move.type === 'ask') {
+  while (stand.result.type === 'ask') {
     const before = kept.length
-    await ask(move.position, false)
+    await ask(stand.result.position, false)
     // Nobody to ask.
     if (kept.length === before) break
-    move = asking()
+    stand = look()
   }
-  return bisected(chat.id, log, asked, search, kept, move)
+  return bisected(chat.id, log, asked, kept, stand)
+}
+
+/** A search as its verdicts leave it, and what comes of it or is to be asked next. */
+interface Stand {
+  readonly search: Search
+  readonly result: Bisected['result']
+}
+
+/** Verdicts that are right no more often than this are the same, whatever they are about. */
+const alike = 0.6
+
+export const standOf = (
+  between: Begun['between'],
+  asked: Asked,
+  reliability: number | 'measure',
+  verdicts: readonly KeptVerdict[],
+): Stand => {
+  const isMeasured = reliability === 'measure'
+  const search = { ...between, reliability: isMeasured ? measured(verdicts, asked) : reliability }
+  return isMeasured && search.reliability <= alike
+    ? { search, result: { type: 'unclear', first: asked.good, last: asked.bad, why: 'alike' } }
+    : { search, result: nextMove(search, givenIn(verdicts)) }
 }
 
 /** What there is to say of a search. */
@@ -219,13 +230,11 @@ export const bisected = (
   conversation: string,
   log: Log,
   asked: Asked & { readonly id: string },
-  search: Search,
   verdicts: readonly KeptVerdict[],
-  result: Bisected['result'],
+  { search, result }: Stand,
 ): Bisected => {
   const typeAt = (position: number): EventType => log[position]?.type ?? 'MessageAppended'
-  const given = verdicts.filter(({ isMeasure }) => !isMeasure)
-  const likely = probabilities(search, given)
+  const likely = probabilities(search, givenIn(verdicts))
   const suspects = search.candidates
     .map((position, index) => ({ position, type: typeAt(position), probability: likely[index] ?? 0 }))
     .toSorted((a, b) => b.probability - a.probability)

@@ -1,10 +1,10 @@
 import type { Note } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
-import { nextMove, probabilities, type Search, type Verdict } from './bisection.ts'
-import { bisected, type Bisected, type BisectedChat, candidatesOf, continued } from './bisecting.ts'
+import { probabilities, type Verdict } from './bisection.ts'
+import { bisected, type Bisected, type BisectedChat, candidatesOf, continued, standOf } from './bisecting.ts'
 import { logOf } from './log.ts'
 import { suspectsBetween } from './suspects.ts'
-import { type Asked, begunIn, measured, reliabilityIn, verdictsIn } from './verdicts.ts'
+import { type Asked, begunIn, givenIn, reliabilityIn, verdictsIn } from './verdicts.ts'
 
 // A bisection by the id of its note: looked at without writing anything, and answered by people.
 
@@ -26,26 +26,17 @@ const viewOf = (
   note: Note,
 ): BisectionView | undefined => {
   const { good, bad, question } = note.data as Asked
-  const reliability = reliabilityIn(note)
   const asked: Asked = { good, bad, question }
   const verdicts = verdictsIn(notes, note.id)
   const between = bad < log.length ? suspectsBetween(log, good, bad) : undefined
   if (!between || between.candidates.length === 0) return undefined
-  const search: Search = {
-    ...between,
-    reliability: reliability === 'measure' ? measured(verdicts, asked) : reliability,
-  }
-  const given = verdicts.filter(({ isMeasure }) => !isMeasure)
-  const result =
-    reliability !== 'measure' || search.reliability > 0.6
-      ? nextMove(search, given)
-      : { type: 'unclear' as const, first: good, last: bad, why: 'alike' as const }
+  const stand = standOf(between, asked, reliabilityIn(note), verdicts)
   return {
-    ...bisected(conversation, log, { id: note.id, ...asked }, search, verdicts, result),
+    ...bisected(conversation, log, { id: note.id, ...asked }, verdicts, stand),
     begun: note.metadata.time,
     by: note.metadata.actor,
     candidates: between.candidates,
-    probabilities: probabilities(search, given),
+    probabilities: probabilities(stand.search, givenIn(verdicts)),
   }
 }
 

@@ -61,6 +61,10 @@ export const verdictsIn = (notes: readonly Note[], bisection: string): readonly 
     return [kept]
   })
 
+/** Those that are about the search, and not about how often verdicts are right. */
+export const givenIn = (verdicts: readonly KeptVerdict[]): readonly Given[] =>
+  verdicts.filter(({ isMeasure }) => !isMeasure)
+
 /** How often verdicts at each end are asked for, to find out how often they are right. */
 export const measures = 5
 
