@@ -1,26 +1,24 @@
 import { aStore } from './errors.ts'
 import { type Fields, isFields } from '../events/json.ts'
-
-const has = (fields: Fields, ...names: readonly string[]): boolean =>
-  names.every((name) => Object.hasOwn(fields, name))
+import { hasAll } from './format.ts'
 
 const rollout = new Set<unknown>(['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'])
 
 /** The known but unsupported format of a line. */
 export const foreignLine = (fields: Fields): string | undefined => {
   const { type } = fields
-  if (rollout.has(type) && has(fields, 'payload')) return 'a Codex rollout'
-  if (has(fields, 'record_type') || (has(fields, 'id', 'instructions') && has(fields, 'git')))
+  if (rollout.has(type) && hasAll(fields, 'payload')) return 'a Codex rollout'
+  if (hasAll(fields, 'record_type') || (hasAll(fields, 'id', 'instructions') && hasAll(fields, 'git')))
     return 'a Codex rollout'
-  if (has(fields, 'sessionId', 'projectHash')) return 'a Gemini CLI session'
-  if (has(fields, 'v', 'agent', 'cli_version', 'type')) return 'an Entire transcript'
-  if (has(fields, 'display', 'pastedContents')) return 'Claude Code’s list of prompts'
-  if (has(fields, 'session_id', 'type') && (type === 'system' || has(fields, 'parent_tool_use_id')))
+  if (hasAll(fields, 'sessionId', 'projectHash')) return 'a Gemini CLI session'
+  if (hasAll(fields, 'v', 'agent', 'cli_version', 'type')) return 'an Entire transcript'
+  if (hasAll(fields, 'display', 'pastedContents')) return 'Claude Code’s list of prompts'
+  if (hasAll(fields, 'session_id', 'type') && (type === 'system' || hasAll(fields, 'parent_tool_use_id')))
     return 'Claude Code’s stream-json output'
-  if (has(fields, 'working_dir', 'message_count')) return 'a Goose session'
-  if (typeof type === 'string' && type.startsWith('session.') && has(fields, 'data'))
+  if (hasAll(fields, 'working_dir', 'message_count')) return 'a Goose session'
+  if (typeof type === 'string' && type.startsWith('session.') && hasAll(fields, 'data'))
     return 'a Copilot CLI session'
-  return has(fields, 'messages') ? foreignDocument(fields) : undefined
+  return hasAll(fields, 'messages') ? foreignDocument(fields) : undefined
 }
 
 // The application id in the header of an SQLite file.
@@ -39,7 +37,7 @@ export const foreignText = (text: string): string | undefined =>
 /** The known but unsupported format of a document. */
 export const foreignDocument = (document: unknown): string | undefined => {
   const list = (Array.isArray(document) ? document : [document]).filter(isFields)
-  const some = (...names: readonly string[]): boolean => list.some((fields) => has(fields, ...names))
+  const some = (...names: readonly string[]): boolean => list.some((fields) => hasAll(fields, ...names))
   if (some('sessionId', 'projectHash') || some('sessionId', 'messageId', 'type', 'message'))
     return 'a Gemini CLI session'
   if (some('role', 'parts') || some('contents')) return 'a Gemini conversation'
@@ -54,7 +52,7 @@ export const foreignDocument = (document: unknown): string | undefined => {
   if (
     list.some(
       ({ messages }) =>
-        Array.isArray(messages) && messages.some((each) => isFields(each) && has(each, 'info', 'parts')),
+        Array.isArray(messages) && messages.some((each) => isFields(each) && hasAll(each, 'info', 'parts')),
     )
   )
     return 'an OpenCode session'
