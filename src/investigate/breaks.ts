@@ -6,7 +6,7 @@ import { fingerprintLength, type PlacedPart, partsOf } from '../receipts/fingerp
 import { requestIn } from '../receipts/made-again.ts'
 import { sharedBy } from '../receipts/receipt-blocks.ts'
 import type { Prices } from '../turn/spending/prices.ts'
-import type { Counts } from '../turn/spending/usage.ts'
+import { type Counts, inputOf } from '../turn/spending/usage.ts'
 import { canonicalText } from './canonical.ts'
 import { type ChangeKind, changeBetween } from './cause.ts'
 import { idleBetween, lifetimes, ratesOf, ttlOf } from './prompt-cache.ts'
@@ -41,8 +41,6 @@ export interface CacheBreak {
 export interface CountedReply extends ReplyCall {
   readonly counts: Counts
 }
-
-export const inputOf = ({ input, cacheRead, cacheWrite }: Counts): number => input + cacheRead + cacheWrite
 
 interface Known {
   readonly log: Log

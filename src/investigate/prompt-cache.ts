@@ -1,6 +1,6 @@
 import { isFields } from '../events/json.ts'
 import { priceOf, type Prices } from '../turn/spending/prices.ts'
-import type { Counts } from '../turn/spending/usage.ts'
+import { type Counts, inputOf } from '../turn/spending/usage.ts'
 import type { ReplyCall } from './replies.ts'
 
 /** How long a prompt cache keeps what was last used. */
@@ -30,8 +30,8 @@ export const ratesOf = (
 ): CallRates | undefined => {
   const price = priceOf(prices, call.origin.model ?? '')
   if (!price) return undefined
-  const { input, cacheRead, cacheWrite, cacheWrite1h } = call.counts
-  const rates = price.long && input + cacheRead + cacheWrite > price.long.above ? price.long : price
+  const { cacheWrite, cacheWrite1h } = call.counts
+  const rates = price.long && inputOf(call.counts) > price.long.above ? price.long : price
   const write = cacheWrite === 0 ? rates.input : cacheWrite1h > 0 ? rates.cacheWrite1h : rates.cacheWrite5m
   return { read: rates.cacheRead, write }
 }

@@ -16,11 +16,17 @@ import {
   messagesOf,
   sliceOf,
 } from '../projections/effective.ts'
-import { type Counts, countsIn, noUsage } from '../turn/spending/usage.ts'
+import { type Counts, countsIn, inputOf, noUsage } from '../turn/spending/usage.ts'
 import type { Replaying } from './replayed-history.ts'
 
 /** A marker that the recorded policy wrote. */
 export type PolicyMarker = ConversationEvent<'Condensed' | 'Truncated'>
+
+/** Whether a marker is of this type, and covers just these. */
+export const hides =
+  (type: PolicyMarker['type'], { first, last }: Covers) =>
+  (marker: PolicyMarker): boolean =>
+    marker.type === type && marker.data.covers.first === first && marker.data.covers.last === last
 
 /** How to make one request fit. */
 export interface Fit {
@@ -71,12 +77,7 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
     covers: Covers,
     more: { readonly summary?: readonly Message[]; readonly policy?: Policy },
   ): void => {
-    const same = left.findIndex(
-      (event) =>
-        event.type === type &&
-        event.data.covers.first === covers.first &&
-        event.data.covers.last === covers.last,
-    )
+    const same = left.findIndex(hides(type, covers))
     const [recorded] = same < 0 ? [] : left.splice(same, 1)
     if (recorded?.type === 'Condensed' && recorded.data.method === 'model')
       done.summarized.push(summarizedIn(recorded.data))
@@ -108,12 +109,7 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
       }
     } else {
       const summary = summaryOf(standIn(fit.summaryTokens, 'A summary that was not written. '), 'model')
-      const isTaken = left.some(
-        ({ type, data }) =>
-          type === 'Condensed' &&
-          data.covers.first === plan.covers.first &&
-          data.covers.last === plan.covers.last,
-      )
+      const isTaken = left.some(hides('Condensed', plan.covers))
       const sizes = checkCondensed(now, plan.covers, summary.summary)
       if (!isTaken && E.isLeft(sizes)) {
         canCondense = false
@@ -128,8 +124,7 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
 
 const summarizedIn = ({ origin, tokens }: CondensedData): Summarized => {
   const counts = countsIn(origin?.usage)
-  const { input, cacheRead, cacheWrite } = counts
-  return input + cacheRead + cacheWrite > 0 ? { counts, model: origin?.model } : ofSize(tokens)
+  return inputOf(counts) > 0 ? { counts, model: origin?.model } : ofSize(tokens)
 }
 
 const ofSize = ({ before, after }: CondensedData['tokens']): Summarized => ({

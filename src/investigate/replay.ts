@@ -6,8 +6,7 @@ import { configurationOf, type Effective, effective, type Item, itemOf } from '.
 import type { Outline } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
-import { type Counts, countsIn } from '../turn/spending/usage.ts'
-import { inputOf } from './breaks.ts'
+import { type Counts, countsIn, inputOf } from '../turn/spending/usage.ts'
 import { type Needed, neededBut } from './needed.ts'
 import { type SentBefore, sentBefore } from './replay-cache.ts'
 import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
@@ -100,7 +99,7 @@ export const replayLog = (
   }
 }
 
-const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
+export const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
   (event.type === 'Condensed' || event.type === 'Truncated') && event.data.policy?.of === 'context'
 
 interface Walked {

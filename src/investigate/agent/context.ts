@@ -2,7 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type Circumstances, manageContext, type Plan } from '../../context/policy/policy.ts'
 import type { ConversationEvent, Covers } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
-import type { PolicyMarker } from '../replay-fit.ts'
+import { isPolicyMarker } from '../replay.ts'
+import { hides, type PolicyMarker } from '../replay-fit.ts'
 import type { Log } from '../../projections/path.ts'
 import type { Divergence } from './divergence.ts'
 import type { StepAt } from './steps.ts'
@@ -83,16 +84,11 @@ export const plansIn = (log: Log): ReadonlyMap<string, readonly PolicyMarker[]> 
   const plans = new Map<string, readonly PolicyMarker[]>()
   for (const marker of log.filter(isPolicyMarker)) {
     const key = planKey(marker)
-    const { first, last } = marker.data.covers
     const own = plans.get(key) ?? []
-    const isAgain = own.some(({ data: { covers } }) => covers.first === first && covers.last === last)
-    if (!isAgain) plans.set(key, [...own, marker])
+    if (!own.some(hides(marker.type, marker.data.covers))) plans.set(key, [...own, marker])
   }
   return plans
 }
 
 /** Names the decision that wrote a marker. */
 export const planKey = ({ type, data }: PolicyMarker): string => `${type} ${data.policy?.position}`
-
-export const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
-  (event.type === 'Condensed' || event.type === 'Truncated') && event.data.policy?.of === 'context'

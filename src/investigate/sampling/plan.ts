@@ -3,7 +3,7 @@ import { manageContext } from '../../context/policy/policy.ts'
 import { countTokens } from '../../context/tokens/tokens.ts'
 import { configurationOf, configured, type Effective } from '../../projections/effective.ts'
 import { costOf, priceOf, type Prices } from '../../turn/spending/prices.ts'
-import { countsIn, noUsage } from '../../turn/spending/usage.ts'
+import { countsIn, inputOf, noUsage } from '../../turn/spending/usage.ts'
 import type { ModelCall } from '../../receipts/calls.ts'
 import type { Settled } from '../../turn/options.ts'
 
@@ -27,7 +27,7 @@ export const planOf = (
   { samples, free, prices }: { readonly samples: number; readonly free: boolean; readonly prices: Prices },
 ): SamplePlan => {
   const counts = countsIn(origin.usage)
-  const recorded = counts.input + counts.cacheRead + counts.cacheWrite || countTokens(now).total
+  const recorded = inputOf(counts) || countTokens(now).total
   const own = countTokens(configured(now, now.at, { ...configurationOf(now), ...settled.wanted })).total
   const canCondense = settled.summarizer !== undefined
   const fitting = manageContext(now, settled.context, { canCondense })

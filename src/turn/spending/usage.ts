@@ -44,5 +44,7 @@ export const sumOf = (one: Usage, other: Usage): Usage => ({
   output: one.output + other.output,
 })
 
-export const tokensOfUsage = ({ input, cacheRead, cacheWrite, output }: Usage): number =>
-  input + cacheRead + cacheWrite + output
+/** Tokens of the input, wherever they were read from. */
+export const inputOf = ({ input, cacheRead, cacheWrite }: Usage): number => input + cacheRead + cacheWrite
+
+export const tokensOfUsage = (usage: Usage): number => inputOf(usage) + usage.output
