@@ -32,8 +32,8 @@ const sources = (): string => {
 describe('docs', () => {
   test('errors.md names every error', () => {
     const tags = new Set(
-      [...sources().matchAll(/_tag: '(\w+)'|StoreFailure<'(\w+)'>/g)].map(
-        ([, tag, failure]) => tag ?? failure,
+      [...sources().matchAll(/_tag: '(\w+)'|StoreFailure<'(\w+)'>|\brefused\(\s*'(\w+)'/g)].map(
+        ([, tag, failure, refusal]) => tag ?? failure ?? refusal,
       ),
     )
     expect(tags.size).toBeGreaterThan(20)
