@@ -161,7 +161,7 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     await expect.poll(() => asked.textContent()).not.toBe(before)
     await page.evaluate('history.go(-2)')
     await asks(29)
-    await page.route(/\/verdicts$/, (route) => route.abort(), { times: 1 })
+    await page.route(/\/verdicts\?/, (route) => route.abort(), { times: 1 })
     await page.keyboard.press('+')
     const refusal = page.getByRole('alert')
     await refusal.getByText('then try again').waitFor()
@@ -173,6 +173,28 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     await page.keyboard.press('+')
     await refusal.getByText('somebody else has answered').waitFor()
     await asks(32)
+  })
+
+  test('of a long conversation takes no more than can be drawn', async () => {
+    const scene = await served()
+    const chat = scene.store.conversation('long')
+    await chat.append(Array.from({ length: 22_000 }, () => ({ role: 'user', content: 'x' }) as const))
+    const { id: name } = await bisect(chat, { good: -1, bad: 21_999 })
+    const sizes: number[] = []
+    const { page } = await looking(scene, `/c/long/bisect/${name}`, {
+      before: (its) =>
+        its.on('response', (answer) => {
+          if (/bisections|outline/.test(answer.url()) && answer.url().includes('/api/'))
+            sizes.push(Number(answer.headers()['content-length']))
+        }),
+    })
+    await page.getByText('is a message of the user.').waitFor()
+    const title = await page.getByRole('heading', { level: 1 }).textContent()
+    await page.keyboard.press('+')
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).textContent()).not.toBe(title)
+    await page.getByText('is a message of the user.').waitFor()
+    expect(sizes.length).toBeGreaterThan(2)
+    for (const size of sizes) expect(size).toBeLessThan(60_000)
   })
 
   test('is not asked of a conversation that is not there', async () => {

@@ -259,7 +259,13 @@ const rows: Readonly<Record<string, Row>> = {
       [400, `${a}/bisections`, { json: { good: -1, bad: 3, reliability: 0.5 } }],
     ],
   },
-  bisection: { right: [`${a}/bisections/{bisection}`], wrong: [[404, `${a}/bisections/none`]] },
+  bisection: {
+    right: [`${a}/bisections/{bisection}?buckets=9`],
+    wrong: [
+      [404, `${a}/bisections/none`],
+      [400, `${a}/bisections/none?buckets=0`],
+    ],
+  },
   verdict: {
     right: [`${a}/bisections/{bisection}/verdicts`, { json: { position: 2, verdict: 'good' } }],
     wrong: [

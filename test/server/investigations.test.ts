@@ -347,6 +347,30 @@ describe('a bisection over HTTP', () => {
     expect(notes).toHaveLength(view.verdicts.length)
   })
 
+  test('is told in as few stretches as somebody can look at, each with its likeliest position', async () => {
+    const { ask, remote } = await sampled()
+    const begun = await remote.bisect(asked)
+    const place = `${of}/bisections/${begun.id}`
+    const { candidates, probabilities } = begun
+    for (const buckets of [1, 7, 40, 41, 10_000]) {
+      const told = (await ask(`${place}?buckets=${buckets}`)).json as unknown as typeof begun
+      expect(told.candidates.length).toBeLessThanOrEqual(buckets)
+      expect(told.candidates[0]).toBe(candidates[0])
+      for (const [n, first] of told.candidates.entries()) {
+        const next = told.candidates[n + 1] ?? Infinity
+        const inside = probabilities.filter((_, index) => {
+          const at = candidates[index] ?? -1
+          return at >= first && at < next
+        })
+        expect(told.probabilities[n]).toBe(Math.max(...inside))
+      }
+    }
+    const { result } = begun
+    const json = { position: result.type === 'ask' ? result.position : -1, verdict: 'skip' }
+    const { candidates: few } = (await ask(`${place}/verdicts?buckets=7`, { json })).json
+    expect(few).toHaveLength(7)
+  })
+
   test('takes the first of two answers, the same one twice, and none about another position', async () => {
     const { ask, remote } = await sampled()
     const { id: name, result } = await remote.bisect(asked)

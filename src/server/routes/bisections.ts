@@ -7,7 +7,7 @@ import type { Log } from '../../projections/path.ts'
 import { answered, type BisectionView, bisectionOf, bisectionsOf } from '../../investigate/by-hand.ts'
 import { lane, looked } from '../bounded.ts'
 import { bisectionListedShape, bisectionShape, saidShape } from '../shapes/investigate.ts'
-import { ofConversation } from '../parameters.ts'
+import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { type Identity, route } from '../route.ts'
 
@@ -16,6 +16,13 @@ import { type Identity, route } from '../route.ts'
 const inTurn = lane()
 const errors = ['ConversationNotFound', 'TooLong', 'Overloaded'] as const
 const ofBisection = ofConversation.extend({ bisection: z.string().min(1).max(200) })
+const drawn = z.strictObject({
+  buckets: whole(1, 10_000)
+    .optional()
+    .describe(
+      'At most so many candidates: the first of each of as many stretches, with the highest probability in it. Default: all',
+    ),
+})
 
 /** The newest so many are listed. */
 const mostListed = 100
@@ -78,11 +85,12 @@ export const bisection = route({
   summary: 'Where a bisection stands: the position to look at next, or what was found',
   scope: 'read',
   params: ofBisection,
+  query: drawn,
   answers: { 200: bisectionShape },
   errors: [...errors, 'NotFound'],
-  handle: ({ params: { id, bisection: name }, store, leaving }) =>
+  handle: ({ params: { id, bisection: name }, query: { buckets }, store, leaving }) =>
     inTurn(leaving, async () => ({
-      body: shortened(await found(await looked(store, id, commandFor(id)), name)),
+      body: shortened(await found(await looked(store, id, commandFor(id)), name), buckets),
     })),
 })
 
@@ -92,11 +100,18 @@ const found = async (chat: BisectedChat, name: string): Promise<BisectionView> =
   return view
 }
 
-/** Nobody looks at more digits of a probability, and there may be 100,000. */
-const shortened = (view: BisectionView): BisectionView => ({
-  ...view,
-  probabilities: view.probabilities.map((probability) => Number(probability.toPrecision(4))),
-})
+/** Nobody looks at more digits of a probability, nor at more candidates than there is room for: there may be 100,000. */
+const shortened = (view: BisectionView, buckets = Infinity): BisectionView => {
+  const probabilities = view.probabilities.map((probability) => Number(probability.toPrecision(4)))
+  const wide = Math.ceil(view.candidates.length / buckets)
+  if (wide <= 1) return { ...view, probabilities }
+  const candidates = view.candidates.filter((_, index) => index % wide === 0)
+  return {
+    ...view,
+    candidates,
+    probabilities: candidates.map((_, n) => Math.max(...probabilities.slice(n * wide, (n + 1) * wide))),
+  }
+}
 
 export const begun = route({
   method: 'post',
@@ -129,15 +144,16 @@ export const verdicts = route({
   summary: 'Answers the position that a bisection asks for. The same answer twice counts once',
   scope: 'write',
   params: ofBisection,
+  query: drawn,
   body: saidShape,
   answers: { 200: bisectionShape },
   errors: [...errors, 'NotFound', 'NotAsked'],
-  handle: ({ params: { id, bisection: name }, body, store, identity, leaving }) =>
+  handle: ({ params: { id, bisection: name }, query: { buckets }, body, store, identity, leaving }) =>
     inTurn(leaving, async () => {
       const chat = noted(await looked(store, id, `${commandFor(id)} --mark ${body.verdict}`), identity)
       const { view, isTaken } = await answered(chat, await found(chat, name), body)
       if (!isTaken) throw refused('NotAsked', notAsked(view, body.position), { position: body.position })
-      return { body: shortened(view) }
+      return { body: shortened(view, buckets) }
     }),
 })
 

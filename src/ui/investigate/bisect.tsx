@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { useSession } from '../acts/session.ts'
 import { offBecause } from '../acts/preview.ts'
 import { announced } from '../announcer.tsx'
+import { wholeOutline } from '../conversation/fetching/part.ts'
 import type { Outline } from '../conversation/shapes.ts'
 import { EntryLine } from '../diff/rows-view.tsx'
 import type { Told } from '../diff/excerpt.ts'
@@ -22,36 +23,37 @@ import type { Bisection, Result, Verdict } from './shapes.ts'
 /** A bisection by hand: which position to look at, and what was answered. */
 export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: PageProps) => {
   const path = `${apiOf(id)}/bisections/${encodeURIComponent(bisection)}`
-  const { value: fetched, error, isBusy, retry } = useFetched<Bisection>(source, path)
+  const drawn = queryOf({ buckets })
+  const { value: fetched, error, isBusy, retry } = useFetched<Bisection>(source, path + drawn)
   const [answered, setAnswered] = useState<Bisection>()
   const [isSending, setSending] = useState(false)
   const [refusal, setRefusal] = useState<string>()
   const off = offBecause(source.isLive, useSession(source))
   const value = answered ?? fetched
-  const { candidates = [] } = fetched ?? {}
+  const asked = value?.result.type === 'ask' ? value.result.position : undefined
+  const range = fetched && rangeFor(fetched, asked)
   const { value: outline, retry: again } = useFetched<Outline>(
     source,
-    fetched && `${apiOf(id)}/outline${queryOf({ from: candidates[0] ?? 0, to: candidates.at(-1) ?? 0 })}`,
+    range && `${apiOf(id)}/outline${queryOf(range)}`,
   )
   // The index beside the store still catches up.
   const isIndexing =
     outline?.indexed !== undefined &&
     outline.problem === undefined &&
-    outline.indexed < Math.min(candidates.at(-1) ?? 0, outline.last)
+    outline.indexed < Math.min(range?.to ?? 0, outline.last)
   useEffect(() => {
     if (!isIndexing) return undefined
     const timer = setTimeout(again, 250)
     return () => clearTimeout(timer)
   }, [outline])
   useTitle(`since when ${id} · Palimpsest`)
-  const asked = value?.result.type === 'ask' ? value.result.position : undefined
   const say = (verdict: Verdict): void => {
     if (asked === undefined || isSending || off !== undefined) return
     setSending(true)
     setRefusal(undefined)
     const send = async (): Promise<void> => {
       try {
-        const next = await source.post<Bisection>(`${path}/verdicts`, { position: asked, verdict })
+        const next = await source.post<Bisection>(`${path}/verdicts${drawn}`, { position: asked, verdict })
         setAnswered(next)
         announced(
           `${number(asked)} is ${verdict === 'skip' ? 'skipped' : verdict}. ${nextWords(next.result)}`,
@@ -60,7 +62,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
         const { detail, status } = problemOf(problem)
         setRefusal(detail)
         // Somebody else has answered.
-        if (status === 409) setAnswered(await source.get<Bisection>(path).catch(() => value))
+        if (status === 409) setAnswered(await source.get<Bisection>(path + drawn).catch(() => value))
       } finally {
         setSending(false)
       }
@@ -134,6 +136,16 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
       </main>
     </>
   )
+}
+
+/** More columns than there is room for. */
+const buckets = 2_000
+
+/** The positions whose kinds are shown: all that it is about, or of many only the one that is asked for. */
+const rangeFor = ({ candidates, bad }: Bisection, asked: number | undefined) => {
+  const [from = 0] = candidates
+  if (bad - from < wholeOutline) return { from, to: bad }
+  return asked === undefined ? undefined : { from: asked, to: asked }
 }
 
 /** The kinds of events in a sentence. */

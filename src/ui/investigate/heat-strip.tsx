@@ -34,7 +34,7 @@ export const HeatStrip = ({ bisection, outline }: HeatStripProps) => {
       <figcaption class="faint figures" style={{ maxWidth: `${end}px` }}>
         <span>{number(candidates[0] ?? 0)}</span>
         <span>how likely each position is the first bad one · ● good ■ bad ○ skipped</span>
-        <span>{number(candidates.at(-1) ?? 0)}</span>
+        <span>{number(bisection.bad)}</span>
       </figcaption>
     </figure>
   )

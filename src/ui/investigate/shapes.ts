@@ -35,7 +35,7 @@ export interface Bisection extends Asked {
     readonly type: string
     readonly probability: number
   }[]
-  /** Ascending, and how likely each is the first bad position. */
+  /** Ascending, and how likely each is the first bad position; of many, the first of each stretch, with the probability of its likeliest. */
   readonly candidates: readonly number[]
   readonly probabilities: readonly number[]
 }
