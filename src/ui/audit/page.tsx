@@ -9,7 +9,7 @@ import { useTitle } from '../use-title.ts'
 import { count, number } from '../words.ts'
 import { Calls } from './calls.tsx'
 import { EvidenceSheet } from './evidence-sheet.tsx'
-import { Fact, Key, VerdictWords, When } from './parts.tsx'
+import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
 import type { Checked, Head, Standing } from './shapes.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -143,21 +143,7 @@ const Ledger = ({ id, standing: { last }, ledger }: LedgerProps) => {
         </dl>
         {heads.length > 0 && <Heads id={id} heads={heads} />}
       </section>
-      <section>
-        <h2>
-          Anchors <span class="faint figures">{number(anchors.length)}</span>
-        </h2>
-        {anchors.length === 0 && <p class="faint">No checkpoint was ever kept elsewhere.</p>}
-        {anchors.map(({ anchor, size, time }) => (
-          <p key={anchor} class="line">
-            <bdi class="grow">{anchor}</bdi>
-            <span class="faint figures">{holds(heads, size)}</span>
-            <span class="faint">
-              <When time={time} />
-            </span>
-          </p>
-        ))}
-      </section>
+      <Anchors anchors={anchors} holds={(size) => holds(heads, size)} />
     </>
   )
 }

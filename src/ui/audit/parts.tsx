@@ -1,7 +1,8 @@
 import './audit.css'
 import type { ComponentChildren } from 'preact'
 import { announced } from '../announcer.tsx'
-import { ago, moment } from '../words.ts'
+import { ago, moment, number } from '../words.ts'
+import type { Anchored } from './shapes.ts'
 import type { Verdict } from './verdict.ts'
 
 const icons = { bad: '✕', open: '○', good: '✓', busy: '…' } as const
@@ -56,6 +57,31 @@ export const When = ({ time }: { readonly time: string }) => (
   <time dateTime={time} title={ago(time, Date.now())} class="figures">
     {moment(time)}
   </time>
+)
+
+interface AnchorsProps {
+  readonly anchors: readonly Anchored[]
+  /** Says what a checkpoint of so many entries holds. */
+  readonly holds: (size: number) => string
+}
+
+/** Where checkpoints are kept, and what each of these places has. */
+export const Anchors = ({ anchors, holds }: AnchorsProps) => (
+  <section>
+    <h2>
+      Anchors <span class="faint figures">{number(anchors.length)}</span>
+    </h2>
+    {anchors.length === 0 && <p class="faint">No checkpoint was ever kept elsewhere.</p>}
+    {anchors.map(({ anchor, size, time }) => (
+      <p key={anchor} class="line">
+        <bdi class="grow">{anchor}</bdi>
+        <span class="faint figures">{holds(size)}</span>
+        <span class="faint">
+          <When time={time} />
+        </span>
+      </p>
+    ))}
+  </section>
 )
 
 /** A verifier key, which is long and no secret. */

@@ -3,7 +3,7 @@ import type { PageProps } from '../page.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
 import { useTitle } from '../use-title.ts'
-import { Fact, Key, VerdictWords, When } from './parts.tsx'
+import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
 import type { Audit, StoreLedger } from './shapes.ts'
 import { storeVerdict } from './verdict.ts'
 
@@ -61,25 +61,14 @@ const LedgerFacts = ({ ledger }: { readonly ledger: StoreLedger }) => (
         </details>
       )}
     </section>
-    <section>
-      <h2>
-        Anchors <span class="faint figures">{number(ledger.anchors.length)}</span>
-      </h2>
-      {ledger.anchors.length === 0 && <p class="faint">No checkpoint was ever kept elsewhere.</p>}
-      {ledger.anchors.map(({ anchor, size, time }) => (
-        <p key={anchor} class="line">
-          <bdi class="grow">{anchor}</bdi>
-          <span class="faint figures">
-            {size === ledger.size
-              ? 'has the last checkpoint'
-              : `has ${number(size)} of ${count(ledger.size, 'entry', 'entries')}`}
-          </span>
-          <span class="faint">
-            <When time={time} />
-          </span>
-        </p>
-      ))}
-    </section>
+    <Anchors
+      anchors={ledger.anchors}
+      holds={(size) =>
+        size === ledger.size
+          ? 'has the last checkpoint'
+          : `has ${number(size)} of ${count(ledger.size, 'entry', 'entries')}`
+      }
+    />
   </>
 )
 
