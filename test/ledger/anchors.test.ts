@@ -13,6 +13,9 @@ import {
   storeAnchor,
   witnessAnchor,
 } from '../../src/audit.ts'
+import { openEvents } from '../../src/api/open.ts'
+import { openStore } from '../../src/index.ts'
+import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { stores, temporaryFolder } from '../support/stores.ts'
 import { answering } from '../support/timestamp-authority.ts'
@@ -53,6 +56,21 @@ const kinds: Readonly<Record<string, (key: string) => Promise<Anchor>>> = {
     return witnessAnchor({ url, key: right(parseKey(key)) })
   },
 }
+
+it('is never the store that has the ledger, by whatever name', async () => {
+  const folder = temporaryFolder()
+  const store = await openStore(`sqlite:${join(folder, 'store.db')}`)
+  const itself = right(await openEvents(`sqlite:${folder}/./store.db`)())
+  atEnd(store.close, itself.close())
+  const signer = await newSigner()
+  await store.audit.init({ signer })
+  await say(store, ['a'])
+  await expect(store.audit.seal({ signer, anchors: [storeAnchor(itself)] })).rejects.toMatchObject({
+    _tag: 'AnchorFailed',
+    message: expect.stringContaining('name another one') as string,
+  })
+  expect(await store.audit.status()).toMatchObject({ size: 0, exposedSince: 'beginning' })
+})
 
 describe.each(Object.entries(kinds))('an anchor: %s', (_, make) => {
   it('that another sealer has given more meanwhile is not ahead', async () => {

@@ -1,15 +1,20 @@
 import * as TE from 'fp-ts/lib/TaskEither.js'
+import { invalidInput } from '../../events/errors.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
 import { pagesOf } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor, Anchoring } from '../anchors.ts'
 import { anchorFailed, type LedgerError } from '../errors.ts'
-import { dataOf, record } from '../stored.ts'
+import { ledgerStream } from '../facts.ts'
+import { dataOf, lastOf, record } from '../stored.ts'
 import { originName } from './held.ts'
 
 const actor = { kind: 'sealer' }
 
-/** Keeps checkpoints in a stream of another store: one that those who write to this store cannot write to. */
+/**
+ * Keeps checkpoints in a stream of another store: one that those who write to this store cannot write to. The store that has the ledger
+ * itself is refused, by whatever name it was opened.
+ */
 export const storeAnchor = (store: EventStore): Anchor => {
   const streamOf = (origin: string): string => `anchored-${originName(origin)}`
   const tried = <A>(work: () => Steps<LedgerError, A>) =>
@@ -18,6 +23,12 @@ export const storeAnchor = (store: EventStore): Anchor => {
     )
 
   async function* held(origin: string): Steps<LedgerError, readonly string[]> {
+    const last = yield* lastOf(store, ledgerStream)
+    if (last && (yield* dataOf(last, 'LedgerBegun')).data.origin === origin)
+      return yield invalidInput(
+        'anchor',
+        'the ledger is in that store itself, so it proves nothing: name another one',
+      )
     const notes: string[] = []
     for await (const page of pagesOf(store, streamOf(origin)))
       for (const event of yield* ok(page))

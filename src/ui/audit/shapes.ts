@@ -22,6 +22,8 @@ export interface Audit {
   readonly ledger?: StoreLedger | undefined
 }
 export interface StoreLedger extends Ledger {
+  /** When and why it was begun in place of another one. */
+  readonly again?: { readonly time: string; readonly reason: string } | undefined
   readonly checkpoint?: string | undefined
   readonly unsealed: number
   readonly exposedSince?: string | undefined

@@ -42,6 +42,11 @@ const LedgerFacts = ({ ledger }: { readonly ledger: StoreLedger }) => (
         <Fact name="origin">
           <bdi>{ledger.origin}</bdi>
         </Fact>
+        {ledger.again && (
+          <Fact name="begun again">
+            <When time={ledger.again.time} />: <bdi>{ledger.again.reason}</bdi>
+          </Fact>
+        )}
         <Fact name="entries">{number(ledger.size)}</Fact>
         {ledger.sealed !== undefined && (
           <Fact name="last checkpoint">
