@@ -31,6 +31,7 @@ export const failureOf = (thrown: unknown): Failure => {
 
 /** An option's name in the library and on the command line. The last occurrence in a message is the advice; names given by users come before. */
 const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
+  InvalidInput: ['withhold: ', '--redact: '],
   FileExists: ['overwrite it with force', 'overwrite it with --force'],
   BadLine: ['skip bad lines', 'skip it with --skip-bad-lines'],
   NothingToHide: ['name a slice with covers', 'name a slice with --covers'],

@@ -41,6 +41,9 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
     await says('As it was sealed, through 48')
     await page.getByRole('link', { name: 'example.com/agents' }).click()
     await says('Sealed, except for what was written since')
+    await store.audit.init({ signer: await newSigner(), again: 'the key was lost' })
+    await page.reload()
+    await page.getByText('the key was lost').waitFor()
   })
 
   test('saves evidence, and says which summaries were made of what is withheld', async () => {
