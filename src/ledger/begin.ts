@@ -44,7 +44,7 @@ export async function* beginLedger(
   if (before?.origin === origin)
     return yield invalidInput('origin', 'must be another one than that of the ledger before')
   const key = keyText(verifierKey(origin, signer.publicKey))
-  const data = { origin, key, ...(again !== undefined && { reason: again }) }
+  const data = { origin, key, ...(before && again !== undefined && { reason: again }) }
   const event = yield* ok(encoded(ledgerStream, { type: 'LedgerBegun', data }, actor))
   yield* ok(
     store.append({ stream: ledgerStream, events: [event], expected: before?.number ?? -1, isNew: true }),

@@ -240,6 +240,12 @@ describe('the sealer', () => {
 })
 
 describe('the key of a ledger', () => {
+  it('was lost of none before the first ledger, whatever is said', async () => {
+    const store = await storeOf('memory')
+    await store.audit.init({ signer: await newSigner(), again: 'the key was lost' })
+    expect(await store.audit.status()).not.toHaveProperty('again')
+  })
+
   it('is in a file for its owner only, which is not overwritten', async () => {
     const { newKeyFile, keyFile } = await import('../../src/audit.ts')
     const file = join(temporaryFolder(), 'key.pem')
