@@ -22,8 +22,8 @@ export const spentOn = ({ kind, calls, model, counts }: PaidCall, prices: Prices
   const failed = kind === 'failed' ? calls : 0
   const price = model === undefined ? undefined : priceOf(prices, model)
   const isFree = counts !== undefined && tokensOfUsage(counts) === 0
-  // No model answers without tokens: the program gave up before it was told of any. A reply of no model, which some record, is free.
-  const isUntold = isFree && kind !== 'failed' && price !== undefined
+  // No model answers without tokens: the program gave up before it was told of any. `<synthetic>` is no model: what a program says is free.
+  const isUntold = isFree && kind !== 'failed' && !model?.startsWith('<')
   if (!counts || isUntold) return { ...nothingSpent, calls, failed, uncounted: calls }
   return {
     ...usageOfCounts(counts),

@@ -105,13 +105,16 @@ describe('cost', () => {
     )
     await store.conversation('c').append(reply('claude-opus-5-5', { requestId: 'r' }))
     await store.conversation('c').append(reply('claude-opus-5-5', { usage: usage(0, 0) }))
+    // Broken off before anything was counted, of a model without a price.
+    await store.conversation('c').append(reply('gpt-5.1-codex', { usage: usage(0, 0) }))
     // What a program says by itself, as Claude Code does, costs nothing.
     await store.conversation('c').append(reply('<synthetic>', { usage: usage(0, 0) }))
     const { total, models } = await cost(store, { conversation: 'c' })
-    expect(total).toMatchObject({ calls: 5, usd: 4, unpriced: 1, uncounted: 2, input: 1_000_005 })
+    expect(total).toMatchObject({ calls: 6, usd: 4, unpriced: 1, uncounted: 3, input: 1_000_005 })
     expect(models.map(({ model, unpriced, uncounted }) => [model, unpriced, uncounted])).toEqual([
       ['claude-opus-5-5', 0, 2],
       ['home-made', 1, 0],
+      ['gpt-5.1-codex', 0, 1],
       ['<synthetic>', 0, 0],
     ])
     const rates = { input: 1, output: 1, cacheRead: 1, cacheWrite5m: 1, cacheWrite1h: 1 }
