@@ -64,6 +64,20 @@ export const cut = (text: string, columns: number): string => {
   return columns > 0 ? `${kept.replace(/[\s…]+$/, '')}…` : ''
 }
 
+/** The text cut to a number of columns in its middle: names that begin alike, as those of subagents, are told apart by their ends. */
+export const cutInside = (text: string, columns: number): string => {
+  if (widthOf(text) <= columns) return text
+  const start = cut(text, Math.ceil(columns / 2))
+  let end = ''
+  let width = widthOf(start)
+  for (const { segment } of [...segmentsOf(text)].toReversed()) {
+    width += wide.test(segment) ? 2 : 1
+    if (width > columns) break
+    end = segment + end
+  }
+  return start + end
+}
+
 /** A text wrapped at its spaces into lines of at most so many columns; longer words are broken too. */
 export const linesOf = (text: string, columns: number): readonly string[] => {
   const lines: string[] = []

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
 import { writeTable } from '../../src/cli/views/table.ts'
 import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/formats/visible.ts'
-import { cut, rangesText, widthOf } from '../../src/cli/text.ts'
+import { cut, cutInside, rangesText, widthOf } from '../../src/cli/text.ts'
 
 const forbidden =
   // oxlint-disable-next-line no-control-regex -- these characters are what it is about
@@ -78,9 +78,11 @@ describe('text on a terminal', () => {
     expect(cut('parser', 6)).toBe('parser')
     expect(cut('parsers', 6)).toBe('parse…')
     expect(cut('解析器解析器', 6)).toBe('解析…')
+    expect(cutInside('task-42:explore', 9)).toBe('task…lore')
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(60), (given, columns) => {
         expect(widthOf(cut(given, columns))).toBeLessThanOrEqual(columns)
+        expect(widthOf(cutInside(given, columns))).toBeLessThanOrEqual(columns)
       }),
     )
   })
@@ -109,16 +111,21 @@ describe('output', () => {
     expect(lines.slice(2).join('')).toBe('{  "a": 1}')
   })
 
-  test('of a table the last column is cut, but the first if the last one has numbers', async () => {
-    const table = async (rightAligned: readonly number[]): Promise<readonly string[]> => {
+  test('of a table the last column is cut, but the first if the last one has numbers, so that its end tells names apart', async () => {
+    const table = async (
+      rightAligned: readonly number[],
+      name = 'a'.repeat(25),
+    ): Promise<readonly string[]> => {
       const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 40 })
-      const row = ['a'.repeat(25), '12', '0.1374 (≥)']
+      const row = [name, '12', '0.1374 (≥)']
       await writeTable(outputOn(stream), ['name', 'calls', 'usd'], [row], rightAligned)
       stream.end()
       return (await text(stream)).split('\n')
     }
     expect((await table([1]))[1]).toBe(`${'a'.repeat(25)}     12  0.137…`)
-    expect((await table([1, 2]))[1]).toBe(`${'a'.repeat(20)}…     12  0.1374 (≥)`)
+    expect((await table([1, 2], 'session-42:explore-agent-seven'))[1]).toBe(
+      `session-42…gent-seven     12  0.1374 (≥)`,
+    )
   })
 
   test('in a pipe lines are whole and plain', async () => {

@@ -2,7 +2,7 @@ import Table from 'cli-table3'
 import pc from 'picocolors'
 import type { Output } from '../output.ts'
 import { visible } from '../../formats/visible.ts'
-import { cut, widthOf } from '../text.ts'
+import { cut, cutInside, widthOf } from '../text.ts'
 
 const blank = {
   top: '',
@@ -26,8 +26,8 @@ const blank = {
 const leastName = 8
 
 /**
- * Rows under headings on a terminal, the last column cut to its width, or the first if the last one has numbers; tab-separated lines
- * without headings in a pipe.
+ * Rows under headings on a terminal, the last column cut to its width, or the first, in its middle, if the last one has numbers;
+ * tab-separated lines without headings in a pipe.
  */
 export const writeTable = async (
   out: Output,
@@ -51,7 +51,9 @@ export const writeTable = async (
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: headings.map((_, column) => (rightAligned.includes(column) ? 'right' : 'left')),
   })
-  for (const row of shown)
-    table.push(row.with(at, cut(row.at(at) ?? '', at === 0 ? Math.max(left, leastName) : left)))
+  for (const row of shown) {
+    const long = row.at(at) ?? ''
+    table.push(row.with(at, at === 0 ? cutInside(long, Math.max(left, leastName)) : cut(long, left)))
+  }
   for (const line of table.toString().split('\n')) await out.text(`${line.trimEnd()}\n`)
 }
