@@ -5,7 +5,7 @@ def need(is_so, problem):
     if not is_so: raise Broken(problem)
 def parse(text):  # Python itself refuses long numbers and deep nesting, each version others.
     brackets, deep = re.sub(r'"[^"]*"|[^][{}"]+', '', re.sub(r'\\.', '', text := text.decode())), 0
-    for it in brackets: need((deep := deep + (1 if it in '[{' else -1)) <= 2000, 'a value is nested more than 2,000 levels deep')
+    for it in brackets: need((deep := deep + (1 if it in '[{' else -1)) <= 1400, 'a value is nested more than 1,400 levels deep')
     return json.loads(text, parse_constant=int, parse_int=float)
 def there(path): return need(path.is_file(), f'there is no {path.name}: this is no bundle, or not a whole one') or path
 def sha256(text): return hashlib.sha256(text).digest()
