@@ -94,4 +94,17 @@ describe.skipIf(noBrowser !== '')(`a page that cannot continue says why${noBrows
     await notice.getByText('Start the server again').waitFor()
     await page.getByText('stopped since').waitFor()
   })
+
+  test('on a narrow screen, beside a long id, in whole words', async () => {
+    const scene = await servedSample()
+    const long = 'a-name-that-a-program-has-given-8463c716-a2ea-4c14-9efa-87158ebd9f20'
+    await scene.store.conversation(id).fork(long)
+    const { page, shows } = await looking(scene, `/c/${long}?at=35`, {
+      viewport: { width: 390, height: 800 },
+    })
+    await shows(35)
+    const button = page.getByRole('button', { name: 'paused' })
+    expect(await button.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
+    expect(await button.evaluate((it) => it.getBoundingClientRect().right)).toBeLessThanOrEqual(390)
+  })
 })

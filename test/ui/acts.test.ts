@@ -77,7 +77,7 @@ const preview: Preview = {
 test('a dry run says how many items and tokens there are before and after', () => {
   expect(figuresOf(preview)).toEqual([
     { name: 'items', before: '163', after: '101', change: '−62' },
-    { name: 'tokens, counted by the API', before: '132,748', after: '151,504', change: '+18,756' },
+    { name: 'tokens, counted', before: '132,748', after: '151,504', change: '+18,756' },
   ])
   const { before, after } = preview
   const named = (estimated: readonly [number, number]): string | undefined =>

@@ -48,7 +48,7 @@ export const figuresOf = ({ before, after }: Preview): readonly Figure[] => {
 }
 
 const countedBy = (shown: readonly Shown[]): string => {
-  if (shown.every(({ estimated }) => estimated === 0)) return 'counted by the API'
+  if (shown.every(({ estimated }) => estimated === 0)) return 'counted'
   return shown.every(({ estimated, tokens }) => estimated === tokens) ? 'estimated' : 'in part estimated'
 }
 
