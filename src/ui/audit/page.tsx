@@ -17,7 +17,7 @@ import { verdictOf } from './verdict.ts'
 export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   const standing = useFetched<Standing>(source, `${apiOf(id)}/audit`)
   const checked = useFetched<Checked>(source, `${apiOf(id)}/verification`)
-  useTitle(`audit ${id} · Palimpsest`)
+  useTitle(`audit ${id}`)
   const last = standing.value?.last
   // The same says why neither is there.
   const retry = (): void => {

@@ -10,7 +10,7 @@ import { storeVerdict } from './verdict.ts'
 /** What proves the conversations of a store. */
 export const StoreAuditPage = ({ source }: PageProps) => {
   const { value, error, isBusy, retry } = useFetched<Audit>(source, '/audit')
-  useTitle('Audit · Palimpsest')
+  useTitle('Audit')
   return (
     <>
       <Bar isBusy={isBusy} />

@@ -44,7 +44,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   })
   const letter = outline && at !== undefined ? outline.kinds[at - outline.from] : undefined
   const waiting = useWaiting(source, id, letter === 'c' && at === last ? last : undefined)
-  useTitle(`${id} · Palimpsest`)
+  useTitle(id)
 
   if (!sight.isAnswered && sight.error !== undefined)
     return <Missing id={id} error={sight.error} retry={sight.again} />

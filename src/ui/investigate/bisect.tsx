@@ -46,7 +46,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     const timer = setTimeout(again, 250)
     return () => clearTimeout(timer)
   }, [outline])
-  useTitle(`since when ${id} · Palimpsest`)
+  useTitle(`since when ${id}`)
   const say = (verdict: Verdict): void => {
     if (asked === undefined || isSending || off !== undefined) return
     setSending(true)

@@ -28,7 +28,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   const [refusal, setRefusal] = useState<string>()
   const [isBeginning, setBeginning] = useState(false)
   const off = offBecause(source.isLive, useSession(source))
-  useTitle(`since when ${id} · Palimpsest`)
+  useTitle(`since when ${id}`)
   const { tag, events, limit }: Partial<Problem> = error === undefined ? {} : problemOf(error)
   const isTooLong = tag === 'TooLong'
   const isReady = isPosition(good) && isPosition(bad) && off === undefined && !isBeginning

@@ -32,7 +32,7 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
   const recorded = useAsked((signal) => source.post<Replayed>(`${of}/replay`, {}, { signal }), [source, of])
   const cache = useFetched<CacheReport>(source, `${of}/cache`)
   const cost = useFetched<Cost>(source, `${of}/cost`)
-  useTitle(`tokens of ${id} · Palimpsest`)
+  useTitle(`tokens of ${id}`)
   const calls = recorded.value?.calls ?? []
   const draft = draftIn(search, tighter(calls.map(({ tokens }) => tokens)))
   const policy = isAsked(search) ? policyOf(draft) : undefined

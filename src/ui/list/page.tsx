@@ -36,7 +36,7 @@ export const ListPage = ({ source, search }: PageProps) => {
   const isNarrow = isNarrowed(asked)
   const isEmpty = listed?.items.length === 0 && !isNarrow
   useActions({ search: () => field.current?.focus(), audit: () => go(hrefs.audit()) })
-  useTitle('Palimpsest')
+  useTitle()
   const ask = (next: Partial<Asked>): void => go(hrefOf({ ...asked, ...next }), { replace: true })
   return (
     <>

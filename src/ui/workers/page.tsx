@@ -17,7 +17,7 @@ import { WaitingCalls } from './waiting.tsx'
 export const WorkersPage = ({ source }: PageProps) => {
   const { seen, error, again } = useBoard(source)
   const off = offBecause(source.isLive, useSession(source))
-  useTitle('Workers · Palimpsest')
+  useTitle('Workers')
   const tell = (path: string): void => {
     source.post(path, {}).then(again, (reason: unknown) => announced(problemOf(reason).detail))
   }
